@@ -50,7 +50,7 @@
 //! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |
 //! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |
-//! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, toolspec, definition, process, workspace, http |
+//! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, process, workspace, http |
 //! | [`llm`] | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, redaction, definition |
 //! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
 //! | [`isolation`] | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace |

@@ -15,7 +15,7 @@ pub use context::{Context, Shutdown};
 pub use items::FileItems;
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped, invocations};
-pub use request::{CommandsBefore, Request};
+pub use request::{CommandsBefore, ReliedFile, Request};
 pub use tree::TreeRequest;
 pub use work::{
     Argument, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork, StepWork,

@@ -2,7 +2,7 @@
 
 use super::{StepWork, TreeRequest};
 use crate::definition::NetworkAccess;
-use crate::value::{InstanceKey, RunId};
+use crate::value::{Digest, InstanceKey, RunId, StepId};
 use std::time::Duration;
 
 /// Everything that one attempt needs, with all templates rendered.
@@ -34,6 +34,19 @@ pub struct Request {
     pub tree: Option<Box<TreeRequest>>,
     /// Commands of its checks that are executed and recorded before the work.
     pub before: Option<Box<CommandsBefore>>,
+    /// Files that passed verdicts on the dependencies of the step rest on; empty after a resume.
+    pub relied: Vec<ReliedFile>,
+}
+
+/// A file that a passed verdict rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReliedFile {
+    /// The step that the verdict is about.
+    pub step: StepId,
+    /// Relative to the workspace.
+    pub path: String,
+    /// The digest of its content when the gate read it.
+    pub sha256: Digest,
 }
 
 /// Commands of checks that are executed before the work of a step, because the checks compare with it.

@@ -2,6 +2,7 @@
 
 use super::exit::{CliResult, Exit};
 use super::playbook::PlaybookCommand;
+use super::plugin::PluginCommand;
 use super::run::RunCommand;
 use super::schema;
 use super::specialist::SpecialistCommand;
@@ -46,6 +47,9 @@ pub(super) enum KbCommand {
     /// List, check and create specialists
     #[command(subcommand)]
     Specialist(SpecialistCommand),
+    /// List and call plugins: the tools that the project defines
+    #[command(subcommand, visible_alias = "plugins")]
+    Plugin(PluginCommand),
     /// List, inspect and continue runs
     #[command(subcommand, visible_alias = "runs")]
     Run(RunCommand),

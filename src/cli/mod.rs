@@ -21,6 +21,7 @@ mod lsp;
 mod notify;
 mod panics;
 mod playbook;
+mod plugin;
 mod prompting;
 mod reference;
 mod render;
@@ -88,6 +89,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Doctor(args)) => doctor::run(args, &environment, terminal),
         Some(KbCommand::Playbook(command)) => playbook::run(command, &environment, terminal),
         Some(KbCommand::Specialist(command)) => specialist::run(command, &environment, terminal),
+        Some(KbCommand::Plugin(command)) => plugin::run(command, &environment, terminal),
         Some(KbCommand::Run(command)) => run::run(command, &environment, terminal),
         Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),

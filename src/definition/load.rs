@@ -1,17 +1,18 @@
 //! Loads definition files into a [`Catalog`] and collects the diagnostics of all of them.
 //!
-//! Start at [`load`]. Settings are read first, because templates may refer to the secrets that they
-//! declare.
+//! Start at [`load`]. Plugins and settings are read first, because other definitions name plugins and
+//! the secrets that settings declare.
 
 use super::syntax::{
-    Decoder, FileText, FrontMatterError, Node, agent, playbook, profile, read_text, read_yaml,
+    Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text, read_yaml,
     settings, specialist, split_front_matter,
 };
 use super::{
-    Catalog, DefinitionForm, FileBytes, Playbook, RefusedDefinitions, Settings, Specialist,
+    Catalog, DefinitionForm, FileBytes, Playbook, Plugin, RefusedDefinitions, Settings, Specialist,
 };
 use crate::diagnostic::{Code, Diagnostic, Sources, Span};
-use crate::value::Digest;
+use crate::toolspec::ToolSpec;
+use crate::value::{DefinitionId, Digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub enum FileRole {
     Specialist,
     /// Markdown with front matter and a system prompt; its id is its path.
     AgentProfile,
+    /// YAML, `kb.plugin/1`.
+    Plugin,
     /// `.kb/kb.config.json` or `.yml`.
     Settings,
 }
@@ -45,7 +48,11 @@ pub struct InputFile {
 /// Loads and checks all files. Returns every valid definition and the diagnostics of all files.
 pub fn load(files: Vec<InputFile>) -> (Catalog, Vec<Diagnostic>) {
     let mut loader = Loader::default();
-    // Templates may refer to the secrets that the settings declare.
+    // Settings and allow-lists name plugins; templates may refer to the secrets of the settings.
+    let (plugins, files): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| file.role == FileRole::Plugin);
+    plugins.iter().for_each(|file| loader.file(file));
+    loader.finish_plugins();
     let (settings, definitions): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| file.role == FileRole::Settings);
     for file in settings.iter().chain(&definitions) {
@@ -60,6 +67,9 @@ struct Loader {
     diagnostics: Vec<Diagnostic>,
     playbooks: Vec<Playbook>,
     specialists: Vec<Specialist>,
+    plugins: Vec<Plugin>,
+    unique_plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
+    known_plugins: Arc<BTreeMap<String, Option<Arc<ToolSpec>>>>,
     refused: RefusedDefinitions,
     settings: Option<(Settings, Span)>,
     secrets: BTreeSet<String>,
@@ -73,6 +83,7 @@ impl Loader {
         };
         let mut decoder = Decoder::default();
         decoder.names.secrets = self.secrets.clone();
+        decoder.plugins = self.known_plugins.clone();
         let digest = Digest::of(&*file.bytes);
         match file.role {
             FileRole::Playbook | FileRole::Workflow => {
@@ -81,8 +92,34 @@ impl Loader {
             FileRole::Specialist | FileRole::AgentProfile => {
                 self.specialist(file, &text, digest, decoder);
             }
+            FileRole::Plugin => self.plugin(file, &text, digest, decoder),
             FileRole::Settings => self.settings(&text, decoder),
         }
+    }
+
+    fn plugin(&mut self, file: &InputFile, text: &FileText, digest: Digest, mut decoder: Decoder) {
+        let root = yaml(text, text.start..text.text.len(), &mut decoder);
+        let written = root.as_ref().and_then(|root| root.get("id")?.as_text()).map(str::to_owned);
+        let found = root.and_then(|root| plugin::plugin(&root, &file.path, digest, &mut decoder));
+        let clean = !decoder.has_errors();
+        if !clean {
+            let id = written.unwrap_or_else(|| refused_id(&file.path, text));
+            self.refused.plugins.entry(id).or_default().insert(file.path.clone());
+        }
+        self.diagnostics.extend(decoder.finish());
+        self.plugins.extend(found.filter(|_| clean));
+    }
+
+    /// Makes the plugins known to the other definitions.
+    fn finish_plugins(&mut self) {
+        let found = std::mem::take(&mut self.plugins).into_iter();
+        let found = found.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
+        let refused = &mut self.refused.plugins;
+        self.unique_plugins = unique(found, "plugin", refused, &mut self.diagnostics);
+        let valid = self.unique_plugins.iter();
+        let valid = valid.map(|(id, plugin)| (id.to_string(), Some(plugin.spec.clone())));
+        let refused = self.refused.plugins.keys().map(|id| (id.clone(), None));
+        self.known_plugins = Arc::new(valid.chain(refused).collect());
     }
 
     fn playbook(
@@ -189,6 +226,7 @@ impl Loader {
             specialists.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
         let refused = &mut self.refused.specialists;
         catalog.specialists = unique(specialists, "specialist", refused, &mut self.diagnostics);
+        catalog.plugins = self.unique_plugins;
         catalog.refused = self.refused;
         catalog.sources = self.sources;
         (catalog, self.diagnostics)

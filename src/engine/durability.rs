@@ -57,7 +57,7 @@ fn is_durable_record(record: &Record) -> bool {
 }
 
 fn uses_network(tool: &str) -> bool {
-    toolspec::find(tool).is_some_and(|spec| spec.network)
+    toolspec::known(tool).is_some_and(|spec| spec.network)
 }
 
 /// Whether the arguments of a request name the method `GET`, or none.

@@ -26,6 +26,7 @@ mod pending_write;
 mod prepare;
 mod prompts;
 mod queue;
+mod relied;
 mod report;
 mod scope;
 mod secret_fetcher;

@@ -1,5 +1,6 @@
 //! Renders the templates of a step into the request of one attempt or gate.
 
+use super::relied::relied;
 use super::attempt::Attempt;
 use super::scope::{RunScope, Snapshot};
 use super::session_reader;
@@ -92,6 +93,7 @@ pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Req
         evidence: takes_evidence(step),
         tree: tree(scope, ix).map(Box::new),
         before: if inputs.is_fresh { before(scope, planned) } else { None },
+        relied: if inputs.is_fresh { relied(scope, ix) } else { Vec::new() },
     })
 }
 
@@ -353,12 +355,14 @@ pub(super) fn gate(
         checks,
         claims,
         expect_changes,
+        changes_declared: step.verify().as_ref().is_some_and(|own| own.expect_changes == Some(true)),
         output,
         output_schema: step.details().output_schema.clone(),
         trace,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
         tree: tree(scope, ix).map(Box::new),
+        plugins: scope.plan.plugin_schemas(),
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
         judged,

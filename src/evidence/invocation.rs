@@ -3,6 +3,7 @@
 use super::{Change, ProcessEvidence};
 use crate::value::{Digest, Json, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Why a tool was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +75,9 @@ pub struct Invocation {
     /// Of a process: what was started and how it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Box<ProcessEvidence>>,
+    /// The output of a plugin, so that the verifier can check it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Arc<Json>>,
     /// Size of the result in bytes before truncation.
     pub bytes: u64,
 }

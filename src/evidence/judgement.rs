@@ -38,10 +38,12 @@ pub struct Judgement {
 impl Judgement {
     /// The description of the tool for models, and the JSON Schema of its arguments.
     pub fn tool() -> (&'static str, Json) {
-        let texts = |text: &str| {
-            let item = json!({"type": "string", "maxLength": ENTRY_CHARS});
-            json!({"type": "array", "items": item, "maxItems": 20, "description": text})
+        // The bounds keep the longest assessment within the tokens of one reply.
+        let list = |most: u32, text: &str| {
+            let item = json!({"type": "string", "maxLength": 100});
+            json!({"type": "array", "items": item, "maxItems": most, "description": text})
         };
+        let (texts, few) = (|text: &str| list(12, text), |text: &str| list(5, text));
         let share =
             |text: &str| json!({"type": "number", "minimum": 0, "maximum": 1, "description": text});
         let properties = json!({
@@ -50,8 +52,8 @@ impl Judgement {
             "unverified": texts("Mentions that do not appear in the tool results"),
             "confidence": share("How likely the answer is correct: 1.0 certain, 0.7 fairly sure, 0.5 uncertain, 0.3 likely wrong"),
             "completeness": share("How completely the answer covers the task: 1.0 fully, 0.7 mostly, 0.5 partly, 0.3 barely"),
-            "gaps": texts("Parts of the task that the answer does not cover"),
-            "warnings": texts("Contradictions, invented facts and other problems; start a contradiction with `contradiction:`"),
+            "gaps": few("Parts of the task that the answer does not cover"),
+            "warnings": few("Contradictions, invented facts and other problems; start a contradiction with `contradiction:`"),
             "reasoning": {"type": "string", "maxLength": 300, "description": "A brief reason for the assessment"},
         });
         let schema = json!({

@@ -90,7 +90,9 @@ impl LocalExecutor {
 
     async fn attempt(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
-        if gate::run_before(&self.host, &request, &context).await.is_err() {
+        if gate::look_again(&self.host, &request, &context).await.is_err()
+            || gate::run_before(&self.host, &request, &context).await.is_err()
+        {
             return lease_lost();
         }
         match &request.work {

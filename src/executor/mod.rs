@@ -38,6 +38,7 @@ use crate::evidence::{Invocation, Merged, Record, Verification};
 use crate::expression::Scope;
 use crate::value::{Failure, InstanceKey, Json, RunId, Tier};
 use futures::future::BoxFuture;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,6 +80,8 @@ pub struct GateRequest {
     pub claims: ClaimPolicy,
     /// Whether an attempt without any file change is a warning.
     pub expect_changes: bool,
+    /// Whether the definition of the step says that it changes files.
+    pub changes_declared: bool,
     /// The output of the step.
     pub output: Arc<Json>,
     /// The output schema of the step.
@@ -94,6 +97,8 @@ pub struct GateRequest {
     /// The network of command checks that run in the sandbox, because a specialist may have written
     /// the code that they execute; `None` without a sandbox.
     pub sandboxed: Option<NetworkAccess>,
+    /// The schemas of the outputs of plugins, by name of the tool.
+    pub plugins: BTreeMap<String, Schema>,
     /// Timeout of the whole gate.
     pub timeout: Option<Duration>,
     /// What a `judge` check needs to know, if the gate has one.

@@ -268,6 +268,7 @@ fn evidence(
         changes: watched.changes,
         evidence: Vec::new(),
         process: Some(Box::new(process)),
+        output: None,
         bytes: exited.stdout.len() as u64 + exited.stdout_cut,
     };
     Record::ToolResult { turn: 0, invocation, result: Payload::inline(Json::Null) }

@@ -93,6 +93,8 @@ pub enum FrozenRole {
     Specialist,
     /// An agent profile.
     AgentProfile,
+    /// A plugin.
+    Plugin,
     /// The settings of the project.
     Settings,
     /// A script, which is no definition.
@@ -106,6 +108,7 @@ impl From<FileRole> for FrozenRole {
             FileRole::Workflow => FrozenRole::Workflow,
             FileRole::Specialist => FrozenRole::Specialist,
             FileRole::AgentProfile => FrozenRole::AgentProfile,
+            FileRole::Plugin => FrozenRole::Plugin,
             FileRole::Settings => FrozenRole::Settings,
         }
     }
@@ -119,6 +122,7 @@ impl FrozenRole {
             FrozenRole::Workflow => FileRole::Workflow,
             FrozenRole::Specialist => FileRole::Specialist,
             FrozenRole::AgentProfile => FileRole::AgentProfile,
+            FrozenRole::Plugin => FileRole::Plugin,
             FrozenRole::Settings => FileRole::Settings,
             FrozenRole::Script => return None,
         })

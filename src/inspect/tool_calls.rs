@@ -49,6 +49,11 @@ pub struct AuditedCall {
 pub fn audited_calls(mut reader: Reader) -> Result<Vec<AuditedCall>, InspectError> {
     let mut calls: Vec<AuditedCall> = Vec::new();
     let mut decided: BTreeMap<String, (String, bool)> = BTreeMap::new();
+    let plugins = reader.plan().plugins_with_children();
+    let level = |tool: &str| match plugins.iter().find(|plugin| plugin.spec.name == tool) {
+        Some(plugin) => Some(plugin.spec.level.as_str()),
+        None => toolspec::find(tool).map(|spec| spec.level.as_str()),
+    };
     while let Some(events) = reader.next_events()? {
         for event in events {
             let Some(place) = &event.place else { continue };
@@ -65,6 +70,9 @@ pub fn audited_calls(mut reader: Reader) -> Result<Vec<AuditedCall>, InspectErro
             }
         }
     }
+    for call in calls.iter_mut().filter(|call| call.level.is_none()) {
+        call.level = level(&call.tool);
+    }
     Ok(calls)
 }
 
@@ -75,7 +83,7 @@ fn started(event: &Event, instance: String, id: &str, tool: &str, by_model: bool
         attempt: event.place.as_ref().and_then(|place| place.attempt),
         instance,
         id: id.to_owned(),
-        level: toolspec::find(tool).map(|spec| spec.level.as_str()),
+        level: None,
         tool: tool.to_owned(),
         by_model,
         args_hash: None,

@@ -102,7 +102,10 @@ fn names_for(key: &str, text: &str, project: &Project) -> Vec<Json> {
         }
         "tool" | "tools" => {
             let all = toolspec::tools().iter();
-            all.map(|tool| item(tool.name, kind::VALUE, tool.description)).collect()
+            let plugins = project.catalog.plugins.values().map(|plugin| &*plugin.spec);
+            all.chain(plugins)
+                .map(|tool| item(&tool.name, kind::VALUE, &tool.description))
+                .collect()
         }
         "dependsOn" | "depends_on" | "interruptAfter" => {
             let all = names::steps(text).into_iter();

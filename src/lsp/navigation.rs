@@ -7,7 +7,7 @@ use super::names::{self, word_at};
 use super::position::range;
 use super::tables::{key_of, slot};
 use crate::service::Project;
-use crate::toolspec;
+use crate::toolspec::{self, plugin_id};
 use crate::value::{Json, StepId};
 use serde_json::json;
 
@@ -56,6 +56,10 @@ fn of_name(text: &str, word: &str, project: &Project) -> Option<String> {
             tool.level.as_str(),
             tool.description
         ));
+    }
+    if let Some(plugin) = plugin_id(word).and_then(|id| catalog.plugins.get(id)) {
+        let (level, about) = (plugin.spec.level.as_str(), &plugin.spec.description);
+        return Some(format!("plugin **{}** ({level}) in `{}`\n\n{about}", plugin.id, plugin.path));
     }
     let step = step_of(text, word)?;
     let found = catalog.playbooks.values().flat_map(|playbook| playbook.steps.iter());

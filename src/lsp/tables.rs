@@ -29,6 +29,7 @@ pub(super) fn file_kind(path: &str, role: Option<FileRole>) -> Option<Definition
         FileRole::Workflow => DefinitionFile::Workflow,
         FileRole::Specialist => DefinitionFile::Specialist,
         FileRole::AgentProfile => DefinitionFile::AgentProfile,
+        FileRole::Plugin => DefinitionFile::Plugin,
         FileRole::Settings => DefinitionFile::Settings,
     })
 }

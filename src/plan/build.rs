@@ -5,6 +5,7 @@ use super::children::Children;
 use super::dag::{Graph, Plan, StepLinks, node};
 use super::index::StepIndex;
 use super::order;
+use super::plugins;
 use super::reads::Read;
 use super::{Dependency, PlanStep, StepIx, edges, reads};
 use crate::definition::{Catalog, HookEvent, Playbook, RecoveryAction, Specialist, Step, StepKind};
@@ -78,8 +79,9 @@ impl Plan {
         };
         let start_hooks = (0u32..).zip(&steps).filter(|(_, step)| is_start(step));
         let start_hooks = start_hooks.map(|(i, _)| StepIx(i)).collect();
+        let plugins = plugins::plugins(&steps, children.catalog());
         let playbook = playbook.clone();
-        Plan { playbook, steps, index, graph, order, escalation, depth, locks, start_hooks }
+        Plan { playbook, steps, index, graph, order, escalation, depth, locks, start_hooks, plugins }
     }
 }
 

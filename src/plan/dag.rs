@@ -3,7 +3,8 @@
 use super::index::StepIndex;
 use super::{Dependency, Dependent, StepIx};
 use crate::definition::{
-    EscalationLimits, Execution, Isolation, Playbook, Specialist, Step, StepPhase, WorkspaceMode,
+    EscalationLimits, Execution, Isolation, Playbook, Plugin, Schema, Specialist, Step,
+    StepPhase, WorkspaceMode,
 };
 use crate::expression::{Reference, Strength};
 use crate::value::{DefinitionId, SpecialistId, Tier};
@@ -29,6 +30,7 @@ pub struct Plan {
     pub(super) depth: usize,
     pub(super) locks: bool,
     pub(super) start_hooks: Vec<StepIx>,
+    pub(super) plugins: Vec<Arc<Plugin>>,
 }
 
 impl Plan {
@@ -58,13 +60,15 @@ impl Plan {
         children.map(|plan| (plan.playbook.id.clone(), plan)).collect()
     }
 
-    /// Paths of the definitions that this plan and its child runs use: playbooks and specialists.
+    /// Paths of the definitions that this plan and its child runs use: playbooks, specialists and
+    /// plugins.
     pub fn files(&self) -> BTreeSet<&str> {
         let mut paths = BTreeSet::new();
         for plan in self.with_children() {
             paths.insert(plan.playbook.path.as_str());
             let specialists = plan.steps.iter().flat_map(|step| step.specialists());
             paths.extend(specialists.map(|specialist| specialist.path.as_str()));
+            paths.extend(plan.plugins.iter().map(|plugin| plugin.path.as_str()));
         }
         paths
     }
@@ -77,6 +81,24 @@ impl Plan {
     /// Whether a step of this plan or of a child run takes the workspace lock.
     pub(super) fn locks_workspace(&self) -> bool {
         self.locks
+    }
+
+    /// The plugins that its steps and specialists can call and that the settings name.
+    pub fn plugins(&self) -> &[Arc<Plugin>] {
+        &self.plugins
+    }
+
+    /// The plugins of this plan and of its child runs, each once.
+    pub fn plugins_with_children(&self) -> Vec<Arc<Plugin>> {
+        let all = self.with_children().into_iter().flat_map(|plan| &plan.plugins);
+        let unique: BTreeMap<_, _> = all.map(|plugin| (&plugin.id, plugin)).collect();
+        unique.into_values().cloned().collect()
+    }
+
+    /// The schemas of the outputs of its plugins, by name of the tool.
+    pub fn plugin_schemas(&self) -> BTreeMap<String, Schema> {
+        let schema = |plugin: &Arc<Plugin>| (plugin.spec.name.to_string(), plugin.output.clone());
+        self.plugins.iter().map(schema).collect()
     }
 
     /// The steps of `onStart` hooks.

@@ -16,6 +16,7 @@ mod index;
 mod order;
 mod output;
 mod paths;
+mod plugins;
 mod reads;
 mod step;
 

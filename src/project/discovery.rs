@@ -58,6 +58,7 @@ impl<'a> Discovery<'a> {
             self.folder(&base.join("agents"), FileRole::AgentProfile, DEPTH);
         }
         self.folder(&self.root.join(".kb/specialists"), FileRole::Specialist, 1);
+        self.folder(&self.root.join(".kb/plugins"), FileRole::Plugin, 0);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         (self.files, self.problems)
     }

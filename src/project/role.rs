@@ -13,6 +13,7 @@ pub fn role_of(path: &Path) -> Option<FileRole> {
     match () {
         () if stem == "kb.config" && (yaml || extension == "json") => Some(FileRole::Settings),
         () if yaml && (under("specialists") || stem == "specialist") => Some(FileRole::Specialist),
+        () if yaml && is_plugin(path) => Some(FileRole::Plugin),
         () if yaml => Some(FileRole::Playbook),
         () if extension == "md" && under("agents") => Some(FileRole::AgentProfile),
         () if extension == "md" => Some(FileRole::Workflow),
@@ -20,11 +21,17 @@ pub fn role_of(path: &Path) -> Option<FileRole> {
     }
 }
 
-/// The role of a file that was named on the command line. YAML with a specialist schema is a
-/// specialist in any folder, and a file with an unknown extension is read as a playbook.
+/// Whether a file is in `.kb/plugins/`.
+fn is_plugin(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder.ends_with(".kb/plugins"))
+}
+
+/// The role of a file that was named on the command line. YAML with the schema of a specialist or plugin
+/// is one in any folder, and a file with an unknown extension is read as a playbook.
 pub(super) fn sniffed_role(path: &Path, bytes: &[u8]) -> FileRole {
     match role_of(path) {
         None | Some(FileRole::Playbook) if has_specialist_schema(bytes) => FileRole::Specialist,
+        None | Some(FileRole::Playbook) if has_schema(bytes, "kb.plugin/") => FileRole::Plugin,
         Some(role) => role,
         None if bytes.starts_with(b"---") => FileRole::Workflow,
         None => FileRole::Playbook,
@@ -32,10 +39,19 @@ pub(super) fn sniffed_role(path: &Path, bytes: &[u8]) -> FileRole {
 }
 
 fn has_specialist_schema(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(64 << 10)]);
-    text.lines().any(|line| {
-        let schema = line.strip_prefix("schema:").map(|rest| rest.trim().trim_matches(['"', '\'']));
-        schema.is_some_and(|schema| schema.starts_with("kb.specialist/"))
-            || line.trim_end() == "agent:"
-    })
+    has_schema(bytes, "kb.specialist/") || lines(bytes).any(|line| line.trim_end() == "agent:")
+}
+
+/// Whether a line gives a schema with this start.
+fn has_schema(bytes: &[u8], start: &str) -> bool {
+    let schema = |line: String| {
+        let rest = line.strip_prefix("schema:")?.trim().trim_matches(['"', '\'']).to_owned();
+        Some(rest.starts_with(start))
+    };
+    lines(bytes).filter_map(schema).any(|is| is)
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = String> {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(64 << 10)]).into_owned();
+    text.lines().map(str::to_owned).collect::<Vec<_>>().into_iter()
 }

@@ -6,6 +6,7 @@ use crate::evidence::{
     Payload, ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
 };
 use crate::value::Json;
+use std::sync::Arc;
 
 impl Mask for Payload {
     /// The text of a blob was masked before it was stored.
@@ -178,6 +179,7 @@ impl Mask for Invocation {
             changes: self.changes.masked_by(redactor),
             evidence: self.evidence.masked_by(redactor),
             process: self.process.masked_by(redactor),
+            output: self.output.map(|output| Arc::new(redactor.mask_json(&output))),
             ..self
         }
     }

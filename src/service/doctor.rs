@@ -2,6 +2,7 @@
 
 use super::ServiceError;
 use super::adopting::namesakes;
+use super::plugins::missing_programs;
 use super::project::Project;
 use super::validation::validate_playbooks;
 use crate::definition::{ApprovalLevel, ProcessChoice};
@@ -70,6 +71,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
         }
     };
     findings.push(definitions(&project));
+    findings.extend(plugins(&project));
     findings.push(state(&project));
     findings.push(journal(&project));
     findings.extend(triggers(&project));
@@ -103,6 +105,24 @@ fn definitions(project: &Project) -> Finding {
             Finding::new(FindingLevel::Warning, "project", format!("{have}, {warnings}")).help(help)
         }
         Ok(_) => Finding::new(FindingLevel::Ok, "project", have),
+    }
+}
+
+/// The programs of plugins; nothing without plugins.
+fn plugins(project: &Project) -> Option<Finding> {
+    let count = project.catalog.plugins.len();
+    let missing = missing_programs(project);
+    match missing.first() {
+        Some((id, program)) => {
+            let message = match missing.len() {
+                1 => format!("`{id}`: the program `{program}` does not exist"),
+                more => format!("`{id}` and {} more: no such program", more - 1),
+            };
+            let help = "install the program, or correct `argv` of the plugin";
+            Some(Finding::new(FindingLevel::Error, "plugins", message).help(help))
+        }
+        None if count == 0 => None,
+        None => Some(Finding::new(FindingLevel::Ok, "plugins", counted(count, "plugin"))),
     }
 }
 

@@ -14,6 +14,8 @@ pub enum ResourceKind {
     Playbook,
     /// A specialist or agent profile.
     Specialist,
+    /// A plugin.
+    Plugin,
     /// A run, by id or `@last`.
     Run,
     /// A step of a run or definition.
@@ -37,6 +39,7 @@ impl fmt::Display for ResourceKind {
         f.pad(match self {
             ResourceKind::Playbook => "playbook",
             ResourceKind::Specialist => "specialist",
+            ResourceKind::Plugin => "plugin",
             ResourceKind::Run => "run",
             ResourceKind::Step => "step",
             ResourceKind::Template => "template",

@@ -105,6 +105,7 @@ fn destination(path: &Path, role: FileRole) -> Option<String> {
         FileRole::Workflow => "workflows",
         FileRole::Specialist => "specialists",
         FileRole::AgentProfile => "agents",
+        FileRole::Plugin => "plugins",
         FileRole::Settings => return None,
     };
     let name = match path.file_name()?.to_str()? {

@@ -234,7 +234,7 @@ impl Project {
     /// name. Files with the same id belong together.
     fn files_named(&self, name: &str, path: Option<&str>) -> Vec<&str> {
         let refused = &self.catalog.refused;
-        let ids = || refused.playbooks.iter().chain(&refused.specialists);
+        let ids = || refused.playbooks.iter().chain(&refused.specialists).chain(&refused.plugins);
         let mut named: BTreeSet<&str> = ids()
             .filter(|(id, _)| *id == name)
             .flat_map(|(_, files)| files)

@@ -108,7 +108,7 @@ fn is_specialist(file: &crate::definition::InputFile) -> bool {
 
 fn everything(project: &Project) -> Report {
     let mut diagnostics = project.diagnostics.clone();
-    let mut checked = project.catalog.specialists.len();
+    let mut checked = project.catalog.specialists.len() + project.catalog.plugins.len();
     for playbook in project.catalog.playbooks.values() {
         let (plan, problems) = project.plan_of(playbook);
         let missing = read_task_files(playbook, &project.context.root).err().unwrap_or_default();

@@ -222,6 +222,7 @@ fn not_executed(
         changes: Vec::new(),
         evidence: Vec::new(),
         process: None,
+        output: None,
         bytes: json_text(&result.result).len() as u64,
     };
     (result, invocation)

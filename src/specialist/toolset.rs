@@ -59,7 +59,7 @@ impl ToolSet for Toolbox {
     }
 
     fn only_reads(&self, tool: &str) -> bool {
-        toolspec::find(tool).is_some_and(|spec| spec.only_reads)
+        toolspec::known(tool).is_some_and(|spec| spec.only_reads)
     }
 
     fn approval(&self, call: &Call) -> Option<String> {

@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 /// The implementation of a tool.
 pub(super) trait Tool: Send + Sync {
-    /// The name of the tool in the table of tools.
-    fn name(&self) -> &'static str;
+    /// The name of the tool.
+    fn name(&self) -> &str;
     /// Executes a call. The policy has permitted it and the arguments match the schema. Paths are
     /// not resolved yet: the tool resolves them through [`CallContext::files`].
     fn call<'a>(

@@ -11,6 +11,7 @@ mod call;
 mod context;
 mod output_store;
 mod policy;
+mod probe;
 mod process_launcher;
 mod process_trace;
 mod registry;

@@ -39,7 +39,7 @@ impl Policy {
         &self,
         spec: &ToolSpec,
         call: &Call,
-        all: &[&'static ToolSpec],
+        all: &[&ToolSpec],
     ) -> Result<(), Refusal> {
         if !self.is_enabled(spec) {
             let message = format!("the settings do not allow `{}`", spec.name);
@@ -62,12 +62,12 @@ impl Policy {
 
     /// Whether a specialist with this allow-list may call a tool.
     pub(super) fn offers(&self, spec: &ToolSpec, allow_list: &[String]) -> bool {
-        let is_listed = || allow_list.iter().any(|entry| permits(entry, spec.name));
+        let is_listed = || allow_list.iter().any(|entry| permits(entry, &spec.name));
         self.is_enabled(spec) && (spec.always_allowed || is_listed())
     }
 
     /// Names the tools that a specialist may call.
-    pub(super) fn offered(&self, allow_list: &[String], all: &[&'static ToolSpec]) -> String {
+    pub(super) fn offered(&self, allow_list: &[String], all: &[&ToolSpec]) -> String {
         // Models know `artifact:get` where there are artifacts.
         let named = all.iter().filter(|spec| spec.name != ARTIFACT_READER);
         let offered = named.filter(|spec| self.offers(spec, allow_list));
@@ -83,7 +83,7 @@ impl Policy {
         let mut rules = PathRules::default();
         let reading =
             self.security(FILE_READER).filter(|_| spec.reads_files && spec.name != FILE_READER);
-        for security in self.security(spec.name).chain(reading) {
+        for security in self.security(&spec.name).chain(reading) {
             if rules.narrow(&security.allowed_paths, &security.denied_paths).is_err() {
                 return PathRules::nothing();
             }
@@ -96,9 +96,9 @@ impl Policy {
             None => true,
             // Its results were allowed when they were created.
             Some(_) if spec.always_allowed => true,
-            Some(allowed) => allowed.iter().any(|entry| covers(entry.as_str(), spec.name)),
+            Some(allowed) => allowed.iter().any(|entry| covers(entry.as_str(), &spec.name)),
         };
-        allowed && self.security(spec.name).all(|security| security.enabled != Some(false))
+        allowed && self.security(&spec.name).all(|security| security.enabled != Some(false))
     }
 
     /// Why a call of a specialist requires the approval of a person; `None` if it does not.
@@ -106,8 +106,15 @@ impl Policy {
         if self.approvals.yes {
             return None;
         }
-        if self.security(spec.name).any(|security| security.requires_approval == Some(true)) {
+        if self.security(&spec.name).any(|security| security.requires_approval == Some(true)) {
             return Some(format!("the settings require approval for `{}`", spec.name));
+        }
+        if spec.needs_approval() && spec.leaves_sandbox {
+            return Some(format!(
+                "`{}` requires approval: its level is `critical`, and the sandbox does not confine its \
+                 network",
+                spec.name
+            ));
         }
         let required = self.settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
         (spec.needs_approval() && self.sandbox < required).then(|| {

@@ -108,6 +108,31 @@ impl ProcessLauncher {
         }
     }
 
+    /// Starts the program of a plugin. The kernel confines it for every caller, because its input can
+    /// come from a model, with the network that its definition names. Called by a specialist, it reads
+    /// what the commands of the specialist can read.
+    pub(super) fn of_plugin(
+        &self,
+        (caller, network): (&Caller, NetworkAccess),
+        scratch: u64,
+        protected: Vec<PathBuf>,
+        hidden: Vec<PathBuf>,
+    ) -> Supervisor {
+        match self.level {
+            ApprovalLevel::Kernel => {
+                let readable = match caller {
+                    Caller::Specialist { .. } => self.reading.roots(self.workspace.root()),
+                    Caller::Author => None,
+                };
+                let confinement = self.confinement(readable).with_read_only(protected);
+                let confinement = confinement.with_hidden(hidden);
+                let confinement = confinement.with_network(kernel(network)).with_scratch(scratch);
+                self.supervisor.confined(confinement)
+            }
+            _ => self.supervisor.clone(),
+        }
+    }
+
     /// Whether the kernel confines the processes of a caller.
     pub(super) fn confines(&self, caller: &Caller) -> bool {
         matches!(caller, Caller::Specialist { .. }) && self.level == ApprovalLevel::Kernel

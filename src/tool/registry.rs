@@ -1,15 +1,16 @@
 //! The implemented tools with their specifications, and the check of call arguments.
 
-use super::builtin;
+use super::builtin::{self, PluginTool};
 use super::call::Refusal;
 use super::context::Tool;
+use crate::definition::Plugin;
 use crate::diagnostic::{Code, nearest};
 use crate::toolspec::{ToolSpec, find};
 use crate::value::{Failure, Json};
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::json;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// All implemented tools.
 pub(super) struct Registry {
@@ -18,29 +19,41 @@ pub(super) struct Registry {
 
 /// A tool, its specification and the compiled schema of its arguments.
 pub(super) struct RegisteredTool {
-    pub(super) spec: &'static ToolSpec,
     pub(super) tool: Box<dyn Tool>,
+    origin: Origin,
     schema: OnceLock<Option<Validator>>,
 }
 
+/// Where a tool is defined.
+enum Origin {
+    Table(&'static ToolSpec),
+    Plugin(Arc<Plugin>),
+}
+
 impl Registry {
-    /// The built-in tools, in the order of the table of tools.
-    pub(super) fn built_in() -> Self {
+    /// The built-in tools, in the order of the table of tools, and these plugins.
+    pub(super) fn new(plugins: &[Arc<Plugin>]) -> Self {
         let register = |tool: Box<dyn Tool>| {
-            let spec = find(tool.name())?;
-            Some(RegisteredTool { spec, tool, schema: OnceLock::new() })
+            let origin = Origin::Table(find(tool.name())?);
+            Some(RegisteredTool { tool, origin, schema: OnceLock::new() })
         };
-        Registry { tools: builtin::all().into_iter().filter_map(register).collect() }
+        let plugins = plugins.iter().map(|plugin| RegisteredTool {
+            tool: Box::new(PluginTool::new(plugin.clone())),
+            origin: Origin::Plugin(plugin.clone()),
+            schema: OnceLock::new(),
+        });
+        let built_in = builtin::all().into_iter().filter_map(register);
+        Registry { tools: built_in.chain(plugins).collect() }
     }
 
     /// Their specifications in order.
-    pub(super) fn specs(&self) -> impl Iterator<Item = &'static ToolSpec> {
-        self.tools.iter().map(|tool| tool.spec)
+    pub(super) fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.iter().map(RegisteredTool::spec)
     }
 
     /// The tool with this name.
     pub(super) fn find(&self, name: &str) -> Option<&RegisteredTool> {
-        self.tools.iter().find(|tool| tool.spec.name == name)
+        self.tools.iter().find(|tool| tool.spec().name == name)
     }
 }
 
@@ -48,10 +61,34 @@ impl Registry {
 const SHOWN: usize = 10;
 
 impl RegisteredTool {
+    pub(super) fn spec(&self) -> &ToolSpec {
+        match &self.origin {
+            Origin::Table(spec) => spec,
+            Origin::Plugin(plugin) => &plugin.spec,
+        }
+    }
+
+    /// The definition, if the tool is a plugin.
+    pub(super) fn plugin(&self) -> Option<&Arc<Plugin>> {
+        match &self.origin {
+            Origin::Table(_) => None,
+            Origin::Plugin(plugin) => Some(plugin),
+        }
+    }
+
     /// Refuses arguments that violate the schema. Names all violations, so that a model can fix them
     /// at once.
     pub(super) fn check(&self, args: &Json) -> Result<(), Refusal> {
-        let spec = self.spec;
+        let spec = self.spec();
+        if let Some(plugin) = self.plugin() {
+            let violations = plugin.input.violations(args).into_iter();
+            let violations: Vec<(String, String)> =
+                violations.map(|found| (found.pointer, found.message)).collect();
+            return match violations.is_empty() {
+                true => Ok(()),
+                false => Err(Refusal::failed(failure(spec, &violations))),
+            };
+        }
         let compiled = self.schema.get_or_init(|| jsonschema::validator_for(&spec.input).ok());
         let Some(validator) = compiled else {
             let message = format!("the schema of `{}` is invalid", spec.name);
@@ -122,7 +159,8 @@ mod tests {
 
     #[test]
     fn the_table_of_tools_and_the_implementations_agree() {
-        let implemented: Vec<&str> = Registry::built_in().specs().map(|spec| spec.name).collect();
+        let registry = Registry::new(&[]);
+        let implemented: Vec<&str> = registry.specs().map(|spec| &*spec.name).collect();
         let listed: Vec<&str> = toolspec::names().collect();
         assert_eq!(implemented, listed);
         assert_eq!(super::builtin::all().len(), listed.len());

@@ -7,13 +7,13 @@ use super::policy::{Approvals, Policy};
 use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
 use crate::clock;
-use crate::definition::{ApprovalLevel, Settings, ToolRules};
+use crate::definition::{ApprovalLevel, Plugin, Settings, ToolRules};
 use crate::diagnostic::{Code, nearest};
-use crate::evidence::{Invocation, Purpose};
+use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::http::{HttpClient, without_credentials};
 use crate::process::Supervisor;
 use crate::redaction::Redactor;
-use crate::toolspec::{ARTIFACT_READER, ToolSpec};
+use crate::toolspec::{ARTIFACT_READER, ToolSpec, plugin_id};
 use crate::value::{Digest, Failure, Json, json_text};
 use crate::workspace::{FileAccess, PathRules, Workspace};
 use std::borrow::Cow;
@@ -50,6 +50,8 @@ pub struct ToolboxParts {
     pub redactor: Arc<Redactor>,
     /// The sandbox level that this machine reaches.
     pub sandbox: ApprovalLevel,
+    /// The tools that the project defines.
+    pub plugins: Vec<Arc<Plugin>>,
 }
 
 impl ToolboxParts {
@@ -74,12 +76,15 @@ pub struct ToolDescription {
 impl ToolDescription {
     fn of(spec: &ToolSpec) -> ToolDescription {
         ToolDescription {
-            name: spec.name.to_owned(),
-            description: spec.description.to_owned(),
+            name: spec.name.to_string(),
+            description: spec.description.to_string(),
             schema: spec.input.clone(),
         }
     }
 }
+
+/// Maximum size of the output of a plugin that is recorded for the verifier, in bytes.
+const OUTPUT_BYTES: usize = 64 << 10;
 
 struct Shared {
     parts: ToolboxParts,
@@ -88,7 +93,7 @@ struct Shared {
     processes: ProcessLauncher,
     policy: Policy,
     /// The path rules of each tool, by name.
-    rules: BTreeMap<&'static str, Arc<PathRules>>,
+    rules: BTreeMap<String, Arc<PathRules>>,
     registry: Registry,
     http: HttpClient,
 }
@@ -97,8 +102,8 @@ impl Toolbox {
     /// Creates the toolbox of a run.
     pub fn new(parts: ToolboxParts) -> Toolbox {
         let policy = Policy::new(parts.settings.clone(), parts.approvals, parts.sandbox);
-        let registry = Registry::built_in();
-        let rules_of = |spec: &'static ToolSpec| (spec.name, Arc::new(policy.path_rules(spec)));
+        let registry = Registry::new(&parts.plugins);
+        let rules_of = |spec: &ToolSpec| (spec.name.to_string(), Arc::new(policy.path_rules(spec)));
         let rules = registry.specs().map(rules_of).collect();
         let http = HttpClient::new(&parts.settings.allowed_hosts);
         let processes = parts.process_launcher();
@@ -136,8 +141,8 @@ impl Toolbox {
         Toolbox { limit: self.limit, ..Toolbox::new(parts) }
     }
 
-    /// The specifications of all tools, in the order of the table of tools.
-    pub fn specs(&self) -> Vec<&'static ToolSpec> {
+    /// The specifications of all tools: the table of tools, then plugins.
+    pub fn specs(&self) -> Vec<&ToolSpec> {
         self.shared.registry.specs().collect()
     }
 
@@ -153,8 +158,8 @@ impl Toolbox {
 
     /// A tool that needs no entry in an allow-list; `None` if the policy forbids it.
     pub fn reader(&self, name: &str) -> Option<ToolDescription> {
-        let own = self.shared.registry.find(name).filter(|tool| tool.spec.always_allowed)?;
-        self.shared.policy.offers(own.spec, &[]).then(|| ToolDescription::of(own.spec))
+        let own = self.shared.registry.find(name).filter(|tool| tool.spec().always_allowed)?;
+        self.shared.policy.offers(own.spec(), &[]).then(|| ToolDescription::of(own.spec()))
     }
 
     /// The complete results of the calls of this attempt, for `output:read`.
@@ -166,11 +171,7 @@ impl Toolbox {
     pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> (CallResult, Invocation) {
         let (at, began) = (clock::now(), clock::instant());
         let redactor = &self.shared.redactor;
-        let mut result = match self.admit(call) {
-            Ok(tool) => tool.tool.call(call, &self.context(tool.spec), cancel).await,
-            Err(refusal) => refusal.into(),
-        };
-        self.mask(&mut result);
+        let result = self.execute(call, cancel).await;
         let args = redactor.mask_json(&recorded(&call.args));
         let text = json_text(&result.result);
         self.outputs.keep(&call.id, &text);
@@ -186,9 +187,40 @@ impl Toolbox {
             changes: result.changes.clone(),
             evidence: result.evidence.clone(),
             process: result.process.clone(),
+            output: self.plugin_output(call, &result, text.len()),
             bytes: text.len() as u64,
         };
         (result, invocation)
+    }
+
+    /// Executes a call; the result is masked.
+    pub(super) async fn execute(&self, call: &Call, cancel: &CancellationToken) -> CallResult {
+        let mut result = match self.admit(call) {
+            Ok(tool) => {
+                let context = self.context(tool.spec());
+                let mut result = tool.tool.call(call, &context, cancel).await;
+                if let Some(plugin) = tool.plugin() {
+                    Box::pin(self.probe(plugin, call, &mut result, cancel)).await;
+                }
+                result
+            }
+            Err(refusal) => refusal.into(),
+        };
+        self.mask(&mut result);
+        result
+    }
+
+    /// How often a probe that could not decide is repeated.
+    pub(super) fn probe_retries(&self) -> u32 {
+        self.shared.parts.settings.probe_retries
+    }
+
+    /// The output of a successful call of a plugin, for the verifier; `None` for other tools and for
+    /// outputs over 64 KiB.
+    fn plugin_output(&self, call: &Call, result: &CallResult, bytes: usize) -> Option<Arc<Json>> {
+        let is_plugin = plugin_id(&call.tool).is_some();
+        let kept = is_plugin && result.status == InvocationStatus::Success && bytes <= OUTPUT_BYTES;
+        kept.then(|| Arc::new(result.result.clone()))
     }
 
     /// Why a call requires the approval of a person; `None` if it requires none, or if it would be
@@ -198,7 +230,7 @@ impl Toolbox {
         let tool = self.admit(&approved).ok()?;
         match &call.caller {
             Caller::Author => None,
-            Caller::Specialist { .. } => self.shared.policy.approval(tool.spec),
+            Caller::Specialist { .. } => self.shared.policy.approval(tool.spec()),
         }
     }
 
@@ -209,13 +241,13 @@ impl Toolbox {
         let Some(tool) = registry.find(&call.tool) else {
             return Err(self.unknown(call, &all));
         };
-        self.shared.policy.permit(tool.spec, call, &all)?;
+        self.shared.policy.permit(tool.spec(), call, &all)?;
         tool.check(&call.args)?;
         Ok(tool)
     }
 
-    fn unknown(&self, call: &Call, all: &[&'static ToolSpec]) -> Refusal {
-        let names = || all.iter().map(|spec| spec.name);
+    fn unknown(&self, call: &Call, all: &[&ToolSpec]) -> Refusal {
+        let names = || all.iter().map(|spec| &*spec.name);
         let help = match (nearest(&call.tool, names()), &call.caller) {
             (Some(name), _) => format!("did you mean `{name}`?"),
             (None, Caller::Author) => {
@@ -229,13 +261,13 @@ impl Toolbox {
         Refusal::denied(Failure::new(Code::UNKNOWN_TOOL, message).help(help))
     }
 
-    fn context(&self, spec: &'static ToolSpec) -> CallContext<'_> {
+    fn context(&self, spec: &ToolSpec) -> CallContext<'_> {
         let shared = &self.shared;
-        let rules = shared.rules.get(spec.name).cloned();
+        let rules = shared.rules.get(&*spec.name).cloned();
         let rules = rules.unwrap_or_else(|| Arc::new(PathRules::nothing()));
         let (workspace, redactor) = (shared.workspace.clone(), shared.redactor.clone());
         CallContext {
-            files: FileAccess { workspace, rules, tool: spec.name, redactor },
+            files: FileAccess { workspace, rules, tool: spec.name.clone(), redactor },
             processes: &shared.processes,
             http: &shared.http,
             outputs: &self.outputs,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
     vec![ToolSpec {
-        name: "http:request",
+        name: "http:request".into(),
         aliases: &["api_call", "web_fetch", "WebFetch"],
         groups: &["api_call", "web_fetch"],
         restricted_by: &[
@@ -19,7 +19,7 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         ],
         level: ToolLevel::Restricted,
         description: "Send one HTTP request to a public address and return the response, \
-                          whatever its status. A body that is not a string is sent as JSON.",
+                          whatever its status. A body that is not a string is sent as JSON.".into(),
         input: json!({
             "type": "object",
             "properties": {

@@ -2,6 +2,7 @@
 
 use super::name_glob::glob_matches;
 use super::not_yet::is_not_yet;
+use super::plugin::plugin_id;
 use super::spec::ToolSpec;
 use super::table::{find, tools};
 
@@ -10,6 +11,8 @@ use super::table::{find, tools};
 pub enum ToolMatch {
     /// One or more built-in tools.
     Tools(Vec<&'static ToolSpec>),
+    /// Plugins: a name, or a glob such as `plugin:*`.
+    Plugins,
     /// A tool that is planned, or one of another format.
     NotYet,
     /// No tool has this name.
@@ -18,19 +21,19 @@ pub enum ToolMatch {
 
 /// Resolves an entry of an allow-list: a name, an alias or a glob such as `fs:*`.
 pub fn allowed_by(text: &str) -> ToolMatch {
-    select(text, |tool| permits(text, tool.name))
+    select(text, |tool| permits(text, &tool.name))
 }
 
 /// Resolves an entry of `allowed_tools` in the settings: as in an allow-list, and also a group such as
 /// `file_write`.
 pub fn allowed_by_settings(text: &str) -> ToolMatch {
-    select(text, |tool| covers(text, tool.name))
+    select(text, |tool| covers(text, &tool.name))
 }
 
 /// Resolves a key of `tools.security`: as in an allow-list, and also a group such as `file_write` or
 /// any other name whose restrictions apply to a tool.
 pub fn secured_by(text: &str) -> ToolMatch {
-    select(text, |tool| covers(text, tool.name) || tool.restricted_by.contains(&text))
+    select(text, |tool| covers(text, &tool.name) || tool.restricted_by.contains(&text))
 }
 
 /// Whether an entry of an allow-list permits a tool.
@@ -48,6 +51,7 @@ fn select(text: &str, is_meant: impl Fn(&ToolSpec) -> bool) -> ToolMatch {
     let meant: Vec<_> = tools().iter().filter(|tool| is_meant(tool)).collect();
     match meant.is_empty() {
         false => ToolMatch::Tools(meant),
+        true if plugin_id(text).is_some() => ToolMatch::Plugins,
         true if is_not_yet(text) || is_restricted_alias(text) => ToolMatch::NotYet,
         true => ToolMatch::Unknown,
     }
@@ -67,8 +71,9 @@ mod tests {
     fn names(found: ToolMatch) -> String {
         match found {
             ToolMatch::Tools(tools) => {
-                tools.iter().map(|tool| tool.name).collect::<Vec<_>>().join(" ")
+                tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>().join(" ")
             }
+            ToolMatch::Plugins => "plugins".to_owned(),
             ToolMatch::NotYet => "not yet".to_owned(),
             ToolMatch::Unknown => "unknown".to_owned(),
         }
@@ -94,6 +99,8 @@ mod tests {
             ("mcp__github__search", "not yet", "not yet"),
             ("Bash(git add:*)", "not yet", "not yet"),
             ("Foo(git add:*)", "unknown", "unknown"),
+            ("plugin:deploy", "plugins", "plugins"),
+            ("plugin:*", "plugins", "plugins"),
             ("[", "unknown", "unknown"),
         ] {
             assert_eq!(names(allowed_by(entry)), allowed, "{entry}");

@@ -16,7 +16,6 @@ const NOT_YET: &[&str] = &[
     "faq:*",
     "git:*",
     "web:*",
-    "plugin:*",
     "session:*",
     "notebook:*",
     "task:*",

@@ -5,11 +5,11 @@ use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
     let reader = ToolSpec {
-        name: "output:read",
+        name: "output:read".into(),
         level: ToolLevel::Safe,
         description: "Continue reading an earlier tool result that was truncated. Pass its ref \
                           and the offset in characters from the truncation note. The result \
-                          contains next, the offset of the following part, or null at the end.",
+                          contains next, the offset of the following part, or null at the end.".into(),
         input: json!({
             "type": "object",
             "properties": {
@@ -35,10 +35,10 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         ..ToolSpec::base()
     };
     let artifacts = ToolSpec {
-        name: "artifact:get",
+        name: "artifact:get".into(),
         level: ToolLevel::Safe,
         description: "Read the full content of an artifact of an earlier step, by its id from the \
-                      session state. For a long one, pass the offset in characters that next returned.",
+                      session state. For a long one, pass the offset in characters that next returned.".into(),
         input: json!({
             "type": "object",
             "properties": {

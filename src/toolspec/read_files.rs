@@ -6,12 +6,12 @@ use serde_json::json;
 pub(super) fn specs() -> Vec<ToolSpec> {
     vec![
         ToolSpec {
-            name: "fs:read",
+            name: "fs:read".into(),
             aliases: &["file_read", "Read"],
             groups: &["file_read"],
             level: ToolLevel::Moderate,
             description: "Read a text file. Pass startLine and endLine (1-based, inclusive) to read \
-                      part of a large file.",
+                      part of a large file.".into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -39,13 +39,13 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             ..ToolSpec::base()
         },
         ToolSpec {
-            name: "fs:list",
+            name: "fs:list".into(),
             aliases: &["file_list", "Glob", "LS"],
             groups: &["file_read"],
             level: ToolLevel::Moderate,
             description: "List the entries of a directory. Pass depth to descend more levels, or a \
                       glob such as `**/*.rs` to search the whole tree. Files ignored by git are \
-                      omitted unless path itself is ignored.",
+                      omitted unless path itself is ignored.".into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -78,13 +78,13 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             ..ToolSpec::base()
         },
         ToolSpec {
-            name: "fs:search",
+            name: "fs:search".into(),
             aliases: &["Grep"],
             groups: &["file_read"],
             level: ToolLevel::Moderate,
             description: "Search the contents of text files with a regular expression (Rust syntax, \
                       matched line by line). Returns path, line number and text of each match. \
-                      Files ignored by git and binary files are omitted.",
+                      Files ignored by git and binary files are omitted.".into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -120,11 +120,11 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             ..ToolSpec::base()
         },
         ToolSpec {
-            name: "fs:exists",
+            name: "fs:exists".into(),
             aliases: &["Read"],
             groups: &["file_read"],
             level: ToolLevel::Safe,
-            description: "Check whether a path exists and whether it is a file or a directory.",
+            description: "Check whether a path exists and whether it is a file or a directory.".into(),
             input: json!({
                 "type": "object",
                 "properties": {

@@ -5,14 +5,14 @@ use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
     vec![ToolSpec {
-        name: "shell:exec",
+        name: "shell:exec".into(),
         aliases: &["shell", "Bash"],
         groups: &["shell"],
         restricted_by: &["code_execute"],
         level: ToolLevel::Critical,
         description: "Run a command and wait until it exits. Pass either command (a script for \
                           bash -euo pipefail) or argv (a program with its arguments, without a \
-                          shell). Background processes are stopped when the command exits.",
+                          shell). Background processes are stopped when the command exits.".into(),
         input: json!({
             "type": "object",
             "properties": {

@@ -1,6 +1,7 @@
 //! What the engine knows about a tool: names, level, schemas and effects.
 
 use crate::value::Json;
+use std::borrow::Cow;
 
 /// The risk level of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +59,7 @@ pub enum ResultPart {
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
     /// The name, `namespace:verb`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Names of the tool in other formats. In an allow-list and in `tools.security`, each stands for
     /// every tool that lists it.
     pub aliases: &'static [&'static str],
@@ -70,7 +71,7 @@ pub struct ToolSpec {
     /// How dangerous it is; decides about approvals.
     pub level: ToolLevel,
     /// The description for models and people.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// JSON Schema of the arguments.
     pub input: Json,
     /// JSON Schema of the result.
@@ -83,6 +84,8 @@ pub struct ToolSpec {
     pub network: bool,
     /// Whether the tool starts processes.
     pub runs_processes: bool,
+    /// Whether its effects reach beyond the sandbox, which then replaces no approval.
+    pub leaves_sandbox: bool,
     /// Whether a call changes nothing, so that a call with an unknown outcome can be repeated.
     pub only_reads: bool,
     /// Whether the tool needs no entry in an allow-list: it shows nothing new.
@@ -101,18 +104,19 @@ impl ToolSpec {
     /// A tool without effects, as the base of the table's entries.
     pub(super) fn base() -> ToolSpec {
         ToolSpec {
-            name: "",
+            name: Cow::Borrowed(""),
             aliases: &[],
             groups: &[],
             restricted_by: &[],
             level: ToolLevel::Safe,
-            description: "",
+            description: Cow::Borrowed(""),
             input: Json::Null,
             output: Json::Null,
             reads_files: false,
             writes: false,
             network: false,
             runs_processes: false,
+            leaves_sandbox: false,
             only_reads: false,
             always_allowed: false,
             input_check: InputCheck::default(),
@@ -125,6 +129,16 @@ impl ToolSpec {
     /// Whether a call by a specialist needs the kernel sandbox or an approval.
     pub fn needs_approval(&self) -> bool {
         self.level == ToolLevel::Critical
+    }
+
+    /// Whether a probe of a plugin can call the tool: it reads files, or requests a URL.
+    pub fn may_probe(&self) -> bool {
+        (self.only_reads && self.reads_files) || self.input_check == InputCheck::Url
+    }
+
+    /// Whether the schema forbids arguments that it does not name.
+    pub fn is_closed(&self) -> bool {
+        self.input.get("additionalProperties") == Some(&Json::Bool(false))
     }
 
     /// Whether the tool returns the contents of a file.

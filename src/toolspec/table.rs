@@ -24,12 +24,12 @@ pub fn tools() -> &'static [ToolSpec] {
     &TABLE
 }
 
-/// The tool with this name; aliases do not count.
+/// The built-in tool with this name; aliases do not count.
 pub fn find(name: &str) -> Option<&'static ToolSpec> {
     TABLE.iter().find(|tool| tool.name == name)
 }
 
 /// The names of all built-in tools.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|tool| tool.name)
+    TABLE.iter().map(|tool| &*tool.name)
 }

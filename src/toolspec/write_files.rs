@@ -6,12 +6,12 @@ use serde_json::json;
 pub(super) fn specs() -> Vec<ToolSpec> {
     vec![
         ToolSpec {
-            name: "fs:write",
+            name: "fs:write".into(),
             aliases: &["file_write", "Write"],
             groups: &["file_write"],
             level: ToolLevel::Restricted,
             description: "Write a file. Creates the file and its parent directories, or replaces the \
-                      whole content of an existing file. To change part of a file, use fs:edit.",
+                      whole content of an existing file. To change part of a file, use fs:edit.".into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -35,13 +35,13 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             ..ToolSpec::base()
         },
         ToolSpec {
-            name: "fs:edit",
+            name: "fs:edit".into(),
             aliases: &["file_edit", "Edit", "MultiEdit"],
             groups: &["file_write"],
             level: ToolLevel::Restricted,
             description: "Replace text in a file. old must match the file exactly, including \
                       whitespace, and must occur exactly once unless all is true. Read the file \
-                      first.",
+                      first.".into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -68,11 +68,11 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             ..ToolSpec::base()
         },
         ToolSpec {
-            name: "fs:delete",
+            name: "fs:delete".into(),
             aliases: &["file_delete"],
             groups: &["file_write"],
             level: ToolLevel::Restricted,
-            description: "Delete a file or an empty directory.",
+            description: "Delete a file or an empty directory.".into(),
             input: json!({
                 "type": "object",
                 "properties": {

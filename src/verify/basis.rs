@@ -8,6 +8,7 @@ use crate::definition::{Check, ClaimPolicy, Schema};
 use crate::evidence::Invocation;
 use crate::value::{Digest, Json};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The recorded input of a verdict: all observations, and all values of its checks. Tool calls, the
@@ -18,6 +19,8 @@ pub struct Basis {
     criteria: Vec<RecordedCriterion>,
     claims: Claims,
     expect_changes: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    changes_declared: bool,
     output: Digest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output_schema: Option<Digest>,
@@ -70,6 +73,7 @@ impl Basis {
                 ClaimPolicy::None => Claims::None,
             },
             expect_changes: gate.expect_changes,
+            changes_declared: gate.changes_declared,
             output: Digest::of_json(&gate.output),
             output_schema: gate.output_schema.as_ref().map(digest),
             calls: gate.trace.len(),
@@ -81,13 +85,14 @@ impl Basis {
     }
 
     /// Restores the gate and the observations with the data that the journal has elsewhere: the output,
-    /// its schema, the checks of the step and the calls recorded before the verdict.
+    /// its schema, the checks of the step, the calls recorded before the verdict and the schemas of plugins.
     pub fn restore(
         self,
         output: Arc<Json>,
         output_schema: Option<Schema>,
         checks: &[Check],
         trace: Vec<Invocation>,
+        plugins: BTreeMap<String, Schema>,
     ) -> Result<(Gate, Observations), IncompleteBasis> {
         if Digest::of_json(&output) != self.output {
             return Err(IncompleteBasis::Output);
@@ -111,11 +116,13 @@ impl Basis {
                 Claims::None => ClaimPolicy::None,
             },
             expect_changes: self.expect_changes,
+            changes_declared: self.changes_declared,
             output,
             output_schema,
             trace,
             root: self.root,
             test_commands: self.test_commands,
+            plugins,
             rules: self.rules,
         };
         Ok((gate, self.seen.into_iter().collect()))

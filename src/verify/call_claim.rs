@@ -5,9 +5,11 @@ use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::normalized;
 use super::tool_tier::ToolTier;
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
-use crate::toolspec;
+use crate::definition::Schema;
+use crate::toolspec::{self, plugin_id};
 use crate::value::{Json, JsonMap};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Maximum length of an argument that is compared, in bytes.
 const COMPARED: usize = 200;
@@ -21,6 +23,8 @@ pub(super) struct CallClaim {
     args: JsonMap,
     /// The claimed receipt.
     receipt: Option<String>,
+    /// The claimed output; empty if the claim has none.
+    data: JsonMap,
     /// Whether the claim says that the call failed.
     failed: bool,
 }
@@ -44,6 +48,7 @@ impl CallClaim {
             tool: tool.to_owned(),
             args: JsonMap::new(),
             receipt: None,
+            data: JsonMap::new(),
             failed: false,
         };
         if let Some(tool) = entry.as_str() {
@@ -65,7 +70,9 @@ impl CallClaim {
             }
             _ => false,
         };
+        let data = field(entry, &["data", "output"]).and_then(Json::as_object);
         Some(CallClaim {
+            data: data.cloned().unwrap_or_default(),
             args: args.and_then(Json::as_object).cloned().unwrap_or_default(),
             receipt: text(&["receipt", "receiptid"]).map(str::to_owned),
             failed,
@@ -74,7 +81,12 @@ impl CallClaim {
     }
 
     /// The verdict over the claim, with the evidence.
-    pub(super) fn check(&self, trace: &[Invocation], root: &str) -> (Finding, Json) {
+    pub(super) fn check(
+        &self,
+        trace: &[Invocation],
+        root: &str,
+        plugins: &BTreeMap<String, Schema>,
+    ) -> (Finding, Json) {
         let (name, calls) = (&self.tool, |calls: &[&Invocation]| -> Json {
             json!({"calls": calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>()})
         });
@@ -108,10 +120,29 @@ impl CallClaim {
                 "the call of `{name}` is claimed to have failed, but it succeeded (call `{}`)",
                 last.id
             )),
-            (_, false, Some(call)) => ToolTier::of(call).finding(call),
+            (_, false, Some(call)) => match self.other_data(call) {
+                Some(key) => Finding::failed(format!(
+                    "`{name}` is claimed to have returned another `{key}` than it did (call `{}`)",
+                    call.id
+                )),
+                None => ToolTier::of(call).finding(call, plugins.get(&call.tool)),
+            },
             (_, false, None) => not_successful(name, last),
         };
         (finding, calls(&fitting))
+    }
+
+    /// The first key of the claimed output with another value than in the recorded output.
+    fn other_data(&self, call: &Invocation) -> Option<&str> {
+        let recorded = call.output.as_deref()?;
+        let differs = |(key, value): &(&String, &Json)| recorded.get(key.as_str()) != Some(value);
+        self.data.iter().find(differs).map(|(key, _)| key.as_str())
+    }
+
+    /// Whether the claim is about a call of a plugin.
+    pub(super) fn is_about_plugin(&self, trace: &[Invocation]) -> bool {
+        let named = |call: &&Invocation| is_tool(&self.tool, &call.tool);
+        trace.iter().filter(named).any(|call| plugin_id(&call.tool).is_some())
     }
 
     /// Whether the recorded arguments are the claimed ones, as far as both have them.
@@ -135,6 +166,10 @@ fn is_tool(claimed: &str, tool: &str) -> bool {
     let letters = |name: &str| -> String {
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
     };
+    // `deploy` names `plugin:deploy`.
+    if plugin_id(tool).is_some_and(|id| letters(id) == letters(claimed)) {
+        return true;
+    }
     let spelt = |names: &[&str]| names.iter().any(|name| letters(name) == letters(claimed));
     spelt(&[tool]) || toolspec::find(tool).is_some_and(|spec| spelt(spec.aliases))
 }

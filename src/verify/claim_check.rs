@@ -27,7 +27,7 @@ struct Subject<'a> {
 pub(super) fn claim_query(claim: &Claim, rules: VerdictRules) -> ObservationQuery {
     match rules {
         VerdictRules::FileClaims => ObservationQuery::Path(claim.path.clone()),
-        VerdictRules::AllClaims | VerdictRules::ToolCalls => {
+        VerdictRules::AllClaims | VerdictRules::ToolCalls | VerdictRules::Statements => {
             ObservationQuery::Location(claim.path.clone())
         }
     }

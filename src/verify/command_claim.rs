@@ -103,6 +103,14 @@ impl CommandClaim {
         (!text.is_empty()).then(|| CommandClaim { text: text.to_owned(), result, script })
     }
 
+    /// The command of a claim about one command alone.
+    pub(super) fn only_command(&self) -> Option<&[String]> {
+        match self.script.main_commands().as_slice() {
+            [one] => Some(&one.argv),
+            _ => None,
+        }
+    }
+
     /// The verdict over the claim, with the evidence.
     pub(super) fn check(&self, runs: &RecordedRuns<'_>) -> (Finding, Json) {
         let mut calls: Vec<&str> = Vec::new();

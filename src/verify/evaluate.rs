@@ -11,13 +11,14 @@ use super::later_edits::LaterEdits;
 use super::observation::{ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
+use super::rerun::Rerun;
 use super::sourced_files::SourcedFiles;
-use super::summary;
+use super::{statements, summary};
 use super::test_claim::{TestClaim, test_claim};
 use super::test_command::TestCommands;
 use super::verdict_rules::VerdictRules;
 use crate::definition::ClaimPolicy;
-use crate::evidence::{CheckDetail, Confidence, Verification};
+use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::value::Json;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -44,10 +45,24 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         Some(claim) if claim.passed => LaterEdits::queries(&gate.trace),
         _ => Vec::new(),
     };
+    let stated = stated(gate).into_iter().map(ObservationQuery::Location);
+    let repeated = execution.rerun(gate).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let mut known = BTreeSet::new();
-    let all = claimed.chain(snippets).chain(ignored).chain(edited).chain(sourced).chain(checks);
+    let files = claimed.chain(snippets).chain(ignored).chain(edited).chain(sourced).chain(stated);
+    let all = files.chain(repeated).chain(checks);
     all.filter(|query| known.insert(query.clone())).collect()
+}
+
+/// The paths that the summary says the step changed, without those that the output claims.
+fn stated(gate: &Gate) -> Vec<String> {
+    if gate.claims == ClaimPolicy::None || gate.rules < VerdictRules::Statements {
+        return Vec::new();
+    }
+    let claims = claims(gate);
+    let is_claimed = |path: &String| claims.iter().any(|claim| claim.path == *path);
+    let paths = statements::stated_paths(&gate.output, &gate.root).into_iter();
+    paths.filter(|path| !is_claimed(path)).collect()
 }
 
 /// Whether a path is claimed to exist that no recorded call changed.
@@ -67,12 +82,19 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(claimed);
     let execution = execution_claims(gate);
     details.extend(execution.check(gate, observations));
+    details.extend(summary_statements(gate, &changes, observations));
     details.extend(expected_changes(gate, &claims, &changes));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
     let has_claims = !claims.is_empty() || !execution.is_empty();
+    let by_plugin = execution.calls.iter().any(|claim| claim.is_about_plugin(&gate.trace));
     // A refuted claim that passes rests only on the statement of the output.
     let warned = details.iter().any(|detail| detail.warning);
-    let confidence = if warned { Confidence::Low } else { confidence(gate, has_claims) };
+    let confidence = match (warned, confidence(gate, has_claims)) {
+        (true, _) => Confidence::Low,
+        // The output of a plugin has the right form; what it did is known from its evidence alone.
+        (false, Confidence::High) if by_plugin => Confidence::Medium,
+        (false, confidence) => confidence,
+    };
     Verification::of(confidence, details)
 }
 
@@ -135,6 +157,14 @@ impl ExecutionClaims {
         self.commands.is_empty() && self.tests.is_none() && self.calls.is_empty()
     }
 
+    /// The test command that the gate repeats, if it repeats one.
+    fn rerun(&self, gate: &Gate) -> Option<Rerun> {
+        let claims_passed = self.tests.is_some_and(|claim| claim.passed);
+        (claims_passed && gate.rules >= VerdictRules::Statements)
+            .then(|| Rerun::of(&gate.trace, &gate.root, &self.commands, &self.known))
+            .flatten()
+    }
+
     fn check(&self, gate: &Gate, observations: &Observations) -> Vec<CheckDetail> {
         if self.is_empty() {
             return Vec::new();
@@ -144,19 +174,48 @@ impl ExecutionClaims {
         let detail = |check: String, (finding, evidence): (Finding, Json)| {
             with_policy(finding, gate.claims).into_detail(check, Some(evidence))
         };
+        let rerun = self.rerun(gate);
+        let counts = self.tests.map(|claim| claim.counts).unwrap_or_default();
+        let repeated = rerun.as_ref().and_then(|rerun| rerun.finding(observations, counts));
         let commands = self.commands.iter();
-        let commands = commands
-            .map(|claim| detail(format!("claim command {}", claim.text), claim.check(&runs)));
+        let is_proven = |claim: &CommandClaim| {
+            let argv = rerun.as_ref().map(|rerun| rerun.argv.as_slice());
+            argv.is_some()
+                && claim.only_command() == argv
+                && repeated.as_ref().is_some_and(|finding| finding.verdict == Verdict::Passed)
+        };
+        let commands = commands.map(|claim| {
+            let (finding, evidence) = claim.check(&runs);
+            let proven = finding.verdict == Verdict::Inconclusive && is_proven(claim);
+            let finding = if proven { Finding::passed() } else { finding };
+            detail(format!("claim command {}", claim.text), (finding, evidence))
+        });
         let edits = LaterEdits::new(&gate.trace, observations, gate.rules);
         let tests = self.tests.map(|claim| {
-            let checked = claim.check(&runs, &self.known, &edits);
+            let (finding, evidence) = claim.check(&runs, &self.known, &edits);
+            let decided = repeated.clone().filter(|_| finding.verdict == Verdict::Inconclusive);
+            let checked = (decided.unwrap_or(finding), evidence);
             detail(format!("claim tests {}", claim.name()), checked)
         });
         let calls = self.calls.iter().map(|claim| {
-            detail(format!("claim call {}", claim.tool), claim.check(&gate.trace, &gate.root))
+            detail(format!("claim call {}", claim.tool), claim.check(&gate.trace, &gate.root, &gate.plugins))
         });
         commands.chain(tests).chain(calls).collect()
     }
+}
+
+/// The first statement of the summary that the record refutes; nothing if there is none.
+fn summary_statements(
+    gate: &Gate,
+    changes: &RecordedChanges<'_>,
+    observations: &Observations,
+) -> Option<CheckDetail> {
+    let stated = stated(gate);
+    let path = statements::refuted(&stated, changes, observations)?;
+    let finding = Finding::failed(format!(
+        "the summary says that the step created or changed `{path}`, but no recorded call did"
+    ));
+    Some(with_policy(finding, gate.claims).into_detail("summary".to_owned(), None))
 }
 
 /// With `expectChanges`, a step without claims and without recorded changes is inconclusive.
@@ -169,7 +228,19 @@ fn expected_changes(
         return None;
     }
     let changed: Vec<&str> = changes.changed().collect();
+    let says_done = gate.rules >= VerdictRules::Statements
+        && gate.changes_declared
+        && gate.claims != ClaimPolicy::None
+        && changes.gap().is_none()
+        && statements::says_done(&gate.output);
     let finding = match changed.is_empty() {
+        true if says_done => with_policy(
+            Finding::failed(
+                "the summary says that the work is done, but the step was to change files, and no \
+                 recorded call changed one",
+            ),
+            gate.claims,
+        ),
         true => Finding::inconclusive(
             "the step was expected to change files, but it claims nothing and no change was recorded",
         ),

@@ -5,6 +5,7 @@ use super::verdict_rules::VerdictRules;
 use crate::definition::{ClaimPolicy, Schema};
 use crate::evidence::Invocation;
 use crate::value::Json;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The gate of one attempt, with all placeholders evaluated.
@@ -16,6 +17,8 @@ pub struct Gate {
     pub claims: ClaimPolicy,
     /// Whether a step without any file change is inconclusive.
     pub expect_changes: bool,
+    /// Whether the definition of the step says so (`expectChanges: true`), and not only its tools.
+    pub changes_declared: bool,
     /// The output of the step.
     pub output: Arc<Json>,
     /// The schema that the output must satisfy.
@@ -26,6 +29,8 @@ pub struct Gate {
     pub root: String,
     /// `testCommands` of the settings.
     pub test_commands: Vec<String>,
+    /// The schemas of the outputs of plugins, by name of the tool.
+    pub plugins: BTreeMap<String, Schema>,
     /// The rules of the verdict.
     pub rules: VerdictRules,
 }

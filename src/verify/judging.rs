@@ -48,7 +48,7 @@ pub fn judge_question(gate: &Gate, seen: &Observations) -> Option<JudgeQuestion>
     let executed = || gate.trace.iter().filter(|call| call.purpose == Purpose::Execution);
     let mut files_read: Vec<String> = executed()
         .filter(|call| call.status == InvocationStatus::Success)
-        .filter(|call| toolspec::find(&call.tool).is_some_and(|spec| spec.reads_a_file()))
+        .filter(|call| toolspec::known(&call.tool).is_some_and(|spec| spec.reads_a_file()))
         .filter_map(|call| call.args.get("path").and_then(Json::as_str).map(str::to_owned))
         .collect();
     files_read.sort();
@@ -76,7 +76,7 @@ fn line(call: &Invocation) -> String {
             None => " (failed)".to_owned(),
         },
     };
-    let Some(spec) = toolspec::find(&call.tool) else {
+    let Some(spec) = toolspec::known(&call.tool) else {
         return format!("Called {}{failed}", call.tool);
     };
     let changed: Vec<&str> =

@@ -55,6 +55,11 @@ impl<'a> RecordedChanges<'a> {
         deleted && existed
     }
 
+    /// All paths of recorded changes.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &'a str> {
+        self.order.iter().copied()
+    }
+
     /// The changes of a path, in order.
     pub(super) fn history(&self, path: &str) -> History<'_> {
         History(self.by_path.get(path).map_or(&[], Vec::as_slice))

@@ -17,7 +17,7 @@ use serde_json::json;
 pub(super) struct TestClaim {
     pub(super) passed: bool,
     /// Claimed numbers of passed and failed tests.
-    counts: (Option<u64>, Option<u64>),
+    pub(super) counts: (Option<u64>, Option<u64>),
 }
 
 const KEYS: [&str; 6] =
@@ -169,7 +169,11 @@ impl TestClaim {
         edits.check(test.run, test.used, &name)?;
         let Some(counts) = test.run.tests else { return Ok(()) };
         if counts.ran() == 0 {
-            return Err(Finding::inconclusive(format!(
+            let unproven = match edits.rules >= VerdictRules::Statements {
+                true => Finding::failed,
+                false => Finding::inconclusive,
+            };
+            return Err(unproven(format!(
                 "0 tests ran: `{name}` (call `{call}`) exited with code 0, but its output reports no \
                  test"
             )));

@@ -2,7 +2,8 @@
 
 use super::finding::Finding;
 use crate::evidence::Invocation;
-use crate::toolspec;
+use crate::definition::Schema;
+use crate::toolspec::{self, plugin_id};
 
 /// How far the effect of a call can be proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +22,18 @@ impl ToolTier {
         match toolspec::find(&call.tool) {
             Some(spec) if spec.network && !spec.runs_processes => ToolTier::Remote,
             Some(_) => ToolTier::BuiltIn,
+            None if plugin_id(&call.tool).is_some() => ToolTier::Plugin,
             None if call.evidence.iter().any(|e| e.kind == "receipt") => ToolTier::Plugin,
             None => ToolTier::Remote,
         }
     }
 
-    /// The verdict over a successful call of this tier.
-    pub(super) fn finding(self, call: &Invocation) -> Finding {
+    /// The verdict over a successful call of this tier. `schema` is that of the output of a plugin.
+    pub(super) fn finding(self, call: &Invocation, schema: Option<&Schema>) -> Finding {
         let (tool, id) = (&call.tool, &call.id);
         match self {
             ToolTier::BuiltIn => Finding::passed(),
-            ToolTier::Plugin => plugin(call),
+            ToolTier::Plugin => plugin(call, schema),
             ToolTier::Remote => Finding::inconclusive(format!(
                 "`{tool}` was called (call `{id}`), but its effect is remote and cannot be checked"
             )),
@@ -39,9 +41,26 @@ impl ToolTier {
     }
 }
 
-/// The verdict over a successful call of a plugin. Probes decide; without one, evidence is needed.
-fn plugin(call: &Invocation) -> Finding {
+/// The verdict over a successful call of a plugin: a receipt, an output that satisfies the schema, and
+/// evidence. Probes decide; without one, evidence is needed.
+fn plugin(call: &Invocation, schema: Option<&Schema>) -> Finding {
     let (tool, id) = (&call.tool, &call.id);
+    let unknown = |what: &str| Finding::inconclusive(format!("`{tool}` (call `{id}`): {what}"));
+    if !call.evidence.iter().any(|e| e.kind == "receipt") {
+        return unknown("the call has no receipt");
+    }
+    if plugin_id(tool).is_some() {
+        let Some(schema) = schema else { return unknown("the schema of its output is not known") };
+        let Some(output) = &call.output else {
+            return unknown("its output is too large to be recorded");
+        };
+        if let Some(found) = schema.violations(output).first() {
+            return Finding::failed(format!(
+                "the recorded output of `{tool}` (call `{id}`) does not match its schema: output{}: {}",
+                found.pointer, found.message
+            ));
+        }
+    }
     let probes = || call.evidence.iter().filter(|e| e.kind == "probe");
     let ended = |result: &str| {
         probes().find_map(|probe| probe.reference.strip_suffix(&format!(": {result}")))

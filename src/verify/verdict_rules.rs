@@ -15,9 +15,12 @@ pub enum VerdictRules {
     /// Claims about tool calls, texts before a change, numbers of tests and files in summaries are
     /// checked too.
     ToolCalls,
+    /// Test runs whose exit code is hidden are repeated, a run of no test refutes, and definite
+    /// statements of a summary are claims.
+    Statements,
 }
 
 impl VerdictRules {
     /// The rules of new verdicts.
-    pub const CURRENT: VerdictRules = VerdictRules::ToolCalls;
+    pub const CURRENT: VerdictRules = VerdictRules::Statements;
 }

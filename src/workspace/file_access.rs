@@ -12,6 +12,7 @@ use super::write_target::{PriorState, WriteTarget};
 use crate::evidence::{Change, EvidenceRef, FileKind, FileState};
 use crate::redaction::Redactor;
 use crate::value::Digest;
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct FileAccess {
     pub(crate) workspace: Workspace,
     pub(crate) rules: Arc<PathRules>,
-    pub(crate) tool: &'static str,
+    pub(crate) tool: Cow<'static, str>,
     pub(crate) redactor: Arc<Redactor>,
 }
 
@@ -113,6 +114,6 @@ impl FileAccess {
     }
 
     fn forbidden(&self, path: &str) -> PathError {
-        PathError::Forbidden { path: path.to_owned(), tool: self.tool.to_owned() }
+        PathError::Forbidden { path: path.to_owned(), tool: self.tool.clone().into_owned() }
     }
 }

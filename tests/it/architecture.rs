@@ -68,9 +68,10 @@ const MODULES: &[Module] = &[
     impure("workspace", "the project files: path guard, manifests, watching, text diffs",
         &["diagnostic", "value", "clock", "redaction", "evidence"]),
     impure("http", "the HTTP client, address rules, redirects", &["diagnostic", "value"]),
+    // Probes of plugins evaluate conditions over the output of a call.
     impure("tool", "tool calls, their policy and the implementations; one file per tool", &[
-        "diagnostic", "value", "clock", "redaction", "evidence", "toolspec", "definition", "process",
-        "workspace", "http",
+        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "toolspec", "definition",
+        "process", "workspace", "http",
     ]),
     impure("llm", "model tiers, providers, prices, scripts and recordings",
         &["diagnostic", "value", "clock", "redaction", "definition"]),

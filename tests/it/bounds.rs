@@ -45,6 +45,7 @@ fn change(n: usize, name: &str) -> Change {
 
 fn invocation(args: Json, changes: Vec<Change>) -> Invocation {
     Invocation {
+        output: None,
         id: "c".into(),
         tool: "shell:exec".into(),
         args_hash: Digest::of_json(&args),

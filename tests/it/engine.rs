@@ -369,6 +369,7 @@ fn telling(text: &str) -> Vec<Record> {
     let call = RecordedCall { id: own(), tool: own(), args: json!({text: [text]}) };
     let change = Change { diff: Some(format!("+{text}")), ..Change::new(own(), None, None) };
     let invocation = Invocation {
+        output: None,
         id: "c1".into(),
         tool: "t".into(),
         args: json!([text]),

@@ -44,6 +44,7 @@ mod lsp;
 mod people;
 mod plan;
 mod playbook_tests;
+mod plugins;
 mod process;
 mod projects;
 mod prompts;

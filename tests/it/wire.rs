@@ -237,6 +237,7 @@ fn invocation() -> Invocation {
         sha256: Some(Digest::of("x")),
     };
     Invocation {
+        output: None,
         id: "c1".to_owned(),
         tool: "fs:write".to_owned(),
         args: json!({"path": "a.txt"}),
@@ -473,6 +474,7 @@ fn every_event_keeps_the_published_schema() {
     let denied = Record::ToolResult {
         turn: 0,
         invocation: Invocation {
+            output: None,
             status: InvocationStatus::Denied,
             process: Some(serde_json::from_value(json!({"stdoutCut": 3})).unwrap()),
             ..invocation()

@@ -13,7 +13,7 @@ pub(crate) fn check(tool: &ToolSpec, span: Span, input: Option<&Node>, decoder: 
         Some((None, _)) => return,
         None => &[],
     };
-    for (key, _) in entries {
+    for (key, _) in entries.iter().filter(|_| tool.is_closed()) {
         if !tool.arguments().any(|argument| key.text == argument) {
             let names: Vec<&str> = tool.arguments().collect();
             let help = match nearest(&key.text, names.iter().copied()) {

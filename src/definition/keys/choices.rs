@@ -8,6 +8,7 @@ use crate::definition::model::{
     WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
+use crate::toolspec::ToolLevel;
 use crate::value::{OutcomeKind, Tier};
 
 choices! {
@@ -186,6 +187,13 @@ choices! {
         "loopback" => NetworkAccess::Loopback,
         "none" => NetworkAccess::None,
         "open" => NetworkAccess::Open,
+    }
+    /// `level` of a plugin.
+    LEVEL, LEVEL_NAMES: ToolLevel = {
+        "safe" => ToolLevel::Safe,
+        "moderate" => ToolLevel::Moderate,
+        "restricted" => ToolLevel::Restricted,
+        "critical" => ToolLevel::Critical,
     }
     /// `output.format` of a specialist; all mean the same.
     OUTPUT_FORMAT, OUTPUT_FORMAT_NAMES: () = {

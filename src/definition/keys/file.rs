@@ -2,7 +2,7 @@
 
 use super::reach::reach;
 use super::table::KeyTable;
-use super::{playbook, script, settings, specialist, test};
+use super::{playbook, plugin, script, settings, specialist, test};
 use std::collections::BTreeMap;
 
 /// A kind of definition file that has its own table of keys.
@@ -16,6 +16,8 @@ pub enum DefinitionFile {
     Specialist,
     /// Front matter of an agent profile.
     AgentProfile,
+    /// YAML, `kb.plugin/1`.
+    Plugin,
     /// YAML, `kb.script/1`.
     Script,
     /// YAML, `kb.test/1`.
@@ -26,11 +28,12 @@ pub enum DefinitionFile {
 
 impl DefinitionFile {
     /// All kinds of files.
-    pub const ALL: [DefinitionFile; 7] = [
+    pub const ALL: [DefinitionFile; 8] = [
         DefinitionFile::Playbook,
         DefinitionFile::Workflow,
         DefinitionFile::Specialist,
         DefinitionFile::AgentProfile,
+        DefinitionFile::Plugin,
         DefinitionFile::Script,
         DefinitionFile::Test,
         DefinitionFile::Settings,
@@ -43,6 +46,7 @@ impl DefinitionFile {
             DefinitionFile::Workflow => vec![&playbook::WORKFLOW],
             DefinitionFile::Specialist => vec![&specialist::SPECIALIST, &specialist::AGENT_FILE],
             DefinitionFile::AgentProfile => vec![&specialist::PROFILE],
+            DefinitionFile::Plugin => vec![&plugin::PLUGIN],
             DefinitionFile::Script => vec![&script::SCRIPT],
             DefinitionFile::Test => vec![&test::TEST_FILE],
             DefinitionFile::Settings => vec![&settings::SETTINGS],

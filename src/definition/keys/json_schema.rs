@@ -46,6 +46,7 @@ fn title(file: DefinitionFile) -> &'static str {
         DefinitionFile::Workflow => "kb workflow",
         DefinitionFile::Specialist => "kb.specialist/1",
         DefinitionFile::AgentProfile => "kb agent profile",
+        DefinitionFile::Plugin => "kb.plugin/1",
         DefinitionFile::Script => "kb.script/1",
         DefinitionFile::Test => "kb.test/1",
         DefinitionFile::Settings => "kb settings",

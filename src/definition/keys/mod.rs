@@ -16,6 +16,7 @@ mod json_schema;
 mod key_type;
 pub(crate) mod notify;
 pub(crate) mod playbook;
+pub(crate) mod plugin;
 mod reach;
 mod reference;
 pub(crate) mod script;

@@ -3,7 +3,7 @@
 use super::describe::{key_text, table_text};
 use super::reach::reach;
 use super::table::{KeySpec, KeyTable, Support};
-use super::{checks, playbook, script, settings, specialist, step, test};
+use super::{checks, playbook, plugin, script, settings, specialist, step, test};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages, in order, each with the tables that it starts with. A table is on the first page whose
@@ -18,6 +18,7 @@ const PAGES: &[(&str, &str, &[&KeyTable])] = &[
         &[&specialist::SPECIALIST, &specialist::PROFILE, &specialist::AGENT],
     ),
     ("settings", "Keys of the settings", &[&settings::SETTINGS]),
+    ("plugin", "Keys of plugins", &[&plugin::PLUGIN]),
     ("script", "Keys of scripts", &[&script::SCRIPT]),
     ("test", "Keys of test files", &[&test::TEST_FILE]),
 ];

@@ -180,8 +180,13 @@ const INCONCLUSIVE_KEYS: &[KeySpec] = &[
     key("action", Choice(INCONCLUSIVE_ACTION_NAMES), "What follows an `inconclusive` verdict.")
         .default("warn"),
     key("failOnInconclusive", Boolean, "The same as `action: fail`.").default("false"),
-    key("retryWithProbes", Any, "Whether the verifier collects more evidence.").planned(),
-    key("maxRetries", Any, "Maximum number of retries.").planned(),
+    key(
+        "retryWithProbes",
+        Boolean,
+        "Whether probes of plugins that could not decide are repeated, a second apart.",
+    )
+    .default("false"),
+    key("maxRetries", Integer(0, 100), "Maximum number of repetitions of a probe.").default("1"),
     key("escalateTo", Any, "Tier to escalate to.").planned(),
 ];
 

@@ -3,7 +3,7 @@
 use super::execution::{Ask, Effects, Execution};
 use super::{StepKind, TaskText};
 use crate::definition::gate_check::Check;
-use crate::value::{DefinitionId, SpecialistId};
+use crate::value::{DefinitionId, SpecialistId, ToolName};
 
 impl StepKind {
     /// The specialist of a `specialist` step.
@@ -91,6 +91,12 @@ impl StepKind {
             | Execution::Compute(_)
             | Execution::Gate(_) => false,
         }
+    }
+
+    /// The tool of a `tool` step.
+    pub fn tool(&self) -> Option<&ToolName> {
+        let StepKind::Tool(step) = self else { return None };
+        Some(&step.tool)
     }
 
     /// The task of a specialist step, if it is not in `input`.

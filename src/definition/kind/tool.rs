@@ -47,12 +47,16 @@ impl StepType for Box<ToolStep> {
             return None;
         }
         match (toolspec::find(text), allowed_by(text)) {
+            (None, ToolMatch::Plugins) => {
+                let spec = decoder.plugin(text, node.span)?;
+                tool_input::check(&spec, node.span, fields.get("input"), decoder);
+            }
             (Some(tool), _) => tool_input::check(tool, node.span, fields.get("input"), decoder),
             (None, ToolMatch::NotYet) => decoder.comes_later(text, node.span),
             (None, pattern) => {
                 let meant = match pattern {
-                    ToolMatch::Tools(tools) => tools.first().map(|tool| tool.name),
-                    ToolMatch::NotYet | ToolMatch::Unknown => nearest(text, toolspec::names()),
+                    ToolMatch::Tools(tools) => tools.first().map(|tool| &*tool.name),
+                    ToolMatch::NotYet | ToolMatch::Plugins | ToolMatch::Unknown => nearest(text, toolspec::names()),
                 };
                 decoder.unknown_tool(text, node.span, meant);
                 return None;
@@ -62,7 +66,7 @@ impl StepType for Box<ToolStep> {
     }
 
     fn execution(&self) -> Execution<'_> {
-        let spec = toolspec::find(self.tool.as_str());
+        let spec = toolspec::known(self.tool.as_str());
         Execution::Attempt(Effects {
             writes: spec.is_some_and(|spec| spec.writes),
             runs_program: false,
@@ -85,7 +89,7 @@ impl StepType for Box<ToolStep> {
 }
 
 fn starts_process(fields: &Fields<'_>) -> bool {
-    let spec = fields.get("tool").and_then(Node::as_text).and_then(toolspec::find);
+    let spec = fields.get("tool").and_then(Node::as_text).and_then(toolspec::known);
     spec.is_some_and(|spec| spec.runs_processes)
 }
 

@@ -1,8 +1,9 @@
 //! The result of loading: every valid definition by id, and the ids of the invalid ones.
 
-use super::{Playbook, Settings, Specialist, Step};
+use super::{Playbook, Plugin, Settings, Specialist, Step};
 use crate::diagnostic::Sources;
-use crate::value::{DefinitionId, SpecialistId};
+use crate::toolspec::plugin_id;
+use crate::value::{DefinitionId, SpecialistId, ToolName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ pub struct Catalog {
     pub playbooks: BTreeMap<DefinitionId, Arc<Playbook>>,
     /// Specialists and agent profiles by id.
     pub specialists: BTreeMap<SpecialistId, Arc<Specialist>>,
+    /// Plugins by id.
+    pub plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
     /// Definitions that exist but have errors.
     pub refused: RefusedDefinitions,
     /// The project's settings; defaults where there is no file.
@@ -29,6 +32,8 @@ pub struct RefusedDefinitions {
     pub playbooks: BTreeMap<String, BTreeSet<String>>,
     /// Specialists and agent profiles.
     pub specialists: BTreeMap<String, BTreeSet<String>>,
+    /// Plugins.
+    pub plugins: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Catalog {
@@ -43,6 +48,11 @@ impl Catalog {
             }
         }
         found.into_values().collect()
+    }
+
+    /// The plugin with this id, or with this name of its tool (`plugin:ID`).
+    pub fn plugin(&self, name: &str) -> Option<&Arc<Plugin>> {
+        self.plugins.get(plugin_id(name).unwrap_or(name))
     }
 
     /// Paths of the files that a playbook depends on: its own file and those of its specialists and
@@ -62,10 +72,14 @@ impl Catalog {
                 let refused = self.refused.playbooks.get(id.as_str());
                 paths.extend(refused.into_iter().flatten().cloned());
             }
+            if let Some(tool) = step.kind.tool() {
+                self.add_plugin(tool, paths);
+            }
             let Some(specialist) = step.kind.specialist() else { continue };
             match self.specialists.get(specialist) {
                 Some(found) => {
                     paths.insert(found.path.clone());
+                    found.tools.iter().for_each(|tool| self.add_plugin(tool, paths));
                 }
                 None => {
                     let refused = self.refused.specialists.get(specialist.as_str());
@@ -73,6 +87,12 @@ impl Catalog {
                 }
             }
         }
+    }
+
+    fn add_plugin(&self, tool: &ToolName, paths: &mut BTreeSet<String>) {
+        let Some(id) = plugin_id(tool.as_str()) else { return };
+        paths.extend(self.plugins.get(id).map(|plugin| plugin.path.clone()));
+        paths.extend(self.refused.plugins.get(id).into_iter().flatten().cloned());
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Settings {
     pub escalation: EscalationLimits,
     /// `verifier.inconclusivePolicy`: default for `onInconclusive`.
     pub inconclusive: Option<super::InconclusivePolicy>,
+    /// `retryWithProbes` and `maxRetries`: how often a probe that could not decide is repeated.
+    pub probe_retries: u32,
     /// `verifier.judge`: defaults of `judge` checks.
     pub judge: super::JudgeCheck,
     /// `verifier.strict`: whether steps whose gate did not pass fail the command.

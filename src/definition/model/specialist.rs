@@ -126,7 +126,7 @@ impl Specialist {
 
     /// Whether one of its tools writes files or runs commands.
     pub fn writes(&self) -> bool {
-        let spec = |tool: &ToolName| toolspec::find(tool.as_str());
+        let spec = |tool: &ToolName| toolspec::known(tool.as_str());
         self.tools.iter().filter_map(spec).any(|spec| spec.writes)
     }
 }

@@ -21,7 +21,14 @@ impl Decoder {
     fn allow(&mut self, text: &str, span: Span, found: &mut Specialist) {
         match allowed_by(text) {
             ToolMatch::Tools(tools) => {
-                for tool in tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()) {
+                for tool in tools.iter().filter_map(|tool| ToolName::new(&tool.name).ok()) {
+                    if !found.tools.contains(&tool) {
+                        found.tools.push(tool);
+                    }
+                }
+            }
+            ToolMatch::Plugins => {
+                for tool in self.plugin_names(text, span) {
                     if !found.tools.contains(&tool) {
                         found.tools.push(tool);
                     }

@@ -3,8 +3,10 @@
 use super::{Node, Number, Scalar, ScalarKind, Value, usual_mistake};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::expression::{Names, Root, Style};
+use crate::toolspec::ToolSpec;
 use crate::value::parse_duration;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Decodes values of a tree and collects diagnostics. A method that returns `None` has reported the
@@ -16,6 +18,8 @@ pub(crate) struct Decoder {
     pub(crate) names: Names,
     /// The kinds of placeholders that this definition supports.
     pub(crate) style: Style,
+    /// The tools of the plugins of the project by id; `None`: the definition has errors.
+    pub(crate) plugins: Arc<BTreeMap<String, Option<Arc<ToolSpec>>>>,
     /// Number of suggestions computed so far.
     suggestions: u32,
     /// Parameters of type `secret`.

@@ -11,7 +11,7 @@ use crate::definition::keys::choices::{
 };
 use crate::definition::keys::settings as keys;
 use crate::definition::model::{
-    ApprovalLevel, InconclusivePolicy, ModelPrice, NotYet, Settings, TierSettings,
+    ApprovalLevel, InconclusivePolicy, ModelPrice, Settings, TierSettings,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
@@ -199,21 +199,24 @@ fn verifier(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
         settings.judge = judge(node, decoder).unwrap_or_default();
     }
     if let Some(node) = fields.get("inconclusivePolicy") {
-        settings.inconclusive = inconclusive_policy(node, decoder, &mut settings.not_yet);
+        settings.inconclusive = inconclusive_policy(node, settings, decoder);
     }
 }
 
 /// Decodes `verifier.inconclusivePolicy`: a map, or its `action` alone.
 fn inconclusive_policy(
     node: &Node,
+    settings: &mut Settings,
     decoder: &mut Decoder,
-    not_yet: &mut Vec<NotYet>,
 ) -> Option<InconclusivePolicy> {
     if node.as_map().is_none() {
         return inconclusive(node, decoder);
     }
     let fields = decoder.fields(node, &keys::INCONCLUSIVE)?;
-    decoder.unsupported_keys(&fields, not_yet);
+    decoder.unsupported_keys(&fields, &mut settings.not_yet);
+    if fields.boolean("retryWithProbes", decoder) == Some(true) {
+        settings.probe_retries = fields.integer("maxRetries", decoder).unwrap_or(1);
+    }
     let fail = fields.boolean("failOnInconclusive", decoder);
     let action = fields.get("action").and_then(|node| inconclusive(node, decoder));
     if fail == Some(true) { Some(InconclusivePolicy::Fail) } else { action }

@@ -76,6 +76,7 @@ fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {
         let Some(text) = decoder.text(item, "allowed_tools") else { continue };
         match allowed_by_settings(text) {
             ToolMatch::Tools(tools) => allowed.extend(names(&tools)),
+            ToolMatch::Plugins => allowed.extend(decoder.plugin_names(text, item.span)),
             ToolMatch::NotYet => decoder.comes_later(text, item.span),
             ToolMatch::Unknown => {
                 decoder.unknown_tool(text, item.span, nearest(text, toolspec::names()));
@@ -110,6 +111,11 @@ fn tool_security(key: &Key, node: &Node, settings: &mut Settings, decoder: &mut 
                 settings.tool_security.entry(name).or_default().narrow(&entry);
             }
         }
+        ToolMatch::Plugins => {
+            for name in decoder.plugin_names(&key.text, key.span) {
+                settings.tool_security.entry(name).or_default().narrow(&entry);
+            }
+        }
         ToolMatch::NotYet => decoder.comes_later(&key.text, key.span),
         ToolMatch::Unknown => {
             decoder.unknown_tool(&key.text, key.span, nearest(&key.text, toolspec::names()));
@@ -118,7 +124,7 @@ fn tool_security(key: &Key, node: &Node, settings: &mut Settings, decoder: &mut 
 }
 
 fn names(tools: &[&'static ToolSpec]) -> impl Iterator<Item = ToolName> {
-    tools.iter().filter_map(|tool| ToolName::new(tool.name).ok())
+    tools.iter().filter_map(|tool| ToolName::new(&tool.name).ok())
 }
 
 fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {

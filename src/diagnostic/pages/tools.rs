@@ -211,6 +211,43 @@ r#"The step was cancelled, or `kb` ended, while the tool was running. Changes th
 
 Nothing needs to be fixed; `kb run resume` continues the run."#;
 
+    PLUGIN_FAILED = "KB0623", "plugin failed",
+r#"The program of a plugin exited with a code other than 0, or was killed by a signal. The message has the
+last line that it wrote to stderr; `kb run logs RUN STEP` shows the call.
+
+A program reports a failure by an exit code other than 0 and a message on stderr:
+
+    print("no such environment", file=sys.stderr); sys.exit(1)
+
+`kb plugin test ID --input JSON` calls a plugin without a run."#;
+
+    PLUGIN_OUTPUT = "KB0624", "unusable output of a plugin",
+r#"The program of a plugin exited with 0, but its stdout is not one JSON value, is larger than 1 MiB, or does
+not match `output.schema` of the plugin. Such an output is not shown to the specialist, and the call has
+failed.
+
+Wrong:
+
+    print("deploying ...")                     # text before the JSON
+    print(json.dumps({"url": url}))
+
+Fixed:
+
+    print("deploying ...", file=sys.stderr)
+    print(json.dumps({"url": url}))"#;
+
+    PROBE_FAILED = "KB0625", "probe failed",
+r#"A plugin reported success, but one of its probes shows that the call did not have its effect: the
+condition in `expect` is false, or the file that the probe reads does not exist. The call counts as failed.
+
+    probes:
+      - tool: fs:exists
+        input: {path: "{{output.path}}"}
+        expect: "{{result.exists}}"
+
+Correct the program, or the probe if it asks for too much. A probe that cannot decide, because its tool
+failed for another reason, does not fail the call: claims about the call are then `inconclusive`."#;
+
     RESPONSE_UNUSABLE = "KB0622", "unusable response",
 r#"The response had more than five redirects or more than 8 MiB; or no HTTP client could be created on this
 machine, for example because its certificates cannot be read.

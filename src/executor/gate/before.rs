@@ -65,6 +65,7 @@ pub(in crate::executor) async fn run_before(
             changes: Vec::new(),
             evidence: Vec::new(),
             process: Some(process(run)),
+            output: None,
             bytes: 0,
         };
         let result = Payload::inline(Json::Null);

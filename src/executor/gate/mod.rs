@@ -5,9 +5,11 @@
 mod before;
 mod judge;
 mod observer;
+mod relied;
 
 pub use before::commands_before;
 pub(super) use before::run_before;
+pub(super) use relied::look_again;
 
 use super::GateRequest;
 use crate::clock;
@@ -43,11 +45,13 @@ pub async fn run_gate(
         criteria: criteria(&request.checks, scope, host),
         claims: request.claims,
         expect_changes: request.expect_changes,
+        changes_declared: request.changes_declared,
         output: request.output,
         output_schema: request.output_schema,
         trace: request.trace,
         root: host.workspace.root().to_string_lossy().into_owned(),
         test_commands: host.test_commands.to_vec(),
+        plugins: request.plugins,
         rules: VerdictRules::CURRENT,
     };
     let observer = Observer {

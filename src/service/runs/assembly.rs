@@ -91,6 +91,7 @@ pub(super) fn assemble(
         approvals: Approvals { yes: frozen.yes },
         redactor: redactor.clone(),
         sandbox,
+        plugins: plan.plugins_with_children(),
     };
     let home = home_of(&context.state_dir);
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
@@ -165,7 +166,7 @@ pub(super) fn assemble(
 }
 
 /// The supervisor; refuses the run if it does not reach the required process control level.
-fn supervisor(context: &ProjectContext, settings: &Settings) -> Result<Supervisor, ServiceError> {
+pub(in crate::service) fn supervisor(context: &ProjectContext, settings: &Settings) -> Result<Supervisor, ServiceError> {
     let supervisor = context.supervisor(settings);
     if settings.processes == ProcessChoice::PidNamespace
         && let Some(why) = supervisor.shortfall()
@@ -180,7 +181,7 @@ fn supervisor(context: &ProjectContext, settings: &Settings) -> Result<Superviso
 }
 
 /// The sandbox level of this machine; refuses the run if it is below `sandbox.require`.
-fn available_sandbox(
+pub(in crate::service) fn available_sandbox(
     settings: &Settings,
     supervisor: &Supervisor,
 ) -> Result<ApprovalLevel, ServiceError> {

@@ -24,6 +24,7 @@ mod trees;
 
 use crate::value::Money;
 
+pub(super) use assembly::{available_sandbox, supervisor};
 pub use base::{KeepReport, RetryRequest, retry_with_current, start_from};
 pub(super) use begin::{Basis, begin};
 pub use concurrency::WaitNotice;

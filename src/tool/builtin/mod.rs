@@ -11,10 +11,13 @@ mod fs_search;
 mod fs_write;
 mod http_request;
 mod output_read;
+mod plugin;
 mod sandbox_note;
 mod shell_exec;
+mod watched_process;
 
 use super::context::Tool;
+pub(super) use plugin::PluginTool;
 
 /// All implementations, in the order of the table of tools.
 pub(super) fn all() -> Vec<Box<dyn Tool>> {

@@ -1,19 +1,17 @@
 //! `shell:exec`: runs a command and records what it changed in the workspace.
 
 use super::sandbox_note::sandbox_note;
+use super::watched_process::{fail, run_watched};
 use crate::diagnostic::Code;
-use crate::evidence::{Change, InvocationStatus};
+use crate::evidence::InvocationStatus;
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
-use crate::redaction::Redactor;
-use crate::tool::call::{Call, CallResult, Caller, Refusal, error_view};
+use crate::tool::call::{Call, CallResult, Caller, Refusal};
 use crate::tool::context::{CallContext, Tool, arguments};
 use crate::value::{Failure, format_duration, is_dangerous_variable, limits};
-use crate::workspace::{ProtectedWatch, Workspace, WorkspaceWatch};
-use futures::future::{BoxFuture, OptionFuture};
+use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -116,55 +114,20 @@ async fn run(
     context: &CallContext<'_>,
     cancel: &CancellationToken,
 ) -> CallResult {
-    let (workspace, redactor) = (&context.files.workspace, context.redactor);
-    let process = context.processes.trace(&spawn, redactor);
-    let by_specialist = matches!(call.caller, Caller::Specialist { .. });
-    let (protected, watch, hidden) = tokio::join!(
-        OptionFuture::from(by_specialist.then(|| ProtectedWatch::begin(workspace))),
-        OptionFuture::from(call.evidence.then(|| WorkspaceWatch::begin(workspace, redactor))),
-        context.processes.hidden(&call.caller),
-    );
-    let hidden = match hidden {
-        Ok(hidden) => hidden,
-        Err(failure) => return CallResult::failed(InvocationStatus::Denied, failure),
-    };
     let timeout = spawn.timeout;
-    let nested = protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
-    let supervisor = context.processes.of(&call.caller, context.scratch, nested, hidden);
-    let mut exited = supervisor.run(spawn, cancel, None).await;
-    mask_truncated(&mut exited, redactor);
-    let mut result = result_of(&exited, timeout);
-    result.process = Some(Box::new(process.end(&exited)));
-    if context.processes.confines(&call.caller)
-        && let Some(note) = sandbox_note(&exited, &call.caller)
-    {
-        result.result["note"] = json!(note);
-    }
-    let (protected, watched) = tokio::join!(
-        OptionFuture::from(protected.map(ProtectedWatch::end)),
-        OptionFuture::from(watch.map(WorkspaceWatch::end)),
-    );
-    if let Some(watched) = watched {
-        result.process.iter_mut().for_each(|process| watched.mark(process));
-        result.changes = watched.changes;
-    }
-    if let Some(found) = protected {
-        let known: BTreeSet<String> = result.changes.iter().map(|c| c.path.clone()).collect();
-        result.changes.extend(found.into_iter().filter(|change| !known.contains(&change.path)));
-        fail_on_protected_changes(&mut result, workspace).await;
-    }
-    result
-}
-
-/// Masks a secret that truncation has split. Whole secrets are masked with the result.
-fn mask_truncated(exited: &mut ProcessResult, redactor: &Redactor) {
-    for (text, cut) in
-        [(&mut exited.stdout, exited.stdout_cut), (&mut exited.stderr, exited.stderr_cut)]
-    {
-        if cut > 0 {
-            *text = redactor.mask_cut_text(text).into_owned();
+    let supervisor = |nested, hidden| {
+        context.processes.of(&call.caller, context.scratch, nested, hidden)
+    };
+    let result = |exited: &ProcessResult| {
+        let mut result = result_of(exited, timeout);
+        if context.processes.confines(&call.caller)
+            && let Some(note) = sandbox_note(exited, &call.caller)
+        {
+            result.result["note"] = json!(note);
         }
-    }
+        result
+    };
+    run_watched(spawn, call, context, supervisor, result, cancel).await
 }
 
 /// The result of a process.
@@ -227,42 +190,4 @@ fn failure(
         }
     };
     Some((status, Failure::new(code, message)))
-}
-
-/// Marks a result as failed. Every failure but a non-zero exit is also added to the result itself.
-fn fail(result: &mut CallResult, status: InvocationStatus, failure: Failure) {
-    if failure.code != Code::COMMAND_FAILED || result.result["exitCode"].is_null() {
-        result.result["error"] = error_view(&failure);
-    }
-    result.status = status;
-    result.failure = Some(failure);
-}
-
-/// Fails a command of a specialist that changed protected paths, which the sandbox cannot always
-/// prevent. The change is not undone, because a person may have edited the file meanwhile.
-async fn fail_on_protected_changes(result: &mut CallResult, workspace: &Workspace) {
-    const SHOWN: usize = 20;
-    let changed = protected_among(&result.changes, workspace).await;
-    if changed.is_empty() {
-        return;
-    }
-    let named = changed[..changed.len().min(SHOWN)].join("`, `");
-    let more = match changed.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let message = format!("the command changed protected paths: `{named}`{more}");
-    let help = "undo the change; only people change definitions and settings";
-    let failure = Failure::new(Code::PATH_PROTECTED, message).help(help);
-    fail(result, InvocationStatus::Failed, failure);
-}
-
-/// The changed paths that are protected; all of them if that cannot be determined.
-async fn protected_among(changes: &[Change], workspace: &Workspace) -> Vec<String> {
-    let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
-    let (asked, workspace) = (paths.clone(), workspace.clone());
-    let is_protected =
-        move |path: &String| workspace.check_writable(path, Path::new(path)).is_err();
-    let look = move || asked.into_iter().filter(is_protected).collect();
-    tokio::task::spawn_blocking(look).await.unwrap_or(paths)
 }

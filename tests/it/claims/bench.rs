@@ -96,6 +96,7 @@ fn host_with(root: &std::path::Path, path: &str) -> (HostAccess, Toolbox) {
     let vars = [("PATH".to_owned(), path.to_owned())];
     let settings = Settings { test_commands: vec!["./ci.sh".to_owned()], ..Settings::default() };
     let parts = ToolboxParts {
+        plugins: Vec::new(),
         workspace: Workspace::open(root, &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(vars, &[])),
         settings: Arc::new(settings),
@@ -188,8 +189,10 @@ pub(super) async fn verdict(case: &Case) -> Verification {
     let output: Json = serde_json::from_str(&output).unwrap();
     let request = GateRequest {
         tree: None,
+        plugins: Default::default(),
         checks: case.checks.clone(),
         claims: ClaimPolicy::Strict,
+        changes_declared: true,
         expect_changes: true,
         output: Arc::new(output),
         output_schema: None,

@@ -1,6 +1,7 @@
 //! The shipped implementer with a scripted model, through the binary.
 
 use crate::scratch::Scratch;
+use serde_json::json;
 
 /// A project with one implementer step and these turns of its model.
 fn project(turns: &str) -> Scratch {
@@ -51,4 +52,39 @@ fn a_test_run_after_the_edit_passes_and_is_recomputed() {
     let scratch = project(&format!("{EDIT}{calls}{}", report("sh tests/a_test.sh")));
     scratch.kb(&RUN).code(0);
     scratch.kb(&["run", "verify", "@last"]).code(0).says(&["verdicts  1"]);
+}
+
+#[test]
+fn a_verdict_is_stale_when_its_file_changed_before_a_later_step_reads_from_it() {
+    let playbook = |between: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: write, specialist: dev, task: Write.}}\n  \
+             - {{id: between, dependsOn: [write], run: \"{between}\"}}\n  \
+             - {{id: reader, dependsOn: [write, between], run: cat src/a.txt}}\n"
+        )
+    };
+    let script = json!({"schema": "kb.script/1", "steps": {"write": [
+        {"calls": [{"tool": "fs:write", "args": {"path": "src/a.txt", "content": "one\n"}}]},
+        {"output": {"summary": "done", "created": ["src/a.txt"]}},
+    ]}});
+    let notes = |between: &str| -> Vec<String> {
+        let scratch = Scratch::new(&[
+            ("playbooks/p.yml", &playbook(between)),
+            (".kb/specialists/dev.yml", "schema: kb.specialist/1\nid: dev\nrole: You write.\ntools: [fs:write]\n"),
+            ("script.json", &script.to_string()),
+        ]);
+        let run = ["playbook", "run", "p", "--script", "script.json", "--json"];
+        let events = scratch.kb(&run).code(0).events();
+        let verdicts = events.iter().filter(|e| e["type"] == "verification:complete");
+        assert!(verdicts.clone().all(|event| event["verdict"] == "passed"));
+        scratch.kb(&["run", "verify", "@last"]).code(0);
+        let notes = events.iter().filter(|e| e["type"] == "step:note" && e["step"] == "reader");
+        notes.map(|event| event["text"].to_string()).collect()
+    };
+    assert_eq!(notes("true"), [""; 0]);
+    for between in ["echo two > src/a.txt", "echo more >> src/a.txt"] {
+        let found = notes(between);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("the verdict on `write` is stale: `src/a.txt`"), "{found:?}");
+    }
 }

@@ -95,6 +95,7 @@ fn examples_fit_the_types_of_their_keys() {
 fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
     let playbook = |text| Some((FileRole::Playbook, "p.yml", text));
     let specialist = |text| Some((FileRole::Specialist, ".kb/specialists/s.yml", text));
+    let plugin = |text| Some((FileRole::Plugin, ".kb/plugins/p.yml", text));
     let settings = |text| Some((FileRole::Settings, ".kb/kb.config.yml", text));
     match table.name {
         "playbook" => playbook("{@}"),
@@ -148,6 +149,10 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "capability" => specialist("{capabilities: [{@}]}"),
         "specialistInput" => specialist("{input: {@}}"),
         "specialistOutput" => specialist("{output: {@}}"),
+        "plugin" => plugin("{@}"),
+        "pluginInput" => plugin("{input: {@}}"),
+        "pluginOutput" => plugin("{output: {@}}"),
+        "probe" => plugin("{probes: [{@}]}"),
         "profile" => Some((FileRole::AgentProfile, "agents/a.md", "---\n{@}\n---\nx\n")),
         "settings" => settings("{@}"),
         "llmSettings" => settings("{llm: {@}}"),

@@ -207,6 +207,7 @@ pub(super) fn created(path: &str) -> Change {
 
 pub(super) fn invocation(call: &Call, result: &CallResult) -> Invocation {
     Invocation {
+        output: None,
         id: call.id.clone(),
         tool: call.tool.clone(),
         args: call.args.clone(),
@@ -376,6 +377,7 @@ impl Bench {
 pub(super) fn request(work: &SpecialistWork) -> Request {
     Request {
         tree: None,
+        relied: Vec::new(),
         run: RunId::new("r1").unwrap(),
         instance: InstanceKey::root(StepId::new("review").unwrap()),
         iteration: 1,

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 fn toolbox(root: &Path) -> Arc<Toolbox> {
     Arc::new(Toolbox::new(ToolboxParts {
+        plugins: Vec::new(),
         workspace: Workspace::open(root, &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Arc::new(Settings::default()),

@@ -95,24 +95,24 @@ async fn every_tool_level_and_setting_gives_what_the_documents_say() {
         let bench = Setup::default().bench();
         for spec in bench.tools.specs() {
             let own = Setup {
-                settings: settings(spec.name, cell),
+                settings: settings(&spec.name, cell),
                 yes: cell.yes,
                 sandbox: Some(cell.sandbox),
                 ..Setup::default()
             }
             .bench();
-            let list: &[&str] = if cell.listed { &[spec.name] } else { &["fs:nothing"] };
+            let list: &[&str] = if cell.listed { &[&*spec.name] } else { &["fs:nothing"] };
             // An argument that no tool has: what is permitted fails before it does anything.
-            let mut call = call_of(list, spec.name, json!({"noSuchArgument": 1}));
+            let mut call = call_of(list, &spec.name, json!({"noSuchArgument": 1}));
             call.approved = cell.approved;
             let (result, _) = own.make(&call).await;
             let code = result.result["error"]["code"].as_str().unwrap_or_default().to_owned();
             let expected = expected(spec, cell);
-            let what = format!("cell {at} of {all}, `{}`: {cell:?}: {}", spec.name, result.result);
+            let what = format!("cell {at} of {all}, `{}`: {cell:?}: {}", &spec.name, result.result);
             assert_eq!(code, expected.unwrap_or("KB0603"), "{what}");
             // The same rule decides whether a person is asked.
             let plain = kb::tool::Call { approved: false, ..call };
-            let asks = own.tools.approval(&kb::tool::Call { args: fitting(spec.name), ..plain });
+            let asks = own.tools.approval(&kb::tool::Call { args: fitting(&spec.name), ..plain });
             let wants = expected_without_approval(spec, cell) == Some("KB0604");
             assert_eq!(asks.is_some(), wants, "{what}");
             seen += 1;

@@ -63,8 +63,10 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             .collect();
         let request = GateRequest {
             tree: None,
+            plugins: Default::default(),
             checks: Vec::new(),
             claims: ClaimPolicy::Strict,
+            changes_declared: false,
             expect_changes: true,
             output: Arc::new(json!({ "artifacts": {"filesCreated": claimed} })),
             output_schema: None,

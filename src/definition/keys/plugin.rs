@@ -1,0 +1,85 @@
+//! Keys of plugins.
+
+use super::choices::{LEVEL_NAMES, NETWORK_NAMES};
+use super::table::KeyType::{
+    AnyMap, Choice, Constant, Duration, Expression, List, Map, Pattern, Scalar, Schema, Text,
+};
+use super::table::{KeySpec, KeyTable, key, table};
+
+pub(crate) static PLUGIN: KeyTable = table(
+    "plugin",
+    "a plugin",
+    "A plugin: a tool that the project defines, in `.kb/plugins/`. Its name is `plugin:ID`.",
+    &[PLUGIN_KEYS],
+);
+
+const PLUGIN_KEYS: &[KeySpec] = &[
+    key("schema", Constant("kb.plugin/1"), "Kind of the file and version of the format.")
+        .required()
+        .example("kb.plugin/1"),
+    key("id", Pattern("^[a-z][a-z0-9_-]{0,63}$"), "Unique id of the plugin.")
+        .required()
+        .example("deploy"),
+    key("description", Text, "What the tool does and when to use it, for models and people.")
+        .required()
+        .example("Deploy a build to an environment."),
+    key(
+        "argv",
+        List(&Scalar),
+        "Program and arguments, without placeholders. It runs in the project root, reads the input as JSON on stdin and writes the output as JSON on stdout.",
+    )
+    .required()
+    .example("[python3, tools/deploy.py]"),
+    key("input", Map(&PLUGIN_INPUT), "Arguments of a call.").default("no arguments"),
+    key("output", Map(&PLUGIN_OUTPUT), "Result of a call.").required(),
+    key("level", Choice(LEVEL_NAMES), "Risk level of a call.").default("critical"),
+    key("network", Choice(NETWORK_NAMES), "The network that the program can use.").default("none"),
+    key("timeout", Duration, "Time limit of a call.").default("2m"),
+    key(
+        "probes",
+        List(const { &Map(&PROBE) }),
+        "Checks after each successful call that show whether it had its effect.",
+    )
+    .example("[{tool: fs:exists, input: {path: \"{{output.path}}\"}, expect: \"{{result.exists}}\"}]"),
+];
+
+pub(crate) static PLUGIN_INPUT: KeyTable =
+    table("pluginInput", "`input`", "Arguments of a plugin.", &[INPUT_KEYS]);
+
+const INPUT_KEYS: &[KeySpec] = &[key("schema", Schema, "Schema of the arguments; a map.")
+    .required()
+    .example("{environment: string}")];
+
+pub(crate) static PLUGIN_OUTPUT: KeyTable =
+    table("pluginOutput", "`output`", "Result of a plugin.", &[OUTPUT_KEYS]);
+
+const OUTPUT_KEYS: &[KeySpec] = &[key(
+    "schema",
+    Schema,
+    "Schema of the output. A call with another output fails.",
+)
+.required()
+.example("{url: string}")];
+
+pub(crate) static PROBE: KeyTable = table(
+    "probe",
+    "a probe",
+    "A call of a tool that changes nothing, and what its result must be.",
+    &[PROBE_KEYS],
+);
+
+const PROBE_KEYS: &[KeySpec] = &[
+    key("id", Text, "Name of the probe in messages.").default("the tool").example("reachable"),
+    key("tool", Text, "The tool to call: one that reads files, or a request with GET or HEAD.")
+        .required()
+        .example("fs:exists"),
+    key("input", AnyMap, "Its arguments; placeholders read `input` and `output` of the call.")
+        .example("{url: \"{{output.url}}\"}"),
+    key(
+        "expect",
+        Expression,
+        "Condition over `input`, `output` and `result`, the result of the probe.",
+    )
+    .required()
+    .example("\"{{result.status}} == 200\""),
+];
