@@ -4,8 +4,8 @@
 //! the secrets that settings declare.
 
 use super::syntax::{
-    Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text, read_yaml,
-    settings, specialist, split_front_matter,
+    Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text,
+    read_yaml, settings, specialist, split_front_matter,
 };
 use super::{
     Catalog, DefinitionForm, FileBytes, Playbook, Plugin, RefusedDefinitions, Settings, Specialist,

@@ -65,10 +65,7 @@ fn parsed(file: &InputFile) -> Option<(Node, String)> {
             let split = split_front_matter(&text.text, text.start).ok()?;
             (split.matter, text.text[split.body].to_owned())
         }
-        FileRole::Playbook
-        | FileRole::Specialist
-        | FileRole::Plugin
-        | FileRole::Settings => {
+        FileRole::Playbook | FileRole::Specialist | FileRole::Plugin | FileRole::Settings => {
             (text.start..text.text.len(), String::new())
         }
     };

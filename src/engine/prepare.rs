@@ -1,7 +1,7 @@
 //! Renders the templates of a step into the request of one attempt or gate.
 
-use super::relied::relied;
 use super::attempt::Attempt;
+use super::relied::relied;
 use super::scope::{RunScope, Snapshot};
 use super::session_reader;
 use super::trees::tree;
@@ -355,7 +355,10 @@ pub(super) fn gate(
         checks,
         claims,
         expect_changes,
-        changes_declared: step.verify().as_ref().is_some_and(|own| own.expect_changes == Some(true)),
+        changes_declared: step
+            .verify()
+            .as_ref()
+            .is_some_and(|own| own.expect_changes == Some(true)),
         output,
         output_schema: step.details().output_schema.clone(),
         trace,

@@ -81,7 +81,18 @@ impl Plan {
         let start_hooks = start_hooks.map(|(i, _)| StepIx(i)).collect();
         let plugins = plugins::plugins(&steps, children.catalog());
         let playbook = playbook.clone();
-        Plan { playbook, steps, index, graph, order, escalation, depth, locks, start_hooks, plugins }
+        Plan {
+            playbook,
+            steps,
+            index,
+            graph,
+            order,
+            escalation,
+            depth,
+            locks,
+            start_hooks,
+            plugins,
+        }
     }
 }
 

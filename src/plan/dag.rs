@@ -3,8 +3,8 @@
 use super::index::StepIndex;
 use super::{Dependency, Dependent, StepIx};
 use crate::definition::{
-    EscalationLimits, Execution, Isolation, Playbook, Plugin, Schema, Specialist, Step,
-    StepPhase, WorkspaceMode,
+    EscalationLimits, Execution, Isolation, Playbook, Plugin, Schema, Specialist, Step, StepPhase,
+    WorkspaceMode,
 };
 use crate::expression::{Reference, Strength};
 use crate::value::{DefinitionId, SpecialistId, Tier};

@@ -13,13 +13,13 @@ pub(super) fn plugins(steps: &[PlanStep], catalog: &Catalog) -> Vec<Arc<Plugin>>
         return Vec::new();
     }
     let own = steps.iter().filter_map(|step| step.step.kind.tool());
-    let of_specialists =
-        steps.iter().flat_map(PlanStep::specialists).flat_map(|specialist| {
-            let security = specialist.security.iter().flat_map(|rules| {
-                rules.tools.keys().chain(rules.allowed.iter().flatten())
-            });
-            specialist.tools.iter().chain(security)
-        });
+    let of_specialists = steps.iter().flat_map(PlanStep::specialists).flat_map(|specialist| {
+        let security = specialist
+            .security
+            .iter()
+            .flat_map(|rules| rules.tools.keys().chain(rules.allowed.iter().flatten()));
+        specialist.tools.iter().chain(security)
+    });
     let settings = &catalog.settings;
     let of_settings = settings.tool_security.keys().chain(settings.allowed_tools.iter().flatten());
     let names = own.chain(of_specialists).chain(of_settings);

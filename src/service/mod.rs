@@ -59,9 +59,7 @@ pub use notify::{Untold, notification, tell};
 pub use pages::{CodePage, all_codes, explain};
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
-pub use plugins::{
-    PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin,
-};
+pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin};
 pub use project::{BrokenFile, Project};
 pub use recorded::{
     PruneRequest, Pruned, audit_run, audited_calls, list_runs, point_in_time, prune_runs, read_run,

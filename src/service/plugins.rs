@@ -165,11 +165,14 @@ pub(super) fn missing_programs(project: &Project) -> Vec<(String, String)> {
     let exists = |program: &str| match program.contains('/') {
         true => context.root.join(program).is_file(),
         false => {
-            let mut places = std::env::split_paths(path).map(|folder: PathBuf| folder.join(program));
+            let mut places =
+                std::env::split_paths(path).map(|folder: PathBuf| folder.join(program));
             places.any(|place| place.is_file())
         }
     };
     let plugins = project.catalog.plugins.values();
     let missing = plugins.filter(|plugin| !plugin.argv.first().is_some_and(|own| exists(own)));
-    missing.map(|plugin| (plugin.id.to_string(), plugin.argv.first().cloned().unwrap_or_default())).collect()
+    missing
+        .map(|plugin| (plugin.id.to_string(), plugin.argv.first().cloned().unwrap_or_default()))
+        .collect()
 }

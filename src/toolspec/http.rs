@@ -19,7 +19,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         ],
         level: ToolLevel::Restricted,
         description: "Send one HTTP request to a public address and return the response, \
-                          whatever its status. A body that is not a string is sent as JSON.".into(),
+                          whatever its status. A body that is not a string is sent as JSON."
+            .into(),
         input: json!({
             "type": "object",
             "properties": {

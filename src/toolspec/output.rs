@@ -9,7 +9,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         level: ToolLevel::Safe,
         description: "Continue reading an earlier tool result that was truncated. Pass its ref \
                           and the offset in characters from the truncation note. The result \
-                          contains next, the offset of the following part, or null at the end.".into(),
+                          contains next, the offset of the following part, or null at the end."
+            .into(),
         input: json!({
             "type": "object",
             "properties": {

@@ -10,8 +10,10 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             aliases: &["file_read", "Read"],
             groups: &["file_read"],
             level: ToolLevel::Moderate,
-            description: "Read a text file. Pass startLine and endLine (1-based, inclusive) to read \
-                      part of a large file.".into(),
+            description:
+                "Read a text file. Pass startLine and endLine (1-based, inclusive) to read \
+                      part of a large file."
+                    .into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -43,9 +45,11 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             aliases: &["file_list", "Glob", "LS"],
             groups: &["file_read"],
             level: ToolLevel::Moderate,
-            description: "List the entries of a directory. Pass depth to descend more levels, or a \
+            description:
+                "List the entries of a directory. Pass depth to descend more levels, or a \
                       glob such as `**/*.rs` to search the whole tree. Files ignored by git are \
-                      omitted unless path itself is ignored.".into(),
+                      omitted unless path itself is ignored."
+                    .into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -82,9 +86,11 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             aliases: &["Grep"],
             groups: &["file_read"],
             level: ToolLevel::Moderate,
-            description: "Search the contents of text files with a regular expression (Rust syntax, \
+            description:
+                "Search the contents of text files with a regular expression (Rust syntax, \
                       matched line by line). Returns path, line number and text of each match. \
-                      Files ignored by git and binary files are omitted.".into(),
+                      Files ignored by git and binary files are omitted."
+                    .into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -124,7 +130,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             aliases: &["Read"],
             groups: &["file_read"],
             level: ToolLevel::Safe,
-            description: "Check whether a path exists and whether it is a file or a directory.".into(),
+            description: "Check whether a path exists and whether it is a file or a directory."
+                .into(),
             input: json!({
                 "type": "object",
                 "properties": {

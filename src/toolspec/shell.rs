@@ -12,7 +12,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         level: ToolLevel::Critical,
         description: "Run a command and wait until it exits. Pass either command (a script for \
                           bash -euo pipefail) or argv (a program with its arguments, without a \
-                          shell). Background processes are stopped when the command exits.".into(),
+                          shell). Background processes are stopped when the command exits."
+            .into(),
         input: json!({
             "type": "object",
             "properties": {

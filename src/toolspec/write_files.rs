@@ -10,8 +10,10 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             aliases: &["file_write", "Write"],
             groups: &["file_write"],
             level: ToolLevel::Restricted,
-            description: "Write a file. Creates the file and its parent directories, or replaces the \
-                      whole content of an existing file. To change part of a file, use fs:edit.".into(),
+            description:
+                "Write a file. Creates the file and its parent directories, or replaces the \
+                      whole content of an existing file. To change part of a file, use fs:edit."
+                    .into(),
             input: json!({
                 "type": "object",
                 "properties": {
@@ -41,7 +43,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             level: ToolLevel::Restricted,
             description: "Replace text in a file. old must match the file exactly, including \
                       whitespace, and must occur exactly once unless all is true. Read the file \
-                      first.".into(),
+                      first."
+                .into(),
             input: json!({
                 "type": "object",
                 "properties": {

@@ -13,10 +13,10 @@ use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::rerun::Rerun;
 use super::sourced_files::SourcedFiles;
-use super::{statements, summary};
 use super::test_claim::{TestClaim, test_claim};
 use super::test_command::TestCommands;
 use super::verdict_rules::VerdictRules;
+use super::{statements, summary};
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::value::Json;
@@ -198,7 +198,10 @@ impl ExecutionClaims {
             detail(format!("claim tests {}", claim.name()), checked)
         });
         let calls = self.calls.iter().map(|claim| {
-            detail(format!("claim call {}", claim.tool), claim.check(&gate.trace, &gate.root, &gate.plugins))
+            detail(
+                format!("claim call {}", claim.tool),
+                claim.check(&gate.trace, &gate.root, &gate.plugins),
+            )
         });
         commands.chain(tests).chain(calls).collect()
     }

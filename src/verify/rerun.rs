@@ -5,9 +5,7 @@
 
 use super::command_claim::CommandClaim;
 use super::finding::Finding;
-use super::observation::{
-    CommandEnd, CommandRun, Observation, ObservationQuery, Observations,
-};
+use super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery, Observations};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::sourced_files::SourcedFiles;
 use super::test_command::TestCommands;
@@ -75,7 +73,9 @@ impl Rerun {
         let counts = process.as_ref().and_then(|process| process.tests);
         let differs = |claimed: Option<u64>, found: u64| claimed.is_some_and(|n| n != found);
         match counts {
-            Some(TestCounts { failed: 1.., .. }) => failed("its output reported failures".to_owned()),
+            Some(TestCounts { failed: 1.., .. }) => {
+                failed("its output reported failures".to_owned())
+            }
             Some(counts) if counts.ran() == 0 => failed("it ran 0 tests".to_owned()),
             Some(counts) if differs(claimed.0, counts.passed) => {
                 failed(format!("{} tests passed", counts.passed))

@@ -15,8 +15,19 @@ const STATED: usize = 50;
 
 /// Verbs of a change after which the path follows.
 const VERBS: [&str; 13] = [
-    "created", "wrote", "added", "updated", "modified", "edited", "changed", "rewrote",
-    "implemented", "fixed", "refactored", "extended", "corrected",
+    "created",
+    "wrote",
+    "added",
+    "updated",
+    "modified",
+    "edited",
+    "changed",
+    "rewrote",
+    "implemented",
+    "fixed",
+    "refactored",
+    "extended",
+    "corrected",
 ];
 /// Words between the verb and the path.
 const FILLERS: [&str; 8] = ["the", "a", "new", "file", "files", "module", "script", "both"];
@@ -24,8 +35,26 @@ const FILLERS: [&str; 8] = ["the", "a", "new", "file", "files", "module", "scrip
 const SUBJECTS: [&str; 8] = ["i", "i've", "have", "and", "then", "also", "successfully", "just"];
 /// Words that make a statement something else: a denial, a wish, or the work of others.
 const DOUBTS: [&str; 21] = [
-    "not", "never", "no", "cannot", "can't", "couldn't", "didn't", "haven't", "wasn't", "could",
-    "should", "would", "will", "if", "already", "previously", "before", "earlier", "instead", "else",
+    "not",
+    "never",
+    "no",
+    "cannot",
+    "can't",
+    "couldn't",
+    "didn't",
+    "haven't",
+    "wasn't",
+    "could",
+    "should",
+    "would",
+    "will",
+    "if",
+    "already",
+    "previously",
+    "before",
+    "earlier",
+    "instead",
+    "else",
     "unless",
 ];
 /// Words that say that the work is done.
@@ -33,8 +62,18 @@ const DONE: [&str; 7] =
     ["done", "completed", "finished", "implemented", "fixed", "created", "готово"];
 /// Words with which a report can mean that nothing was to be done.
 const NOTHING: [&str; 12] = [
-    "nothing", "none", "no", "not", "already", "unchanged", "without", "never", "unnecessary",
-    "skipped", "ничего", "уже",
+    "nothing",
+    "none",
+    "no",
+    "not",
+    "already",
+    "unchanged",
+    "without",
+    "never",
+    "unnecessary",
+    "skipped",
+    "ничего",
+    "уже",
 ];
 
 /// The paths that a summary says the step created or changed.
@@ -176,7 +215,10 @@ mod tests {
     fn only_definite_statements_in_the_first_person_count() {
         for (summary, expected) in [
             ("I created `src/a.rs` and updated `src/b c.rs`.", &["src/a.rs", "src/b c.rs"][..]),
-            ("I've added the new file src/a.rs, lib/b.py and c/d.ts.", &["src/a.rs", "lib/b.py", "c/d.ts"]),
+            (
+                "I've added the new file src/a.rs, lib/b.py and c/d.ts.",
+                &["src/a.rs", "lib/b.py", "c/d.ts"],
+            ),
             ("Done. I have fixed src/a.rs!", &["src/a.rs"]),
             ("Added `src/a.rs`.", &[]),
             ("The implementer created `src/a.rs`.", &[]),

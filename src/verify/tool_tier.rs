@@ -1,8 +1,8 @@
 //! How far the effect of a tool call can be proven: the three tiers of tools.
 
 use super::finding::Finding;
-use crate::evidence::Invocation;
 use crate::definition::Schema;
+use crate::evidence::Invocation;
 use crate::toolspec::{self, plugin_id};
 
 /// How far the effect of a call can be proven.

@@ -28,8 +28,7 @@ printf '{\"lines\":%s,\"report\":\"report.txt\"}' \"$lines\"
 const DEV: &str =
     "schema: kb.specialist/1\nid: dev\nrole: You count.\ntools: ['plugin:*', fs:read]\n";
 
-const AGENT: &str =
-    "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: dev, task: Count., verify: {maxReworks: 0, expectChanges: false}}\n";
+const AGENT: &str = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: dev, task: Count., verify: {maxReworks: 0, expectChanges: false}}\n";
 
 const STEP: &str = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, tool: 'plugin:count', input: {path: t.txt}}\n";
 
@@ -80,7 +79,10 @@ fn a_step_calls_a_plugin_and_reads_its_output() {
     assert_eq!(event(&said, "run:end")["outputs"]["lines"], 2, "{}", said.out);
     assert_eq!(scratch.read("report.txt"), "2\n");
     let audit = scratch.json(&["run", "audit", "@last", "--json"]);
-    assert_eq!((&audit[0]["tool"], &audit[0]["level"]), (&json!("plugin:count"), &json!("restricted")));
+    assert_eq!(
+        (&audit[0]["tool"], &audit[0]["level"]),
+        (&json!("plugin:count"), &json!("restricted"))
+    );
 }
 
 #[test]
@@ -106,7 +108,9 @@ fn a_claim_about_a_plugin_needs_its_output_and_evidence() {
     assert_eq!(found, "inconclusive", "{reason}");
     assert!(reason.contains("no evidence of its effect"), "{reason}");
     // A probe shows that the effect is missing.
-    let probed = format!("{idle}probes: [{{tool: fs:exists, input: {{path: '{{{{output.report}}}}'}}, expect: '{{{{result.exists}}}}'}}]\n");
+    let probed = format!(
+        "{idle}probes: [{{tool: fs:exists, input: {{path: '{{{{output.report}}}}'}}, expect: '{{{{result.exists}}}}'}}]\n"
+    );
     let (found, _, reason) = verdict(&probed, claim(json!({})));
     assert_eq!(found, "failed", "{reason}");
 }
@@ -116,7 +120,11 @@ fn faults_of_a_plugin_fail_the_call_and_name_it() {
     for (script, code, reason) in [
         ("echo not JSON", "KB0624", "is not JSON"),
         ("true", "KB0624", "wrote nothing to stdout"),
-        ("echo '{\"lines\": \"two\", \"report\": \"x\"}'", "KB0624", "output/lines: expected integer"),
+        (
+            "echo '{\"lines\": \"two\", \"report\": \"x\"}'",
+            "KB0624",
+            "output/lines: expected integer",
+        ),
         ("echo '{\"lines\": 2}'", "KB0624", "`report` is missing"),
         ("head -c 1000000000 /dev/zero", "KB0624", "wrote more than 1024 KiB to stdout"),
         ("echo broken >&2; exit 3", "KB0623", "exited with code 3: broken"),
@@ -133,7 +141,10 @@ fn faults_of_a_plugin_fail_the_call_and_name_it() {
     }
     let missing = COUNT.replace("[sh, tools/count.sh]", "[no-such-program]");
     let scratch = project(&missing, STEP);
-    scratch.kb(&["doctor"]).code(5).says(&["`count`: the program `no-such-program` does not exist"]);
+    scratch
+        .kb(&["doctor"])
+        .code(5)
+        .says(&["`count`: the program `no-such-program` does not exist"]);
     scratch.kb(&["playbook", "run", "p"]).code(1).says(&["could not be started"]);
 }
 
@@ -212,10 +223,9 @@ fn plugins_are_listed_described_and_called_without_a_run() {
 
 #[test]
 fn a_probe_that_cannot_decide_is_repeated() {
-    let text = COUNT.replace("tool: fs:read", "tool: http:request").replace(
-        "input: {path: '{{output.report}}'}",
-        "input: {url: 'http://127.0.0.1:1/'}",
-    );
+    let text = COUNT
+        .replace("tool: fs:read", "tool: http:request")
+        .replace("input: {path: '{{output.report}}'}", "input: {url: 'http://127.0.0.1:1/'}");
     let scratch = project(&text, AGENT);
     scratch.write(
         ".kb/kb.config.yml",
@@ -224,7 +234,9 @@ fn a_probe_that_cannot_decide_is_repeated() {
     let said = agent(&scratch, &claim(json!({})));
     let found = event(&said, "verification:complete");
     assert_eq!(found["verdict"], "inconclusive");
-    assert!(found["reason"].as_str().unwrap().contains("`written` of `plugin:count` could not decide"));
+    assert!(
+        found["reason"].as_str().unwrap().contains("`written` of `plugin:count` could not decide")
+    );
     let duration = event(&said, "tool:result")["durationMs"].as_u64().unwrap();
     assert!(duration >= 2_000, "two repetitions, a second apart: {duration} ms");
 }

@@ -25,12 +25,11 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
-    let input: Json = serde_json::from_str(&args.input)
-        .map_err(|error| {
-            let message = format!("`--input` is not JSON: {error}");
-            let help = Some("write a JSON object such as `'{\"path\": \"a.txt\"}'`".to_owned());
-            CliError::Usage { message, help }
-        })?;
+    let input: Json = serde_json::from_str(&args.input).map_err(|error| {
+        let message = format!("`--input` is not JSON: {error}");
+        let help = Some("write a JSON object such as `'{\"path\": \"a.txt\"}'`".to_owned());
+        CliError::Usage { message, help }
+    })?;
     let test = block_on(Workers::One, service::test_plugin(&project, &args.id, input))??;
     let exit = if test.succeeded() { Exit::Done } else { Exit::RunFailed };
     if args.json {

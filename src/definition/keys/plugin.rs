@@ -53,13 +53,10 @@ const INPUT_KEYS: &[KeySpec] = &[key("schema", Schema, "Schema of the arguments;
 pub(crate) static PLUGIN_OUTPUT: KeyTable =
     table("pluginOutput", "`output`", "Result of a plugin.", &[OUTPUT_KEYS]);
 
-const OUTPUT_KEYS: &[KeySpec] = &[key(
-    "schema",
-    Schema,
-    "Schema of the output. A call with another output fails.",
-)
-.required()
-.example("{url: string}")];
+const OUTPUT_KEYS: &[KeySpec] =
+    &[key("schema", Schema, "Schema of the output. A call with another output fails.")
+        .required()
+        .example("{url: string}")];
 
 pub(crate) static PROBE: KeyTable = table(
     "probe",

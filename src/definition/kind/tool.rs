@@ -56,7 +56,9 @@ impl StepType for Box<ToolStep> {
             (None, pattern) => {
                 let meant = match pattern {
                     ToolMatch::Tools(tools) => tools.first().map(|tool| &*tool.name),
-                    ToolMatch::NotYet | ToolMatch::Plugins | ToolMatch::Unknown => nearest(text, toolspec::names()),
+                    ToolMatch::NotYet | ToolMatch::Plugins | ToolMatch::Unknown => {
+                        nearest(text, toolspec::names())
+                    }
                 };
                 decoder.unknown_tool(text, node.span, meant);
                 return None;

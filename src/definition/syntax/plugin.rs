@@ -43,13 +43,8 @@ pub(crate) fn plugin(
     let probes = fields.get("probes").map(|node| probes(node, decoder)).unwrap_or_default();
     let (id, input, output) = (id?, input?, output?);
     let name = format!("{PLUGIN_PREFIX}{id}");
-    let mut spec = ToolSpec::plugin(
-        &name,
-        description?,
-        level,
-        input.json().clone(),
-        output.json().clone(),
-    );
+    let mut spec =
+        ToolSpec::plugin(&name, description?, level, input.json().clone(), output.json().clone());
     spec.leaves_sandbox = network == NetworkAccess::Open;
     Some(Plugin {
         id,

@@ -138,7 +138,13 @@ impl Replay<'_> {
         let step = &self.plan.steps()[state.step].step;
         let calls = state.calls.invocations().to_vec();
         let (gate, observations) = basis
-            .restore(output, step.details().output_schema.clone(), step.checks(), calls, self.plan.plugin_schemas())
+            .restore(
+                output,
+                step.details().output_schema.clone(),
+                step.checks(),
+                calls,
+                self.plan.plugin_schemas(),
+            )
             .map_err(|incomplete| incomplete.to_string())?;
         Ok(evaluate(&gate, &observations))
     }

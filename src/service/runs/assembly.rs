@@ -166,7 +166,10 @@ pub(super) fn assemble(
 }
 
 /// The supervisor; refuses the run if it does not reach the required process control level.
-pub(in crate::service) fn supervisor(context: &ProjectContext, settings: &Settings) -> Result<Supervisor, ServiceError> {
+pub(in crate::service) fn supervisor(
+    context: &ProjectContext,
+    settings: &Settings,
+) -> Result<Supervisor, ServiceError> {
     let supervisor = context.supervisor(settings);
     if settings.processes == ProcessChoice::PidNamespace
         && let Some(why) = supervisor.shortfall()

@@ -46,9 +46,8 @@ impl Tool for PluginTool {
                     let timeout = spawn.timeout;
                     let (network, scratch) = (self.0.network, context.scratch);
                     let by = (&call.caller, network);
-                    let supervisor = |nested, hidden| {
-                        context.processes.of_plugin(by, scratch, nested, hidden)
-                    };
+                    let supervisor =
+                        |nested, hidden| context.processes.of_plugin(by, scratch, nested, hidden);
                     let result =
                         |exited: &ProcessResult| result(&self.0, exited, timeout, context.redactor);
                     run_watched(spawn, call, context, supervisor, result, cancel).await

@@ -115,9 +115,8 @@ async fn run(
     cancel: &CancellationToken,
 ) -> CallResult {
     let timeout = spawn.timeout;
-    let supervisor = |nested, hidden| {
-        context.processes.of(&call.caller, context.scratch, nested, hidden)
-    };
+    let supervisor =
+        |nested, hidden| context.processes.of(&call.caller, context.scratch, nested, hidden);
     let result = |exited: &ProcessResult| {
         let mut result = result_of(exited, timeout);
         if context.processes.confines(&call.caller)

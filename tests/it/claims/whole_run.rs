@@ -70,7 +70,10 @@ fn a_verdict_is_stale_when_its_file_changed_before_a_later_step_reads_from_it() 
     let notes = |between: &str| -> Vec<String> {
         let scratch = Scratch::new(&[
             ("playbooks/p.yml", &playbook(between)),
-            (".kb/specialists/dev.yml", "schema: kb.specialist/1\nid: dev\nrole: You write.\ntools: [fs:write]\n"),
+            (
+                ".kb/specialists/dev.yml",
+                "schema: kb.specialist/1\nid: dev\nrole: You write.\ntools: [fs:write]\n",
+            ),
             ("script.json", &script.to_string()),
         ]);
         let run = ["playbook", "run", "p", "--script", "script.json", "--json"];

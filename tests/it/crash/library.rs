@@ -252,7 +252,7 @@ impl<'a> House<'a> {
 
     fn executor(&self) -> LocalExecutor {
         let parts = ToolboxParts {
-        plugins: Vec::new(),
+            plugins: Vec::new(),
             workspace: Workspace::open(&self.scratch.root(), &[], &[self.state_dir()]).unwrap(),
             supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
             settings: self.catalog.settings.clone(),

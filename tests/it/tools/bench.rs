@@ -33,7 +33,7 @@ impl Setup {
             put(dir.path(), path, text);
         }
         let parts = ToolboxParts {
-        plugins: Vec::new(),
+            plugins: Vec::new(),
             workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
             supervisor: self
                 .supervisor
