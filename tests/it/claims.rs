@@ -5,6 +5,8 @@
 
 #[path = "claims/bench.rs"]
 mod bench;
+#[path = "claims/faults.rs"]
+mod faults;
 #[path = "claims/honest.rs"]
 mod honest;
 #[path = "claims/lies.rs"]

@@ -3,6 +3,8 @@
 
 #[path = "evidence/audit.rs"]
 mod audit;
+#[path = "evidence/edits.rs"]
+mod edits;
 #[path = "evidence/recorded.rs"]
 mod recorded;
 #[path = "evidence/sample.rs"]
