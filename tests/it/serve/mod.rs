@@ -1,5 +1,6 @@
 //! `kb serve` and `kb trigger`.
 
+mod browser;
 mod commands;
 mod daemon;
 mod events;
