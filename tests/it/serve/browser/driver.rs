@@ -103,9 +103,17 @@ impl Browser {
         };
         let folder = format!("--user-data-dir={}", browser._profile.path().join("p").display());
         let args = [
-            "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--disable-dev-shm-usage", "--force-prefers-reduced-motion", &folder,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-dev-shm-usage",
+            "--force-prefers-reduced-motion",
+            &folder,
         ];
         let options = json!({"binary": chromium, "args": args});
         let wanted = json!({"capabilities": {"alwaysMatch": {
@@ -130,7 +138,8 @@ impl Browser {
             let response = request.timeout(Duration::from_secs(90)).send().await.unwrap();
             (response.status(), response.text().await.unwrap())
         });
-        let mut found: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let mut found: Value =
+            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
         assert!(status.is_success(), "{path}: {}", found["value"]["message"]);
         found["value"].take()
     }
@@ -214,7 +223,12 @@ impl Browser {
         let found = self.call("/se/log", Some(json!({"type": "browser"})));
         let lines = found.as_array().cloned().unwrap_or_default();
         let is_bad = |line: &&Value| line["level"] == "SEVERE" || line["level"] == "WARNING";
-        lines.iter().filter(is_bad).map(|line| line["message"].to_string()).filter(|l| !l.contains("v1/changes")).collect()
+        lines
+            .iter()
+            .filter(is_bad)
+            .map(|line| line["message"].to_string())
+            .filter(|l| !l.contains("v1/changes"))
+            .collect()
     }
 }
 

@@ -12,7 +12,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// A text that tries everything: markup, terminal sequences, a change of direction.
-const HOSTILE: &str = "</span><img src=x onerror=\"document.title='owned'\"><b>\u{1b}[31m\u{202e}txt";
+const HOSTILE: &str =
+    "</span><img src=x onerror=\"document.title='owned'\"><b>\u{1b}[31m\u{202e}txt";
 
 fn listen() -> Listen {
     Listen { port: Some(0), ..Listen::default() }
@@ -95,7 +96,9 @@ fn every_page_is_accessible_on_both_sizes_in_both_schemes() {
                 let wide = "return document.documentElement.scrollWidth <= window.innerWidth";
                 assert_eq!(browser.run(wide, &[]), true, "{page} is wider than {size:?}");
                 if let Some(axe) = &axe {
-                    let script = format!("{axe};\nreturn axe.run(document, {{resultTypes: ['violations']}}).then(r => r.violations.map(v => [v.id, v.nodes.map(n => [n.target, n.any.map(a => a.message)])]))");
+                    let script = format!(
+                        "{axe};\nreturn axe.run(document, {{resultTypes: ['violations']}}).then(r => r.violations.map(v => [v.id, v.nodes.map(n => [n.target, n.any.map(a => a.message)])]))"
+                    );
                     let found = browser.run(&script, &[]);
                     assert_eq!(found, json!([]), "{page} {size:?} dark: {dark}");
                 }
@@ -153,7 +156,9 @@ fn a_log_of_a_million_lines_opens_at_any_line() {
     sign_in(&browser, &site, Role::Read);
     browser.open(&url(&site, &format!("/runs/{run}?step=a#L1000000")));
     let shows = |number: &str, text: &str| {
-        format!("return [...document.querySelectorAll('.line')].some(l => l.innerText.replace(/\\s+/g, ' ').trim() === '{number} {text}'.trim())")
+        format!(
+            "return [...document.querySelectorAll('.line')].some(l => l.innerText.replace(/\\s+/g, ' ').trim() === '{number} {text}'.trim())"
+        )
     };
     browser.until("the last line", &shows("1000000", "last"));
     assert_eq!(browser.text("#log-count"), "1,000,000 lines");
@@ -182,12 +187,19 @@ fn texts_of_runs_are_inert() {
     site.scratch.kb(&["playbook", "run", "bad", "--param", &text]);
     let run = site.scratch.last_run();
     sign_in(&browser, &site, Role::Approve);
-    let pages =
-        ["/".to_owned(), format!("/runs/{run}"), format!("/runs/{run}?step=a"), "/inbox".to_owned()];
+    let pages = [
+        "/".to_owned(),
+        format!("/runs/{run}"),
+        format!("/runs/{run}?step=a"),
+        "/inbox".to_owned(),
+    ];
     for page in pages {
         browser.open(&url(&site, &page));
         if page.contains("step=a") {
-            browser.until("the log", "return document.querySelector('.line')?.innerText.includes('img')");
+            browser.until(
+                "the log",
+                "return document.querySelector('.line')?.innerText.includes('img')",
+            );
         }
         let found = browser.run(
             "return [document.title.includes('owned'), document.querySelectorAll('main img, main b').length,
@@ -218,7 +230,8 @@ fn the_first_paint_is_small() {
     let token = site.token(Role::Read);
     let page = site.get(&format!("/runs/{run}"), &token);
     assert_eq!(page.status, 200, "{}", page.text());
-    let parts = ["/assets/kb.css", "/assets/kb.js", "/assets/log.js"].map(|path| site.get(path, ""));
+    let parts =
+        ["/assets/kb.css", "/assets/kb.js", "/assets/log.js"].map(|path| site.get(path, ""));
     assert!(parts.iter().all(|part| part.status == 200));
     let all = parts.iter().map(|part| &part.body).chain([&page.body]);
     let sum: usize = all.map(|body| compressed(body)).sum();
