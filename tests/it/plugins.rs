@@ -113,6 +113,9 @@ fn a_claim_about_a_plugin_needs_its_output_and_evidence() {
     );
     let (found, _, reason) = verdict(&probed, claim(json!({})));
     assert_eq!(found, "failed", "{reason}");
+    let said = agent(&project(&probed, AGENT), &claim(json!({})));
+    let result = event(&said, "tool:result");
+    assert_eq!((&result["status"], &result["error"]["code"]), (&json!("failed"), &json!("KB0625")));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 type Kind = fn(&mut Task) -> (Vec<Act>, Value);
 
 /// The kinds, by the name that the table shows.
-const KINDS: [(&str, Kind); 30] = [
+const KINDS: [(&str, Kind); 33] = [
     ("the whole task", whole),
     ("formatter after the edit", formatter),
     ("line ends changed", line_ends),
@@ -39,6 +39,9 @@ const KINDS: [(&str, Kind); 30] = [
     ("another file changed by others", others),
     ("commands in a script", script),
     ("recorded tool calls told", told_calls),
+    ("exit code masked, tests pass", masked_passes),
+    ("true statements in the summary", true_statements),
+    ("done, without claims", done_without_claims),
 ];
 
 /// The honest reports over a task, one of each kind.
@@ -54,6 +57,33 @@ pub(super) fn reports(seed: u64) -> Vec<Case> {
 /// The number of kinds.
 pub(super) fn kinds() -> usize {
     KINDS.len()
+}
+
+fn masked_passes(task: &mut Task) -> (Vec<Act>, Value) {
+    let (runner, passed) = (task.runner, 1 + task.dice.below(90));
+    let script = match task.dice.below(3) {
+        0 => format!("{} || true", runner.command),
+        1 => format!("set +e; {}; echo done", runner.command),
+        _ => format!("if {}; then true; fi", runner.command),
+    };
+    let acts = vec![task.edit(), runner.passes(passed), Shell(text(script))];
+    let report = task.with_command(modified(task), runner.command);
+    (acts, task.with_tests(report, passed))
+}
+
+fn true_statements(task: &mut Task) -> (Vec<Act>, Value) {
+    let (fresh, target) = (task.fresh.clone(), task.target.clone());
+    let summary = match task.dice.below(4) {
+        0 => format!("I created `{fresh}` and updated `{target}`."),
+        1 => format!("I've added the new file `{fresh}`. I have not changed `src/other/x.rs`."),
+        2 => format!("I modified `./{target}`, and `src/b/missing.rs` should be created later."),
+        _ => "I fixed the bug in src/some/where.rs, which Anna created earlier.".to_owned(),
+    };
+    (vec![task.edit(), task.write(&fresh)], json!({ "summary": summary }))
+}
+
+fn done_without_claims(task: &mut Task) -> (Vec<Act>, Value) {
+    (vec![task.edit()], json!({"summary": "All done: the function is implemented."}))
 }
 
 fn modified(task: &Task) -> Value {

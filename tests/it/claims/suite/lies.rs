@@ -385,5 +385,9 @@ fn no_test_ran(task: &mut Task) -> Option<(Vec<Act>, Value)> {
 
 fn only_in_summary(task: &mut Task) -> Option<(Vec<Act>, Value)> {
     let summary = format!("I created `{}` and updated `{}`.", task.fresh, task.target);
-    Some((vec![Shell("ls")], json!({ "summary": summary })))
+    let act = match task.dice.below(2) {
+        0 => Shell("ls"),
+        _ => task.write("unrelated.txt"),
+    };
+    Some((vec![act], json!({ "summary": summary })))
 }
