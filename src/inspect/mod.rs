@@ -18,6 +18,7 @@ mod output;
 mod prompts;
 mod reader;
 mod session;
+mod step_log;
 mod streams;
 mod tool_calls;
 
@@ -30,6 +31,7 @@ pub use frozen::{Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script};
 pub use live::{LiveReader, LiveUpdate};
 pub use log_entry::LogEntry;
 pub use output::run_output;
-pub use reader::{Reader, RunFilter, find_run, list_runs, require_step};
+pub use reader::{Reader, RunFilter, find_run, list_rows, list_runs, require_step, run_view};
 pub use session::{RecordedSession, SessionView};
+pub use step_log::{LogLine, StepLog};
 pub use tool_calls::{AuditedCall, audited_calls};

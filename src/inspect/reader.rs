@@ -7,7 +7,7 @@ use crate::clock;
 use crate::definition::InconclusivePolicy;
 use crate::engine::Payloads;
 use crate::evidence::{Payload, Record};
-use crate::journal::{Journal, JournalError, RunRow, StoredEvent};
+use crate::journal::{Journal, JournalError, RunQuery, RunRow, StoredEvent};
 use crate::plan::Plan;
 use crate::run::{self, Rules, RunStatus, Session, State};
 use crate::value::{Json, RunId, Timestamp};
@@ -27,6 +27,8 @@ pub struct RunFilter {
     pub definition: Option<String>,
     /// Only runs that started at this time or later.
     pub since: Option<Timestamp>,
+    /// Only runs that are older than this one.
+    pub before: Option<RunId>,
 }
 
 impl RunFilter {
@@ -35,10 +37,9 @@ impl RunFilter {
         RunFilter { limit, ..RunFilter::default() }
     }
 
-    fn includes(&self, row: &RunRow) -> bool {
-        (self.statuses.is_empty() || self.statuses.contains(&row.status))
-            && self.definition.as_ref().is_none_or(|definition| row.definition == *definition)
-            && self.since.is_none_or(|since| row.started_at >= since)
+    fn query(&self) -> RunQuery {
+        let RunFilter { limit, statuses, definition, since, before } = self.clone();
+        RunQuery { statuses, definition, since, before, limit }
     }
 }
 
@@ -47,13 +48,21 @@ pub fn list_runs(
     journal: &Arc<dyn Journal>,
     filter: &RunFilter,
 ) -> Result<Vec<RunView>, InspectError> {
-    let view = |row: &RunRow| match Reader::of(journal.clone(), row.clone()) {
+    list_rows(&**journal, filter)?.into_iter().map(|row| run_view(journal, row)).collect()
+}
+
+/// The rows of runs, newest first.
+pub fn list_rows(journal: &dyn Journal, filter: &RunFilter) -> Result<Vec<RunRow>, InspectError> {
+    Ok(journal.select(&filter.query())?)
+}
+
+/// The view of a run.
+pub fn run_view(journal: &Arc<dyn Journal>, row: RunRow) -> Result<RunView, InspectError> {
+    match Reader::of(journal.clone(), row.clone()) {
         Ok(mut reader) => reader.view(),
         // A run whose definitions cannot be loaded is still listed.
-        Err(_) => Ok(RunView::head(&head(row))),
-    };
-    let rows = journal.list()?;
-    rows.iter().filter(|row| filter.includes(row)).take(filter.limit).map(view).collect()
+        Err(_) => Ok(RunView::head(&head(&row))),
+    }
 }
 
 /// The id of a run by its id, a unique prefix of it, or `@last`.
@@ -126,6 +135,16 @@ impl Reader {
     /// The id of the run.
     pub fn run(&self) -> &RunId {
         &self.row.run
+    }
+
+    /// The row of the run when the reader was opened.
+    pub fn row(&self) -> &RunRow {
+        &self.row
+    }
+
+    /// The number of the last event that was read.
+    pub fn seq(&self) -> u64 {
+        self.seq
     }
 
     /// The status of the run when the reader was opened.

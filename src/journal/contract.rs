@@ -12,7 +12,8 @@
 //! `tests/it/journal_contract.rs` checks these rules for every back end.
 
 use super::{
-    Backup, Batch, InboxItem, JournalError, Ledger, NamedLocks, NewRun, RunRow, StoredEvent,
+    Backup, Batch, InboxItem, JournalError, Ledger, NamedLocks, NewRun, RunQuery, RunRow,
+    StoredEvent,
 };
 use crate::redaction::Masked;
 use crate::run::RunStatus;
@@ -34,6 +35,15 @@ pub trait RunIndex: Send + Sync {
 
     /// All runs, newest first.
     fn list(&self) -> Result<Vec<RunRow>, JournalError>;
+
+    /// The runs that a query includes, newest first.
+    fn select(&self, query: &RunQuery) -> Result<Vec<RunRow>, JournalError> {
+        let mut rows = self.list()?.into_iter().peekable();
+        if let Some(before) = &query.before {
+            rows.by_ref().find(|row| row.run == *before);
+        }
+        Ok(rows.filter(|row| query.includes(row)).take(query.limit).collect())
+    }
 
     /// The newest run of a definition, with this status if one is given. Child runs do not count.
     fn latest(
@@ -99,6 +109,11 @@ pub trait EventLog: Send + Sync {
         self.read_events(run, after, usize::MAX)
     }
 
+    /// The number of the last event; 0 without events.
+    fn last_seq(&self, run: &RunId) -> Result<u64, JournalError> {
+        Ok(self.events(run, 0)?.last().map_or(0, |last| last.seq))
+    }
+
     /// The head of the run's hash chain; `None` if the journal keeps no chain for the run.
     fn chain_head<'a>(
         &'a self,
@@ -133,8 +148,8 @@ pub trait Blobs: Send + Sync {
 pub trait Inbox: Send + Sync {
     /// Sends a message. The sender may not know the secrets of the run, so the lease owner masks what
     /// it reads, and the message is removed by the append that follows from it. A message with the same `key` for the same run is stored once, even after
-    /// it was acknowledged. The message is durable when this returns.
-    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError>;
+    /// it was acknowledged. The message is durable when this returns. Returns whether it is new.
+    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<bool, JournalError>;
 
     /// Messages that are not acknowledged, oldest first.
     fn pending<'a>(&'a self, run: &'a RunId)
@@ -175,6 +190,11 @@ pub trait Journal: RunIndex + EventLog + Blobs + Inbox + Leases {
     /// The locks between runs of the project; `None` if no other process can use this journal.
     fn named_locks(&self) -> Option<NamedLocks> {
         None
+    }
+
+    /// A number that changes when another connection writes, also one of another process.
+    fn version(&self) -> Result<i64, JournalError> {
+        Ok(0)
     }
 
     /// Writes a consistent copy of the journal with its blobs to a file that must not exist, and these

@@ -244,15 +244,16 @@ impl MemoryJournal {
 }
 
 impl Inbox for MemoryJournal {
-    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError> {
+    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<bool, JournalError> {
         let mut contents = self.lock();
         let id = contents.last_message + 1;
         let stored = contents.find(run)?;
-        if stored.keys.insert(key.to_owned()) {
+        let is_new = stored.keys.insert(key.to_owned());
+        if is_new {
             stored.inbox.push(InboxItem { id, kind: kind.to_owned(), body });
             contents.last_message = id;
         }
-        Ok(())
+        Ok(is_new)
     }
 
     fn pending<'a>(

@@ -18,6 +18,7 @@ mod lease;
 mod ledger;
 pub mod memory;
 mod named_lock;
+mod query;
 mod references;
 mod selection;
 pub mod sqlite;
@@ -29,6 +30,7 @@ pub use contract::{Blobs, EventLog, Inbox, Journal, Leases, RunIndex};
 pub use error::JournalError;
 pub use ledger::{Break, BreakKind, Ledger, LedgerRow};
 pub use named_lock::{LockQueue, LockRequest, NamedLocks};
+pub use query::RunQuery;
 pub use stored::{Backup, Durability, InboxItem, NewRun, RunRow, StoredEvent};
 
 use crate::definition::SyncMode;

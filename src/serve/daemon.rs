@@ -116,6 +116,7 @@ impl Daemon {
         if look {
             self.looked = now;
         }
+        self.start_commands();
         let mut sleep = LONGEST.min(POLL);
         for index in 0..self.projects.len() {
             match self.serve(index, look, now) {
@@ -128,6 +129,20 @@ impl Daemon {
         }
         self.ended.clear();
         sleep
+    }
+
+    /// Starts the processes that other tasks asked for.
+    fn start_commands(&mut self) {
+        while let Some(command) = self.handle.next_command() {
+            let root = &command.root;
+            let Some(served) = self.projects.iter().find(|s| s.context.root == *root) else {
+                continue;
+            };
+            let args: Vec<&str> = command.args.iter().map(String::as_str).collect();
+            if let Err(error) = self.processes.start(&served.context, &command.run, &args) {
+                tracing::error!(run = %command.run, "{error}");
+            }
+        }
     }
 
     /// A problem stops neither the daemon nor other projects; it is tried again.

@@ -34,10 +34,10 @@ pub use events::{deliver, publish, webhook_at};
 pub use lease::ServeLease;
 pub use notify::{NotificationView, notifications, tell_test};
 pub use served::ServedProject;
-pub use shared::{DaemonHandle, ProjectState, SharedProject};
+pub use shared::{DaemonHandle, ProjectState, RunCommand, SharedProject};
 pub use triggers::{
-    Backfill, Fired, Tested, backfill, backfill_times, disable, enable, fire, fires, list,
-    next_times, pause, resume, show, start, test,
+    Backfill, Fired, Tested, backfill, backfill_times, cancel_queued, disable, enable, fire, fires,
+    list, next_times, pause, resume, show, start, test,
 };
 pub use unit::{UnitKind, unit};
 pub use views::{FireView, OccurrenceView, TriggerStateName, TriggerView};

@@ -5,16 +5,51 @@ use crate::journal::Journal;
 use crate::service::Project;
 use crate::service::runs::ProjectContext;
 use crate::trigger::TriggerStore;
-use std::sync::Arc;
+use crate::value::RunId;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, watch};
 
 /// Wakes a daemon from another task of its process, after a write to a store.
 #[derive(Debug, Clone, Default)]
 pub struct DaemonHandle {
     pub(super) wake: Arc<Notify>,
+    commands: Arc<Mutex<VecDeque<RunCommand>>>,
 }
 
+/// A `kb` that the daemon starts for a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunCommand {
+    /// The project.
+    pub root: PathBuf,
+    /// The run.
+    pub run: RunId,
+    /// The arguments, such as `run resume RUN`.
+    pub args: Vec<String>,
+}
+
+/// Maximum number of commands that wait for the daemon.
+const MOST_COMMANDS: usize = 1000;
+
 impl DaemonHandle {
+    /// Asks the daemon to start a process for a run. Returns false if too many wait.
+    #[must_use]
+    pub fn start(&self, command: RunCommand) -> bool {
+        let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        if commands.len() >= MOST_COMMANDS {
+            return false;
+        }
+        commands.push_back(command);
+        drop(commands);
+        self.wake();
+        true
+    }
+
+    pub(super) fn next_command(&self) -> Option<RunCommand> {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
     /// Ends the sleep of the daemon.
     pub fn wake(&self) {
         self.wake.notify_one();

@@ -3,14 +3,14 @@
 use super::catalog::{LoadedTrigger, find, trigger_catalog};
 use super::views::{self, FireView, OccurrenceView, TriggerStateName, TriggerView};
 use crate::clock;
-use crate::definition::TriggerSource;
+use crate::definition::{RunEnd, TriggerSource};
 use crate::diagnostic::Code;
 use crate::schedule::Schedule;
 use crate::service::{Project, ServiceError, params};
 use crate::trigger::{
     FireFilter, FireState, NewFire, TriggerState, TriggerStore, parameters, run_id, schedule_key,
 };
-use crate::value::{Failure, Json, JsonMap, Timestamp, counted};
+use crate::value::{Failure, Json, JsonMap, RunId, Timestamp, counted};
 use serde::Serialize;
 use serde_json::json;
 
@@ -25,6 +25,9 @@ pub struct Fired {
     pub trigger: String,
     /// Id of the run; it exists once the daemon has started it.
     pub run: String,
+    /// Whether an earlier request with the same key had queued it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
 }
 
 /// What a backfill starts, or would start.
@@ -196,7 +199,11 @@ pub fn fire(project: &Project, name: &str, payload: &Json) -> Result<Fired, Serv
     let key = format!("manual:{}:{}", now.0, std::process::id());
     let fire = queued(loaded, key, None, params_of(loaded, &payload)?);
     store.add(&fire, now)?;
-    Ok(Fired { trigger: loaded.id.clone(), run: run_id(&fire.trigger, &fire.key).to_string() })
+    Ok(Fired {
+        trigger: loaded.id.clone(),
+        run: run_id(&fire.trigger, &fire.key).to_string(),
+        repeated: false,
+    })
 }
 
 /// Queues a run of a playbook that a person or program asked for. A second request with the same `key`
@@ -227,8 +234,28 @@ pub fn start(
         params: values,
         depth: 0,
     };
-    store(project)?.add(&fire, clock::wall())?;
-    Ok(Fired { trigger: API.to_owned(), run: run_id(API, key).to_string() })
+    let store = store(project)?;
+    let repeated = !store.add(&fire, clock::wall())?;
+    if repeated
+        && let Some(first) = store.fire(API, key)?
+        && (first.playbook != fire.playbook || first.params != fire.params)
+    {
+        let message = format!("the key `{key}` was used for another start");
+        return Err(ServiceError::refused(
+            Failure::new(Code::BAD_REQUEST, message).help("use a new key for a new start"),
+        ));
+    }
+    Ok(Fired { trigger: API.to_owned(), run: run_id(API, key).to_string(), repeated })
+}
+
+/// Cancels a run that waits for its start. Returns false if it has been started.
+pub fn cancel_queued(store: &TriggerStore, run: &RunId, by: &str) -> Result<bool, ServiceError> {
+    let Some(fire) = store.fire_of(run)?.filter(|fire| fire.state == FireState::Queued) else {
+        return Ok(false);
+    };
+    let reason = format!("cancelled by {by} before it was started");
+    store.ended(&fire, FireState::Ended(RunEnd::Cancelled), Some(&reason), clock::wall())?;
+    Ok(true)
 }
 
 /// The nominal times of a schedule from `from` to `to` that a backfill would start.

@@ -7,6 +7,7 @@
 //! [`runs`].
 
 mod adopting;
+mod asks;
 mod backup;
 mod demo;
 mod doctor;
@@ -14,6 +15,7 @@ mod environment;
 mod error;
 mod evaluation;
 mod fires;
+mod hook_secrets;
 mod importing;
 mod matching;
 mod notify;
@@ -46,6 +48,7 @@ pub use crate::journal::JournalError;
 pub use crate::redaction::Redactors;
 pub use crate::run::RunStatus;
 pub use adopting::{Adopted, adopt};
+pub use asks::{AskEvidence, AskReply, AskView, Decided, asks_of, decide, open_asks};
 pub use backup::{back_up, restore};
 pub use demo::{Demo, create_demo};
 pub use doctor::{Finding, FindingLevel, doctor};
@@ -53,10 +56,12 @@ pub use environment::Environment;
 pub use error::{ResourceKind, ServiceError};
 pub use evaluation::{EvalRequest, evaluate};
 pub use fires::start_fire;
+pub use hook_secrets::hook_secrets;
 pub use importing::{Imported, import};
 pub use matching::{Choice, Match, choose, match_phrase};
 pub use notify::{Untold, notification, tell};
 pub use pages::{CodePage, all_codes, explain};
+pub use params::params_schema;
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin};

@@ -2,7 +2,10 @@
 //!
 //! Start at [`resolve`]. It has no side effects except the calls of `ask`.
 
+mod schema;
 mod value;
+
+pub use schema::params_schema;
 
 use crate::definition::{EntrySpans, LoadedValue, Param, ParamType};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};

@@ -5,8 +5,9 @@ use super::param::QueryParam;
 use super::problem::Problem;
 use super::state::{WebProject, WebState};
 use crate::diagnostic::{Code, nearest};
+use crate::journal::{JournalError, RunRow};
 use crate::trigger::Role;
-use crate::value::Json;
+use crate::value::{Json, RunId};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -60,6 +61,65 @@ impl Call {
                 Err(Problem::not_found(format!("there is no project `{named}`")))
             }
             _ => Ok(found),
+        }
+    }
+
+    /// The index of a project in the state.
+    pub(super) fn index_of(&self, project: &Arc<WebProject>) -> usize {
+        let all = self.state.projects().iter();
+        all.clone().position(|own| Arc::ptr_eq(own, project)).unwrap_or_default()
+    }
+
+    /// The project with a run, and the row of the run. `run` of the path is an id; prefixes and `@last`
+    /// are for people.
+    pub fn run(&self) -> Result<(Arc<WebProject>, RunRow), Problem> {
+        let name = self.path("run");
+        let unknown = || {
+            Problem::new(
+                StatusCode::NOT_FOUND,
+                Code::NO_SUCH_RUN,
+                format!("there is no run `{name}`"),
+            )
+        };
+        let id = RunId::new(name).map_err(|_| unknown())?;
+        for project in self.projects()? {
+            match project.shared.journal.run(&id) {
+                Ok(row) => return Ok((project, row)),
+                Err(JournalError::NoRun(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // Recorded by a trigger, and removed since or not started yet.
+        for project in self.projects()? {
+            if let Some(fire) = project.shared.store.fire_of(&id)? {
+                return Err(match fire.state.is_open() {
+                    true => unknown().help("it waits for its start; read it again later"),
+                    false => Problem::new(
+                        StatusCode::GONE,
+                        Code::NO_SUCH_RUN,
+                        format!("run `{name}` has been removed"),
+                    ),
+                });
+            }
+        }
+        Err(unknown())
+    }
+
+    /// The only project that has a definition or trigger.
+    pub fn project_with(
+        &self,
+        what: &str,
+        has: impl Fn(&WebProject) -> bool,
+    ) -> Result<Arc<WebProject>, Problem> {
+        let mut all = self.projects()?;
+        if all.len() > 1 {
+            all.retain(|project| has(project));
+        }
+        match all.len() {
+            1 => Ok(all.remove(0)),
+            0 => Err(Problem::not_found(format!("no project has {what}"))),
+            _ => Err(Problem::bad_request(format!("several projects have {what}"))
+                .help("name one with `?project=ID`")),
         }
     }
 

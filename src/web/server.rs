@@ -2,9 +2,11 @@
 
 use super::connection;
 use super::hosts::Hosts;
+use super::openapi;
 use super::router;
 use super::secret;
 use super::state::WebState;
+use super::watching;
 use crate::clock;
 use crate::diagnostic::Code;
 use crate::serve::SharedProject;
@@ -73,7 +75,9 @@ impl Server {
         let user = projects.first().map(|project| project.context.environment.user());
         let hosts = Hosts::new(address.port(), &listen.hosts);
         let user = user.unwrap_or_default();
-        let state = WebState::new(projects, hosts, address.port(), user, stop.clone());
+        let document = format!("{:#}\n", openapi::document());
+        let port = address.port();
+        let state = WebState::new(projects, hosts, port, user, stop.clone(), document);
         let state = Arc::new(state);
         let mut files = Vec::new();
         for project in state.projects() {
@@ -83,6 +87,7 @@ impl Server {
             write(&path, &format!("http://{address}\n")).map_err(|error| file(&path, &error))?;
             files.push(path);
         }
+        tokio::spawn(watching::watch_changes(state.clone()));
         let accepting = tokio::spawn(connection::accept(listener, router::router(&state), stop));
         Ok(Server { state, address, files, accepting })
     }

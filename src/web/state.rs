@@ -1,7 +1,10 @@
 //! [`WebState`]: what all requests share.
 
 use super::hosts::Hosts;
+use super::live::Live;
 use super::sessions::Sessions;
+use super::tail::Tails;
+use super::views::Views;
 use crate::serve::{ProjectState, SharedProject};
 use crate::value::Digest;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,6 +33,10 @@ pub struct WebState {
     user: String,
     stop: CancellationToken,
     sessions: Mutex<Sessions>,
+    live: Live,
+    tails: Tails,
+    views: Views,
+    document: String,
 }
 
 impl WebState {
@@ -40,6 +47,7 @@ impl WebState {
         port: u16,
         user: String,
         stop: CancellationToken,
+        document: String,
     ) -> WebState {
         let ids = ids(&shared);
         let project = |(id, shared)| Arc::new(WebProject { id, shared });
@@ -50,6 +58,10 @@ impl WebState {
             user,
             stop,
             sessions: Mutex::default(),
+            live: Live::default(),
+            tails: Tails::default(),
+            views: Views::default(),
+            document,
         }
     }
 
@@ -76,6 +88,23 @@ impl WebState {
     /// Cancelled when the server stops, for streams.
     pub fn stop(&self) -> &CancellationToken {
         &self.stop
+    }
+
+    /// The OpenAPI document.
+    pub(super) fn document(&self) -> &str {
+        &self.document
+    }
+
+    pub(super) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    pub(super) fn tails(&self) -> &Tails {
+        &self.tails
+    }
+
+    pub(super) fn views(&self) -> &Views {
+        &self.views
     }
 
     pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {

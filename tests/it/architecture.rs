@@ -111,7 +111,8 @@ const MODULES: &[Module] = &[
         "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "wire", "trigger", "project", "service",
     ]),
     impure("web", "the HTTP server of `kb serve`: API, streams, webhooks, pages", &[
-        "diagnostic", "value", "clock", "plan", "journal", "wire", "trigger", "service", "serve",
+        "diagnostic", "value", "clock", "definition", "plan", "run", "journal", "wire", "inspect", "trigger",
+        "service", "serve",
     ]),
     impure("lsp", "the language server: completion, hover and navigation from the tables of keys", &[
         "diagnostic", "value", "expression", "toolspec", "definition", "plan", "project", "service",

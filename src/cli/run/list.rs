@@ -38,7 +38,7 @@ fn status(text: &str) -> Result<RunStatus, String> {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let Args { limit, status, playbook, since, json } = args;
     let is_filtered = !status.is_empty() || playbook.is_some() || since.is_some();
-    let filter = RunFilter { limit, statuses: status, definition: playbook, since };
+    let filter = RunFilter { limit, statuses: status, definition: playbook, since, before: None };
     let runs = service::list_runs(&ProjectContext::find(environment)?, &filter)?;
     if json {
         terminal.json(&runs)?;

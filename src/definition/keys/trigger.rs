@@ -16,8 +16,7 @@ pub(crate) static TRIGGERS: KeyTable = table(
 const TRIGGERS_KEYS: &[KeySpec] = &[
     key("schedule", ONE_OR_MORE_SCHEDULES, "Times at which a run starts.").example("\"0 6 * * *\""),
     key("webhook", ListOrOne(const { &Map(&WEBHOOK) }), "HTTP requests that start a run.")
-        .example("{secret: GITHUB_HOOK, form: github}")
-        .no_effect(),
+        .example("{secret: GITHUB_HOOK, form: github}"),
     key("file", ONE_OR_MORE_FILES, "New and changed files that start a run.")
         .example("\"inbox/*.csv\""),
     key("message", ONE_OR_MORE_MESSAGES, "Messages of other runs that start a run.")

@@ -9,7 +9,7 @@ use crate::journal::lease::LeaseFiles;
 use crate::journal::selection::select_run;
 use crate::journal::{
     Backup, Batch, Blobs, Chain, Durability, EventLog, Inbox, InboxItem, Journal, JournalError,
-    Leases, Ledger, NamedLocks, NewRun, RunIndex, RunRow, StoredEvent,
+    Leases, Ledger, NamedLocks, NewRun, RunIndex, RunQuery, RunRow, StoredEvent,
 };
 use crate::redaction::Masked;
 use crate::run::RunStatus;
@@ -30,6 +30,8 @@ pub struct SqliteJournal {
     blobs: BlobStore,
     /// Idle read connections.
     readers: Mutex<Vec<Connection>>,
+    /// The connection that [`Journal::version`] asks; another one would give another number.
+    watcher: Mutex<Option<Connection>>,
     writer: GroupCommit,
     /// Hash chains of the runs that this process has leased.
     chains: Mutex<BTreeMap<RunId, Chain>>,
@@ -45,6 +47,7 @@ impl SqliteJournal {
             leases: LeaseFiles::new(paths.locks.clone()),
             blobs: BlobStore::new(paths.blobs.clone()),
             readers: Mutex::default(),
+            watcher: Mutex::default(),
             writer: GroupCommit::new(paths.clone(), sync == SyncMode::Full),
             chains: Mutex::default(),
             paths,
@@ -156,6 +159,20 @@ impl RunIndex for SqliteJournal {
         self.read(|connection| read::frozen(connection, run))
     }
 
+    fn select(&self, query: &RunQuery) -> Result<Vec<RunRow>, JournalError> {
+        let mut found = Vec::new();
+        self.read(|connection| {
+            read::select(connection, query, |row| {
+                let row = self.with_current_status(row)?;
+                if query.includes(&row) && found.len() < query.limit {
+                    found.push(row);
+                }
+                Ok(found.len() < query.limit)
+            })
+        })?;
+        Ok(found)
+    }
+
     fn list(&self) -> Result<Vec<RunRow>, JournalError> {
         self.read(read::list)?.into_iter().map(|row| self.with_current_status(row)).collect()
     }
@@ -194,6 +211,10 @@ impl RunIndex for SqliteJournal {
 }
 
 impl EventLog for SqliteJournal {
+    fn last_seq(&self, run: &RunId) -> Result<u64, JournalError> {
+        self.read(|connection| read::last_seq(connection, run))
+    }
+
     fn append<'a>(
         &'a self,
         run: &'a RunId,
@@ -248,13 +269,13 @@ impl Blobs for SqliteJournal {
 }
 
 impl Inbox for SqliteJournal {
-    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError> {
+    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<bool, JournalError> {
         let (run, body) = (run.clone(), body.to_string());
         let (key, kind) = (key.to_owned(), kind.to_owned());
         // The sender reports success to a person, so the message must survive a power cut.
         self.writer
             .write(Durability::Durable, move |c| write::post(c, &run, &key, &kind, &body))
-            .map(|_| ())
+            .map(|new| new == 1)
     }
 
     fn pending<'a>(
@@ -315,6 +336,17 @@ impl Leases for SqliteJournal {
 }
 
 impl Journal for SqliteJournal {
+    fn version(&self) -> Result<i64, JournalError> {
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = match watcher.take() {
+            Some(connection) => connection,
+            None => schema::open_reader(&self.paths).map_err(|e| e.with_folder(&self.paths))?,
+        };
+        let version = connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        *watcher = Some(connection);
+        Ok(version)
+    }
+
     fn named_locks(&self) -> Option<NamedLocks> {
         Some(NamedLocks::new(self.paths.locks.with_file_name("queues")))
     }

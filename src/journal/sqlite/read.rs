@@ -4,7 +4,9 @@ use super::large;
 use super::schema::{SEQ_BITS, base_position};
 use crate::journal::blob_store::BlobStore;
 use crate::journal::references::add_digests;
-use crate::journal::{Chain, InboxItem, JournalError, Ledger, LedgerRow, RunRow, StoredEvent};
+use crate::journal::{
+    Chain, InboxItem, JournalError, Ledger, LedgerRow, RunQuery, RunRow, StoredEvent,
+};
 use crate::redaction::Masked;
 use crate::run::Event;
 use crate::run::RunStatus;
@@ -36,6 +38,30 @@ pub(super) fn frozen(connection: &Connection, run: &RunId) -> Result<Json, Journ
 pub(super) fn list(connection: &Connection) -> Result<Vec<RunRow>, JournalError> {
     let mut query = connection.prepare_cached(&format!("{ROW} ORDER BY number DESC"))?;
     query.query_and_then([], run_row)?.collect()
+}
+
+/// The runs that may be in a query, newest first, until `take` has enough.
+pub(super) fn select(
+    connection: &Connection,
+    query: &RunQuery,
+    mut take: impl FnMut(RunRow) -> Result<bool, JournalError>,
+) -> Result<(), JournalError> {
+    let statuses = serde_json::to_string(&query.stored_statuses()).unwrap_or_default();
+    let mut rows = connection.prepare_cached(&format!(
+        "{ROW} WHERE (?1 = '[]' OR status IN (SELECT value FROM json_each(?1)))
+           AND (?2 IS NULL OR definition = ?2) AND (?3 IS NULL OR started_at >= ?3)
+           AND (?4 IS NULL OR number < (SELECT number FROM runs WHERE run = ?4))
+         ORDER BY number DESC"
+    ))?;
+    let before = query.before.as_ref().map(RunId::as_str);
+    let since = query.since.map(|since| since.0);
+    let mut rows = rows.query(params![statuses, query.definition, since, before])?;
+    while let Some(row) = rows.next()? {
+        if !take(run_row(row)?)? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The runs that ended at this time or later, newest first.
@@ -138,6 +164,15 @@ pub(super) fn chain(connection: &Connection, run: &RunId) -> Result<Option<Chain
         .optional()?;
     let (seq, head) = found.ok_or_else(|| JournalError::NoRun(run.to_string()))?;
     Ok(head.map(|head| Chain::at(seq as u64, head)))
+}
+
+/// The number of the last event of a run.
+pub(super) fn last_seq(connection: &Connection, run: &RunId) -> Result<u64, JournalError> {
+    let found = connection
+        .prepare_cached("SELECT last_seq FROM runs WHERE run = ?1")?
+        .query_row([run.as_str()], |row| row.get::<_, i64>(0))
+        .optional()?;
+    found.map(|seq| seq as u64).ok_or_else(|| JournalError::NoRun(run.to_string()))
 }
 
 /// The digests in the stored texts of all runs.

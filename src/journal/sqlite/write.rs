@@ -166,12 +166,12 @@ pub(super) fn post(
     body: &str,
 ) -> Result<u64, WriteError> {
     let number = run_number(connection, run)?;
-    connection.execute(
+    let new = connection.execute(
         "INSERT INTO inbox (number, key, kind, body) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO NOTHING",
         params![number, key, kind, body],
     )?;
-    Ok(0)
+    Ok(new as u64)
 }
 
 pub(super) fn acknowledge(

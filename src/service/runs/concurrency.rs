@@ -103,7 +103,8 @@ fn cancel(
         return Ok(());
     }
     let by = format!("run {run} of the concurrency group `{group}`");
-    Ok(journal.post(&owner, &format!("replaced-by-{run}"), "cancel", json!({"by": by}))?)
+    journal.post(&owner, &format!("replaced-by-{run}"), "cancel", json!({"by": by}))?;
+    Ok(())
 }
 
 fn busy(group: &str, owner: &str, policy: &str) -> ServiceError {

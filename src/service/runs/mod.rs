@@ -32,7 +32,7 @@ pub use context::ProjectContext;
 pub use predecessor::Predecessor;
 pub use prepared::Prepared;
 pub use reopen::{Cancelled, RetryFrom, cancel, resume, retry};
-pub use replying::{Decision, Replied, ReplyRequest, reply};
+pub use replying::{Decision, Posted, Replied, ReplyRequest, post_reply, reply};
 pub use secrets::ConfiguredSecrets;
 pub(super) use task_files::read_task_files;
 pub use trees::sweep_trees;

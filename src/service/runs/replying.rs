@@ -8,9 +8,10 @@ use crate::definition::AnswerRule;
 use crate::diagnostic::Code;
 use crate::engine::StartMode;
 use crate::evidence::Payload;
-use crate::inspect::{Frozen, require_step};
+use crate::inspect::{Frozen, find_run, require_step};
+use crate::journal::Journal;
 use crate::plan::Plan;
-use crate::run::{InstanceIx, Reply, Rules, State};
+use crate::run::{InstanceIx, Reply, Rules, RunStatus, State};
 use crate::service::ServiceError;
 use crate::value::{Failure, Json, RunId, json_text};
 use serde_json::json;
@@ -65,56 +66,9 @@ pub fn reply(
     request: ReplyRequest,
 ) -> Result<Replied, ServiceError> {
     let (journal, run, status) = find(&context, name)?;
-    if status.has_ended() {
-        let message = format!("run `{run}` has {status}: nothing of it waits");
-        return Err(ServiceError::refused(Failure::new(Code::NOT_RESUMABLE, message)));
-    }
-    let (catalog, plan) = Frozen::of_run(&*journal, &run)?.load()?;
-    if let Some(step) = &request.step {
-        require_step(&plan, step)?;
-    }
-    let rules = Rules {
-        inconclusive: catalog.settings.inconclusive.unwrap_or(Rules::default().inconclusive),
-        ..Rules::default()
-    };
-    let mut state = State::new(&plan, rules);
-    for stored in journal.events(&run, 0)? {
-        state.apply(&plan, stored.at, &stored.event);
-    }
-    let (targets, answer) = targets(&run, &plan, &state, &request)?;
-    for target in &targets {
-        require_same_question(&run, &state, target, request.about.as_deref())?;
-    }
-    let call_of = |ix: InstanceIx| {
-        state.instance(ix).question().and_then(|asked| Some(asked.call.as_ref()?.id.clone()))
-    };
-    let ReplyRequest { decision, comment, by, .. } = request;
-    let approved = decision != Decision::Reject;
-    // One name for one target; a reply to everything that waits names nothing.
-    let step = match targets.as_slice() {
-        [one] => Some(one.name.clone()),
-        _ => None,
-    };
+    let fitting = Fitting::of(&*journal, &run, status, &request)?;
     if journal.is_leased(&run)? {
-        for target in &targets {
-            let instance = state.instance(target.ix);
-            // The first reply to a question counts: another one has the same key.
-            let call = call_of(target.ix);
-            let mut key =
-                format!("reply-{}-{}-{}", target.name, instance.iteration, instance.attempt);
-            // One attempt can ask about several calls.
-            if let Some(call) = &call {
-                key.push_str(&format!("-{call}"));
-            }
-            let mut body = json!({"by": by, "step": target.name, "approved": approved});
-            body["answer"] = answer.clone().unwrap_or(Json::Null);
-            body["comment"] = comment.clone().map_or(Json::Null, Json::from);
-            body["call"] = call.map_or(Json::Null, Json::from);
-            if let Some(map) = body.as_object_mut() {
-                map.retain(|_, value| !value.is_null());
-            }
-            journal.post(&run, &key, "approve", body)?;
-        }
+        fitting.post(&*journal, &run, &request)?;
         if journal.is_leased(&run)? {
             return Ok(Replied::Delivered(run));
         }
@@ -122,14 +76,121 @@ pub fn reply(
         let prepared = reopen(context, &*journal, run, &Overrides::default(), resumed)?;
         return Ok(Replied::Ready(Box::new(prepared)));
     }
-    let call = match targets.as_slice() {
-        [one] => call_of(one.ix),
-        _ => None,
+    let (step, call) = match fitting.targets.as_slice() {
+        [one] => (Some(one.name.clone()), one.call.clone()),
+        _ => (None, None),
     };
-    let reply = Reply { approved, by, answer: answer.map(Payload::inline), comment, call };
+    let ReplyRequest { decision, comment, by, .. } = request;
+    let approved = decision != Decision::Reject;
+    let reply = Reply { approved, by, answer: fitting.answer.map(Payload::inline), comment, call };
     let opening = StartMode::Answer { step, reply };
     let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Replied::Ready(Box::new(prepared)))
+}
+
+/// What became of [`post_reply`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// The run.
+    pub run: RunId,
+    /// Whether this is the first reply to the question, which counts.
+    pub is_first: bool,
+    /// Whether a process drives the run and reads it. Without one, the next that resumes the run does.
+    pub is_driven: bool,
+}
+
+/// Stores a reply for the process that drives the run, or for the next one.
+pub fn post_reply(
+    journal: &dyn Journal,
+    name: &str,
+    request: &ReplyRequest,
+) -> Result<Posted, ServiceError> {
+    let run = find_run(journal, name)?;
+    let status = journal.run(&run)?.status;
+    let is_first = Fitting::of(journal, &run, status, request)?.post(journal, &run, request)?;
+    Ok(Posted { is_first, is_driven: journal.is_leased(&run)?, run })
+}
+
+/// The questions that a reply fits.
+struct Fitting {
+    targets: Vec<Target>,
+    answer: Option<Json>,
+}
+
+/// A question that a reply is for.
+struct Target {
+    name: String,
+    /// Another reply to the same question has the same key.
+    key: String,
+    call: Option<String>,
+}
+
+impl Fitting {
+    fn of(
+        journal: &dyn Journal,
+        run: &RunId,
+        status: RunStatus,
+        request: &ReplyRequest,
+    ) -> Result<Fitting, ServiceError> {
+        if status.has_ended() {
+            let message = format!("run `{run}` has {status}: nothing of it waits");
+            return Err(ServiceError::refused(Failure::new(Code::NOT_RESUMABLE, message)));
+        }
+        let (catalog, plan) = Frozen::of_run(journal, run)?.load()?;
+        if let Some(step) = &request.step {
+            require_step(&plan, step)?;
+        }
+        let rules = Rules {
+            inconclusive: catalog.settings.inconclusive.unwrap_or(Rules::default().inconclusive),
+            ..Rules::default()
+        };
+        let mut state = State::new(&plan, rules);
+        for stored in journal.events(run, 0)? {
+            state.apply(&plan, stored.at, &stored.event);
+        }
+        let (waiting, answer) = targets(run, &plan, &state, request)?;
+        for target in &waiting {
+            require_same_question(run, &state, target, request.about.as_deref())?;
+        }
+        let targets = waiting.iter().map(|target| Target::of(&state, target)).collect();
+        Ok(Fitting { targets, answer })
+    }
+
+    /// Sends the reply to the process that drives the run. Returns whether it is the first one.
+    fn post(
+        &self,
+        journal: &dyn Journal,
+        run: &RunId,
+        request: &ReplyRequest,
+    ) -> Result<bool, ServiceError> {
+        let approved = request.decision != Decision::Reject;
+        let mut is_first = true;
+        for target in &self.targets {
+            let mut body = json!({"by": request.by, "step": target.name, "approved": approved});
+            body["answer"] = self.answer.clone().unwrap_or(Json::Null);
+            body["comment"] = request.comment.clone().map_or(Json::Null, Json::from);
+            body["call"] = target.call.clone().map_or(Json::Null, Json::from);
+            if let Some(map) = body.as_object_mut() {
+                map.retain(|_, value| !value.is_null());
+            }
+            is_first &= journal.post(run, &target.key, "approve", body)?;
+        }
+        Ok(is_first)
+    }
+}
+
+impl Target {
+    fn of(state: &State, waiting: &Waiting<'_>) -> Target {
+        let instance = state.instance(waiting.ix);
+        let call = instance.question().and_then(|asked| Some(asked.call.as_ref()?.id.clone()));
+        // The first reply to a question counts: another one has the same key.
+        let mut key = format!("reply-{}-{}-{}", waiting.name, instance.iteration, instance.attempt);
+        // One attempt can ask about several calls.
+        if let Some(call) = &call {
+            key.push_str(&format!("-{call}"));
+        }
+        Target { name: waiting.name.clone(), key, call: call.map(|call| call.to_string()) }
+    }
 }
 
 /// Refuses a reply to a question that is no longer open, because another one has taken its place.

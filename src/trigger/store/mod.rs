@@ -39,6 +39,17 @@ impl TriggerStore {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A number that changes with every fire and every change of a trigger.
+    pub fn newest_fire(&self) -> Result<i64, JournalError> {
+        let sql = "SELECT coalesce((SELECT max(id) FROM fires), 0) * 1000003
+             + coalesce((SELECT total(coalesce(ended_at, 0) + coalesce(started_at, 0)) FROM
+               (SELECT ended_at, started_at FROM fires ORDER BY id DESC LIMIT 200)), 0)
+             + coalesce((SELECT total(length(coalesce(digest, '')) + length(coalesce(paused, ''))
+               + failures) FROM triggers), 0)";
+        let number: f64 = self.connection().query_row(sql, [], |row| row.get(0))?;
+        Ok(number as i64)
+    }
+
     /// A number that changes when another process writes.
     pub fn version(&self) -> Result<i64, JournalError> {
         Ok(self.connection().query_row("PRAGMA data_version", [], |row| row.get(0))?)

@@ -1,10 +1,31 @@
 //! All routes, one file per group.
 
+mod asks;
+mod commands;
+mod hooks;
 mod login;
+mod logs;
 mod pages;
+mod playbooks;
+mod runs;
+mod streams;
 mod system;
+mod tokens;
+mod triggers;
 
 use super::route::Route;
 
 /// The tables of all routes.
-pub static ROUTE_GROUPS: &[&[Route]] = &[login::ROUTES, pages::ROUTES, system::ROUTES];
+pub static ROUTE_GROUPS: &[&[Route]] = &[
+    runs::ROUTES,
+    commands::ROUTES,
+    streams::ROUTES,
+    asks::ROUTES,
+    playbooks::ROUTES,
+    triggers::ROUTES,
+    tokens::ROUTES,
+    hooks::ROUTES,
+    system::ROUTES,
+    login::ROUTES,
+    pages::ROUTES,
+];

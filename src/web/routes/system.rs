@@ -4,12 +4,14 @@ use crate::trigger::Role;
 use crate::web::call::Call;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get};
+use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 
 pub(super) const ROUTES: &[Route] = &[
     get("/healthz", Role::Read, health, "Whether the server answers.").public(),
     get("/api/v1/projects", Role::Read, projects, "The served projects that the caller sees."),
+    get("/api/v1/openapi.json", Role::Read, openapi, "The OpenAPI document of this API."),
 ];
 
 /// A served project.
@@ -26,6 +28,10 @@ struct ProjectView {
 
 fn health(_: &Call) -> Answer {
     reply::json(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+fn openapi(call: &Call) -> Answer {
+    Ok(reply::bytes(StatusCode::OK, "application/json", call.state.document().to_owned()))
 }
 
 fn projects(call: &Call) -> Answer {

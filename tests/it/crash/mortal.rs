@@ -177,7 +177,7 @@ impl Blobs for Mortal {
 }
 
 impl Inbox for Mortal {
-    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError> {
+    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<bool, JournalError> {
         self.fate.write("post", &[], || self.inner.post(run, key, kind, body))
     }
 

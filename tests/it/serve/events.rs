@@ -160,8 +160,10 @@ fn a_requested_run_is_queued_once() {
     let (project, store) = (project(&scratch), store(&scratch));
     let values = |what: serde_json::Value| json!({ "what": what }).as_object().unwrap().clone();
     let first = kb::serve::start(&project, "p", values(json!("a")), "k1").unwrap();
-    let again = kb::serve::start(&project, "p", values(json!("b")), "k1").unwrap();
-    assert_eq!(first, again);
+    let again = kb::serve::start(&project, "p", values(json!("a")), "k1").unwrap();
+    assert_eq!((again.repeated, again.run), (true, first.run));
+    let other = kb::serve::start(&project, "p", values(json!("b")), "k1").unwrap_err();
+    assert!(other.to_string().contains("another start"), "{other}");
     let refused = kb::serve::start(&project, "p", values(json!(7)), "k2").unwrap_err();
     assert!(refused.to_string().contains("what"), "{refused}");
     assert!(kb::serve::start(&project, "q", values(json!("a")), "k3").is_err());

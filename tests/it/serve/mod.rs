@@ -1,5 +1,6 @@
 //! `kb serve` and `kb trigger`.
 
+mod api;
 mod browser;
 mod commands;
 mod daemon;
@@ -9,6 +10,7 @@ mod notify;
 mod security;
 mod signatures;
 mod site;
+mod streams;
 
 use crate::scratch::Scratch;
 use kb::serve::{Daemon, DaemonOptions};

@@ -1,0 +1,70 @@
+//! Views of runs that have ended, and the last logs that were read. A view of a run that has ended does not
+//! change until the run is reopened.
+
+use crate::inspect::{StepLog, run_view};
+use crate::journal::{Journal, RunRow};
+use crate::service::ServiceError;
+use crate::value::{RunId, Timestamp};
+use crate::wire::RunView;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Maximum number of kept views, without steps.
+const MOST_VIEWS: usize = 4096;
+/// Maximum size of the kept log in bytes; a larger one is read again each time.
+const LARGEST_LOG: usize = 24 << 20;
+
+/// A run of a project.
+type Key = (usize, RunId);
+
+/// The kept views and the last log.
+#[derive(Default)]
+pub(super) struct Views {
+    heads: Mutex<BTreeMap<Key, (u64, Option<Timestamp>, Arc<RunView>)>>,
+    log: Mutex<Option<(LogKey, Arc<StepLog>)>>,
+}
+
+/// A log as it was at one event.
+pub(super) type LogKey = (usize, RunId, String, u64);
+
+impl Views {
+    /// The view of a run without its steps.
+    pub(super) fn head(
+        &self,
+        project: usize,
+        journal: &Arc<dyn Journal>,
+        row: &RunRow,
+    ) -> Result<Arc<RunView>, ServiceError> {
+        let key = (project, row.run.clone());
+        let heads = || self.heads.lock().unwrap_or_else(PoisonError::into_inner);
+        if row.status.has_ended()
+            && let Some((epoch, ended, view)) = heads().get(&key)
+            && (*epoch, *ended) == (row.epoch, row.ended_at)
+        {
+            return Ok(view.clone());
+        }
+        let view = run_view(journal, row.clone())?;
+        let view = Arc::new(RunView { steps: Vec::new(), ..view });
+        if row.status.has_ended() {
+            let mut heads = heads();
+            if heads.len() >= MOST_VIEWS {
+                heads.clear();
+            }
+            heads.insert(key, (row.epoch, row.ended_at, view.clone()));
+        }
+        Ok(view)
+    }
+
+    /// The log with this key, if it was the last one.
+    pub(super) fn log(&self, key: &LogKey) -> Option<Arc<StepLog>> {
+        let kept = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().filter(|(own, _)| own == key).map(|(_, log)| log.clone())
+    }
+
+    /// Keeps a log.
+    pub(super) fn keep_log(&self, key: LogKey, log: &Arc<StepLog>) {
+        if log.text().len() <= LARGEST_LOG {
+            *self.log.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, log.clone()));
+        }
+    }
+}

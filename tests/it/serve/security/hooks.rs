@@ -1,0 +1,158 @@
+//! Webhooks: unsigned, altered, old, repeated, concurrent, too large; values are never code.
+
+use crate::serve::fires;
+use crate::serve::site::{Answer, Site};
+use kb::trigger::sign_standard;
+use kb::value::Timestamp;
+
+const SECRET: &str = "first-secret-of-the-hook";
+const SECOND: &str = "second-secret-of-the-hook";
+
+fn site() -> Site {
+    let playbook = "schema: kb.playbook/1\nid: p\nparams: [{name: what, default: none}]\non: {webhook: {path: hook, secret: [ONE, TWO], payload: {what: a.b}, overlap: queueAll}}\nsteps: [{id: a, run: \"printf '%s\\\\n' \\\"$WHAT\\\" >> got\", env: {WHAT: \"{{what}}\"}}]\n";
+    let github = "schema: kb.playbook/1\nid: g\non: {webhook: {secret: ONE, form: github, overlap: queueAll}}\nsteps: [{id: a, run: \"true\"}]\n";
+    let site = Site::new(&[
+        (".kb/kb.config.yml", "secrets: {ONE: file:one.secret, TWO: file:two.secret}\n"),
+        ("one.secret", SECRET),
+        ("two.secret", SECOND),
+        ("playbooks/p.yml", playbook),
+        ("playbooks/g.yml", github),
+    ]);
+    for id in ["p.webhook", "g.webhook"] {
+        crate::serve::enable(&site.scratch, id, Timestamp(0));
+    }
+    site
+}
+
+fn now(offset: i64) -> Timestamp {
+    Timestamp(kb::service::now().0 + offset * 1000)
+}
+
+fn signed(secret: &str, id: &str, at: Timestamp, body: &str) -> Vec<(&'static str, String)> {
+    sign_standard(secret, id, at, body.as_bytes()).to_vec()
+}
+
+fn send(site: &Site, name: &str, headers: &[(&'static str, String)], body: &str) -> Answer {
+    let mut all = vec![("Content-Type", "application/json")];
+    all.extend(headers.iter().map(|(name, value)| (*name, value.as_str())));
+    site.send("POST", &format!("/hooks/{name}"), &all, body)
+}
+
+#[test]
+fn a_delivery_starts_one_run_and_its_values_are_no_code() {
+    let site = site();
+    let hostile = "$(touch pwned); `touch pwned` {{secrets.ONE}} ' \" \u{1b}[31m <script>";
+    let body = serde_json::json!({"a": {"b": hostile}}).to_string();
+    let headers = signed(SECRET, "m1", now(0), &body);
+    assert_eq!(send(&site, "hook", &headers, &body).status, 202);
+    // The same again, and with a new signature: the id counts.
+    assert_eq!(send(&site, "hook", &headers, &body).status, 200);
+    let again = signed(SECOND, "m1", now(1), &body);
+    assert_eq!(send(&site, "hook", &again, &body).status, 200);
+    site.until("the run", || site.scratch.has("got").then_some(()));
+    site.until("its end", || {
+        fires(&site.store).iter().all(|fire| !fire.state.is_open()).then_some(())
+    });
+    assert_eq!(site.scratch.read("got"), format!("{hostile}\n"));
+    assert!(!site.scratch.has("pwned"));
+    assert_eq!(fires(&site.store).len(), 1);
+}
+
+#[test]
+fn deliveries_that_are_not_signed_are_refused() {
+    let site = site();
+    let body = "{\"a\":{\"b\":\"x\"}}";
+    let good = signed(SECRET, "m2", now(0), body);
+    let without = |name: &str| good.iter().filter(|(n, _)| *n != name).cloned().collect::<Vec<_>>();
+    let with = |name: &'static str, value: &str| {
+        let mut all = without(name);
+        all.push((name, value.to_owned()));
+        all
+    };
+    let refused = [
+        ("unsigned", Vec::new(), body),
+        ("altered", good.clone(), "{\"a\":{\"b\":\"y\"}}"),
+        ("id stripped", without("webhook-id"), body),
+        ("id replaced", with("webhook-id", "m3"), body),
+        ("time stripped", without("webhook-timestamp"), body),
+        ("old", signed(SECRET, "m2", now(-301), body), body),
+        ("ahead", signed(SECRET, "m2", now(400), body), body),
+        ("wrong secret", signed("some-other-secret", "m2", now(0), body), body),
+        ("empty secret", signed("", "m2", now(0), body), body),
+    ];
+    for (index, (what, headers, body)) in refused.iter().enumerate() {
+        // After some failures more are refused without a look; a new site starts again.
+        let fresh;
+        let site = if index % 4 == 3 {
+            fresh = self::site();
+            &fresh
+        } else {
+            &site
+        };
+        let status = send(site, "hook", headers, body).status;
+        assert!([401, 429].contains(&status), "{what}: {status}");
+        assert!(fires(&site.store).is_empty(), "{what}");
+    }
+    // A name that does not exist is answered like a wrong signature.
+    let site = self::site();
+    assert_eq!(send(&site, "nothing", &good, body).status, 401);
+    let mut form = good.clone();
+    form.push(("Content-Type", "application/x-www-form-urlencoded".to_owned()));
+    assert_eq!(send(&site, "hook", &form, body).status, 415);
+    let text = "not json";
+    assert_eq!(send(&site, "hook", &signed(SECRET, "m9", now(0), text), text).status, 400);
+    // Too large: refused by its length, and unsigned before its body is sent.
+    let head = |extra: &str| {
+        let text = format!(
+            "POST /hooks/hook HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n{extra}Content-Length: 99999999\r\nConnection: close\r\n\r\n",
+            site.host
+        );
+        site.raw(text.as_bytes()).status
+    };
+    assert_eq!(head(""), 401);
+    assert_eq!(head("webhook-signature: v1,xx\r\n"), 413);
+    assert!(fires(&site.store).is_empty());
+}
+
+#[test]
+fn the_same_delivery_at_the_same_time_starts_one_run() {
+    let site = site();
+    let body = "{\"a\":{\"b\":\"x\"}}";
+    let headers = signed(SECRET, "m4", now(0), body);
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let (site, headers) = (&site, &headers);
+        let one = || scope.spawn(move || send(site, "hook", headers, body).status);
+        let all: Vec<_> = (0..8).map(|_| one()).collect();
+        all.into_iter().map(|sent| sent.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|status| **status == 202).count(), 1, "{statuses:?}");
+    assert_eq!(fires(&site.store).len(), 1);
+}
+
+#[test]
+fn githubs_form_counts_a_body_once() {
+    use hmac::{Hmac, Mac};
+    let site = site();
+    let body = "{\"zen\": \"x\"}";
+    let mut mac = <Hmac<sha2::Sha256> as Mac>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(body.as_bytes());
+    let hex: String = mac.finalize().into_bytes().iter().map(|b| format!("{b:02x}")).collect();
+    let headers = |id: &str| {
+        vec![("x-hub-signature-256", format!("sha256={hex}")), ("x-github-delivery", id.to_owned())]
+    };
+    assert_eq!(send(&site, "g", &headers("one"), body).status, 202);
+    assert_eq!(send(&site, "g", &headers("two"), body).status, 200, "the id is not signed");
+    assert_eq!(fires(&site.store).len(), 1);
+}
+
+#[test]
+fn a_disabled_trigger_starts_nothing() {
+    let site = site();
+    let body = "{\"a\":{\"b\":\"x\"}}";
+    site.store.disable("p.webhook").unwrap();
+    assert_eq!(send(&site, "hook", &signed(SECRET, "m5", now(0), body), body).status, 404);
+    assert!(fires(&site.store).is_empty());
+    // Nor does it remember the delivery: enabled, it may be sent again.
+    crate::serve::enable(&site.scratch, "p.webhook", Timestamp(0));
+    assert_eq!(send(&site, "hook", &signed(SECRET, "m5", now(0), body), body).status, 202);
+}
