@@ -77,7 +77,7 @@ pub struct AskReply {
 pub enum Decided {
     /// It counts.
     Accepted(Posted),
-    /// Somebody else has decided, or nothing waits any more.
+    /// Another person has decided, or nothing waits any more.
     Taken,
     /// The question or its evidence is not what the person has seen.
     Changed,

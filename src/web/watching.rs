@@ -4,7 +4,7 @@ use super::state::{WebProject, WebState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Interval between two looks while nobody waits.
+/// Interval between two looks without open streams.
 const IDLE: Duration = Duration::from_millis(250);
 /// Interval while streams are open: a look reads one number of shared memory.
 const WATCHED: Duration = Duration::from_millis(40);

@@ -31,7 +31,7 @@ pub(super) const ROUTES: &[Route] = &[
             (404, "There is no such run."),
             (
                 409,
-                "Somebody else has decided, or question or evidence changed since they were seen.",
+                "Another person has decided, or question or evidence changed since they were seen.",
             ),
             (410, "Its time is over."),
             (422, "The answer does not fit the question."),

@@ -312,3 +312,36 @@ fn the_shipped_document_is_fresh_and_served() {
         }
     }
 }
+
+/// The requests of the page that need no run of their own, one after the other: no answer is an error.
+#[test]
+fn the_examples_of_the_page_work() {
+    if std::process::Command::new("curl").arg("--version").output().is_err() {
+        eprintln!("skipped: curl is not installed");
+        return;
+    }
+    let site = Site::new(&[(
+        "playbooks/hello.yml",
+        "schema: kb.playbook/1\nid: hello\nparams: [{name: who, default: you}]\nsteps: [{id: a, run: \"echo $WHO\", env: {WHO: \"{{who}}\"}}]\n",
+    )]);
+    let token = site.token(Role::Admin);
+    let page = std::fs::read_to_string("docs/api.md").unwrap();
+    let blocks: Vec<&str> =
+        page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let is_whole = |block: &&str| {
+        block.starts_with("curl") && !block.contains("$RUN") && !block.contains("$ASK")
+    };
+    let blocks: Vec<&str> = blocks.into_iter().filter(is_whole).collect();
+    assert!(blocks.len() >= 4);
+    for block in blocks {
+        let out = std::process::Command::new("bash")
+            .args(["-ec", &block.replace("curl -sS", "curl -sS --fail-with-body --noproxy '*'")])
+            .env("KB", format!("http://{}", site.host))
+            .env("TOKEN", &token)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(out.status.success(), "{block}\n{said}{}", String::from_utf8_lossy(&out.stderr));
+        serde_json::from_str::<Value>(&said).unwrap_or_else(|e| panic!("{e}: {said}"));
+    }
+}
