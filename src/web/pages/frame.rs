@@ -46,7 +46,7 @@ fn open_questions(project: &Arc<WebProject>) -> usize {
 }
 
 /// The project that has a run, and the id of the run. Fails if no project of the caller has it.
-pub(in crate::web) fn find_run(
+pub(super) fn find_run(
     call: &Call,
     name: &str,
 ) -> Result<(Arc<WebProject>, String), Problem> {

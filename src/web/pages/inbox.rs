@@ -3,12 +3,12 @@
 use super::format::{part, short};
 use super::frame;
 use super::run::anchor;
-use crate::service::Reader;
+use crate::service::{AskEvidence, AskView, open_asks};
 use crate::trigger::Role;
-use crate::value::{Json, Timestamp, json_text};
+use crate::value::{Json, Timestamp, counted, json_text};
 use crate::web::call::Call;
 use crate::web::problem::Problem;
-use crate::wire::{InstanceView, Question, QuestionKind, RunView};
+use crate::wire::{Question, QuestionKind};
 use serde_json::{Value, json};
 
 /// Maximum number of fields that a schema becomes; a larger one is answered as JSON.
@@ -18,55 +18,48 @@ const FIELDS: usize = 30;
 pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
     let mut asks = Vec::new();
     for project in call.projects()? {
-        for row in project.shared.journal.waiting()? {
-            let reader = Reader::open(project.shared.journal.clone(), row.run.as_str());
-            let Ok(view) = reader.and_then(|mut reader| reader.view()) else { continue };
-            for step in &view.steps {
-                let Some(question) = &step.question else { continue };
-                asks.push(ask(&view, step, question));
-            }
-        }
+        asks.extend(open_asks(&project.shared.journal)?.iter().map(ask));
     }
     let content = json!({"asks": asks, "may": call.has(Role::Approve)});
     frame::page(call, "Inbox", "inbox.html", content)
 }
 
-fn ask(run: &RunView, step: &InstanceView, question: &Question) -> Value {
+fn ask(ask: &AskView) -> Value {
+    let question = &ask.question;
     let (fields, shape) = match question.kind {
         QuestionKind::Approve => (Vec::new(), "none"),
         QuestionKind::Ask => fields(question),
     };
     json!({
-        "anchor": anchor(&run.run, &step.instance),
-        "run": run.run,
-        "definition": run.definition,
-        "step": step.instance,
-        "href": format!("/runs/{}?step={}#step", run.run, part(&step.instance)),
+        "anchor": anchor(&ask.run, &ask.instance),
+        "run": ask.run,
+        "definition": ask.definition,
+        "step": ask.instance,
+        "href": format!("/runs/{}?step={}#step", ask.run, part(&ask.instance)),
         "kind": question.kind,
         "question": short(&question.text, 8000),
         "expires": question.due.map(Timestamp::rfc3339),
-        "evidence": evidence(run, step),
+        "evidence": ask.evidence.iter().map(evidence).collect::<Vec<_>>(),
         "fields": fields,
         "shape": shape,
-        "api": super::asks::address(&run.run, &step.instance),
-        "digest": super::asks::digest(question),
+        "api": format!("/api/v1/asks/{}", part(&ask.id)),
+        "digest": ask.digest,
     })
 }
 
-/// What a person should know: the results of the steps before it that have a gate.
-fn evidence(run: &RunView, step: &InstanceView) -> Vec<Value> {
-    let before = run.steps.iter().take_while(|other| other.instance != step.instance);
-    let gated = before.filter_map(|other| Some((other, other.verdict?)));
-    let line = |(other, verdict): (&InstanceView, crate::wire::Verdict)| {
-        let reasons = other.checks.iter().filter_map(|check| check.reason.as_deref());
-        let reasons: Vec<&str> = reasons.collect();
-        let count = other.checks.len();
-        let text = format!("gate {verdict}, {}", crate::value::counted(count, "check"));
-        let text =
-            if reasons.is_empty() { text } else { format!("{text}\n{}", reasons.join("\n")) };
-        json!({"name": other.instance, "value": short(&text, 4000)})
-    };
-    gated.map(line).collect()
+/// A step that the question depends on, with what its gate found.
+fn evidence(step: &AskEvidence) -> Value {
+    let reasons: Vec<&str> =
+        step.checks.iter().filter_map(|check| check.reason.as_deref()).collect();
+    let mut text = step.status.to_owned();
+    if let Some(verdict) = step.verdict {
+        text += &format!(", gate {verdict}, {}", counted(step.checks.len(), "check"));
+    }
+    if step.attempts > 1 {
+        text += &format!(", {} attempts", step.attempts);
+    }
+    let text = [&[text.as_str()][..], &reasons].concat().join("\n");
+    json!({"name": step.instance, "value": short(&text, 4000)})
 }
 
 /// The fields of an answer, and how they become one: `value` (one field is the answer) or `object`.

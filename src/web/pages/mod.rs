@@ -5,7 +5,6 @@
 //! A page reads through the use cases of `service` and `serve`; its forms send JSON to the API.
 //! Start at `routes/pages.rs`.
 
-mod asks;
 mod format;
 mod frame;
 mod graph;
@@ -20,11 +19,9 @@ mod template;
 mod timeline;
 mod triggers;
 
-pub(super) use frame::find_run;
 pub(super) use inbox::inbox;
 pub(super) use playbooks::{playbook, playbooks};
 pub(super) use run::run;
 pub(super) use runs::runs;
-pub(super) use step::{log_lines, log_text};
 pub(super) use system::system;
 pub(super) use triggers::triggers;

@@ -9,7 +9,7 @@ use super::timeline::timeline;
 use crate::plan::graph as drawing;
 use crate::service::{Reader, RunStatus};
 use crate::trigger::Role;
-use crate::value::{json_text, one_line};
+use crate::value::{RunId, json_text, one_line};
 use crate::web::call::Call;
 use crate::web::problem::Problem;
 use crate::wire::{Body, InstanceView, RunView};
@@ -20,6 +20,9 @@ const ITEMS: usize = 20;
 
 /// The page of a run: state, graph or timeline, steps, and the panel of the chosen step.
 pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
+    if let Some(page) = queued(call)? {
+        return Ok(page);
+    }
     let (project, id) = find_run(call, call.path("run"))?;
     let journal = project.shared.journal.clone();
     let mut reader = Reader::open(journal.clone(), &id)?;
@@ -70,6 +73,25 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         "step": panel,
     });
     frame::page(call, "Runs", "run.html", content)
+}
+
+/// The page of a run that was requested and has not started; it becomes the page of the run.
+fn queued(call: &Call) -> Result<Option<String>, Problem> {
+    let Ok(id) = RunId::new(call.path("run")) else { return Ok(None) };
+    for project in call.projects()? {
+        let Some(fire) = project.shared.store.fire_of(&id)? else { continue };
+        if project.shared.journal.run(&id).is_ok() {
+            return Ok(None);
+        }
+        let content = json!({
+            "run": id.as_str(),
+            "playbook": fire.playbook,
+            "state": fire.state.as_str(),
+            "reason": fire.reason,
+        });
+        return frame::page(call, "Runs", "queued.html", content).map(Some);
+    }
+    Ok(None)
 }
 
 /// The name of a question in addresses.

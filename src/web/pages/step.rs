@@ -1,7 +1,7 @@
 //! The panel of one step: attempts with what their gates found, file differences, the log.
 
 use super::format::{cost, duration, part, short};
-use crate::service::{LogEntry, Reader, run_diff};
+use crate::service::{Reader, run_diff};
 use crate::value::{Json, json_text, one_line};
 use crate::web::problem::Problem;
 use crate::web::state::WebProject;
@@ -16,8 +16,6 @@ const ATTEMPTS: usize = 20;
 const DIFF_LINES: usize = 2000;
 /// Maximum number of files with differences.
 const FILES: usize = 50;
-/// Maximum number of characters of one line of a log; the raw log has all.
-const LINE: usize = 4000;
 
 /// What the panel shows.
 #[derive(Debug, Serialize)]
@@ -56,7 +54,7 @@ pub(super) fn panel(
     instance: &InstanceView,
 ) -> Result<StepPanel, Problem> {
     let name = instance.instance.as_str();
-    let log = format!("/runs/{}/log?step={}", view.run, part(name));
+    let log = format!("/api/v1/runs/{}/steps/{}/log?", view.run, part(name));
     Ok(StepPanel {
         instance: instance.instance.clone(),
         kind: instance.kind,
@@ -68,7 +66,7 @@ pub(super) fn panel(
         code: instance.error.as_ref().map(|error| error.code.to_string()),
         tries: tries(project, &view.run, name)?,
         files: files(project, &view.run, name),
-        raw: format!("{log}&raw=1"),
+        raw: format!("{log}format=text"),
         log,
     })
 }
@@ -229,62 +227,6 @@ fn pair(
     (*a, *b) = (*a + old.len(), *b + new.len());
     old.clear();
     new.clear();
-}
-
-/// The texts of the processes and models of a step or item, with their channel, in order.
-fn texts(
-    project: &WebProject,
-    run: &str,
-    name: &str,
-) -> Result<Vec<(&'static str, String)>, Problem> {
-    let mut reader = Reader::open(project.shared.journal.clone(), run)?;
-    reader.require_step(name)?;
-    let mut all = Vec::new();
-    while let Some(entries) = reader.next_entries()? {
-        all.extend(entries.into_iter().filter_map(|entry| match entry {
-            LogEntry::Text { instance, step, channel, text, .. }
-                if instance == name || step == name =>
-            {
-                Some((channel, text))
-            }
-            _ => None,
-        }));
-    }
-    Ok(all)
-}
-
-/// Lines of the log of a step from a number (from 1), as `{total, lines: [{channel, text}]}`.
-pub(in crate::web) fn log_lines(
-    project: &WebProject,
-    run: &str,
-    name: &str,
-    from: u64,
-    count: u64,
-) -> Result<Value, Problem> {
-    let texts = texts(project, run, name)?;
-    let total: usize = texts.iter().map(|(_, text)| text.lines().count()).sum();
-    let lines =
-        texts.iter().flat_map(|(channel, text)| text.lines().map(move |line| (*channel, line)));
-    let lines = lines.skip(from.saturating_sub(1) as usize).take(count as usize);
-    let one =
-        |(channel, line): (&str, &str)| json!({"channel": channel, "text": short(line, LINE)});
-    Ok(json!({"total": total, "from": from, "lines": lines.map(one).collect::<Vec<_>>()}))
-}
-
-/// The whole log of a step.
-pub(in crate::web) fn log_text(
-    project: &WebProject,
-    run: &str,
-    name: &str,
-) -> Result<String, Problem> {
-    let mut all = String::new();
-    for (_, text) in texts(project, run, name)? {
-        all.push_str(&text);
-        if !text.ends_with('\n') {
-            all.push('\n');
-        }
-    }
-    Ok(all)
 }
 
 #[cfg(test)]

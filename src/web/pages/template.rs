@@ -21,6 +21,7 @@ const TEMPLATES: &[(&str, &str)] = templates![
     "base.html",
     "parts.html",
     "runs.html",
+    "queued.html",
     "run.html",
     "step.html",
     "inbox.html",

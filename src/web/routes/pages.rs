@@ -4,10 +4,9 @@ use crate::trigger::Role;
 use crate::web::call::Call;
 use crate::web::pages;
 use crate::web::param::{QueryParam, param};
-use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, asset, page};
-use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION};
+use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 
 const READ: Role = Role::Read;
@@ -27,13 +26,6 @@ pub(super) const ROUTES: &[Route] = &[
         param("step", "The step or item that is shown."),
         param("view", "`graph` or `timeline`."),
         param("items", "`all` lists every item."),
-    ]),
-    page("/runs/{run}/log", READ, log, "Lines of the log of a step, as JSON or as text.").query(&[
-        PROJECT,
-        param("step", "The step or item."),
-        param("from", "Number of the first line, from 1."),
-        param("count", "Number of lines, at most 2,000."),
-        param("raw", "The whole log as text."),
     ]),
     page("/inbox", READ, inbox, "The page of open questions.").query(&[PROJECT]),
     page("/triggers", READ, triggers, "The page of triggers.").query(&[PROJECT]),
@@ -72,24 +64,6 @@ fn playbook(call: &Call) -> Answer {
 
 fn system(call: &Call) -> Answer {
     reply::page(pages::system(call)?)
-}
-
-fn log(call: &Call) -> Answer {
-    let (project, run) = pages::find_run(call, call.path("run"))?;
-    let Some(step) = call.query.get("step") else {
-        return Err(Problem::bad_request("the query needs `step`"));
-    };
-    if call.query.get("raw").is_some() {
-        let text = pages::log_text(&project, &run, step)?;
-        let mut response = reply::bytes(StatusCode::OK, "text/plain; charset=utf-8", text);
-        // A browser must never show the text of a program as a page.
-        let attachment = HeaderValue::from_static("attachment; filename=\"log.txt\"");
-        response.headers_mut().insert(CONTENT_DISPOSITION, attachment);
-        return Ok(response);
-    }
-    let from = call.query.number("from", 1, u64::from(u32::MAX))?.max(1);
-    let count = call.query.number("count", 500, 2000)?;
-    reply::json(&pages::log_lines(&project, &run, step, from, count)?)
 }
 
 fn css(_: &Call) -> Answer {

@@ -46,8 +46,15 @@ async function refresh() {
   }
 }
 
+// A run that waits for its start has another page.
+const queued = () => document.querySelector("[data-queued]");
+
 // Replaces the parts that changed, and leaves alone a form that somebody fills in.
 function replace(next) {
+  if (queued() && !next.querySelector("[data-queued]")) {
+    location.reload();
+    return;
+  }
   times(next);
   for (const part of document.querySelectorAll("[data-live]")) {
     const fresh = next.getElementById(part.id);
@@ -105,6 +112,7 @@ function lead() {
   return new Promise(() => {});
 }
 
+if (queued()) setInterval(changed, 500);
 if (navigator.locks) navigator.locks.request("kb-live", lead);
 else lead();
 document.addEventListener("visibilitychange", () => !document.hidden && changed());
@@ -181,16 +189,6 @@ async function send(form, path, content) {
   return found;
 }
 
-// A run exists once its process has started.
-async function open(run) {
-  for (let tries = 0; tries < 100; tries += 1) {
-    const answer = await fetch(`/api/v1/runs/${run}`);
-    if (answer.ok) break;
-    await new Promise((done) => setTimeout(done, 200));
-  }
-  location.assign(`/runs/${run}`);
-}
-
 async function submit(form, button) {
   const { action, confirm: question, next, start } = form.dataset;
   if (question && !confirm(question)) return;
@@ -211,7 +209,7 @@ async function submit(form, button) {
   if (next) location.assign(next);
   else if (start) {
     say(form, "Started.", true);
-    await open(found.run);
+    location.assign(`/runs/${found.run}`);
   } else {
     say(form, "Done.", true);
     form.reset();

@@ -227,7 +227,7 @@ impl Browser {
             .iter()
             .filter(is_bad)
             .map(|line| line["message"].to_string())
-            .filter(|l| !l.contains("v1/changes"))
+            
             .collect()
     }
 }

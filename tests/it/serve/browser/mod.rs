@@ -237,3 +237,81 @@ fn the_first_paint_is_small() {
     let sum: usize = all.map(|body| compressed(body)).sum();
     assert!(sum <= 30_000, "{sum} bytes");
 }
+
+const ASKS: &str = "schema: kb.playbook/1
+id: asks
+params:
+  - {name: where, enum: [staging, production], default: staging}
+  - {name: count, type: integer, required: true}
+on: {schedule: {cron: \"30 2 * * *\", zone: Europe/Berlin, params: {count: 1}}}
+steps:
+  - {id: build, run: \"while [ -e hold ]; do sleep 0.02; done; echo built\"}
+  - {id: ok, approve: \"Deploy {{count}} to {{where}}?\", dependsOn: [build]}
+  - {id: deploy, run: \"echo deployed\", dependsOn: [ok]}
+";
+
+/// Starts a run from the form of its playbook and waits for its page.
+fn start_from_form(browser: &Browser, site: &Site, count: &str) {
+    browser.open(&url(site, "/playbooks/asks"));
+    browser.type_into("#p-count", count);
+    browser.run("document.getElementById('p-where').value = 'production'", &[]);
+    browser.click("form[data-start] button");
+    browser.until("the page of the run", "return location.pathname.startsWith('/runs/')");
+}
+
+#[test]
+fn a_run_is_started_followed_approved_and_rejected_by_hand() {
+    let Some(browser) = Browser::start() else { return };
+    let site = Site::of(Scratch::new(&[("playbooks/asks.yml", ASKS)]), &listen());
+    for (size, dark, decision, end) in
+        [(SIZES[0], true, "approve", "succeeded"), (SIZES[1], false, "reject", "failed")]
+    {
+        browser.size(size, dark);
+        sign_in(&browser, &site, Role::Admin);
+        // A value that is no number is refused where it is typed; the run does not start.
+        site.scratch.write("hold", "");
+        start_from_form(&browser, &site, "7");
+        let node = |step: &str, status: &str| {
+            format!("return [...document.querySelectorAll('a.node.{status}')].some(n => n.getAttribute('aria-label').startsWith('{step} '))")
+        };
+        browser.until("the step runs", &node("build", "running"));
+        std::fs::remove_file(site.scratch.root().join("hold")).unwrap();
+        // The page follows without a reload.
+        browser.until("the step ended", &node("build", "succeeded"));
+        browser.until("the question", "return !!document.querySelector('.banner.waiting a')");
+        browser.click(".banner.waiting a");
+        browser.until("the inbox", "return !!document.querySelector('.ask h2')");
+        assert_eq!(browser.text(".ask h2"), "Deploy 7 to production?");
+        browser.type_into(".ask textarea", "seen on a small screen");
+        browser.click(&format!("button[value={decision}]"));
+        browser.until("an empty inbox", "return !!document.querySelector('.empty')");
+        let run = site.scratch.last_run();
+        browser.open(&url(&site, &format!("/runs/{run}")));
+        let status = format!("return document.getElementById('summary').dataset.status === '{end}'");
+        browser.until("the end of the run", &status);
+    }
+    assert_eq!(browser.console(), Vec::<String>::new());
+}
+
+#[test]
+fn a_schedule_is_enabled_paused_and_fired_by_hand() {
+    let Some(browser) = Browser::start() else { return };
+    let site = Site::of(Scratch::new(&[("playbooks/asks.yml", ASKS)]), &listen());
+    browser.size(SIZES[1], false);
+    sign_in(&browser, &site, Role::Admin);
+    browser.open(&url(&site, "/triggers"));
+    let state = |name: &str| format!("return document.querySelector('.card .head .status')?.innerText.trim() === '{name}'");
+    let press = |action: &str| browser.click(&format!("form[data-action$='/{action}'] button"));
+    browser.until("the trigger", &state("disabled"));
+    press("enable");
+    browser.until("enabled", &state("enabled"));
+    assert_eq!(browser.run("return document.querySelectorAll('ol.times li').length", &[]), 5);
+    press("pause");
+    browser.until("paused", &state("paused"));
+    press("resume");
+    browser.until("enabled again", &state("enabled"));
+    browser.run("window.confirm = () => true", &[]);
+    press("fire");
+    browser.until("the run", "return !!document.querySelector('ul.times a[href^=\"/runs/\"]')");
+    assert_eq!(browser.console(), Vec::<String>::new());
+}
