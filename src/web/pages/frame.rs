@@ -46,10 +46,7 @@ fn open_questions(project: &Arc<WebProject>) -> usize {
 }
 
 /// The project that has a run, and the id of the run. Fails if no project of the caller has it.
-pub(super) fn find_run(
-    call: &Call,
-    name: &str,
-) -> Result<(Arc<WebProject>, String), Problem> {
+pub(super) fn find_run(call: &Call, name: &str) -> Result<(Arc<WebProject>, String), Problem> {
     for project in call.projects()? {
         // Only whole ids: an address must not come to mean another run.
         let Ok(id) = crate::value::RunId::new(name) else { break };

@@ -223,12 +223,7 @@ impl Browser {
         let found = self.call("/se/log", Some(json!({"type": "browser"})));
         let lines = found.as_array().cloned().unwrap_or_default();
         let is_bad = |line: &&Value| line["level"] == "SEVERE" || line["level"] == "WARNING";
-        lines
-            .iter()
-            .filter(is_bad)
-            .map(|line| line["message"].to_string())
-            
-            .collect()
+        lines.iter().filter(is_bad).map(|line| line["message"].to_string()).collect()
     }
 }
 

@@ -272,7 +272,9 @@ fn a_run_is_started_followed_approved_and_rejected_by_hand() {
         site.scratch.write("hold", "");
         start_from_form(&browser, &site, "7");
         let node = |step: &str, status: &str| {
-            format!("return [...document.querySelectorAll('a.node.{status}')].some(n => n.getAttribute('aria-label').startsWith('{step} '))")
+            format!(
+                "return [...document.querySelectorAll('a.node.{status}')].some(n => n.getAttribute('aria-label').startsWith('{step} '))"
+            )
         };
         browser.until("the step runs", &node("build", "running"));
         std::fs::remove_file(site.scratch.root().join("hold")).unwrap();
@@ -287,7 +289,8 @@ fn a_run_is_started_followed_approved_and_rejected_by_hand() {
         browser.until("an empty inbox", "return !!document.querySelector('.empty')");
         let run = site.scratch.last_run();
         browser.open(&url(&site, &format!("/runs/{run}")));
-        let status = format!("return document.getElementById('summary').dataset.status === '{end}'");
+        let status =
+            format!("return document.getElementById('summary').dataset.status === '{end}'");
         browser.until("the end of the run", &status);
     }
     assert_eq!(browser.console(), Vec::<String>::new());
@@ -300,7 +303,11 @@ fn a_schedule_is_enabled_paused_and_fired_by_hand() {
     browser.size(SIZES[1], false);
     sign_in(&browser, &site, Role::Admin);
     browser.open(&url(&site, "/triggers"));
-    let state = |name: &str| format!("return document.querySelector('.card .head .status')?.innerText.trim() === '{name}'");
+    let state = |name: &str| {
+        format!(
+            "return document.querySelector('.card .head .status')?.innerText.trim() === '{name}'"
+        )
+    };
     let press = |action: &str| browser.click(&format!("form[data-action$='/{action}'] button"));
     browser.until("the trigger", &state("disabled"));
     press("enable");
