@@ -53,6 +53,7 @@
 //! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, process, workspace, http |
 //! | [`llm`] | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, redaction, definition |
 //! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
+//! | [`import`] (pure) | files of other tools, translated into playbooks and specialists | value, toolspec, definition |
 //! | [`isolation`] | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace |
 //! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist, isolation |
 //! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, plan, run, attempt, journal, executor |
@@ -60,7 +61,7 @@
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
 //! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, definition, journal |
-//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, isolation, executor, engine, wire, inspect, project, trigger |
+//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, import, isolation, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, journal, process, wire, trigger, project, service |
 //! | [`web`] | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`lsp`] | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
@@ -107,6 +108,7 @@ pub mod evidence;
 pub mod executor;
 pub mod expression;
 pub mod http;
+pub mod import;
 pub mod inspect;
 pub mod isolation;
 pub mod journal;

@@ -1,18 +1,45 @@
-//! Importing definition files into a project.
+//! Importing definitions and files of other tools into a project.
 
 use super::scaffold::write_files;
 use super::{Project, ServiceError};
-use crate::definition::{FileRole, InputFile, load};
+use crate::definition::{FileRole, InputFile, load, load_positioned};
 use crate::diagnostic::{Diagnostic, Sources};
+use crate::import::{Format, ImportNote, convert, is_subagent};
 use crate::project::ProjectFolder;
 use crate::value::Json;
 use crate::wire;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
+/// How files are imported.
+#[derive(Debug, Clone, Default)]
+pub struct ImportRequest {
+    /// The files.
+    pub paths: Vec<PathBuf>,
+    /// The format of all files; without it, their content decides.
+    pub from: Option<Format>,
+    /// The folder for the results, instead of `.kb/`.
+    pub out: Option<PathBuf>,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// A note about a file of another tool.
+#[derive(Debug, Clone)]
+pub struct FileNote {
+    /// The file.
+    pub file: String,
+    /// The note.
+    pub note: ImportNote,
+}
+
 /// The result of [`import`].
 #[derive(Debug, Clone, Default)]
 pub struct Imported {
+    /// What was not mapped of files of other tools, and hints.
+    pub notes: Vec<FileNote>,
+    /// The texts of the definitions that were not written, by path.
+    pub texts: Vec<(String, String)>,
     /// Imported files, as pairs of source and target path.
     pub copied: Vec<(String, String)>,
     /// Refused files, as pairs of source path and reason.
@@ -31,71 +58,185 @@ impl Imported {
         let pair = |names: [&'static str; 2]| move |(a, b): &(String, String)| json!({names[0]: a, names[1]: b});
         let copied: Vec<Json> = self.copied.iter().map(pair(["from", "to"])).collect();
         let refused: Vec<Json> = self.refused.iter().map(pair(["from", "why"])).collect();
-        json!({"imported": copied, "refused": refused, "problems": problems})
+        let note = |note: &FileNote| {
+            let FileNote { file, note } = note;
+            json!({"file": file, "line": note.line, "unmapped": note.unmapped, "text": note.text})
+        };
+        let notes: Vec<Json> = self.notes.iter().map(note).collect();
+        let text = |(path, text): &(String, String)| json!({"path": path, "text": text});
+        let texts: Vec<Json> = self.texts.iter().map(text).collect();
+        json!({
+            "imported": copied,
+            "refused": refused,
+            "problems": problems,
+            "notes": notes,
+            "texts": texts,
+        })
     }
 }
 
-/// Copies definition files into `.kb/`. Each is checked together with the definitions of the project.
-pub fn import(project: &Project, paths: &[PathBuf]) -> Result<Imported, ServiceError> {
+/// Copies definition files into `.kb/`, and translates files of other tools into definitions there. Each
+/// result is checked together with the definitions of the project; nothing is overwritten.
+pub fn import(project: &Project, request: &ImportRequest) -> Result<Imported, ServiceError> {
     let folder = ProjectFolder::at(&project.context.root);
-    let mut known = project.files.clone();
-    let mut done = Imported::default();
-    for path in paths {
+    let mut import =
+        Import { project, request, known: project.files.clone(), done: Imported::default() };
+    for path in &request.paths {
         let from = path.display().to_string();
         let file = match folder.read_file(&project.context.environment.absolute(path)) {
             Ok(file) => file,
             Err(problem) => {
-                done.refused.push((from, problem.message));
+                import.done.refused.push((from, problem.message));
                 continue;
             }
         };
-        let Some(to) = destination(path, file.role) else {
-            done.refused.push((from, "it is not a playbook, workflow or specialist".to_owned()));
-            continue;
-        };
-        let candidate = InputFile { path: to.clone(), ..file };
-        match admit(project, &known, &candidate)? {
-            Ok(()) => {
-                known.push(candidate);
-                done.copied.push((from, to));
-            }
-            Err((why, sources, problems)) => {
-                done.refused.push((from, why));
-                // Only the problems of the first file are shown: each file has its own sources.
-                if done.diagnostics.is_empty() {
-                    (done.sources, done.diagnostics) = (sources, problems);
-                }
-            }
+        match import.translated(path, &file)? {
+            Kind::Translated => {}
+            Kind::Definition(role) => import.definition(path, InputFile { role, ..file })?,
         }
     }
-    Ok(done)
+    Ok(import.done)
 }
 
-type Refusal = (String, Sources, Vec<Diagnostic>);
+/// What a file was found to be.
+enum Kind {
+    /// A file of another tool, which was translated or refused.
+    Translated,
+    /// A definition of this role.
+    Definition(FileRole),
+}
 
-fn admit(
-    project: &Project,
-    known: &[InputFile],
-    candidate: &InputFile,
-) -> Result<Result<(), Refusal>, ServiceError> {
-    let to = candidate.path.as_str();
-    let refused = |why: String| Ok(Err((why, Sources::default(), Vec::new())));
-    if known.iter().any(|file| file.path == to) {
-        return refused(format!("`{to}` exists already"));
+struct Import<'a> {
+    project: &'a Project,
+    request: &'a ImportRequest,
+    /// The definitions of the project, and those that were imported before.
+    known: Vec<InputFile>,
+    done: Imported,
+}
+
+impl Import<'_> {
+    fn refuse(&mut self, from: &str, why: impl Into<String>) {
+        self.done.refused.push((from.to_owned(), why.into()));
     }
-    let files = known.iter().chain([candidate]).cloned().collect();
-    let (catalog, diagnostics) = load(files);
-    let own = |d: &Diagnostic| d.span.is_some_and(|s| &*catalog.sources.get(s.source).path == to);
-    let own: Vec<Diagnostic> = diagnostics.iter().filter(|d| own(d)).cloned().collect();
-    if own.iter().any(Diagnostic::is_error) {
-        return Ok(Err(("it has errors".to_owned(), catalog.sources, own)));
+
+    /// Shows the problems of the first file that has some: each file has its own sources.
+    fn show(&mut self, sources: Sources, problems: Vec<Diagnostic>) {
+        if self.done.diagnostics.is_empty() {
+            (self.done.sources, self.done.diagnostics) = (sources, problems);
+        }
     }
-    let Ok(text) = std::str::from_utf8(&candidate.bytes) else {
-        return refused("it is not UTF-8".to_owned());
-    };
-    match write_files(&project.context.root, &[(to, text)])?.kept.is_empty() {
-        true => Ok(Ok(())),
-        false => refused(format!("`{to}` exists already")),
+
+    /// Copies a definition.
+    fn definition(&mut self, path: &Path, file: InputFile) -> Result<(), ServiceError> {
+        let from = path.display().to_string();
+        let Some(to) = destination(path, file.role) else {
+            self.refuse(&from, "it is not a playbook, workflow or specialist");
+            return Ok(());
+        };
+        let to = self.placed(&to);
+        let Ok(text) = std::str::from_utf8(&file.bytes).map(str::to_owned) else {
+            self.refuse(&from, "it is not UTF-8");
+            return Ok(());
+        };
+        self.admit(&from, vec![(InputFile { path: to, ..file }, text)], self.request.dry_run)
+    }
+
+    /// Translates a file of another tool.
+    fn translated(&mut self, path: &Path, file: &InputFile) -> Result<Kind, ServiceError> {
+        let from = path.display().to_string();
+        let shown = path.to_string_lossy().replace('\\', "/");
+        let (tree, sources, problems) = load_positioned(&shown, &file.bytes);
+        let Some(tree) = tree else {
+            // The loader of definitions reports the file, unless it was named as another format.
+            if self.request.from.is_none() && file.role != FileRole::Settings {
+                return Ok(Kind::Definition(file.role));
+            }
+            self.refuse(&from, problems.first().map_or("it is empty", |problem| &problem.message));
+            self.show(sources, problems);
+            return Ok(Kind::Translated);
+        };
+        let Some(format) = self.request.from.or_else(|| Format::detect(&shown, &tree)) else {
+            let role = if is_subagent(&tree) { FileRole::AgentProfile } else { file.role };
+            return Ok(Kind::Definition(role));
+        };
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let made = convert(format, &stem, &tree);
+        let note = |note: ImportNote| FileNote { file: from.clone(), note };
+        self.done.notes.extend(made.notes.into_iter().map(note));
+        let own = |name: &str| self.placed(&format!(".kb/{name}"));
+        let file = |path: String, text: String, role: FileRole| {
+            (InputFile { path, bytes: text.as_bytes().into(), role }, text)
+        };
+        let mut files = Vec::new();
+        for (id, text) in made.playbooks {
+            files.push(file(own(&format!("playbooks/{id}.yml")), text, FileRole::Playbook));
+        }
+        for (id, text) in made.specialists {
+            let there = self.project.catalog.specialists.keys().any(|known| known.as_str() == id);
+            let before =
+                self.known.iter().any(|file| file.path == own(&format!("specialists/{id}.yml")));
+            if !there && !before {
+                files.push(file(own(&format!("specialists/{id}.yml")), text, FileRole::Specialist));
+            }
+        }
+        self.admit(&from, files, true)?;
+        Ok(Kind::Translated)
+    }
+
+    /// The path of a result: below `--out` instead of `.kb/`.
+    fn placed(&self, path: &str) -> String {
+        match &self.request.out {
+            Some(out) => out.join(path.trim_start_matches(".kb/")).display().to_string(),
+            None => path.to_owned(),
+        }
+    }
+
+    /// Writes definitions that have no errors together with those of the project. With `show`, the texts of
+    /// those with errors are part of the result.
+    fn admit(
+        &mut self,
+        from: &str,
+        made: Vec<(InputFile, String)>,
+        show: bool,
+    ) -> Result<(), ServiceError> {
+        let root = &self.project.context.root;
+        let exists = |path: &str| {
+            self.known.iter().any(|file| file.path == path) || root.join(path).exists()
+        };
+        if let Some((file, _)) = made.iter().find(|(file, _)| exists(&file.path)) {
+            let why = format!("`{}` exists already", file.path);
+            self.refuse(from, why);
+            return Ok(());
+        }
+        let candidates: Vec<InputFile> = made.iter().map(|(file, _)| file.clone()).collect();
+        let (catalog, diagnostics) = load(self.known.iter().chain(&candidates).cloned().collect());
+        let own = |d: &&Diagnostic| {
+            let path = d.span.map(|span| catalog.sources.get(span.source).path.to_string());
+            path.is_some_and(|path| made.iter().any(|(file, _)| file.path == path))
+        };
+        let own: Vec<Diagnostic> = diagnostics.iter().filter(own).cloned().collect();
+        let texts = made.iter().map(|(file, text)| (file.path.clone(), text.clone()));
+        if own.iter().any(Diagnostic::is_error) {
+            self.done.texts.extend(texts.filter(|_| show));
+            self.refuse(from, if show { "the result has errors" } else { "it has errors" });
+            self.show(catalog.sources, own);
+            return Ok(());
+        }
+        if self.request.dry_run {
+            self.done.texts.extend(texts);
+        } else {
+            let files: Vec<(&str, &str)> =
+                made.iter().map(|(file, text)| (file.path.as_str(), text.as_str())).collect();
+            if let Some(kept) = write_files(root, &files)?.kept.first() {
+                let why = format!("`{kept}` exists already");
+                self.refuse(from, why);
+                return Ok(());
+            }
+        }
+        let copied = made.iter().map(|(file, _)| (from.to_owned(), file.path.clone()));
+        self.done.copied.extend(copied);
+        self.known.extend(candidates);
+        Ok(())
     }
 }
 

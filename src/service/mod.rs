@@ -40,6 +40,7 @@ pub use crate::clock::now;
 pub use crate::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
 pub use crate::evidence::SessionLine;
 pub use crate::expression::Strength;
+pub use crate::import::Format as ImportFormat;
 pub use crate::inspect::{
     Audit, AuditedCall, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader,
     LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
@@ -57,7 +58,7 @@ pub use error::{ResourceKind, ServiceError};
 pub use evaluation::{EvalRequest, evaluate};
 pub use fires::start_fire;
 pub use hook_secrets::hook_secrets;
-pub use importing::{Imported, import};
+pub use importing::{FileNote, ImportRequest, Imported, import};
 pub use matching::{Choice, Match, choose, match_phrase};
 pub use notify::{Untold, notification, tell};
 pub use pages::{CodePage, all_codes, explain};

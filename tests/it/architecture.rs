@@ -79,6 +79,8 @@ const MODULES: &[Module] = &[
         "diagnostic", "value", "clock", "redaction", "evidence", "toolspec", "definition",
         "attempt", "tool", "llm",
     ]),
+    pure("import", "files of other tools, translated into playbooks and specialists",
+        &["value", "toolspec", "definition"]),
     impure("isolation", "worktrees and copies of steps, and the merge of their changes", &[
         "diagnostic", "value", "evidence", "definition", "attempt", "process", "workspace",
     ]),
@@ -105,7 +107,7 @@ const MODULES: &[Module] = &[
     impure("service", "the use cases", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
         "run", "attempt", "journal", "process", "workspace", "http", "tool", "llm", "specialist",
-        "isolation", "executor", "engine", "wire", "inspect", "project", "trigger",
+        "import", "isolation", "executor", "engine", "wire", "inspect", "project", "trigger",
     ]),
     impure("serve", "the daemon, and the use cases of triggers", &[
         "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "wire", "trigger", "project", "service",

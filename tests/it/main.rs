@@ -30,6 +30,7 @@ mod gate_checks;
 mod generated;
 mod guarantees;
 mod hooks;
+mod importing;
 mod isolation;
 mod items;
 mod journal;

@@ -2,35 +2,68 @@
 
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::diagnostics;
-use crate::cli::terminal::{GOOD, Terminal, paint};
-use crate::service::{self, Environment, Project};
+use crate::cli::render::table::plain;
+use crate::cli::terminal::{GOOD, HINT, Terminal, WARNING, paint};
+use crate::service::{self, Environment, ImportFormat, ImportRequest, Project};
 
-/// Check definition files and copy them into `.kb/`
+/// Import definitions, and files of other tools, into `.kb/`
 ///
-/// Accepts playbooks, workflows and specialists; the content of a file determines its kind. A file
-/// with errors, or one that exists already, is not copied; the other files are.
+/// Playbooks, workflows and specialists are copied. GitHub Actions workflows, Dagu workflows, goose recipes, Archon
+/// workflows, Wave pipelines, agentic workflows of GitHub, and slash commands and subagents of Claude Code are
+/// translated; what cannot be mapped is listed with its line. A result with errors, or one that exists already, is
+/// not written; the other files are.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Files to import
     #[arg(required = true, value_name = "FILE")]
     files: Vec<std::path::PathBuf>,
+    /// Format of the files, instead of finding it by their content
+    #[arg(long, value_name = "FORMAT", value_parser = format_of)]
+    from: Option<ImportFormat>,
+    /// Folder for the results, instead of `.kb/`
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<std::path::PathBuf>,
+    /// Print the results instead of writing them
+    #[arg(long)]
+    dry_run: bool,
     /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
+fn format_of(text: &str) -> Result<ImportFormat, String> {
+    let known = ImportFormat::ALL.iter().find(|(name, _)| *name == text);
+    known.map(|(_, format)| *format).ok_or_else(|| {
+        let names: Vec<&str> = ImportFormat::ALL.iter().map(|(name, _)| *name).collect();
+        format!("use one of {}", names.join(", "))
+    })
+}
+
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let report = service::import(&Project::find(environment)?, &args.files)?;
-    if args.json {
+    let Args { files, from, out, dry_run, json } = args;
+    let request = ImportRequest { paths: files, from, out, dry_run };
+    let report = service::import(&Project::find(environment)?, &request)?;
+    let done = if report.refused.is_empty() { Exit::Done } else { Exit::BadInput };
+    if json {
         terminal.json(&report.view())?;
-    } else {
-        diagnostics::print(&report.diagnostics, &report.sources, terminal)?;
-        for (from, to) in &report.copied {
-            terminal.out(&format!("{} {from} → {to}\n", paint(GOOD, "imported")))?;
-        }
-        for (from, reason) in &report.refused {
-            terminal.err(&format!("not imported: {from}: {reason}\n"))?;
-        }
+        return Ok(done);
     }
-    Ok(if report.refused.is_empty() { Exit::Done } else { Exit::BadInput })
+    diagnostics::print(&report.diagnostics, &report.sources, terminal)?;
+    for (path, text) in &report.texts {
+        terminal.out(&format!("# {path}\n{text}\n"))?;
+    }
+    for found in &report.notes {
+        let (style, word) =
+            if found.note.unmapped { (WARNING, "not mapped") } else { (HINT, "note") };
+        let (file, line, text) = (plain(&found.file), found.note.line, plain(&found.note.text));
+        terminal.err(&format!("{}: {file}:{line}: {text}\n", paint(style, word)))?;
+    }
+    for (from, to) in &report.copied {
+        let word = if dry_run { "would import" } else { "imported" };
+        terminal.out(&format!("{} {from} → {to}\n", paint(GOOD, word)))?;
+    }
+    for (from, reason) in &report.refused {
+        terminal.err(&format!("not imported: {from}: {reason}\n"))?;
+    }
+    Ok(done)
 }

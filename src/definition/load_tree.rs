@@ -1,0 +1,81 @@
+//! Loads a YAML or JSON file, or the front matter of a markdown file, as a value that knows the lines of
+//! all its parts, for the import of files of other tools.
+
+use super::load::yaml;
+use super::syntax::{Decoder, Node, Value, read_text, split_front_matter};
+use crate::diagnostic::{Code, Diagnostic, SourceId, Sources};
+use crate::value::Json;
+
+/// A value and its line.
+#[derive(Debug, Clone)]
+pub struct Positioned {
+    /// The value.
+    pub value: PositionedValue,
+    /// Its line, from 1.
+    pub line: u32,
+}
+
+/// The value of a [`Positioned`].
+#[derive(Debug, Clone)]
+pub enum PositionedValue {
+    /// Null, a boolean, a number or a text.
+    Scalar(Json),
+    /// A list.
+    List(Vec<Positioned>),
+    /// The entries in the order of the file, with the lines of the keys.
+    Map(Vec<(String, u32, Positioned)>),
+}
+
+/// A file with its lines.
+#[derive(Debug, Clone)]
+pub struct PositionedFile {
+    /// The value of the file or of its front matter.
+    pub root: Positioned,
+    /// The text after the front matter; `None` in a YAML file.
+    pub body: Option<String>,
+}
+
+/// Loads a file within the size limits of definitions. A file whose first line is `---` and that has a
+/// second fence is markdown with front matter.
+pub fn load_positioned(
+    path: &str,
+    bytes: &[u8],
+) -> (Option<PositionedFile>, Sources, Vec<Diagnostic>) {
+    let mut sources = Sources::default();
+    let text = match read_text(path, &bytes.into(), &mut sources) {
+        Ok(text) => text,
+        Err(diagnostic) => return (None, sources, vec![*diagnostic]),
+    };
+    let is_markdown = path.ends_with(".md");
+    let split = split_front_matter(&text.text, text.start).ok().filter(|_| is_markdown);
+    let (matter, body) = match (&split, is_markdown) {
+        (Some(split), _) => (split.matter.clone(), Some(text.text[split.body.clone()].to_owned())),
+        (None, true) => (text.start..text.start, Some(text.text[text.start..].to_owned())),
+        (None, false) => (text.start..text.text.len(), None),
+    };
+    let mut decoder = Decoder::default();
+    let root = yaml(&text, matter, &mut decoder).filter(|_| !decoder.has_errors());
+    let mut found = decoder.finish();
+    found.retain(|problem| problem.code != Code::EMPTY_FILE);
+    let root = root.map(|root| located(&root, text.source, &sources));
+    let empty = Positioned { value: PositionedValue::Map(Vec::new()), line: 1 };
+    let root = root.or_else(|| (body.is_some() && found.is_empty()).then_some(empty));
+    (root.map(|root| PositionedFile { root, body }), sources, found)
+}
+
+fn located(node: &Node, source: SourceId, sources: &Sources) -> Positioned {
+    let line = |offset: u32| sources.position(source, offset).line as u32;
+    let value = match &node.value {
+        Value::Seq(items) => {
+            PositionedValue::List(items.iter().map(|item| located(item, source, sources)).collect())
+        }
+        Value::Map(entries) => {
+            let entry = |(key, value): &(super::syntax::Key, Node)| {
+                (key.text.to_string(), line(key.span.start), located(value, source, sources))
+            };
+            PositionedValue::Map(entries.iter().map(entry).collect())
+        }
+        Value::Scalar(_) | Value::Invalid => PositionedValue::Scalar(node.to_json()),
+    };
+    Positioned { value, line: line(node.span.start) }
+}

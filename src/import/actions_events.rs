@@ -1,0 +1,84 @@
+//! Triggers, inputs and the concurrency group of a GitHub Actions workflow.
+
+use super::draft::{Draft, literal, name};
+use super::fields::Fields;
+use super::output::Out;
+use crate::definition::Positioned;
+use crate::value::Json;
+
+pub(super) fn triggers(on: &Positioned, draft: &mut Draft) {
+    if !on.is_map() {
+        for event in on.items() {
+            let words = event.words().unwrap_or_default();
+            if words != "workflow_dispatch" {
+                draft.unmapped(event.line, format!("the trigger `{words}` is not mapped"));
+            }
+        }
+        return;
+    }
+    for (event, line, value) in on.entries() {
+        match event.as_str() {
+            "schedule" => {
+                let crons: Vec<Out> = value
+                    .items()
+                    .iter()
+                    .filter_map(|item| Fields::of(item, "").text("cron"))
+                    .map(|cron| Out::map(vec![("cron", cron.into()), ("zone", "UTC".into())]))
+                    .collect();
+                draft.set("on", Out::map(vec![("schedule", Out::List(crons))]));
+            }
+            "workflow_dispatch" | "workflow_call" => {
+                let fields = Fields::of(value, format!("on.{event}."));
+                if let Some(inputs) = fields.take("inputs") {
+                    inputs
+                        .entries()
+                        .iter()
+                        .for_each(|(id, _, input)| self::input(id, input, draft));
+                }
+                fields.finish(draft);
+            }
+            other => draft.unmapped(*line, format!("the trigger `{other}` is not mapped")),
+        }
+    }
+}
+
+fn input(id: &str, input: &Positioned, draft: &mut Draft) {
+    let fields = Fields::of(input, format!("inputs.{id}."));
+    let mut param = vec![("name", Out::from(name(id)))];
+    let kind = match fields.text("type").as_deref() {
+        Some("boolean") => "boolean",
+        Some("number") => "number",
+        _ => "string",
+    };
+    param.push(("type", kind.into()));
+    if fields.text("required").as_deref() == Some("true") && fields.take("default").is_none() {
+        param.push(("required", Json::Bool(true).into()));
+    }
+    if let Some(default) = fields.take("default") {
+        param.push(("default", default.json().into()));
+    }
+    if let Some(text) = fields.text("description") {
+        param.push(("description", text.into()));
+    }
+    if let Some(options) = fields.take("options") {
+        param.push(("enum", options.json().into()));
+    }
+    draft.params.push(Out::map(param));
+    fields.finish(draft);
+}
+
+pub(super) fn concurrency(group: &Positioned, draft: &mut Draft) {
+    let fields = Fields::of(group, "concurrency.");
+    let written = group.words().or_else(|| fields.text("group"));
+    let cancels = fields.text("cancel-in-progress").as_deref() == Some("true");
+    let policy = if cancels { "cancelRunning" } else { "queue" };
+    let mut map = Vec::new();
+    match written {
+        Some(group) if !group.contains("${{") => map.push(("group", Out::from(literal(&group)))),
+        Some(_) => draft.hint(group.line, "the concurrency group is the id of the playbook"),
+        None => {}
+    }
+    map.push(("onConflict", policy.into()));
+    draft.set("concurrency", Out::map(map));
+    fields.finish(draft);
+}

@@ -1,0 +1,215 @@
+//! Archon workflows.
+
+use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
+use super::fields::Fields;
+use super::output::Out;
+use super::shell::{Variables, look_at};
+use super::tools::all;
+use crate::definition::Positioned;
+use crate::value::Json;
+
+/// The agent of all nodes.
+const AGENT: &str = "archon-agent";
+const ROLE: &str =
+    "You are a careful software engineer. Do the task that you are given and no other.";
+
+pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
+    let fields = Fields::of(root, "");
+    if let Some(text) = fields.text("name") {
+        draft.id = playbook_id(&text);
+        draft.set("name", literal(&text));
+    }
+    if let Some(text) = fields.text("description") {
+        draft.set("description", text);
+    }
+    fields.take("provider");
+    let model = fields.text("model").and_then(|model| tier(&model));
+    let nodes = fields.take("nodes").map(Positioned::items).unwrap_or_default();
+    let ids: Vec<String> =
+        nodes.iter().filter_map(|node| Fields::of(node, "").text("id")).collect();
+    draft.params.push(Out::map(vec![
+        ("name", "arguments".into()),
+        ("default", "".into()),
+        ("description", "What the workflow is asked to do".into()),
+    ]));
+    let more = model.map(|tier| vec![("llm", Out::map(vec![("tier", tier.into())]))]);
+    draft.specialist(AGENT, ROLE, &all(), more.unwrap_or_default());
+    for node in nodes {
+        self::node(node, &ids, draft);
+    }
+    fields.finish(draft);
+}
+
+fn tier(model: &str) -> Option<&'static str> {
+    match model {
+        "small" | "haiku" => Some("small"),
+        "medium" | "sonnet" => Some("medium"),
+        "large" | "opus" => Some("large"),
+        _ => None,
+    }
+}
+
+fn node(node: &Positioned, ids: &[String], draft: &mut Draft) {
+    let fields = Fields::of(node, "nodes.");
+    let written = fields.text("id").unwrap_or_else(|| format!("node-{}", draft.steps.len() + 1));
+    let id = step_id(&written);
+    let mut map: Vec<(&'static str, Out)> = vec![("id", id.clone().into())];
+    if let Some(depends) = fields.take("depends_on") {
+        let on: Vec<String> =
+            depends.items().iter().filter_map(Positioned::words).map(|on| step_id(&on)).collect();
+        map.push(("dependsOn", Out::texts(&on)));
+    }
+    if let Some(when) = fields.take("when") {
+        let text = when.words().unwrap_or_default();
+        map.push(("condition", expression(&text, ids).into()));
+    }
+    if let Some(rule) = fields.take("trigger_rule") {
+        match rule.words().unwrap_or_default().as_str() {
+            "all_success" => {}
+            "one_success" => map.push(("runIf", "anySucceeded".into())),
+            "none_failed_min_one_success" | "none_failed" => {
+                map.push(("runIf", "noneFailed".into()))
+            }
+            "all_done" => map.push(("runIf", "allDone".into())),
+            other => draft.unmapped(rule.line, format!("`trigger_rule: {other}` is not mapped")),
+        }
+    }
+    fields.take("context");
+    work(&fields, node, &written, ids, &mut map, draft);
+    if let Some(timeout) = fields.text("timeout") {
+        let value = match timeout.parse::<u64>() {
+            Ok(milliseconds) => format!("{milliseconds}ms"),
+            Err(_) => timeout,
+        };
+        map.push(("timeout", value.into()));
+    }
+    fields.finish(draft);
+    draft.steps.push(Out::map(map));
+}
+
+fn work(
+    fields: &Fields<'_>,
+    node: &Positioned,
+    written: &str,
+    ids: &[String],
+    map: &mut Vec<(&'static str, Out)>,
+    draft: &mut Draft,
+) {
+    if let Some(bash) = fields.take("bash") {
+        let text = bash.words().unwrap_or_default();
+        look_at(&text, bash.line, draft);
+        let mut variables = Variables::default();
+        let text = with_variables(&text, ids, &mut variables);
+        noted(&text, bash.line, draft);
+        map.push(("run", text.into()));
+        map.extend(variables.out().map(|env| ("env", env)));
+        return;
+    }
+    if let Some(approval) = fields.take("approval") {
+        let own = Fields::of(approval, "nodes.approval.");
+        let message = own.text("message").or_else(|| approval.words());
+        map.push((
+            "approve",
+            template(&message.unwrap_or_else(|| "Continue?".to_owned()), ids).into(),
+        ));
+        own.finish(draft);
+        return;
+    }
+    let mut prompt = fields.text("prompt");
+    if let Some(command) = fields.take("command") {
+        let file = command.words().unwrap_or_default();
+        draft.hint(command.line, format!(
+            "the command `{file}` became `taskFile: .archon/commands/{file}.md`, which is taken literally"
+        ));
+        map.push(("specialist", AGENT.into()));
+        map.push(("taskFile", format!(".archon/commands/{file}.md").into()));
+    } else {
+        if let Some(repeat) = fields.take("loop") {
+            let own = Fields::of(repeat, "nodes.loop.");
+            prompt = own.text("prompt");
+            own.finish(draft);
+            draft.unmapped(
+                repeat.line,
+                format!("the loop of `{written}` is not mapped; its prompt runs once"),
+            );
+        }
+        let Some(prompt) = prompt else {
+            draft.unmapped(
+                node.line,
+                format!("the node `{written}` has no prompt, command or bash"),
+            );
+            map.push(("set", Out::map(vec![("done", Json::Bool(true).into())])));
+            return;
+        };
+        noted(&prompt, node.line, draft);
+        map.push(("specialist", AGENT.into()));
+        map.push(("task", template(&prompt, ids).into()));
+    }
+    if let Some(schema) = fields.take("output_format") {
+        map.push(("output", Out::map(vec![("schema", schema.json().into())])));
+    }
+}
+
+fn noted(text: &str, line: u32, draft: &mut Draft) {
+    for name in ["$ARTIFACTS_DIR", "$BASE_BRANCH", "$WORKFLOW_ID"] {
+        if text.contains(name) {
+            draft.unmapped(line, format!("`{name}` has no counterpart"));
+        }
+    }
+}
+
+/// The `$node.output.key` references of a text, in order, with their ranges.
+fn references(text: &str, ids: &[String]) -> Vec<(std::ops::Range<usize>, String)> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices('$') {
+        let rest = &text[at + 1..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c)));
+        let word = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-']);
+        if word == "ARGUMENTS" || word == "USER_MESSAGE" {
+            found.push((at..at + 1 + word.len(), "arguments".to_owned()));
+        } else if let Some((id, path)) = word.split_once('.')
+            && ids.iter().any(|known| known == id)
+            && (path == "output" || path.starts_with("output."))
+        {
+            found.push((at..at + 1 + word.len(), format!("{}.{path}", reference(&step_id(id)))));
+        }
+    }
+    found
+}
+
+fn replaced(
+    text: &str,
+    ids: &[String],
+    mut with: impl FnMut(&str, &str, &str) -> String,
+) -> String {
+    let (mut out, mut at) = (String::new(), 0);
+    for (range, found) in references(text, ids) {
+        out.push_str(&text[at..range.start]);
+        let replaced = with(&out, &text[range.clone()], &found);
+        out.push_str(&replaced);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+fn template(text: &str, ids: &[String]) -> String {
+    replaced(&literal(text), ids, |_, _, found| format!("{{{{{found}}}}}"))
+}
+
+fn with_variables(text: &str, ids: &[String], variables: &mut Variables) -> String {
+    replaced(text, ids, |before, written, found| {
+        let variable = name(&written[1..].to_uppercase());
+        variables.set(&variable, format!("{{{{{found}}}}}"));
+        // Values are quoted unless they stand in quotes already.
+        match before.matches('"').count() % 2 {
+            0 => format!("\"${variable}\""),
+            _ => format!("${{{variable}}}"),
+        }
+    })
+}
+
+fn expression(text: &str, ids: &[String]) -> String {
+    let text = text.replace("&&", "and").replace("||", "or");
+    replaced(&text, ids, |_, _, found| found.to_owned())
+}

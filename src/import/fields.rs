@@ -1,0 +1,106 @@
+//! Reads the entries of a map and reports those that were not taken.
+
+use super::draft::Draft;
+use crate::definition::{Positioned, PositionedValue};
+use crate::value::{Json, json_text};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+impl Positioned {
+    /// The text of a scalar that is a text.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.value {
+            PositionedValue::Scalar(Json::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A scalar as text; `None` for a list, a map or null.
+    pub(super) fn words(&self) -> Option<String> {
+        match &self.value {
+            PositionedValue::Scalar(Json::Null) => None,
+            PositionedValue::Scalar(value) => Some(json_text(value).to_string()),
+            _ => None,
+        }
+    }
+
+    /// The items of a list; a scalar is a list of one.
+    pub(super) fn items(&self) -> &[Positioned] {
+        match &self.value {
+            PositionedValue::List(items) => items,
+            PositionedValue::Scalar(Json::Null) => &[],
+            PositionedValue::Scalar(_) | PositionedValue::Map(_) => std::slice::from_ref(self),
+        }
+    }
+
+    /// The entries of a map.
+    pub(super) fn entries(&self) -> &[(String, u32, Positioned)] {
+        match &self.value {
+            PositionedValue::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn is_map(&self) -> bool {
+        matches!(self.value, PositionedValue::Map(_))
+    }
+
+    /// The whole value.
+    pub(super) fn json(&self) -> Json {
+        match &self.value {
+            PositionedValue::Scalar(value) => value.clone(),
+            PositionedValue::List(items) => items.iter().map(Positioned::json).collect(),
+            PositionedValue::Map(entries) => {
+                let entry =
+                    |(key, _, value): &(String, u32, Positioned)| (key.clone(), value.json());
+                Json::Object(entries.iter().map(entry).collect())
+            }
+        }
+    }
+}
+
+/// The entries of a map. Names are compared without `_`, `-` and case, because other tools accept
+/// several forms.
+pub(super) struct Fields<'a> {
+    entries: &'a [(String, u32, Positioned)],
+    taken: RefCell<BTreeSet<usize>>,
+    /// What is in front of a key in a note.
+    path: String,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(value: &'a Positioned, path: impl Into<String>) -> Fields<'a> {
+        Fields { entries: value.entries(), taken: RefCell::default(), path: path.into() }
+    }
+
+    /// Takes the value of a key.
+    pub(super) fn take(&self, key: &str) -> Option<&'a Positioned> {
+        let wanted = spelled(key);
+        let at = self.entries.iter().position(|(key, _, _)| spelled(key) == wanted)?;
+        self.taken.borrow_mut().insert(at);
+        Some(&self.entries[at].2)
+    }
+
+    /// Takes a scalar as text; a list or map stays and is reported.
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        let wanted = spelled(key);
+        let at = self.entries.iter().position(|(key, _, _)| spelled(key) == wanted)?;
+        let text = self.entries[at].2.words()?;
+        self.taken.borrow_mut().insert(at);
+        Some(text)
+    }
+
+    /// Reports what was not taken.
+    pub(super) fn finish(self, draft: &mut Draft) {
+        let taken = self.taken.into_inner();
+        for (at, (key, line, _)) in self.entries.iter().enumerate() {
+            if !taken.contains(&at) {
+                draft.unmapped(*line, format!("`{}{key}` is not mapped", self.path));
+            }
+        }
+    }
+}
+
+fn spelled(key: &str) -> String {
+    key.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
+}

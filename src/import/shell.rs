@@ -1,0 +1,59 @@
+//! Shell texts: variables that stand for values of the run, and hints.
+
+use super::draft::Draft;
+use super::output::Out;
+
+/// How `kb` executes a shell text, where other tools differ.
+pub(super) const STRICT: &str = "shell texts run with `bash -euo pipefail`: a variable that is not set and a failing \
+                      part of a pipe are errors; write `${NAME:-}` and `|| true` where that is not wanted";
+
+/// The environment of a step, in order, without duplicates.
+#[derive(Default, Clone)]
+pub(super) struct Variables(pub(super) Vec<(String, Out)>);
+
+impl Variables {
+    pub(super) fn set(&mut self, name: &str, value: impl Into<Out>) {
+        self.0.retain(|(known, _)| known != name);
+        self.0.push((name.to_owned(), value.into()));
+    }
+
+    /// Adds variables for the names that a shell text reads.
+    pub(super) fn provide(&mut self, text: &str, known: &[(String, String)]) {
+        for (name, value) in known {
+            if reads(text, name) && !self.0.iter().any(|(own, _)| own == name) {
+                self.set(name, value.as_str());
+            }
+        }
+    }
+
+    pub(super) fn out(self) -> Option<Out> {
+        (!self.0.is_empty()).then_some(Out::Map(self.0))
+    }
+}
+
+/// Whether a shell text reads a variable.
+fn reads(text: &str, name: &str) -> bool {
+    let after = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    text.match_indices(name).any(|(at, _)| {
+        let before = &text[..at];
+        let rest = &text[at + name.len()..];
+        (before.ends_with('$') || before.ends_with("${")) && after(rest)
+    })
+}
+
+/// Notes what a shell text does that `kb` has no counterpart for.
+pub(super) fn look_at(text: &str, line: u32, draft: &mut Draft) {
+    if text.contains('$') || text.contains('|') {
+        draft.hint(line, STRICT);
+    }
+    for name in ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY", "GITHUB_PATH"] {
+        if text.contains(name) {
+            draft.unmapped(
+                line,
+                format!(
+                    "`{name}` does not exist; print the value and read `{{{{steps['ID'].output}}}}`"
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Wave pipelines.
+
+use super::draft::{Draft, literal, playbook_id, step_id};
+use super::fields::Fields;
+use super::output::Out;
+use super::shell::look_at;
+use super::tools::all;
+use crate::definition::Positioned;
+use crate::value::Json;
+
+pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
+    let fields = Fields::of(root, "");
+    fields.take("kind");
+    if let Some(metadata) = fields.take("metadata") {
+        let own = Fields::of(metadata, "metadata.");
+        if let Some(text) = own.text("name") {
+            draft.id = playbook_id(&text);
+            draft.set("name", literal(&text));
+        }
+        if let Some(text) = own.text("description") {
+            draft.set("description", text);
+        }
+        own.finish(draft);
+    }
+    if let Some(input) = fields.take("input") {
+        let own = Fields::of(input, "input.");
+        own.text("source");
+        own.finish(draft);
+    }
+    draft.params.push(Out::map(vec![("name", "input".into()), ("default", "".into())]));
+    let steps = fields.take("steps").map(Positioned::items).unwrap_or_default();
+    for step in steps {
+        self::step(step, draft);
+    }
+    fields.finish(draft);
+}
+
+fn step(step: &Positioned, draft: &mut Draft) {
+    let fields = Fields::of(step, "steps.");
+    let written = fields.text("id").unwrap_or_else(|| format!("step-{}", draft.steps.len() + 1));
+    let mut map: Vec<(&'static str, Out)> = vec![("id", step_id(&written).into())];
+    if let Some(depends) = fields.take("dependencies") {
+        let on: Vec<String> =
+            depends.items().iter().filter_map(Positioned::words).map(|on| step_id(&on)).collect();
+        map.push(("dependsOn", Out::texts(&on)));
+    }
+    if let Some(child) = fields.text("pipeline") {
+        map.push(("playbook", playbook_id(&child).into()));
+        if let Some(input) = fields.text("input") {
+            map.push((
+                "with",
+                Out::map(vec![("input", template(&input, step.line, draft).into())]),
+            ));
+        }
+        fields.finish(draft);
+        return draft.steps.push(Out::map(map));
+    }
+    let exec = fields.take("exec");
+    let own = exec.map(|exec| Fields::of(exec, "steps.exec."));
+    let kind = own.as_ref().and_then(|own| own.text("type"));
+    let source = own.as_ref().and_then(|own| own.take("source").or_else(|| own.take("command")));
+    let text = source.and_then(Positioned::words).unwrap_or_default();
+    let line = source.map_or(step.line, |source| source.line);
+    if let Some(own) = own {
+        own.finish(draft);
+    }
+    if kind.as_deref() == Some("command") {
+        look_at(&text, line, draft);
+        let run = text.replace("{{ input }}", "${INPUT}").replace("{{input}}", "${INPUT}");
+        let reads = run != text;
+        map.push(("run", run.into()));
+        if reads {
+            map.push(("env", Out::map(vec![("INPUT", "{{input}}".into())])));
+        }
+        fields.take("persona");
+    } else {
+        let persona = fields.text("persona").unwrap_or_else(|| "agent".to_owned());
+        let id = step_id(&persona);
+        let role = format!("You are the {persona} of a team that works in steps.");
+        draft.specialist(&id, &role, &all(), Vec::new());
+        draft.hint(step.line, format!(
+            "the role and the permissions of the persona `{persona}` are in `wave.yaml`; `.kb/specialists/{id}.yml` has a \
+             general role and all file tools"
+        ));
+        map.push(("specialist", id.into()));
+        map.push(("task", template(&text, line, draft).into()));
+    }
+    workspace(&fields, &mut map, draft);
+    checks(&fields, &mut map, draft);
+    if let Some(memory) = fields.take("memory") {
+        let own = Fields::of(memory, "steps.memory.");
+        own.text("strategy");
+        own.finish(draft);
+    }
+    fields.finish(draft);
+    draft.steps.push(Out::map(map));
+}
+
+fn workspace(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
+    let Some(workspace) = fields.take("workspace") else { return };
+    let own = Fields::of(workspace, "steps.workspace.");
+    if own.text("type").as_deref() == Some("worktree") {
+        map.push(("workspace", "worktree".into()));
+        if own.take("branch").is_some() {
+            draft.hint(
+                workspace.line,
+                "each step has a worktree of its own, which is merged when its gate has passed",
+            );
+        }
+    }
+    own.finish(draft);
+}
+
+/// Artifacts and contracts become checks.
+fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
+    let mut checks = Vec::new();
+    for artifact in fields.take("output_artifacts").map(Positioned::items).unwrap_or_default() {
+        let own = Fields::of(artifact, "steps.output_artifacts.");
+        own.text("name");
+        own.text("type");
+        if let Some(path) = own.text("path") {
+            let file = Out::map(vec![("path", literal(&path).into())]);
+            checks.push(Out::map(vec![("file", file)]));
+        }
+        own.finish(draft);
+    }
+    let mut policy: Vec<(&'static str, Out)> = Vec::new();
+    if let Some(handover) = fields.take("handover") {
+        let outer = Fields::of(handover, "steps.handover.");
+        if let Some(contract) = outer.take("contract") {
+            let own = Fields::of(contract, "steps.handover.contract.");
+            let kind = own.text("type").unwrap_or_default();
+            own.take("must_pass");
+            match (kind.as_str(), own.text("command")) {
+                (_, Some(command)) => checks.push(Out::map(vec![(
+                    "command",
+                    Out::texts(&["bash".to_owned(), "-c".to_owned(), command]),
+                )])),
+                (kind, None) => {
+                    draft.unmapped(
+                        contract.line,
+                        format!("a contract of the type `{kind}` is not mapped"),
+                    );
+                }
+            }
+            match own.text("on_failure").as_deref() {
+                Some("retry") => policy.push(("onFailed", "rework".into())),
+                Some("warn") => policy.push(("onFailed", "warn".into())),
+                _ => {}
+            }
+            if let Some(max) = own.take("max_retries") {
+                policy.push(("maxReworks", max.json().into()));
+            }
+            own.finish(draft);
+        }
+        outer.finish(draft);
+    }
+    if !checks.is_empty() {
+        let is_command = map.iter().any(|(key, _)| *key == "run");
+        let mut verify = vec![("checks", Out::List(checks))];
+        // Rework belongs to specialists; a command is repeated.
+        verify.extend(policy.into_iter().map(|(key, value)| match (key, is_command) {
+            ("onFailed", true) if value == Out::Value(Json::from("rework")) => {
+                (key, "retry".into())
+            }
+            _ => (key, value),
+        }));
+        map.push(("verify", Out::map(verify)));
+    }
+}
+
+/// A prompt, in which only `{{ input }}` is a placeholder.
+fn template(text: &str, line: u32, draft: &mut Draft) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("{{") {
+        let Some(end) = rest[at..].find("}}").map(|end| at + end) else { break };
+        out.push_str(&rest[..at]);
+        let inner = rest[at + 2..end].trim();
+        if inner == "input" {
+            out.push_str("{{input}}");
+        } else {
+            draft.unmapped(line, format!("`{{{{ {inner} }}}}` is not mapped and stays as text"));
+            out.push_str(&literal(&rest[at..end + 2]));
+        }
+        rest = &rest[end + 2..];
+    }
+    out.push_str(&literal(rest));
+    out
+}

@@ -1,0 +1,277 @@
+//! `kb playbook import` of files of other tools, black-box. The files here were written for these tests from
+//! the published formats.
+
+use crate::scratch::{Said, Scratch};
+use serde_json::Value;
+
+const ACTIONS: &str = r#"name: CI
+on:
+  push: {branches: [main]}
+  schedule: [{cron: "0 6 * * *"}]
+  workflow_dispatch:
+    inputs:
+      profile: {type: choice, options: [debug, release], default: debug, description: Which one}
+env: {LEVEL: high}
+concurrency: {group: ci, cancel-in-progress: true}
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    steps:
+      - uses: actions/checkout@v4
+      - name: Compile
+        run: echo "build ${{ inputs.profile }} $LEVEL" > built
+      - run: cat built
+  test:
+    needs: build
+    runs-on: ubuntu-latest
+    strategy:
+      matrix: {os: [linux, mac], version: [1, 2]}
+    steps:
+      - run: echo "${{ matrix.os }}-${{ matrix.version }}"
+  deploy:
+    needs: [build, test]
+    if: inputs.profile == 'release'
+    environment: production
+    steps:
+      - run: echo deployed
+        env: {WHO: "${{ github.actor }}"}
+"#;
+
+const DAGU: &str = r#"name: nightly sync
+description: copies
+schedule: "30 2 * * *"
+params: HOST=alpha DAYS=7
+env:
+  - MODE: fast
+maxActiveSteps: 2
+steps:
+  - name: fetch
+    command: echo "data of $HOST for ${DAYS}"
+    output: DATA
+  - name: report
+    command: echo "got $DATA in $MODE"
+    depends: fetch
+    retryPolicy: {limit: 2, intervalSec: 1}
+    continueOn: {failure: true}
+    mailOnError: true
+handlerOn:
+  exit: {command: echo done}
+"#;
+
+const GOOSE: &str = r#"version: "1.0.0"
+title: Review code
+description: Reviews one file
+instructions: You are a careful reviewer.
+prompt: "Review {{ path }} and say what is wrong."
+parameters:
+  - {key: path, input_type: string, requirement: required, description: The file}
+extensions:
+  - {type: builtin, name: developer, timeout: 300}
+  - {type: stdio, name: tickets, cmd: uvx, args: [tickets]}
+response:
+  json_schema: {type: object, properties: {summary: {type: string}}, required: [summary]}
+activities: [Review the last commit]
+"#;
+
+const ARCHON: &str = r#"name: fix-issue
+description: Fixes an issue
+provider: claude
+model: sonnet
+nodes:
+  - id: fetch-issue
+    bash: echo "issue $ARGUMENTS"
+  - id: classify
+    prompt: "Classify $fetch-issue.output"
+    depends_on: [fetch-issue]
+    output_format: {type: object, properties: {kind: {type: string}}, required: [kind]}
+  - id: fix
+    prompt: "Fix it: $classify.output.kind"
+    depends_on: [classify]
+    when: "$classify.output.kind == 'bug'"
+    hooks: {PreToolUse: []}
+  - id: ask
+    approval: {message: "Merge?"}
+    depends_on: [fix]
+    trigger_rule: all_done
+"#;
+
+const WAVE: &str = r#"kind: WavePipeline
+metadata: {name: review, description: Reviews}
+input: {source: cli}
+steps:
+  - id: analyze
+    persona: navigator
+    memory: {strategy: fresh}
+    workspace: {type: worktree, branch: "{{ pipeline_id }}"}
+    exec: {type: prompt, source: "Analyze {{ input }} and {{ other }}"}
+    output_artifacts: [{name: a, path: out/a.md, type: markdown}]
+  - id: check
+    persona: craftsman
+    dependencies: [analyze]
+    exec: {type: command, source: "echo {{ input }}"}
+    handover: {contract: {type: test_suite, command: "true", on_failure: retry, max_retries: 2}}
+"#;
+
+const GH_AW: &str = "---\non:\n  schedule: [{cron: \"0 9 * * 1\"}]\n  issues: {types: [opened]}\npermissions: read-all\n\
+timeout-minutes: 15\nengine: claude\ntools: {edit: , github: {toolsets: [issues]}}\nsafe-outputs: {create-issue: }\n---\n\n\
+# Weekly report\n\nSummarise ${{ github.repository }} for the team.\n";
+
+const COMMAND: &str = "---\ndescription: Commit the work\nallowed-tools: Read, Bash(git add:*), Task\nargument-hint: \"[message]\"\n\
+model: haiku\n---\nCommit with $ARGUMENTS as the message. First word: $1.\n";
+
+fn import(scratch: &Scratch, arguments: &[&str]) -> Said {
+    scratch.kb(&[&["playbook", "import"], arguments].concat())
+}
+
+/// Imports one file, and requires that the result is valid and that the notes name these texts with a line.
+fn imports(name: &str, text: &str, notes: &[&str]) -> Scratch {
+    let scratch = Scratch::new(&[(name, text)]);
+    let said = import(&scratch, &[name]);
+    assert_eq!(said.code, 0, "{name}: {said:?}");
+    for note in notes {
+        let line = said.err.lines().find(|line| line.contains(note));
+        let line = line.unwrap_or_else(|| panic!("{name}: no note has `{note}`: {}", said.err));
+        let numbered =
+            line.split(':').nth(2).is_some_and(|part| part.trim().parse::<u32>().is_ok());
+        assert!(numbered, "{line}");
+    }
+    let valid = scratch.kb(&["playbook", "validate"]);
+    assert_eq!(valid.code, 0, "{name}: {valid:?}");
+    scratch
+}
+
+fn shown(scratch: &Scratch) -> Value {
+    serde_json::from_str(&scratch.kb(&["run", "show", "@last", "--json"]).out).unwrap()
+}
+
+#[test]
+fn github_actions_become_steps_that_run() {
+    let notes = [
+        "the trigger `push`",
+        "uses: actions/checkout@v4",
+        "environment",
+        "github.actor",
+        "bash -euo pipefail",
+    ];
+    let scratch = imports("ci.yml", ACTIONS, &notes);
+    let said = scratch.kb(&["playbook", "run", "ci", "--param", "profile=release"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(scratch.read("built"), "build release high\n");
+    let view = shown(&scratch);
+    let names: Vec<&str> =
+        view["steps"].as_array().unwrap().iter().filter_map(|s| s["instance"].as_str()).collect();
+    for name in ["build-Compile", "build-3", "test[linux,1]", "test[mac,2]", "deploy"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(scratch.kb(&["run", "output", "@last", "test[mac,2]"]).out.contains("mac-2"));
+    // The condition of the last job is false by default.
+    assert_eq!(scratch.kb(&["playbook", "run", "ci"]).code, 0);
+    let view = shown(&scratch);
+    let deploy =
+        view["steps"].as_array().unwrap().iter().find(|s| s["instance"] == "deploy").unwrap();
+    assert_eq!(deploy["status"], "skipped");
+}
+
+#[test]
+fn dagu_workflows_become_playbooks_that_run() {
+    let scratch = imports("sync.yaml", DAGU, &["mailOnError"]);
+    let said = scratch.kb(&["playbook", "run", "nightly-sync", "--param", "HOST=beta"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let out = scratch.kb(&["run", "output", "@last", "report"]).out;
+    assert!(out.contains("got data of beta for 7"), "{out}");
+}
+
+#[test]
+fn goose_recipes_become_a_specialist_and_its_step() {
+    let scratch = imports("recipe.yaml", GOOSE, &["the extension `tickets`", "activities"]);
+    scratch.write("s.yml", "schema: kb.script/1\nsteps: {task: [{output: {summary: fine}}]}\n");
+    let run = ["playbook", "run", "review-code", "--param", "path=a.rs", "--script", "s.yml"];
+    let said = scratch.kb(&run);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
+fn archon_workflows_become_playbooks_that_run() {
+    let scratch = imports("fix.yaml", ARCHON, &["hooks"]);
+    scratch.write("s.yml", "schema: kb.script/1\nsteps:\n  classify: [{output: {kind: chore}}]\n");
+    let run = ["playbook", "run", "fix-issue", "--param", "arguments=7", "--script", "s.yml"];
+    let said = scratch.kb(&run);
+    assert_eq!(said.code, 3, "the approval waits: {said:?}");
+    assert!(scratch.kb(&["run", "output", "@last", "fetch-issue"]).out.contains("issue 7"));
+}
+
+#[test]
+fn wave_pipelines_agentic_workflows_and_commands_become_playbooks() {
+    let scratch = imports("review.yaml", WAVE, &["{{ other }}", "persona `navigator`"]);
+    assert!(scratch.read(".kb/playbooks/review.yml").contains("workspace: worktree"));
+    let notes = [
+        "the trigger `issues`",
+        "permissions",
+        "the tool `github`",
+        "safe-outputs",
+        "github.repository",
+    ];
+    let scratch = imports("weekly.md", GH_AW, &notes);
+    assert!(scratch.read(".kb/playbooks/weekly.yml").contains("0 9 * * 1"));
+    let scratch =
+        imports("commit.md", COMMAND, &["the limit of `Bash(git add:*)`", "the tool `Task`"]);
+    scratch.write("s.yml", "schema: kb.script/1\nsteps: {task: [{output: {summary: done}}]}\n");
+    let run = ["playbook", "run", "commit", "--param", "arguments=fix it", "--script", "s.yml"];
+    assert_eq!(scratch.kb(&run).code, 0);
+    let subagent = "---\nname: helper\ndescription: Helps\ntools: Read, Grep\n---\nYou help.\n";
+    let scratch = imports("helper.md", subagent, &[]);
+    assert!(scratch.has(".kb/agents/helper.md"));
+}
+
+#[test]
+fn nothing_is_overwritten_and_a_dry_run_writes_nothing() {
+    let scratch = Scratch::new(&[("ci.yml", ACTIONS)]);
+    let said = import(&scratch, &["ci.yml", "--dry-run"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("schema: kb.playbook/1") && !scratch.has(".kb/playbooks/ci.yml"));
+    assert_eq!(import(&scratch, &["ci.yml"]).code, 0);
+    let again = import(&scratch, &["ci.yml"]);
+    assert_eq!(again.code, 2, "{again:?}");
+    assert!(again.err.contains("exists already"), "{again:?}");
+    let other = import(&scratch, &["ci.yml", "--out", "elsewhere"]);
+    assert_eq!(other.code, 2, "the id exists in the project: {other:?}");
+}
+
+#[test]
+fn unusable_files_are_refused_with_a_reason() {
+    let scratch = Scratch::new(&[("notes.txt", "some words"), ("list.yml", "- a\n- b\n")]);
+    std::fs::write(scratch.root().join("binary.yml"), [0u8, 159, 146, 150]).unwrap();
+    std::fs::write(scratch.root().join("huge.yml"), "a: b\n".repeat(400_000)).unwrap();
+    let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for n in 1..12 {
+        let before = format!("*a{}", n - 1);
+        bomb.push_str(&format!("a{n}: &a{n} [{}]\n", [before.as_str(); 9].join(",")));
+    }
+    scratch.write("bomb.yml", &format!("{bomb}steps: *a11\n"));
+    for (name, why) in [
+        ("binary.yml", "binary"),
+        ("huge.yml", "1 MiB"),
+        ("bomb.yml", ""),
+        ("missing.yml", "missing.yml"),
+        ("notes.txt", ""),
+        ("list.yml", ""),
+    ] {
+        for format in [None, Some("dagu")] {
+            let arguments = [&[name][..], &format.map_or(vec![], |f| vec!["--from", f])].concat();
+            let said = import(&scratch, &arguments);
+            if format.is_some() && ["notes.txt", "list.yml"].contains(&name) {
+                assert!(said.code == 2 || said.err.contains("has no"), "{name}: {said:?}");
+                continue;
+            }
+            assert_eq!(said.code, 2, "{name}: {said:?}");
+            assert!(
+                said.err.contains(why) && said.err.contains("not imported"),
+                "{name}: {said:?}"
+            );
+        }
+    }
+    assert!(!scratch.has(".kb/playbooks"));
+    let said = import(&scratch, &["bomb.yml", "--from", "airflow"]);
+    assert!(said.code == 2 && said.err.contains("github-actions"), "{said:?}");
+}
