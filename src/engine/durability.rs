@@ -1,4 +1,7 @@
-//! Which events must be synced to disk before anything follows from them.
+//! Which events must be synced to disk (fsync) before anything follows from them.
+//!
+//! Attempts are executed at least once (at-least-once delivery): one that was running when `kb` was killed
+//! is executed again, unless its step has `retrySafe: false`.
 
 use crate::evidence::{Payload, Record};
 use crate::plan::Plan;

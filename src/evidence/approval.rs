@@ -1,4 +1,4 @@
-//! The approval of one tool call by a person.
+//! The approval of one tool call by a person: the human in the loop.
 
 use crate::value::Digest;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The journal: the durable, append-only record of runs.
+//! The journal: the durable, append-only event log of runs.
 //!
 //! Events with expected sequence numbers, blobs, the inbox, leases and the index of runs. Ordered
 //! writes are in the WAL before their effects and synced within 50 ms; durable writes are synced

@@ -1,4 +1,5 @@
-//! The outcome and failure of an attempt whose model call failed.
+//! The outcome and failure of an attempt whose model call failed: a rate limit (429) or an overload is
+//! transient, a wrong key or request is not.
 
 use super::ModelError;
 use crate::diagnostic::Code;

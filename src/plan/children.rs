@@ -1,4 +1,4 @@
-//! Resolves the children of `playbook` steps: each is a plan of its own, built with its parent.
+//! Resolves the children of `playbook` steps, the subworkflows of a plan: each is a plan of its own, built with its parent.
 //!
 //! Start at [`Children::resolve`]. A child that does not exist, has errors, or leads back to itself is
 //! reported at the step that names it.

@@ -1,4 +1,5 @@
-//! [`account`]: decides about every nominal time that has passed since the cursor.
+//! [`account`]: decides about every nominal time that has passed since the cursor: on time, late
+//! (a misfire, made up for within `catchUp`), or missed.
 
 use super::Schedule;
 use crate::value::{Digest, Timestamp};

@@ -38,7 +38,7 @@ pub struct PruneRequest {
     pub older_than: Option<Duration>,
     /// Number of newest runs that stay, whatever their age.
     pub keep: usize,
-    /// Whether the runs are only listed.
+    /// Whether the runs are only listed (a dry run).
     pub dry_run: bool,
 }
 

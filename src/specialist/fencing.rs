@@ -1,4 +1,5 @@
-//! Fenced code blocks.
+//! Fenced code blocks, which keep content apart from instructions: a file cannot end its block. What a
+//! model does after a prompt injection is restricted by tools and sandbox, not here.
 
 /// A fenced block that its content cannot close: the fence is longer than any run of backticks in it.
 pub(super) fn fenced(language: &str, content: &str) -> String {

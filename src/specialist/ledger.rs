@@ -1,5 +1,5 @@
 //! The ledger of a run: what its specialists have spent and reserved, against the budgets of the run
-//! and its steps. One ledger is shared by all attempts of a process. Start at [`Ledger::reserve`].
+//! and its steps: cost limits and token budgets. One ledger is shared by all attempts of a process. Start at [`Ledger::reserve`].
 
 use crate::definition::Budget;
 use crate::value::{Money, RunId, StepId, Usage};

@@ -1,4 +1,5 @@
-//! The path guard: [`Workspace`] resolves every path that a tool, a check or a process may use.
+//! The path guard: [`Workspace`] resolves every path that a tool, a check or a process may use,
+//! and refuses path traversal.
 
 use super::content::{Content, MAX_HASHED, link_digest};
 use super::content_cache::ContentCache;

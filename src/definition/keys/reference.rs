@@ -2,7 +2,7 @@
 
 use super::describe::{key_text, table_text};
 use super::reach::reach;
-use super::table::{KeySpec, KeyTable, Support};
+use super::table::{KeySpec, KeyTable, KeyType, Support};
 use super::{checks, playbook, plugin, script, settings, specialist, step, test};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,13 +88,66 @@ fn row(table: &KeyTable, key: &KeySpec) -> String {
         Support::NoEffect | Support::Planned => about += " *Not supported yet: no effect.*",
         Support::RunRefused => about += " *Not supported yet: runs with it are refused.*",
     }
-    let example = match key.example {
-        "" => String::new(),
-        example => format!("`{}: {example}`", key.name),
-    };
+    let example = example(key).map(|example| format!("`{}: {example}`", key.name));
+    let example = example.unwrap_or_default();
     let cells = [format!("`{}`", key.name), key.ty.name(), default, about, example];
     let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
     format!("| {} |\n", cells.join(" | "))
+}
+
+/// The example of a key: its own, or one that follows from its type.
+fn example(key: &KeySpec) -> Option<String> {
+    match key.example {
+        "" => derived(&key.ty, key.default, 2),
+        own => Some(own.to_owned()),
+    }
+}
+
+/// An example of a value that is not the default. Maps are shown with `depth` levels.
+fn derived(ty: &KeyType, default: &str, depth: u32) -> Option<String> {
+    match ty {
+        KeyType::Boolean => Some((default != "true").to_string()),
+        KeyType::Integer(least, most) => Some(4.clamp(*least, *most).to_string()),
+        KeyType::Number(least, most) => Some(1.0_f64.clamp(*least, *most).to_string()),
+        KeyType::Duration => Some("30s".to_owned()),
+        KeyType::Choice(names) => {
+            names.iter().find(|name| **name != default).map(|name| (*name).to_owned())
+        }
+        KeyType::Constant(text) => Some((*text).to_owned()),
+        KeyType::Schema => Some("{summary: string}".to_owned()),
+        KeyType::ListOrOne(inner) => derived(inner, "", depth),
+        KeyType::List(inner) => derived(inner, "", depth).map(|one| format!("[{one}]")),
+        KeyType::MapOf(inner) => derived(inner, "", depth).map(|one| format!("{{NAME: {one}}}")),
+        KeyType::OneOf(types) => types.iter().find_map(|ty| derived(ty, default, depth)),
+        KeyType::Map(table) => derived_map(table, depth.checked_sub(1)?),
+        KeyType::Any
+        | KeyType::Text
+        | KeyType::Scalar
+        | KeyType::Template
+        | KeyType::ScalarTemplate
+        | KeyType::Expression
+        | KeyType::Pattern(_)
+        | KeyType::AnyMap
+        | KeyType::Steps
+        | KeyType::Forbidden => None,
+    }
+}
+
+/// A map with its required keys, or with the first key that has an example.
+fn derived_map(table: &KeyTable, depth: u32) -> Option<String> {
+    let entry = |key: &KeySpec| {
+        let value = match key.example {
+            "" => derived(&key.ty, key.default, depth)?,
+            own => own.to_owned(),
+        };
+        Some(format!("{}: {value}", key.name))
+    };
+    let required: Vec<&KeySpec> = table.keys().filter(|key| key.required).collect();
+    let entries: Vec<String> = match required.is_empty() {
+        true => table.keys().find_map(entry).into_iter().collect(),
+        false => required.into_iter().map(entry).collect::<Option<_>>()?,
+    };
+    (!entries.is_empty()).then(|| format!("{{{}}}", entries.join(", ")))
 }
 
 fn cell(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! The SQLite back end: one database in WAL mode, a folder of blobs, one lock file per leased run.
+//! The SQLite back end: one database with a write-ahead log (WAL mode), a folder of blobs, one lock file per leased run.
 //!
 //! All writes of a process use one connection and are grouped into transactions. Reads use their own
 //! connections and never wait for a writer. Start at [`SqliteJournal`].
