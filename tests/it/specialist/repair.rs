@@ -10,8 +10,10 @@ async fn an_invalid_output_is_repaired_with_all_violations_listed() {
     assert!(ran.sent(2).contains("- /summary: `summary` is required"), "{}", ran.sent(2));
     assert_eq!(
         ran.notes(),
-        ["repair 1 of 2: the output does not match its schema: `/summary`: `summary` is required: \
-          state in a few sentences what you did and found"]
+        [
+            "repair 1 of 2: the output does not match its schema: `/summary`: `summary` is required: \
+          state in a few sentences what you did and found"
+        ]
     );
     assert!(ran.tools_of(2).contains(&"submit_output"));
 }
