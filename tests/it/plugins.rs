@@ -243,3 +243,24 @@ fn a_probe_that_cannot_decide_is_repeated() {
     let duration = event(&said, "tool:result")["durationMs"].as_u64().unwrap();
     assert!(duration >= 2_000, "two repetitions, a second apart: {duration} ms");
 }
+
+#[test]
+fn the_sandbox_confines_plugins_for_every_caller() {
+    let escape = "echo x > ../outside.txt; echo x >> .kb/plugins/count.yml; cat ../secret.txt >&2; \
+                  echo '{\"lines\": 1, \"report\": \"r\"}'";
+    let text = plugin(escape);
+    let scratch = project(&text, STEP);
+    let said = scratch.kb(&["doctor"]);
+    if !said.out.contains("sandbox     kernel") {
+        eprintln!("skipped: this machine has no kernel sandbox");
+        return;
+    }
+    std::fs::write(scratch.root().join("../secret.txt"), "do not read").unwrap();
+    let said = scratch.kb(&["playbook", "run", "p", "--json"]).code(0);
+    assert!(!scratch.has("../outside.txt"), "{}", said.out);
+    assert_eq!(scratch.read(".kb/plugins/count.yml"), text);
+    let scratch = project(&text, AGENT);
+    agent(&scratch, &json!({"summary": "done"}));
+    assert!(!scratch.has("../outside.txt"));
+    assert_eq!(scratch.read(".kb/plugins/count.yml"), text);
+}
