@@ -67,6 +67,10 @@ fn nothing_fires_without_a_person() {
     // Enabled again, it continues with the next time.
     enable(&scratch, "p.schedule", at("2026-01-10T01:30:00Z"));
     until(&mut daemon, at("2026-01-10T02:00:00Z"), "the run", || log(&scratch) == 1);
+    // A start during this run would be skipped.
+    until(&mut daemon, at("2026-01-10T02:30:00Z"), "its end", || {
+        fires(&store).iter().all(|fire| !fire.state.is_open())
+    });
     // Paused, then resumed.
     store.pause("p.schedule", "maintenance").unwrap();
     daemon.tick(at("2026-01-10T03:00:01Z"));
