@@ -52,6 +52,8 @@ fn is_durable_record(record: &Record) -> bool {
         Record::ToolCall { tool, args, .. } => uses_network(tool) && !is_get(args),
         Record::ToolResult { .. }
         | Record::Approval { .. }
+        | Record::Reservation { .. }
+        | Record::BudgetWarning { .. }
         | Record::Observed { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }

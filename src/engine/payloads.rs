@@ -209,6 +209,8 @@ impl Payloads {
             Record::ToolResult { result, .. } => *result = self.stored(result.clone(), parts)?,
             Record::Observed { basis } => *basis = self.stored(basis.clone(), parts)?,
             Record::Compression { .. }
+            | Record::Reservation { .. }
+            | Record::BudgetWarning { .. }
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
@@ -233,6 +235,8 @@ impl Payloads {
             Record::ToolResult { result, .. } => *result = inline(result)?,
             Record::Observed { basis } => *basis = inline(basis)?,
             Record::Compression { .. }
+            | Record::Reservation { .. }
+            | Record::BudgetWarning { .. }
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }

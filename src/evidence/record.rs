@@ -155,6 +155,21 @@ pub enum Record {
         /// Status of the child run.
         status: RunStatus,
     },
+    /// A model call is about to be sent: what it may use at most, so that it counts if it is never answered.
+    /// Without a usage, the provider refused it, and the reservation is given back. Recorded only if the run
+    /// has a budget.
+    #[serde(rename_all = "camelCase")]
+    Reservation {
+        /// The reserved usage.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+    /// The cost reached the warning threshold of a budget.
+    #[serde(rename_all = "camelCase")]
+    BudgetWarning {
+        /// The warning, a lower-case fragment.
+        text: String,
+    },
     /// A message for the log, such as a repair turn, a fallback model or a warning.
     Note(Note),
 }

@@ -288,6 +288,8 @@ fn record_payloads(record: &Record) -> Vec<&Payload> {
         Record::ToolResult { result, .. } => vec![result],
         Record::Observed { basis } => vec![basis],
         Record::Compression { .. }
+        | Record::Reservation { .. }
+        | Record::BudgetWarning { .. }
         | Record::Approval { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }

@@ -54,7 +54,8 @@ impl Earlier {
         let frozen = Frozen::of_run(journal, run)?;
         let (catalog, plan) = frozen.load()?;
         let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
-        let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
+        let rules =
+            Rules { max_parallel: frozen.max_parallel.max(1), inconclusive, ..Rules::default() };
         let state = State::new(&plan, rules);
         let (ends, kept, handoffs, files) = Default::default();
         let (run, seq, head) = (run.clone(), 0, None);

@@ -115,7 +115,8 @@ impl Reader {
         let frozen = Frozen::of_run(&*journal, &row.run)?;
         let (catalog, plan) = frozen.load()?;
         let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
-        let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
+        let rules =
+            Rules { max_parallel: frozen.max_parallel.max(1), inconclusive, ..Rules::default() };
         let translator = Translator::new(row.run.clone(), plan.clone());
         let payloads = Payloads::new(journal.clone());
         let parent = frozen

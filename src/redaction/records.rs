@@ -72,8 +72,12 @@ impl Mask for Record {
                 Record::Observed { basis: Payload::inline(masked_texts(&basis, redactor)) }
             }
             record @ (Record::Observed { .. }
+            | Record::Reservation { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }) => record,
+            Record::BudgetWarning { text } => {
+                Record::BudgetWarning { text: text.masked_by(redactor) }
+            }
             Record::Note(Note { level, text }) => {
                 Record::Note(Note { level, text: text.masked_by(redactor) })
             }

@@ -5,7 +5,9 @@ use super::instance::Instance;
 use crate::definition::{InconclusivePolicy, OnError, Specialist, StepPhase};
 use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
-use crate::value::{Digest, Failure, InstanceKey, RunStatus, SpecialistId, Timestamp, Usage};
+use crate::value::{
+    Digest, Failure, InstanceKey, Money, RunStatus, SpecialistId, Timestamp, Usage,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -16,11 +18,13 @@ pub struct Rules {
     pub max_parallel: u32,
     /// What follows an `inconclusive` verdict if the step sets no policy.
     pub inconclusive: InconclusivePolicy,
+    /// Value of `--budget`, which a resume keeps.
+    pub budget: Option<Money>,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Rules { max_parallel: 2, inconclusive: InconclusivePolicy::Warn }
+        Rules { max_parallel: 2, inconclusive: InconclusivePolicy::Warn, budget: None }
     }
 }
 

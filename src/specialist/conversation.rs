@@ -46,6 +46,8 @@ pub struct Conversation {
     handover: Handover,
     transcript: Transcript,
     usage: Usage,
+    /// What a call that was sent and not answered has reserved.
+    reserved: Option<Usage>,
 }
 
 impl Conversation {
@@ -75,6 +77,7 @@ impl Conversation {
             handover: Handover::default(),
             transcript: Transcript::default(),
             usage: Usage::NONE,
+            reserved: None,
         }
     }
 
@@ -105,7 +108,15 @@ impl Conversation {
 
     /// Applies a record, and every transition that needs no further record.
     pub fn apply(&mut self, record: &Record) {
+        if let Record::ModelCall { .. } = record {
+            self.reserved = None;
+        }
         match record {
+            Record::Reservation { usage } => {
+                // The call before it was never answered: it was stopped, or its process was killed.
+                let lost = std::mem::replace(&mut self.reserved, *usage);
+                self.usage += lost.filter(|_| usage.is_some()).unwrap_or(Usage::NONE);
+            }
             Record::ModelCall { turn: HISTORY_TURN, text, usage, .. } => {
                 self.usage += *usage;
                 self.handover.history = Some(text_of(text));
@@ -130,7 +141,8 @@ impl Conversation {
             Record::Approval { call, approved, by, comment } => {
                 self.decisions.note(call, *approved, by, comment.as_deref());
             }
-            Record::Observed { .. }
+            Record::BudgetWarning { .. }
+            | Record::Observed { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
             | Record::Note(_) => {}
@@ -163,9 +175,16 @@ impl Conversation {
         self.output.as_ref()
     }
 
-    /// Tokens, cost and calls so far.
+    /// Tokens, cost and calls so far; a call that was sent and not answered counts with its reservation.
     pub fn usage(&self) -> Usage {
-        self.usage
+        let mut usage = self.usage;
+        usage += self.reserved.unwrap_or(Usage::NONE);
+        usage
+    }
+
+    /// What a call that was sent and not answered has reserved.
+    pub(super) fn reserved(&self) -> Option<Usage> {
+        self.reserved
     }
 
     /// The fixed inputs of the attempt.

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// The turn of the model call that summarises the history, before the first turn of the attempt.
 pub(super) const HISTORY_TURN: u32 = 0;
+/// What follows the name of the step in the origin of that call, and in scripts.
+pub(super) const HISTORY_CALL: &str = "#history";
 
 /// What an attempt takes over from earlier steps and passes on to later ones.
 #[derive(Debug, Clone, Default)]

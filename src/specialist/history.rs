@@ -4,7 +4,7 @@
 //! exceed their part of the prompt. Without it (no model, no budget, an error) the newest lines stay.
 
 use super::fencing::fenced;
-use super::handover::HISTORY_TURN;
+use super::handover::{HISTORY_CALL, HISTORY_TURN};
 use super::prompt_record::model_call;
 use super::report::StopReason;
 use super::runner::Attempt;
@@ -63,8 +63,8 @@ impl Attempt<'_> {
             reasoning: None,
             timeout: self.work.specialist.limits.timeout,
             origin: CallOrigin {
-                step: format!("{}#history", self.request.instance.step),
-                instance: format!("{}#history", self.request.instance),
+                step: format!("{}{HISTORY_CALL}", self.request.instance.step),
+                instance: format!("{}{HISTORY_CALL}", self.request.instance),
                 attempt: self.request.attempt,
                 turn: 1,
                 params: self.work.params.clone(),

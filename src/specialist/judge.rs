@@ -3,7 +3,7 @@
 use super::SpecialistRunner;
 use super::compression::estimated_tokens;
 use super::fencing::fenced;
-use super::ledger::Amount;
+use super::ledger::{Amount, ORCHESTRATOR, Payer};
 use super::prompt_record::{model_call, recorded_calls, recorded_usage};
 use super::text_form::json_candidates;
 use crate::evidence::{Judgement, Record, RecordedCall, SUBMIT_VERIFICATION};
@@ -100,7 +100,10 @@ impl SpecialistRunner {
         let reply = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ModelError::Cancelled),
-            reply = self.provider.chat(request.clone(), &|_| {}, cancel) => reply,
+            reply = async {
+                self.ledger.pace().wait(None).await;
+                self.provider.chat(request.clone(), &|_| {}, cancel).await
+            } => reply,
             () = tokio::time::sleep(call.timeout) => {
                 Err(ModelError::Timeout { model: name.clone(), limit: call.timeout })
             }
@@ -146,7 +149,8 @@ impl SpecialistRunner {
             }
             None => {}
         }
-        let reserved = self.ledger.reserve(step, Amount::of(&estimate)).await;
+        let payer = Payer { step, share: Some(ORCHESTRATOR) };
+        let reserved = self.ledger.reserve(payer, Amount::of(&estimate)).await;
         Ok((Some(reserved.map_err(|error| error.to_string())?), estimate))
     }
 }

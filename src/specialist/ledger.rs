@@ -1,7 +1,8 @@
 //! The ledger of a run: what its specialists have spent and reserved, against the budgets of the run
 //! and its steps: cost limits and token budgets. One ledger is shared by all attempts of a process. Start at [`Ledger::reserve`].
 
-use crate::definition::Budget;
+use super::pace::Pace;
+use crate::definition::{Budget, GlobalLimits};
 use crate::value::{Money, RunId, StepId, Usage};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -107,10 +108,58 @@ impl Account {
     }
 }
 
+/// Who makes a call: the step and the specialist whose budgets count beside that of the run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Payer<'a> {
+    /// The step; `None` in a child run.
+    pub step: Option<&'a StepId>,
+    /// The name of its share: the id of the specialist, or [`ORCHESTRATOR`].
+    pub share: Option<&'a str>,
+}
+
+/// The share of calls that no specialist makes: judges, and summaries of the history.
+pub const ORCHESTRATOR: &str = "orchestrator";
+
+impl<'a> From<Option<&'a StepId>> for Payer<'a> {
+    fn from(step: Option<&'a StepId>) -> Self {
+        Payer { step, share: None }
+    }
+}
+
+/// The part of the run's budget that calls of a specialist may use.
+#[derive(Debug, Clone, Default)]
+struct Share {
+    percent: u32,
+    account: Account,
+}
+
+impl Share {
+    /// The limits for a run with this budget. Tool calls have no shares.
+    fn update(&mut self, run: &Budget) {
+        let part = |whole: u64| (u128::from(whole) * u128::from(self.percent) / 100) as u64;
+        let cost = run.max_cost.map(|cap| Money(part(cap.0.max(0) as u64) as i64));
+        self.account.budget =
+            Budget { max_cost: cost, max_tokens: run.max_tokens.map(part), ..Budget::default() };
+    }
+}
+
 #[derive(Debug, Default)]
 struct Accounts {
     run: Account,
     steps: BTreeMap<StepId, Account>,
+    shares: BTreeMap<String, Share>,
+}
+
+impl Accounts {
+    /// The accounts that a call of a payer counts for.
+    fn of(&mut self, payer: Payer<'_>) -> impl Iterator<Item = (String, &mut Account)> {
+        let step =
+            payer.step.and_then(|id| Some((format!("step `{id}`"), self.steps.get_mut(id)?)));
+        let share = payer.share.and_then(|name| {
+            Some((format!("the share of `{name}`"), &mut self.shares.get_mut(name)?.account))
+        });
+        [Some(("the run".to_owned(), &mut self.run)), step, share].into_iter().flatten()
+    }
 }
 
 /// The budgets of a run, and what was spent and reserved of them.
@@ -120,6 +169,9 @@ pub struct Ledger {
     settled: Notify,
     /// The run whose steps have budgets; the steps of its child runs share only the budget of the run.
     run: OnceLock<RunId>,
+    /// `global_limits` of the settings.
+    global: GlobalLimits,
+    pace: Pace,
 }
 
 impl Ledger {
@@ -127,8 +179,51 @@ impl Ledger {
     pub fn new(run: Budget, steps: impl IntoIterator<Item = (StepId, Budget)>) -> Ledger {
         let account = |budget| Account { budget, ..Account::default() };
         let steps = steps.into_iter().map(|(id, budget)| (id, account(budget))).collect();
-        let accounts = Mutex::new(Accounts { run: account(run), steps });
-        Ledger { accounts, settled: Notify::new(), run: OnceLock::new() }
+        let shares = BTreeMap::new();
+        let accounts = Mutex::new(Accounts { run: account(run), steps, shares });
+        let (settled, run) = (Notify::new(), OnceLock::new());
+        Ledger { accounts, settled, run, global: GlobalLimits::default(), pace: Pace::default() }
+    }
+
+    /// The same with `global_limits` of the settings.
+    #[must_use]
+    pub fn with_limits(self, global: GlobalLimits) -> Ledger {
+        Ledger { global, pace: Pace::of(global), ..self }
+    }
+
+    /// Maximum tool calls of one attempt.
+    pub(super) fn tool_calls_per_attempt(&self) -> u32 {
+        self.global.tool_calls.unwrap_or(u32::MAX)
+    }
+
+    /// The model calls of the last minute.
+    pub(super) fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// The same with shares of the run's budget in percent, by specialist.
+    #[must_use]
+    pub fn with_shares<'s>(
+        self,
+        shares: impl IntoIterator<Item = (&'s String, &'s u32)>,
+    ) -> Ledger {
+        let mut accounts = self.lock();
+        let run = accounts.run.budget;
+        for (name, percent) in shares {
+            let mut share = Share { percent: *percent, account: Account::default() };
+            share.update(&run);
+            accounts.shares.insert(name.clone(), share);
+        }
+        drop(accounts);
+        self
+    }
+
+    /// Changes the maximum cost of the run, and with it the shares.
+    pub fn limit_cost(&self, most: Money) {
+        let mut accounts = self.lock();
+        accounts.run.budget.max_cost = Some(most);
+        let run = accounts.run.budget;
+        accounts.shares.values_mut().for_each(|share| share.update(&run));
     }
 
     /// Names the run whose steps have budgets.
@@ -164,30 +259,29 @@ impl Ledger {
     }
 
     /// Adds what was spent before this process. Thresholds that it reaches were reported then.
-    pub fn carry_over(&self, step: &StepId, amount: Amount) {
-        let mut accounts = self.lock();
-        let Accounts { run, steps } = &mut *accounts;
-        for account in [Some(run), steps.get_mut(step)].into_iter().flatten() {
+    pub fn carry_over<'a>(&self, payer: impl Into<Payer<'a>>, amount: Amount) {
+        for (_, account) in self.lock().of(payer.into()) {
             account.spent.add(amount);
             let reached = account.budget.warn_cost.is_some_and(|warn| account.spent.cost >= warn);
             account.warned |= reached;
         }
     }
 
-    /// Reserves an amount for one call of a step; without a step, only the budget of the run counts.
-    /// Waits while other calls have reserved what is left.
-    pub async fn reserve(
+    /// Reserves an amount for one call. Waits while other calls have reserved what is left.
+    pub async fn reserve<'a>(
         self: &Arc<Self>,
-        step: Option<&StepId>,
+        payer: impl Into<Payer<'a>>,
         amount: Amount,
     ) -> Result<Reservation, Exhausted> {
+        let payer = payer.into();
         loop {
             // Created before the check, so that no settlement in between is missed.
             let settled = self.settled.notified();
-            match self.try_reserve(step, amount) {
+            match self.try_reserve(payer, amount) {
                 Ok(()) => {
-                    let (ledger, step) = (self.clone(), step.cloned());
-                    return Ok(Reservation { ledger, step, amount, open: true });
+                    let (ledger, step) = (self.clone(), payer.step.cloned());
+                    let share = payer.share.map(str::to_owned);
+                    return Ok(Reservation { ledger, step, share, amount, open: true });
                 }
                 Err(Refusal::Exhausted(error)) => return Err(error),
                 Err(Refusal::Busy) => settled.await,
@@ -201,31 +295,30 @@ impl Ledger {
         (accounts.run.spent, accounts.run.reserved)
     }
 
-    fn try_reserve(&self, step: Option<&StepId>, amount: Amount) -> Result<(), Refusal> {
+    fn try_reserve(&self, payer: Payer<'_>, amount: Amount) -> Result<(), Refusal> {
         let mut accounts = self.lock();
-        let Accounts { run, steps } = &mut *accounts;
-        let own = step.and_then(|step| steps.get_mut(step));
-        run.check("the run", amount)?;
-        if let Some(own) = &own {
-            own.check(&name_of(step), amount)?;
+        let checks = accounts.of(payer).map(|(whose, account)| account.check(&whose, amount));
+        let refused: Vec<Refusal> = checks.filter_map(Result::err).collect();
+        // Waiting does not help if one of the budgets is used up.
+        let exhausted = |refusal: &Refusal| matches!(refusal, Refusal::Exhausted(_));
+        if let Some(refusal) = refused.into_iter().max_by_key(exhausted) {
+            return Err(refusal);
         }
-        [Some(run), own].into_iter().flatten().for_each(|account| account.reserved.add(amount));
+        accounts.of(payer).for_each(|(_, account)| account.reserved.add(amount));
         Ok(())
     }
 
-    fn settle(&self, step: Option<&StepId>, reserved: Amount, spent: Amount) -> Option<String> {
+    fn settle(&self, payer: Payer<'_>, reserved: Amount, spent: Amount) -> Vec<String> {
         let mut accounts = self.lock();
-        let Accounts { run, steps } = &mut *accounts;
-        let mut own = step.and_then(|step| steps.get_mut(step));
-        for account in [Some(&mut *run), own.as_deref_mut()].into_iter().flatten() {
+        let mut warnings = Vec::new();
+        for (whose, account) in accounts.of(payer) {
             account.reserved.subtract(reserved);
             account.spent.add(spent);
+            warnings.extend(account.warning(&whose));
         }
-        let warning = run.warning("the run");
-        let own = own.and_then(|own| own.warning(&name_of(step)));
         drop(accounts);
         self.settled.notify_waiters();
-        warning.or(own)
+        warnings
     }
 
     fn lock(&self) -> MutexGuard<'_, Accounts> {
@@ -239,27 +332,29 @@ impl Ledger {
 pub struct Reservation {
     ledger: Arc<Ledger>,
     step: Option<StepId>,
+    share: Option<String>,
     amount: Amount,
     open: bool,
 }
 
 impl Reservation {
-    /// Replaces the reservation by what was spent. Returns the warning of a threshold that this
+    /// Replaces the reservation by what was spent. Returns the warnings of the thresholds that this
     /// reached.
-    pub fn settle(mut self, spent: Amount) -> Option<String> {
+    pub fn settle(mut self, spent: Amount) -> Vec<String> {
         self.open = false;
-        self.ledger.settle(self.step.as_ref(), self.amount, spent)
+        self.end(spent)
+    }
+
+    fn end(&self, spent: Amount) -> Vec<String> {
+        let payer = Payer { step: self.step.as_ref(), share: self.share.as_deref() };
+        self.ledger.settle(payer, self.amount, spent)
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
         if self.open {
-            self.ledger.settle(self.step.as_ref(), self.amount, self.amount);
+            self.end(self.amount);
         }
     }
-}
-
-fn name_of(step: Option<&StepId>) -> String {
-    step.map_or_else(|| "a step".to_owned(), |step| format!("step `{step}`"))
 }

@@ -102,6 +102,14 @@ impl Attempt<'_> {
     }
 
     async fn send(&mut self, request: &ChatRequest) -> Result<ChatReply, StopReason> {
+        let specialist = &self.work.specialist;
+        let ledger = self.ledger.clone();
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
+            () = ledger.pace().wait(Some((specialist.id.as_str(), specialist.global))) => {}
+            () = &mut self.deadline => return Err(StopReason::TimedOut),
+        }
         let recorder = self.context.recorder.clone();
         recorder.progress(Progress::Model(request.model.name.clone()));
         let on_token = |token: &str| recorder.progress(Progress::Token(token.to_owned()));

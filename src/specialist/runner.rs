@@ -11,11 +11,11 @@ use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
-use crate::definition::{ContextProfile, Reasoning, Specialist};
+use crate::definition::{ContextProfile, LoopLimits, Reasoning, Specialist};
 use crate::evidence::{Note, Record};
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
 use crate::toolspec::{ARTIFACT_READER, OUTPUT_READER};
-use crate::value::{StepId, Usage, json_text};
+use crate::value::{StepId, json_text};
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,12 +59,21 @@ impl SpecialistRunner {
             ended = attempt.record(Record::Note(Note::warning(warning))).await;
         }
         if ended.is_ok() {
+            ended = attempt.note_lost_call().await;
+        }
+        if ended.is_ok() {
             ended = attempt.summarise_history().await;
         }
         if ended.is_ok() {
             ended = attempt.drive().await;
         }
         attempt.outcome(ended)
+    }
+
+    /// Maximum tool calls of an attempt: of the specialist and of `global_limits`, whichever is lower.
+    fn tool_calls(&self, specialist: &Specialist) -> u32 {
+        let global = specialist.global.tool_calls.unwrap_or(u32::MAX);
+        specialist.limits.max_tool_calls.min(global).min(self.ledger.tool_calls_per_attempt())
     }
 
     /// What of the conversation the model of a specialist sees.
@@ -125,8 +134,6 @@ pub(super) struct Attempt<'a> {
     /// `llm.reasoning` of the settings.
     pub(super) reasoning: Option<Reasoning>,
     pub(super) ledger: Arc<Ledger>,
-    /// Usage of stopped model calls, which no record contains.
-    pub(super) estimated: Usage,
     pub(super) deadline: Pin<Box<Sleep>>,
 }
 
@@ -167,7 +174,10 @@ impl<'a> Attempt<'a> {
             task: prompt::task(work, fitted),
             session: work.session.clone(),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
-            limits: specialist.limits,
+            limits: LoopLimits {
+                max_tool_calls: runner.tool_calls(specialist),
+                ..specialist.limits
+            },
             context: context_limits,
             submission,
         });
@@ -188,7 +198,6 @@ impl<'a> Attempt<'a> {
             fell_back: false,
             reasoning: runner.reasoning,
             ledger: runner.ledger.clone(),
-            estimated: Usage::NONE,
             deadline: Box::pin(tokio::time::sleep(specialist.limits.timeout)),
         }
     }
@@ -227,7 +236,7 @@ impl<'a> Attempt<'a> {
 
     fn outcome(&self, ended: Result<(), StopReason>) -> Outcome {
         let specialist = &*self.work.specialist;
-        let mut outcome = match (ended, self.conversation.output()) {
+        match (ended, self.conversation.output()) {
             (Ok(()), Some(output)) => {
                 let handoff = Some(Box::new(self.conversation.handoff()));
                 Outcome { usage: self.conversation.usage(), handoff, ..Outcome::ok(output.clone()) }
@@ -236,9 +245,7 @@ impl<'a> Attempt<'a> {
                 report::outcome(&StopReason::Cancelled, &self.conversation, specialist)
             }
             (Err(end), _) => report::outcome(&end, &self.conversation, specialist),
-        };
-        outcome.usage += self.estimated;
-        outcome
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Model and tool calls of an attempt against the budgets of the run.
 
 use super::compression::estimated_tokens;
-use super::ledger::{Amount, Exhausted, Reservation};
+use super::handover::HISTORY_CALL;
+use super::ledger::{Amount, Exhausted, ORCHESTRATOR, Payer, Reservation};
 use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Request;
@@ -25,9 +26,19 @@ impl Attempt<'_> {
         self.ledger.is_bound_to(run).then_some(&instance.step)
     }
 
-    /// Reserves a model call; `None` if nothing is limited.
+    /// Who pays: the step and the specialist; for a summary of the history not the specialist.
+    fn payer(&self, is_history: bool) -> Payer<'_> {
+        let own = self.work.specialist.id.as_str();
+        Payer {
+            step: self.budgeted_step(),
+            share: Some(if is_history { ORCHESTRATOR } else { own }),
+        }
+    }
+
+    /// Reserves a model call and records the reservation, so that a call that a crash interrupts is
+    /// counted; `None` if nothing is limited.
     pub(super) async fn reserve(
-        &self,
+        &mut self,
         request: &ChatRequest,
     ) -> Result<Option<ReservedCall>, StopReason> {
         let step = self.budgeted_step();
@@ -49,8 +60,10 @@ impl Attempt<'_> {
             }
             None => {}
         }
-        let reservation = self.ledger.reserve(step, Amount::of(&estimate)).await;
+        let payer = self.payer(request.origin.step.ends_with(HISTORY_CALL));
+        let reservation = self.ledger.reserve(payer, Amount::of(&estimate)).await;
         let reservation = reservation.map_err(StopReason::Budget)?;
+        self.record(Record::Reservation { usage: Some(estimate) }).await?;
         Ok(Some(ReservedCall { reservation, estimate }))
     }
 
@@ -68,9 +81,12 @@ impl Attempt<'_> {
                 | ModelError::NoModel { .. }
                 | ModelError::ScriptEnded { .. }
                 | ModelError::Transient { status: Some(_), .. },
-            )) => Amount::default(),
+            )) => {
+                self.record(Record::Reservation { usage: None }).await?;
+                Amount::default()
+            }
+            // The reservation stays open, and its record counts.
             Err(_) => {
-                self.estimated += estimate;
                 let text = format!(
                     "a model call was stopped; its usage is estimated at {} tokens",
                     estimate.total_tokens()
@@ -81,10 +97,23 @@ impl Attempt<'_> {
                 return Ok(());
             }
         };
-        match reservation.settle(spent) {
-            Some(warning) => self.record(Record::Note(Note::warning(warning))).await,
-            None => Ok(()),
+        for text in reservation.settle(spent) {
+            self.record(Record::BudgetWarning { text }).await?;
         }
+        Ok(())
+    }
+
+    /// Tells that a call counts whose process was killed.
+    pub(super) async fn note_lost_call(&mut self) -> Result<(), StopReason> {
+        let Some(lost) = self.conversation.reserved().filter(|_| !self.work.history.is_empty())
+        else {
+            return Ok(());
+        };
+        let text = format!(
+            "a model call was interrupted by a crash; its usage is estimated at {} tokens",
+            lost.total_tokens()
+        );
+        self.record(Record::Note(Note::warning(text))).await
     }
 
     /// Counts a tool call against the budgets.
@@ -94,7 +123,8 @@ impl Attempt<'_> {
             return Ok(());
         }
         let call = Amount { tool_calls: 1, ..Amount::default() };
-        let reserved: Result<Reservation, Exhausted> = self.ledger.reserve(step, call).await;
+        let payer = self.payer(false);
+        let reserved: Result<Reservation, Exhausted> = self.ledger.reserve(payer, call).await;
         reserved.map_err(StopReason::Budget)?.settle(call);
         Ok(())
     }

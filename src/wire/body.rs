@@ -116,6 +116,12 @@ pub enum Body {
         /// What `kb` notes about the attempt.
         text: String,
     },
+    /// The cost reached the warning threshold of a budget.
+    #[schemars(rename = "budget:warning")]
+    BudgetWarning {
+        /// The warning.
+        text: String,
+    },
     /// A model call ended with a response.
     #[schemars(rename = "model:call")]
     ModelCall {

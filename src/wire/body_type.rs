@@ -16,6 +16,7 @@ impl Body {
             Body::StepWaiting { .. } => "step:waiting",
             Body::StepToken { .. } => "step:token",
             Body::StepNote { .. } => "step:note",
+            Body::BudgetWarning { .. } => "budget:warning",
             Body::ModelCall { .. } => "model:call",
             Body::ToolCall { .. } => "tool:call",
             Body::ToolResult { .. } => "tool:result",

@@ -31,8 +31,12 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
         Record::ChildRunEnded { run, status } => {
             Body::ChildEnd { child: run.to_string(), status: *status }
         }
+        Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
         // `ask:answered` shows an approval.
-        Record::Approval { .. } | Record::Compression { .. } | Record::Observed { .. } => {
+        Record::Approval { .. }
+        | Record::Reservation { .. }
+        | Record::Compression { .. }
+        | Record::Observed { .. } => {
             return None;
         }
     })

@@ -97,7 +97,7 @@ impl Translator {
                     },
                 )]
             }
-            E::RunResumed { epoch, in_flight } => {
+            E::RunResumed { epoch, in_flight, .. } => {
                 let in_flight = self.instances.names(in_flight);
                 vec![(None, Body::RunResume { epoch: *epoch, in_flight })]
             }

@@ -163,3 +163,142 @@ fn a_limited_cost_needs_the_price_of_the_model() {
     said.says(&["KB0586", "unheard-of", "llm.prices"]);
     scratch.kb(&["playbook", "run", "p", "--budget", "-1"]).code(2);
 }
+
+/// A project whose model is a server that nobody answers on, with these further settings.
+fn priced(playbook: &str, settings: &str) -> Scratch {
+    let tier = "llm: {tiers: {medium: {endpoint: \"http://127.0.0.1:9/v1\", model: m, price: {input: 1000, output: 1000}}}}\n";
+    Scratch::new(&[
+        (".kb/specialists/reader.yml", READER),
+        (".kb/playbooks/p.yml", playbook),
+        (".kb/kb.config.yml", &format!("{tier}{settings}")),
+    ])
+}
+
+const ONE_STEP: &str = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: reader, task: Look., retry: {max: 0}}\n";
+
+#[test]
+fn a_specialist_has_only_its_share_of_the_budget() {
+    let shares = "orchestrator: {escalation: {budgetAllocation: {reader: 5, orchestrator: 10}}}\n";
+    let scratch = priced(ONE_STEP, shares);
+    let said = scratch.kb(&["playbook", "run", "p", "--budget", "20"]).code(3);
+    said.says(&["the budget of $1.00 of the share of `reader` is used up"]);
+    // With more for the run, the share grows; the call is then made, and nobody answers.
+    scratch.kb(&["run", "resume", "@last", "--budget", "1000"]).code(1);
+    let wrong = shares.replace("reader: 5", "reader: 95");
+    let scratch = priced(ONE_STEP, &wrong);
+    scratch.kb(&["playbook", "validate"]).code(2).says(&["add up to 105 %"]);
+}
+
+#[test]
+fn a_resume_keeps_the_budget_of_the_resume_before_it() {
+    let scratch = priced(ONE_STEP, "");
+    scratch.kb(&["playbook", "run", "p", "--budget", "0.5"]).code(3).says(&["$0.50"]);
+    scratch.kb(&["run", "resume", "@last", "--budget", "0.75"]).code(3).says(&["$0.75"]);
+    scratch.kb(&["run", "resume", "@last"]).code(3).says(&["$0.75"]);
+}
+
+#[test]
+fn shares_scale_with_the_budget_of_the_run() {
+    let run = Budget { max_cost: Some(Money(1_000)), max_tokens: Some(100), ..Budget::default() };
+    let shares = [("a".to_owned(), 30), ("b".to_owned(), 60)];
+    let pairs = shares.iter().map(|(name, percent)| (name, percent));
+    let ledger = Arc::new(Ledger::new(run, []).with_shares(pairs));
+    let reserve = |share: &'static str, cost: i64| {
+        let payer = kb::specialist::Payer { step: None, share: Some(share) };
+        let amount = Amount { cost: Money(cost), ..Amount::default() };
+        ledger.reserve(payer, amount).now_or_never()
+    };
+    let first = reserve("a", 300).expect("at once").expect("the whole share");
+    assert!(reserve("a", 1).is_none(), "it waits for what `a` has reserved");
+    assert!(matches!(reserve("a", 301), Some(Err(_))));
+    let second = reserve("b", 600).expect("at once").expect("the share of `b`");
+    assert!(matches!(reserve("c", 100), Some(Ok(_))), "without a share, the rest of the run");
+    drop(first);
+    assert!(matches!(reserve("a", 1), Some(Err(_))), "a stopped call counts");
+    ledger.limit_cost(Money(2_000));
+    assert!(matches!(reserve("a", 300), Some(Ok(_))));
+    second.settle(Amount::default());
+}
+
+#[test]
+fn a_warning_threshold_is_an_event_of_its_own() {
+    let scratch = Scratch::new(&[
+        (".kb/specialists/reader.yml", READER),
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nbudget: {maxCostUsd: 1, warnCostUsd: 0}\nsteps:\n  - {id: a, specialist: reader, task: Look.}\n",
+        ),
+        (
+            "script.json",
+            r#"{"schema": "kb.script/1", "steps": {"a": [{"output": {"summary": "done"}}]}}"#,
+        ),
+        (".kb/kb.config.yml", "llm: {prices: {script: {input: 1, output: 1}}}\n"),
+    ]);
+    let said = scratch.kb(&["playbook", "run", "p", "--script", "script.json", "--json"]);
+    let events = said.events();
+    let warnings: Vec<_> = events.iter().filter(|e| e["type"] == "budget:warning").collect();
+    assert_eq!(warnings.len(), 1, "{events:?}");
+    assert!(warnings[0]["text"].as_str().unwrap().contains("the run has cost $0"), "{warnings:?}");
+}
+
+/// A call whose process was killed counts with what it had reserved.
+#[test]
+fn a_call_that_a_kill_interrupts_counts_with_its_reservation() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    let scratch = Scratch::new(&[
+        (".kb/specialists/reader.yml", READER),
+        (".kb/playbooks/p.yml", ONE_STEP),
+        (
+            ".kb/kb.config.yml",
+            &format!(
+                "llm: {{tiers: {{medium: {{endpoint: \"http://{address}/v1\", model: m, price: {{input: 1, output: 1}}}}}}}}\n"
+            ),
+        ),
+    ]);
+    let mut child = scratch
+        .command()
+        .args(["playbook", "run", "p", "--budget", "1"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // The request has arrived, so that its reservation is recorded.
+    let (connection, _) = server.accept().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop((connection, server));
+    let said = scratch.kb(&["run", "resume", "@last", "--json"]).code(1);
+    let events = said.events();
+    let note = events.iter().find(|e| e["type"] == "step:note" && e["level"] == "warning");
+    let note = note.expect("a warning")["text"].as_str().unwrap().to_owned();
+    assert!(note.starts_with("a model call was interrupted by a crash"), "{note}");
+    let end = events.iter().rfind(|e| e["type"] == "attempt:end").expect("an attempt");
+    assert!(end["usage"]["completionTokens"].as_u64().unwrap() >= 4_096, "{end}");
+    assert!(end["usage"]["costUsd"].as_f64().unwrap_or_default() > 0.0, "{end}");
+}
+
+#[test]
+fn global_limits_narrow_the_tool_calls_of_an_attempt() {
+    let limits = |at: &str| format!("{at}global_limits: {{max_tool_calls_per_task: 1}}");
+    let call = r#"{"calls": [{"tool": "fs:list", "args": {"path": "."}}]}"#;
+    let other = r#"{"calls": [{"tool": "fs:list", "args": {"path": ".kb"}}]}"#;
+    let script = format!(
+        r#"{{"schema": "kb.script/1", "steps": {{"a": [{call}, {other}, {{"output": {{"summary": "done"}}}}]}}}}"#
+    );
+    for (settings, specialist) in [
+        (format!("security: {{{}}}\n", limits("")), READER.to_owned()),
+        ("{}\n".to_owned(), format!("{READER}{}\n", limits(""))),
+        ("{}\n".to_owned(), format!("{READER}security: {{{}}}\n", limits(""))),
+    ] {
+        let scratch = Scratch::new(&[
+            (".kb/specialists/reader.yml", &specialist),
+            (".kb/playbooks/p.yml", ONE_STEP),
+            (".kb/kb.config.yml", &settings),
+            ("script.json", &script),
+        ]);
+        let said = scratch.kb(&["playbook", "run", "p", "--script", "script.json", "--json"]);
+        let calls = said.events().iter().filter(|e| e["type"] == "tool:call").count();
+        assert_eq!(calls, 1, "{settings}{specialist}{}", said.err);
+    }
+}

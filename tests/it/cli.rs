@@ -294,16 +294,6 @@ fn specialists_are_listed_and_shown() {
     let info = scratch.json(&["specialist", "info", "researcher", "--json"]);
     assert_eq!((&info["tier"], &info["writes"]), (&json!("small"), &json!(false)));
     assert_eq!(info.get("notYet"), None);
-    scratch.write(
-        ".kb/specialists/later.yml",
-        "schema: kb.specialist/1\nid: later\nrole: You read.\ntools: [fs:read]\nglobalLimits: {maxCalls: 1}\n",
-    );
-    let info = scratch.json(&["specialist", "info", "later", "--json"]);
-    assert_eq!(info["notYet"], json!(["globalLimits"]), "{info}");
-    scratch
-        .kb(&["specialist", "info", "later"])
-        .code(0)
-        .says(&["not supported yet", "globalLimits"]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn describe(event: &Event) -> Option<String> {
         Body::ToolResult { tool, status, bytes, duration_ms, changes, .. } => {
             tool_result(tool, *status, *bytes, *duration_ms, changes)
         }
-        Body::StepNote { level: Severity::Warning, text } => {
+        Body::StepNote { level: Severity::Warning, text } | Body::BudgetWarning { text } => {
             format!("{}: {}", paint(WARNING, "warning"), plain(text))
         }
         Body::StepNote { text, .. } => format!("note: {}", plain(text)),

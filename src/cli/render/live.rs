@@ -204,6 +204,7 @@ impl Renderer for Live {
             | Body::RunWaiting { .. }
             | Body::StepExpanded { .. }
             | Body::StepNote { .. }
+            | Body::BudgetWarning { .. }
             | Body::StepReset { .. }
             | Body::RecoveryApplied { .. }
             | Body::LoopPass { .. }

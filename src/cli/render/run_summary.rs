@@ -85,7 +85,9 @@ impl RunSummary {
                 self.verdicts.entry(name.clone()).or_default().push(*verdict);
                 self.judged(&name, reason.as_ref(), checks);
             }
-            Body::StepNote { level: Severity::Warning, text } => self.warn(&name, text.clone()),
+            Body::StepNote { level: Severity::Warning, text } | Body::BudgetWarning { text } => {
+                self.warn(&name, text.clone());
+            }
             Body::ToolResult { changes, .. } => {
                 changes.iter().for_each(|change| self.changed(&change.path, change.change));
             }

@@ -140,7 +140,12 @@ const ESCALATION_KEYS: &[KeySpec] = &[
     ),
     key("maxCostUsdPerRun", DOLLARS, "Maximum cost of a run in US dollars."),
     key("warnCostUsdThreshold", DOLLARS, "Cost in US dollars from which a run warns."),
-    key("budgetAllocation", Any, "Shares of the budget.").no_effect(),
+    key(
+        "budgetAllocation",
+        MapOf(&Integer(0, 100)),
+        "Shares of the budget of a run in percent, by specialist id; `orchestrator` is the share of judges and summaries.",
+    )
+    .example("{researcher: 30, implementer: 60, orchestrator: 10}"),
     key(
         "defaultLadder",
         MapOf(&ListOrOne(&Choice(TIER_NAMES))),
@@ -229,11 +234,30 @@ const HTTP_KEYS: &[KeySpec] =
     &[key("allowPrivate", TEXTS, "Private hosts (with port) that requests may reach.")
         .example("[\"localhost:8080\"]")];
 
+pub(crate) static GLOBAL_LIMITS: KeyTable = table(
+    "globalLimits",
+    "`globalLimits`",
+    "Limits of tool calls and model calls.",
+    &[GLOBAL_LIMITS_KEYS],
+);
+
+const GLOBAL_LIMITS_KEYS: &[KeySpec] = &[
+    key("maxToolCallsPerTask", Integer(0, u32::MAX), "Maximum tool calls of one attempt.")
+        .example("20"),
+    key(
+        "maxApiCallsPerMinute",
+        Integer(1, u32::MAX),
+        "Maximum model calls in any minute; further ones wait.",
+    )
+    .example("60"),
+];
+
 pub(crate) static SECURITY: KeyTable =
     table("security", "`security`", "Tool policies in the form of agent files.", &[SECURITY_KEYS]);
 
 const SECURITY_KEYS: &[KeySpec] = &[
-    key("globalLimits", Any, "Limits of tool calls and API calls.").run_refused(),
+    key("globalLimits", Map(&GLOBAL_LIMITS), "Limits of tool calls and model calls.")
+        .example("{maxToolCallsPerTask: 20, maxApiCallsPerMinute: 60}"),
     key("tools", Map(&TOOL_POLICIES), "Restrictions by tool.")
         .example("{file_write: {requires_approval: true}}"),
 ];

@@ -4,7 +4,7 @@ use super::choices::{
     CONTEXT_PROFILE_NAMES, INPUT_POLICY_NAMES, NETWORK_NAMES, OUTPUT_FORMAT_NAMES, REASONING_NAMES,
     TIER_NAMES,
 };
-use super::settings::SECURITY;
+use super::settings::{GLOBAL_LIMITS, SECURITY};
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
     Scalar, Schema, Text,
@@ -122,7 +122,12 @@ const UNSUPPORTED: &[KeySpec] = &[
         "Restrictions of its tools, in addition to those of the settings.",
     )
     .example("{tools: {fs:write: {allowed_paths: [\"docs/**\"]}}}"),
-    key("globalLimits", Any, "Limits of tool calls and API calls.").run_refused(),
+    key(
+        "globalLimits",
+        Map(&GLOBAL_LIMITS),
+        "Limits of tool calls and model calls, in addition to those of the settings.",
+    )
+    .example("{maxToolCallsPerTask: 20}"),
     key("progressHeartbeat", Any, "Progress events at an interval.").planned(),
     key("singleton", Any, "At most one process per agent.").planned(),
 ];

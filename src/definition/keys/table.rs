@@ -182,6 +182,7 @@ impl KeySpec {
         KeySpec { support: Support::Planned, ..self }
     }
 
+    #[allow(dead_code, reason = "no key of this version needs it")]
     pub(in crate::definition) const fn run_refused(self) -> KeySpec {
         KeySpec { support: Support::RunRefused, ..self }
     }

@@ -26,7 +26,7 @@ mod test;
 mod tool_rules;
 mod trigger;
 
-pub use budget::Budget;
+pub use budget::{Budget, GlobalLimits};
 pub use capability::Capability;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use concurrency::{Concurrency, ConflictPolicy};

@@ -1,5 +1,6 @@
 //! The model of the project settings, and how settings narrow each other.
 
+use super::GlobalLimits;
 use crate::value::{Tier, ToolName};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub struct Settings {
     pub reasoning: Option<super::Reasoning>,
     /// `orchestrator.escalation`: limits of model escalation.
     pub escalation: EscalationLimits,
+    /// `security.globalLimits`.
+    pub global: GlobalLimits,
     /// `verifier.inconclusivePolicy`: default for `onInconclusive`.
     pub inconclusive: Option<super::InconclusivePolicy>,
     /// `retryWithProbes` and `maxRetries`: how often a probe that could not decide is repeated.
@@ -79,6 +82,7 @@ impl Settings {
         if let Some(allowed) = &present.allowed_tools {
             narrowed.allow_only(allowed.clone());
         }
+        narrowed.global = self.global.lower(present.global);
         narrowed.allowed_hosts.retain(|host| present.allowed_hosts.contains(host));
         narrowed.env_pass.retain(|name| present.env_pass.contains(name));
         narrowed.sandbox_read.retain(|path| present.sandbox_read.contains(path));
@@ -165,6 +169,8 @@ pub struct EscalationLimits {
     pub max_cost_usd: Option<f64>,
     /// `warnCostUsdThreshold`: cost in US dollars from which a run warns.
     pub warn_cost_usd: Option<f64>,
+    /// `budgetAllocation`: shares of the budget of a run in percent, by specialist id.
+    pub shares: BTreeMap<String, u32>,
     /// `defaultLadder`: tiers to escalate through, by specialist id.
     pub ladders: BTreeMap<String, Vec<Tier>>,
 }

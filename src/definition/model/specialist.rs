@@ -1,6 +1,6 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
-use super::{Capability, ContextProfile, NotYet, Reasoning, ToolRules};
+use super::{Capability, ContextProfile, GlobalLimits, NotYet, Reasoning, ToolRules};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::toolspec;
@@ -33,6 +33,8 @@ pub struct Specialist {
     pub context: Option<ContextProfile>,
     /// Limits of one attempt.
     pub limits: LoopLimits,
+    /// `globalLimits`, in addition to those of the settings.
+    pub global: GlobalLimits,
     /// Allow-list of tools; globs such as `fs:*` are expanded.
     pub tools: Vec<ToolName>,
     /// Tools on the allow-list that are not supported yet; a call of one is denied by policy.
@@ -94,6 +96,7 @@ impl Specialist {
                 timeout: Duration::from_secs(300),
                 forced_reasoning_interval: None,
             },
+            global: GlobalLimits::default(),
             tools: Vec::new(),
             unknown_tools: Vec::new(),
             security: None,

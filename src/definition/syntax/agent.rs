@@ -2,7 +2,7 @@
 
 use super::model_choice::brain;
 use super::specialist::{capabilities, display, finish_role};
-use super::tool_security::{agent_tool_security, specialist_security};
+use super::tool_security::{agent_tool_security, global_limits, specialist_security};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
 use crate::definition::keys::choices::{CONTEXT_PROFILE, NETWORK};
@@ -42,6 +42,9 @@ pub(crate) fn agent(
     }
     if let Some(node) = fields.get("security") {
         specialist_security(node, &mut found, decoder);
+    }
+    if let Some(node) = fields.get("globalLimits") {
+        found.global = found.global.lower(global_limits(node, decoder));
     }
     found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
     if let Some(node) = fields.get("capabilities") {

@@ -4,7 +4,7 @@ use super::environment::is_variable;
 use super::notify::notify;
 use super::secrets::secrets;
 use super::tool_security::{agent_security, tools};
-use super::{Decoder, Node};
+use super::{Decoder, Key, Node};
 use crate::definition::gate_check::judge;
 use crate::definition::keys::choices::{
     CONTEXT_PROFILE, INCONCLUSIVE_ACTION, PROCESSES, PROMPTS, REASONING, SANDBOX_LEVEL, SYNC,
@@ -15,6 +15,7 @@ use crate::definition::model::{
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
+use std::collections::BTreeMap;
 
 /// Decodes the settings of a project.
 pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
@@ -178,6 +179,9 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     limits.large_uses = fields.integer("maxLargeTierUsesPerRun", decoder);
     limits.max_cost_usd = fields.number("maxCostUsdPerRun", decoder);
     limits.warn_cost_usd = fields.number("warnCostUsdThreshold", decoder);
+    if let Some(node) = fields.get("budgetAllocation") {
+        limits.shares = shares(node, decoder);
+    }
     if let Some(node) = fields.get("defaultLadder") {
         match node.as_map() {
             Some(entries) => {
@@ -189,6 +193,24 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
             None => decoder.wrong_type(node, "defaultLadder", "a map from specialists to tiers"),
         }
     }
+}
+
+/// Decodes `budgetAllocation`: percentages that are at most 100 together.
+fn shares(node: &Node, decoder: &mut Decoder) -> BTreeMap<String, u32> {
+    let Some(entries) = node.as_map() else {
+        decoder.wrong_type(node, "budgetAllocation", "a map from specialists to percentages");
+        return BTreeMap::new();
+    };
+    let percent = |(key, node): &(Key, Node)| {
+        Some((key.text.to_string(), decoder.integer(node, &key.text, 0, 100)?))
+    };
+    let shares: BTreeMap<String, u32> = entries.iter().filter_map(percent).collect();
+    let sum: u32 = shares.values().sum();
+    if sum > 100 {
+        let message = format!("the shares of `budgetAllocation` add up to {sum} %");
+        decoder.bad_value(node.span, message, "lower them to at most 100 % together".to_owned());
+    }
+    shares
 }
 
 /// Decodes `verifier`.

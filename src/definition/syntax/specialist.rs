@@ -1,7 +1,7 @@
 //! Decodes specialists (`kb.specialist/1`), and the keys that all forms of a specialist share.
 
 use super::model_choice::{brain, llm};
-use super::tool_security::specialist_security;
+use super::tool_security::{global_limits, specialist_security};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
 use crate::definition::keys::choices::{CONTEXT_PROFILE, INPUT_POLICY, NETWORK, OUTPUT_FORMAT};
@@ -68,6 +68,9 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     }
     if let Some(node) = fields.get("security") {
         specialist_security(node, found, decoder);
+    }
+    if let Some(node) = fields.get("globalLimits") {
+        found.global = found.global.lower(global_limits(node, decoder));
     }
     found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
     found.constraints = fields.texts("constraints", decoder);

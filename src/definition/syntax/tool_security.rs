@@ -3,7 +3,7 @@
 use super::{Decoder, Key, Node};
 use crate::definition::check::pattern;
 use crate::definition::keys::settings as keys;
-use crate::definition::model::{Settings, Specialist, ToolRules, ToolSecurity};
+use crate::definition::model::{GlobalLimits, Settings, Specialist, ToolRules, ToolSecurity};
 use crate::diagnostic::nearest;
 use crate::toolspec::{self, ToolMatch, ToolSpec, allowed_by_settings, secured_by};
 use crate::value::ToolName;
@@ -42,9 +42,22 @@ pub(crate) fn agent_security(node: &Node, settings: &mut Settings, decoder: &mut
     let Some(fields) = decoder.fields(node, &keys::SECURITY) else {
         return;
     };
-    decoder.unsupported_keys(&fields, &mut settings.not_yet);
+    if let Some(node) = fields.get("globalLimits") {
+        settings.global = settings.global.lower(global_limits(node, decoder));
+    }
     if let Some(node) = fields.get("tools") {
         security(node, settings, decoder);
+    }
+}
+
+/// Decodes `globalLimits`.
+pub(crate) fn global_limits(node: &Node, decoder: &mut Decoder) -> GlobalLimits {
+    let Some(fields) = decoder.fields(node, &keys::GLOBAL_LIMITS) else {
+        return GlobalLimits::default();
+    };
+    GlobalLimits {
+        tool_calls: fields.integer("maxToolCallsPerTask", decoder),
+        calls_per_minute: fields.integer("maxApiCallsPerMinute", decoder),
     }
 }
 
@@ -65,6 +78,7 @@ pub(crate) fn agent_tool_security(node: &Node, found: &mut Specialist, decoder: 
 fn add_rules(own: Settings, found: &mut Specialist) {
     let earlier = found.security.take().unwrap_or_default();
     let both = earlier.narrow(&own);
+    found.global = found.global.lower(own.global);
     found.not_yet.extend(own.not_yet);
     let rules = ToolRules { tools: both.tool_security, allowed: both.allowed_tools };
     found.security = (rules != ToolRules::default()).then(|| Box::new(rules));

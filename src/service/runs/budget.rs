@@ -7,9 +7,9 @@ use crate::evidence::Record;
 use crate::journal::StoredEvent;
 use crate::llm::Tiers;
 use crate::plan::Plan;
-use crate::run::{InstanceIx, Rules};
+use crate::run::{Event, InstanceIx, Rules};
 use crate::service::ServiceError;
-use crate::specialist::{Amount, Ledger};
+use crate::specialist::{Amount, Ledger, Payer};
 use crate::value::{Failure, Money};
 
 /// The ledger of a run. `override_cost` is the value of `--budget`, which replaces the limits of the
@@ -31,7 +31,16 @@ pub(super) fn ledger(plan: &Plan, settings: &Settings, override_cost: Option<Mon
         let step = &planned.step;
         Some((step.id.clone(), *step.details().budget.as_deref()?))
     });
-    Ledger::new(run, steps)
+    let shares = &limits.shares;
+    Ledger::new(run, steps).with_shares(shares).with_limits(settings.global)
+}
+
+/// The value of `--budget` that the run was last resumed with.
+pub(super) fn stored_limit(before: &[StoredEvent]) -> Option<Money> {
+    before.iter().rev().find_map(|stored| match &*stored.event {
+        Event::RunResumed { budget, .. } => *budget,
+        _ => None,
+    })
 }
 
 /// Adds what the run has spent so far: its ended attempts, and the calls of those that continue.
@@ -40,20 +49,40 @@ pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[S
         return;
     }
     let folded = Folded::of(plan, rules, before);
-    let step = |ix: InstanceIx| &plan.step(folded.state.instance(ix).step).step.id;
+    let payer = |ix: InstanceIx| {
+        let specialist = folded.state.specialist(plan, ix);
+        Payer {
+            step: Some(&plan.step(folded.state.instance(ix).step).step.id),
+            share: specialist.map(|specialist| specialist.id.as_str()),
+        }
+    };
     for (ix, instance) in folded.state.instances() {
-        ledger.carry_over(step(ix), Amount::of(&instance.usage()));
+        ledger.carry_over(payer(ix), Amount::of(&instance.usage()));
     }
     for (ix, records) in &folded.histories {
+        let mut reserved = None;
         for record in records {
             let amount = match record {
-                Record::ModelCall { usage, .. } => Amount::of(usage),
+                Record::ModelCall { usage, .. } => {
+                    reserved = None;
+                    Amount::of(usage)
+                }
+                // A call that was never answered counts with what it had reserved.
+                Record::Reservation { usage } => {
+                    let lost = std::mem::replace(&mut reserved, *usage);
+                    lost.filter(|_| usage.is_some())
+                        .map(|lost| Amount::of(&lost))
+                        .unwrap_or_default()
+                }
                 Record::ToolCall { turn, .. } if *turn > 0 => {
                     Amount { tool_calls: 1, ..Amount::default() }
                 }
                 _ => continue,
             };
-            ledger.carry_over(step(*ix), amount);
+            ledger.carry_over(payer(*ix), amount);
+        }
+        if let Some(lost) = reserved {
+            ledger.carry_over(payer(*ix), Amount::of(&lost));
         }
     }
 }

@@ -224,7 +224,11 @@ impl Shared {
     }
 
     fn rules(&self, frozen: &Frozen) -> Rules {
-        Rules { max_parallel: frozen.max_parallel.max(1), inconclusive: self.inconclusive }
+        Rules {
+            max_parallel: frozen.max_parallel.max(1),
+            inconclusive: self.inconclusive,
+            ..Rules::default()
+        }
     }
 
     /// Refuses parameters whose stored form would contain the value of a secret.

@@ -151,7 +151,7 @@ pub(super) fn reopen(
     let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.budget));
-    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, None, ledger.clone())?;
+    let mut assembly = assemble(&context, &settings, &frozen, &plan, tiers, None, ledger.clone())?;
     let epoch = assembly.parts.journal.acquire(&run)?;
     let killed_owner = assembly.parts.journal.previous_owner(&run);
     // The events are read once for the engine and the display.
@@ -166,6 +166,11 @@ pub(super) fn reopen(
         other => other,
     };
     let changed = frozen.changed_since(&context.root);
+    let stored = overrides.budget.or_else(|| budget::stored_limit(&before));
+    if let Some(most) = stored {
+        assembly.rules.budget = Some(most);
+        ledger.limit_cost(most);
+    }
     ledger.bind(run.clone());
     budget::carry_over(&ledger, &plan, assembly.rules, &before);
     let prepared = assembly.prepare(run, epoch, plan, frozen, opening, before);

@@ -126,7 +126,6 @@ fn the_escalation_of_000_12_5_is_a_setting() {
     assert_eq!(found.escalation.max_cost_usd, Some(1.0));
     assert_eq!(found.escalation.ladders["implementer"], [Tier::Medium, Tier::Large]);
     insta::assert_snapshot!(said, @r#"
-    warning KB0901 13:5 `escalation.budgetAllocation` is not supported yet | the definition loads and runs without it
     "#);
 }
 

@@ -167,6 +167,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "toolPolicy" => settings("{tools: {security: {\"fs:read\": {@}}}}"),
         "httpSettings" => settings("{tools: {http: {@}}}"),
         "security" => settings("{security: {@}}"),
+        "globalLimits" => settings("{security: {globalLimits: {@}}}"),
         "secret" => settings("{secrets: {A: {@}}}"),
         "envSettings" => settings("{env: {@}}"),
         "sandbox" => settings("{sandbox: {@}}"),

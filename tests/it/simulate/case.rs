@@ -370,7 +370,11 @@ impl Case {
     }
 
     pub(super) fn rules(&self) -> Rules {
-        Rules { max_parallel: self.max_parallel, inconclusive: self.inconclusive }
+        Rules {
+            max_parallel: self.max_parallel,
+            inconclusive: self.inconclusive,
+            ..Rules::default()
+        }
     }
 
     /// What an `inconclusive` verdict of that step does.

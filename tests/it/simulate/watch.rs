@@ -157,7 +157,7 @@ impl Watch {
                 let live = self.folded.instance(*instance);
                 hold!(live.is_merging(), "{} was not merging", name(*instance));
             }
-            Event::RunResumed { epoch: new, in_flight } => {
+            Event::RunResumed { epoch: new, in_flight, .. } => {
                 hold!(*new == epoch && epoch > self.epoch, "epoch {new} after {}", self.epoch);
                 let live = self.folded.instances().filter(|(_, i)| i.holds_slot());
                 let live: Vec<InstanceIx> = live.map(|(ix, _)| ix).collect();

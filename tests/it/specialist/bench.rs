@@ -457,6 +457,8 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::Observed { .. } => "observed",
         Record::ChildRun { .. } => "child run",
         Record::ChildRunEnded { .. } => "end of a child run",
+        Record::Reservation { .. } => "reservation",
+        Record::BudgetWarning { .. } => "budget warning",
         Record::Note(_) => "note",
     }
 }

@@ -85,7 +85,7 @@ impl Shared {
 
     fn first_failed_step(&self, run: &RunId, plan: &Arc<Plan>) -> Option<String> {
         let events = self.journal.events(run, 0).ok()?;
-        let rules = Rules { max_parallel: 1, inconclusive: self.inconclusive };
+        let rules = Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
         let state = Folded::of(plan, rules, &events).state;
         let failed = state
             .instances()
