@@ -43,7 +43,7 @@ pub use call::{Call, Query};
 pub use hosts::Hosts;
 pub use openapi::document;
 pub use param::QueryParam;
-pub use problem::Problem;
+pub use problem::{Problem, ProblemContents};
 pub use route::{Access, Handler, Kind, Method, Route};
 pub use routes::ROUTE_GROUPS;
 pub use secret::{NewToken, new_token, revoke_token, token_state, token_view};

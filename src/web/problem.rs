@@ -10,11 +10,17 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::ops::Deref;
 
-/// An error of the API.
+/// An error of the API. Its contents are boxed, so that a result with it stays small.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Problem(Box<ProblemContents>);
+
+/// The contents of a [`Problem`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem {
+pub struct ProblemContents {
     /// `urn:kb:CODE`, or `about:blank` for an error without a code.
     #[serde(rename = "type")]
     pub kind: String,
@@ -41,13 +47,16 @@ impl Problem {
     /// A problem with a code.
     pub fn new(status: StatusCode, code: Code, detail: impl Into<String>) -> Problem {
         let kind = format!("urn:kb:{}", code.as_str());
-        let (title, code) = (code.title().to_owned(), Some(code.as_str()));
-        Problem { kind, title, code, ..Problem::plain(status, detail) }
+        let mut problem = Problem::plain(status, detail);
+        problem.0.kind = kind;
+        problem.0.title = code.title().to_owned();
+        problem.0.code = Some(code.as_str());
+        problem
     }
 
     /// A problem without a code.
     pub fn plain(status: StatusCode, detail: impl Into<String>) -> Problem {
-        Problem {
+        Problem(Box::new(ProblemContents {
             kind: "about:blank".to_owned(),
             title: status.canonical_reason().unwrap_or("error").to_lowercase(),
             status: status.as_u16(),
@@ -56,13 +65,14 @@ impl Problem {
             help: None,
             problems: Vec::new(),
             retry_after: None,
-        }
+        }))
     }
 
     /// Adds the fix.
     #[must_use]
-    pub fn help(self, help: impl Into<String>) -> Problem {
-        Problem { help: Some(help.into()), ..self }
+    pub fn help(mut self, help: impl Into<String>) -> Problem {
+        self.0.help = Some(help.into());
+        self
     }
 
     /// Nothing has this address or name.
@@ -87,8 +97,10 @@ impl Problem {
 
     /// Too many requests; they may continue after some seconds.
     pub fn too_many(detail: impl Into<String>, seconds: u64) -> Problem {
-        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::TOO_MANY_REQUESTS, detail);
-        Problem { retry_after: Some(seconds), ..problem }
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        let mut problem = Problem::new(status, Code::TOO_MANY_REQUESTS, detail);
+        problem.0.retry_after = Some(seconds);
+        problem
     }
 
     pub(super) fn unauthenticated() -> Problem {
@@ -134,6 +146,14 @@ impl Problem {
     }
 }
 
+impl Deref for Problem {
+    type Target = ProblemContents;
+
+    fn deref(&self) -> &ProblemContents {
+        &self.0
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
@@ -160,11 +180,12 @@ impl From<ServiceError> for Problem {
             }
             _ => Vec::new(),
         };
-        let problem = match code {
+        let mut problem = match code {
             Some(code) => Problem::new(status, code, detail),
             None => Problem::plain(status, detail),
         };
-        Problem { help, problems, ..problem }
+        (problem.0.help, problem.0.problems) = (help, problems);
+        problem
     }
 }
 
