@@ -12,8 +12,11 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// Sixteen at a time, so that slots are neither free nor the only thing that is looked at.
-const RULES: Rules =
-    Rules { max_parallel: 16, inconclusive: kb::definition::InconclusivePolicy::Warn };
+const RULES: Rules = Rules {
+    max_parallel: 16,
+    inconclusive: kb::definition::InconclusivePolicy::Warn,
+    budget: None,
+};
 
 /// Runs a plan in which every step succeeds at once; the events, and how many inputs it took.
 fn simulate(plan: &Plan, output: &Payload) -> (Vec<Masked<Event>>, usize) {
@@ -45,6 +48,7 @@ fn answer(effect: Effect, output: &Payload) -> Option<Input> {
                 failure: None,
                 retry_after_ms: None,
                 usage: Usage::NONE,
+                handoff: None,
             };
             let report = Redactor::default().mask(report);
             Some(Input::AttemptEnded { instance, iteration, attempt, report })

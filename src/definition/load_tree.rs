@@ -64,7 +64,7 @@ pub fn load_positioned(
 }
 
 fn located(node: &Node, source: SourceId, sources: &Sources) -> Positioned {
-    let line = |offset: u32| sources.position(source, offset).line as u32;
+    let line = |offset: u32| sources.position(source, offset).line;
     let value = match &node.value {
         Value::Seq(items) => {
             PositionedValue::List(items.iter().map(|item| located(item, source, sources)).collect())

@@ -382,6 +382,9 @@ impl Instance {
     }
 }
 
+// Every step of a run has one.
+const _: () = assert!(size_of::<Instance>() <= 96);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -391,6 +394,3 @@ mod tests {
         assert!(size_of::<Instance>() <= 120, "{}", size_of::<Instance>());
     }
 }
-
-// Every step of a run has one.
-const _: () = assert!(size_of::<Instance>() <= 96);

@@ -92,8 +92,8 @@ fn hidden(
     claims: &[CommandClaim],
     known: &TestCommands,
 ) -> Option<Option<Vec<String>>> {
-    let tests = run.script.commands.iter().filter(|used| known.contains(&used.argv));
-    if let Some(test) = tests.last() {
+    let mut tests = run.script.commands.iter().filter(|used| known.contains(&used.argv));
+    if let Some(test) = tests.next_back() {
         let is_masked = matches!(run.result(test), CommandResult::Masked(_));
         return Some(is_masked.then(|| test.argv.clone()));
     }

@@ -162,16 +162,13 @@ fn lines(events: Vec<Event>) -> impl Iterator<Item = Line> {
 
 fn chunk<'l>(lines: impl Iterator<Item = &'l Line>, cursor: u64, head: u64, form: Form) -> Chunk {
     let mut chunk = Chunk { cursor, head, ..Chunk::default() };
-    let mut count = 0;
-    for line in lines {
-        if chunk.bytes.len() > CHUNK_BYTES || count >= CHUNK_LINES {
-            // Only between two numbers: a stream continues after the last whole one.
-            if chunk.cursor > cursor && line.seq != chunk.cursor {
-                chunk.more = true;
-                return chunk;
-            }
+    for (count, line) in lines.enumerate() {
+        let is_full = chunk.bytes.len() > CHUNK_BYTES || count >= CHUNK_LINES;
+        // Only between two numbers: a stream continues after the last whole one.
+        if is_full && chunk.cursor > cursor && line.seq != chunk.cursor {
+            chunk.more = true;
+            return chunk;
         }
-        count += 1;
         write(&mut chunk.bytes, line, form);
         chunk.cursor = line.seq;
     }

@@ -17,10 +17,13 @@ const LARGEST_LOG: usize = 24 << 20;
 /// A run of a project.
 type Key = (usize, RunId);
 
+/// The epoch of a run, its end, and its view at that time.
+type Head = (u64, Option<Timestamp>, Arc<RunView>);
+
 /// The kept views and the last log.
 #[derive(Default)]
 pub(super) struct Views {
-    heads: Mutex<BTreeMap<Key, (u64, Option<Timestamp>, Arc<RunView>)>>,
+    heads: Mutex<BTreeMap<Key, Head>>,
     log: Mutex<Option<(LogKey, Arc<StepLog>)>>,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn page(
     content: impl Serialize,
 ) -> Result<String, Problem> {
     let projects = call.projects()?;
-    let waiting: usize = projects.iter().map(|project| open_questions(project)).sum();
+    let waiting: usize = projects.iter().map(open_questions).sum();
     let links = PAGES.iter().map(|(label, path)| {
         let count = (*label == "Inbox" && waiting > 0).then_some(waiting);
         json!({"label": label, "path": path, "here": *label == here, "count": count})
