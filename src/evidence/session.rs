@@ -95,7 +95,7 @@ impl SessionState {
         newest(&self.history, tokens)
     }
 
-    /// The state as text of at most [`INLINE_TOKENS`] estimated tokens. `summary` stands for the history.
+    /// The state as text of at most `INLINE_TOKENS` estimated tokens. `summary` stands for the history.
     pub fn to_text(&self, summary: Option<&str>) -> String {
         let history = match summary {
             Some(summary) => cut_to_tokens(summary, HISTORY_TOKENS),
@@ -160,7 +160,7 @@ impl SessionState {
         self.artifacts[self.artifacts.len() - shown..].iter().map(line).collect()
     }
 
-    /// Verified facts, known hallucinations and known gaps as text of at most [`CONTEXT_TOKENS`]
+    /// Verified facts, known hallucinations and known gaps as text of at most `CONTEXT_TOKENS`
     /// estimated tokens; empty without any.
     pub fn context_text(&self) -> String {
         let titled = |title: &str, listed: &[SessionLine]| {

@@ -1,7 +1,7 @@
 //! Translates files of other tools into playbooks and specialists.
 //!
 //! Pure: text in, texts and notes out. One file per format. What a converter takes from a
-//! [`Fields`](fields::Fields) is mapped; everything that is left is reported with its line, so that
+//! `Fields` is mapped; everything that is left is reported with its line, so that
 //! nothing is dropped in silence. Start at [`convert`].
 
 mod actions;
