@@ -8,7 +8,9 @@ use super::schema;
 use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
 use super::trigger::TriggerCommand;
-use super::{backup, completions, demo, doctor, eval, explain, init, lsp, notify, serve};
+use super::{
+    backup, completions, demo, doctor, eval, explain, fmt, init, lsp, man, notify, serve,
+};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -63,7 +65,9 @@ pub(super) enum KbCommand {
     Backup(backup::Args),
     Schema(schema::Args),
     Explain(explain::Args),
+    Fmt(fmt::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// The output of `kb` without a command.

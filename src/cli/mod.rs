@@ -6,6 +6,7 @@
 
 mod arguments;
 mod backup;
+mod completing;
 mod completions;
 mod demo;
 mod doctor;
@@ -15,9 +16,11 @@ mod escape;
 mod eval;
 mod exit;
 mod explain;
+mod fmt;
 mod init;
 mod logging;
 mod lsp;
+mod man;
 mod notify;
 mod panics;
 mod playbook;
@@ -51,6 +54,11 @@ pub fn main() -> ExitCode {
 
 /// [`main`], with the list in which runs register their redactors.
 pub fn run_with(redactors: Redactors) -> ExitCode {
+    match completing::answer(Kb::command) {
+        Ok(false) => {}
+        Ok(true) => return Exit::Done.into(),
+        Err(error) => error.exit(),
+    }
     panics::start(redactors.clone());
     let mut terminal = Terminal::new();
     let result = match Kb::try_parse() {
@@ -70,7 +78,7 @@ fn usage_error(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
     if !error.use_stderr() {
         return Ok(Exit::Done);
     }
-    let words = std::env::args_os().skip(1).take(4);
+    let words = std::env::args_os().skip(1).take(8);
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(hint) = usage_hint::usage_hint(error, &words) {
         terminal.err(&format!("\n{hint}\n"))?;
@@ -97,8 +105,10 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Notify(args)) => notify::run(args, &environment, terminal),
         Some(KbCommand::Eval(args)) => eval::run(args, &environment, terminal),
-        Some(KbCommand::Schema(args)) => schema::run(args, terminal),
+        Some(KbCommand::Schema(args)) => schema::run(args, &environment, terminal),
         Some(KbCommand::Explain(args)) => explain::run(args, terminal),
-        Some(KbCommand::Completions(args)) => completions::run(args, Kb::command(), terminal),
+        Some(KbCommand::Fmt(args)) => fmt::run(args, &environment, terminal),
+        Some(KbCommand::Completions(args)) => completions::run(args, terminal),
+        Some(KbCommand::Man(args)) => man::run(args, Kb::command(), &environment, terminal),
     }
 }

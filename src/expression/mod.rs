@@ -14,6 +14,7 @@ mod compile;
 mod convert;
 mod engine;
 mod fault;
+mod foreign;
 mod keys;
 mod lower;
 mod names;
@@ -29,6 +30,7 @@ mod source_text;
 mod syntax_error;
 mod template;
 
+pub use foreign::{ForeignPlaceholder, foreign_placeholders};
 pub use names::{Names, Origin, Style};
 pub use parsed_expression::Expression;
 pub use reference::{Reference, Root, Strength};

@@ -318,7 +318,7 @@ fn nearby<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n st
 
 /// Whether the text after a root is the rest of a reference: `.key`, `['key']`, `[0]`, and then the end
 /// or `| filter`.
-fn is_reference(mut rest: &str) -> bool {
+pub(super) fn is_reference(mut rest: &str) -> bool {
     loop {
         let trimmed = rest.trim_start();
         if trimmed.is_empty() || (trimmed.starts_with('|') && !trimmed.starts_with("||")) {
@@ -340,7 +340,7 @@ fn is_reference(mut rest: &str) -> bool {
     }
 }
 
-fn leading_word(text: &str) -> Option<(&str, &str)> {
+pub(super) fn leading_word(text: &str) -> Option<(&str, &str)> {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let end = text.find(|c| !is_inner(c)).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Maximum depth of folders of agent profiles.
+/// Maximum depth of folders of playbooks, workflows and agent profiles.
 const DEPTH: usize = 8;
 
 /// A problem with a file that could not be read.
@@ -53,8 +53,8 @@ impl<'a> Discovery<'a> {
         self.take_settings();
         for base in [".kb", "."] {
             let base = self.root.join(base);
-            self.folder(&base.join("playbooks"), FileRole::Playbook, 0);
-            self.folder(&base.join("workflows"), FileRole::Workflow, 0);
+            self.folder(&base.join("playbooks"), FileRole::Playbook, DEPTH);
+            self.folder(&base.join("workflows"), FileRole::Workflow, DEPTH);
             self.folder(&base.join("agents"), FileRole::AgentProfile, DEPTH);
         }
         self.folder(&self.root.join(".kb/specialists"), FileRole::Specialist, 1);

@@ -123,6 +123,7 @@ mod tests {
             (".kb/agents/team/writer.md", AgentProfile),
             (".kb/kb.config.yml", Settings),
             (".kb/playbooks/b.yml", Playbook),
+            (".kb/playbooks/deep/x.yml", Playbook),
             (".kb/specialists/one.yml", Specialist),
             (".kb/specialists/two/specialist.yml", Specialist),
             (".kb/workflows/w.md", Workflow),

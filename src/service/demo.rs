@@ -1,6 +1,7 @@
 //! The project of `kb demo`: an example with a script in place of the model.
 
-use super::scaffold::{INITIAL, write_files};
+use super::scaffold::INITIAL;
+use super::writing::write_files;
 use super::{Environment, Project, ServiceError, StartRequest};
 use crate::clock;
 use crate::diagnostic::Code;

@@ -1,6 +1,6 @@
 //! Importing definitions and files of other tools into a project.
 
-use super::scaffold::write_files;
+use super::writing::write_files;
 use super::{Project, ServiceError};
 use crate::definition::{FileRole, InputFile, load, load_positioned};
 use crate::diagnostic::{Diagnostic, Sources};

@@ -15,6 +15,7 @@ mod environment;
 mod error;
 mod evaluation;
 mod fires;
+mod formatting;
 mod hook_secrets;
 mod importing;
 mod matching;
@@ -34,6 +35,7 @@ mod start;
 mod templates;
 mod testing;
 mod validation;
+mod writing;
 
 pub use crate::attempt::Progress;
 pub use crate::clock::now;
@@ -57,6 +59,7 @@ pub use environment::Environment;
 pub use error::{ResourceKind, ServiceError};
 pub use evaluation::{EvalRequest, evaluate};
 pub use fires::start_fire;
+pub use formatting::{FormattedFile, format_files};
 pub use hook_secrets::hook_secrets;
 pub use importing::{FileNote, ImportRequest, Imported, import};
 pub use matching::{Choice, Match, choose, match_phrase};
@@ -72,7 +75,7 @@ pub use recorded::{
     run_diff, run_output, run_session, show_children, show_run,
 };
 pub use scaffold::{Initialized, init, new_specialist};
-pub use schemas::{SCHEMA_NAMES, schema};
+pub use schemas::{SCHEMA_NAMES, schema, write_schemas};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
 pub use start::{Ask, Selection, StartRequest, start};
 pub use templates::{NewDefinition, TemplateView, new_playbook, templates};

@@ -1,8 +1,9 @@
 //! New projects and specialists. Files are never overwritten.
 
+use super::schemas::write_with_schemas;
 use super::{Environment, Project, ServiceError};
 use crate::diagnostic::Code;
-use crate::project::{NewFiles, write_new_files};
+use crate::project::NewFiles;
 use crate::value::{Failure, SpecialistId};
 use serde::Serialize;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub struct Initialized {
 
 /// Creates `.kb/` in a folder.
 pub fn init(environment: &Environment, folder: &Path) -> Result<Initialized, ServiceError> {
-    let NewFiles { created, kept } = write_files(&environment.absolute(folder), &INITIAL)?;
+    let NewFiles { created, kept } = write_with_schemas(&environment.absolute(folder), &INITIAL)?;
     Ok(Initialized { created, kept })
 }
 
@@ -50,20 +51,12 @@ pub fn new_specialist(project: &Project, id: &str) -> Result<String, ServiceErro
 
 /// Writes one new file of the project and returns its path.
 fn new_file(project: &Project, path: &str, text: &str) -> Result<String, ServiceError> {
-    let written = write_files(&project.context.root, &[(path, text)])?;
+    let written = write_with_schemas(&project.context.root, &[(path, text)])?;
     if written.kept.is_empty() {
         return Ok(path.to_owned());
     }
     let failure = Failure::new(Code::FILE_EXISTS, format!("`{path}` exists already"));
     Err(ServiceError::refused(failure.help("choose another id, or remove the file first")))
-}
-
-/// Writes files below a folder; never overwrites one.
-pub(super) fn write_files(folder: &Path, files: &[(&str, &str)]) -> Result<NewFiles, ServiceError> {
-    write_new_files(folder, files).map_err(|(path, error)| {
-        let message = format!("`{}` cannot be written: {error}", path.display());
-        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
-    })
 }
 
 fn bad_id(message: String) -> ServiceError {

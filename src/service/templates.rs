@@ -1,6 +1,6 @@
 //! The shipped templates of playbooks and workflows, and those of a project in `.kb/templates/`.
 
-use super::scaffold::write_files;
+use super::schemas::write_with_schemas;
 use super::{Project, ResourceKind, ServiceError};
 use crate::diagnostic::Code;
 use crate::value::{DefinitionId, Failure};
@@ -221,7 +221,7 @@ fn write(
         true => format!(".kb/workflows/{id}.md"),
         false => format!(".kb/playbooks/{id}.yml"),
     };
-    let written = write_files(root, &[(&path, text)])?;
+    let written = write_with_schemas(root, &[(&path, text)])?;
     if !written.kept.is_empty() {
         let failure = Failure::new(Code::FILE_EXISTS, format!("`{path}` exists already"));
         return Err(ServiceError::refused(
@@ -230,7 +230,7 @@ fn write(
     }
     let others: Vec<(&str, &str)> =
         others.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let other = write_files(root, &others)?;
+    let other = write_with_schemas(root, &others)?;
     Ok(NewDefinition { path, created: other.created, kept: other.kept })
 }
 

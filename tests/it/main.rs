@@ -12,6 +12,7 @@ mod capabilities;
 mod children;
 mod claims;
 mod cli;
+mod command_words;
 mod conformance;
 mod continuing;
 mod crash;

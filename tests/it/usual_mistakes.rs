@@ -46,3 +46,36 @@ fn an_unset_variable_and_an_empty_stdout_are_explained() {
         "`${MYVAR:-}`",
     ]);
 }
+
+#[test]
+fn placeholders_of_other_tools_are_warned_of_with_the_rewrite() {
+    let text = "schema: kb.playbook/1
+id: p
+params: [{name: who, default: you}, {name: path, default: x}]
+steps:
+  - id: build
+    set: {v: 1}
+  - id: a
+    run: [printf, '%s %s', 'hi ${{ who }}', '$path']
+    env: {ONE: '${who}', TWO: '{build.output}', THREE: '$(build.output)', FOUR: '{% if who %}x{% endif %}'}
+  - id: fine
+    run: [bash, -c, 'for who in a b; do echo $who ${path:-x}; done']
+    env: {HOME_OF: '$HOME', RAW: {text: '$who', raw: true}, JSON: '{\"who\": 1}'}
+  - {id: script, run: 'who=1; echo $who ${who} {who}'}
+";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let said = scratch.kb(&["playbook", "validate"]).code(0).says(&[
+        "warning[KB0312]: `${{ who }}` is not a placeholder of `kb`",
+        "write `{{ who }}` without the `$`",
+        "`$path` is not a placeholder",
+        "write `{{path}}`; for literal text, write `{text: …, raw: true}`",
+        "write `{{who}}`",
+        "`{build.output}` is not",
+        "`$(build.output)` is not",
+        "write `{{build.output}}`",
+        "`{% if who %}` is not",
+        "write `{{ a if b else c }}`, or `condition`",
+    ]);
+    assert_eq!(said.err.matches("KB0312").count(), 6, "{}", said.err);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+}

@@ -2,6 +2,7 @@
 
 use super::parts::{fire_line, note_daemon};
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::render::broken;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
 use crate::serve;
@@ -40,10 +41,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         table.row([&trigger.id, trigger.kind, trigger.state.as_str(), &source, &next, &last]);
     }
     terminal.out(&table.text())?;
-    for broken in project.broken_files() {
-        let (code, message) = &broken.first;
-        terminal.note(&format!("{}: {code}: {message}\n", broken.path))?;
-    }
+    broken::print(&project.broken_files(), "kb playbook validate", terminal)?;
     match triggers.is_empty() {
         true => terminal.note("no playbook has triggers; `on:` of a playbook declares them\n")?,
         false => note_daemon(&project, terminal)?,

@@ -18,6 +18,7 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(super) enum TriggerCommand {
     List(list::Args),
+    #[command(visible_alias = "info")]
     Show(show::Args),
     Enable(change::EnableArgs),
     Disable(change::DisableArgs),

@@ -1,4 +1,4 @@
-//! What the commands for triggers share: a note about the daemon, the line of a fire, payload files.
+//! What the commands for triggers share: a note about the daemon, the line of a fire, a trigger with a payload.
 
 use crate::cli::exit::CliError;
 use crate::cli::terminal::Terminal;
@@ -6,6 +6,20 @@ use crate::serve::{FireView, daemon_of};
 use crate::service::{Environment, Project};
 use crate::value::Json;
 use std::path::{Path, PathBuf};
+
+/// A trigger and a payload for it.
+#[derive(Debug, clap::Args)]
+pub(super) struct PayloadArgs {
+    /// Id of the trigger, or of a playbook with one trigger
+    #[arg(value_name = "ID")]
+    pub(super) id: String,
+    /// JSON file with the payload from which the trigger takes parameters
+    #[arg(long, value_name = "FILE")]
+    pub(super) payload: Option<PathBuf>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
 
 /// Reminds that nothing starts without the daemon.
 pub(super) fn note_daemon(project: &Project, terminal: &mut Terminal) -> std::io::Result<()> {

@@ -1,32 +1,25 @@
 //! `kb trigger test`
 
-use super::parts::payload;
+use super::parts::{PayloadArgs, payload};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::{DIM, Terminal, paint};
 use crate::serve;
 use crate::service::{Environment, Project};
 use crate::value::json_text;
-use std::path::PathBuf;
 
 /// Show what a payload would start, without starting it
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Id of the trigger, or of a playbook with one trigger
-    #[arg(value_name = "ID")]
-    id: String,
-    /// JSON file with the payload
-    #[arg(long, value_name = "FILE")]
-    payload: Option<PathBuf>,
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    trigger: PayloadArgs,
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
-    let payload = payload(environment, args.payload.as_ref())?;
-    let tested = serve::test(&project, &args.id, &payload)?;
-    if args.json {
+    let PayloadArgs { id, payload: file, json } = args.trigger;
+    let payload = payload(environment, file.as_ref())?;
+    let tested = serve::test(&project, &id, &payload)?;
+    if json {
         terminal.json(&tested)?;
         return Ok(Exit::Done);
     }

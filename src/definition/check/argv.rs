@@ -168,7 +168,7 @@ fn is_code_of_shell(words: &[(&str, bool)], index: usize) -> bool {
 
 /// Whether an option takes code: `-c`, `-e`, and groups that end with one, such as `bash -lc` or
 /// `perl -ne`.
-fn takes_code(option: &str) -> bool {
+pub(crate) fn takes_code(option: &str) -> bool {
     match option.strip_prefix('-') {
         Some(letters) if !letters.starts_with('-') => {
             letters.len() <= 4

@@ -147,10 +147,13 @@ fn argv_words(nodes: &[Node], span: Span, decoder: &mut Decoder) -> Option<Vec<T
         decoder.bad_value(span, message, "write `[program, argument]`".to_owned());
         return None;
     }
-    let words: Vec<_> = nodes
-        .iter()
-        .filter_map(|node| decoder.scalar_template(node, "run", Secrets::Refused))
-        .collect();
+    let mut words = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        // In the code of an interpreter, `$x` and `{x}` are its own.
+        decoder.is_code = words.last().and_then(Template::as_literal).is_some_and(argv::takes_code);
+        words.extend(decoder.scalar_template(node, "run", Secrets::Refused));
+        decoder.is_code = false;
+    }
     if words.len() != nodes.len() {
         return None;
     }

@@ -20,6 +20,8 @@ pub(crate) struct Decoder {
     pub(crate) style: Style,
     /// The tools of the plugins of the project by id; `None`: the definition has errors.
     pub(crate) plugins: Arc<BTreeMap<String, Option<Arc<ToolSpec>>>>,
+    /// Whether the current texts are code of another language, in which `$x` is no mistake.
+    pub(crate) is_code: bool,
     /// Number of suggestions computed so far.
     suggestions: u32,
     /// Parameters of type `secret`.

@@ -199,9 +199,12 @@ fn body(
     let run_if = fields.choice("runIf", RUN_IF, decoder).unwrap_or_default();
     let on_error = fields.choice("onError", ON_ERROR, decoder).unwrap_or_default();
     let retries_exit = kind.is_some_and(|kind| kind.rules.retries_exit);
+    decoder.is_code = is_shell_tool(fields);
+    let input = fields.get("input").and_then(|node| decoder.value_template(node, secrets));
+    decoder.is_code = false;
     let details = StepDetails {
         name: fields.text("name", decoder).map(Into::into),
-        input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),
+        input,
         verify: verify.map(Box::new),
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
         retry: fields.get("retry").and_then(|node| decoder.retry(node, retries_exit)),
@@ -287,6 +290,11 @@ fn environment(
     env.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
     env.extend(own);
     env
+}
+
+/// Whether the input of the step is for a shell.
+fn is_shell_tool(fields: &Fields<'_>) -> bool {
+    fields.get("tool").and_then(Node::as_text).is_some_and(|tool| tool.starts_with("shell"))
 }
 
 fn output_schema(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Schema> {

@@ -1,8 +1,10 @@
 //! Decodes texts and values with placeholders, and refuses secrets where they are not allowed.
 
 use super::{Decoder, Key, Node, Scalar, ScalarKind, Value};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::expression::{Expression, Reference, Root, Template, ValueMap, ValueTemplate};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::expression::{
+    Expression, Reference, Root, Template, ValueMap, ValueTemplate, foreign_placeholders,
+};
 use crate::value::{Json, JsonMap};
 use smol_str::SmolStr;
 
@@ -151,9 +153,39 @@ impl Decoder {
     }
 
     fn parse_template(&mut self, text: &str, node: &Node, secrets: Secrets) -> Option<Template> {
-        if !text.contains(['{', '<']) {
+        if !text.contains(['{', '<', '$']) {
             return Some(Template::literal(text));
         }
+        let parsed = self.parse_placeholders(text, node, secrets)?;
+        if !self.is_code {
+            self.warn_of_foreign_placeholders(text, node);
+        }
+        Some(parsed)
+    }
+
+    /// Warns of texts that look like placeholders of other tools.
+    fn warn_of_foreign_placeholders(&mut self, text: &str, node: &Node) {
+        for found in foreign_placeholders(text, &self.names, self.style) {
+            let span = match node.origin().verbatim {
+                Some(start) => {
+                    let start = start as usize;
+                    Span::new(node.span.source, start + found.at.start, start + found.at.end)
+                }
+                None => node.span,
+            };
+            let written = &text[found.at];
+            let message = format!("`{written}` is not a placeholder of `kb` and stays as it is");
+            let help = format!("{}; for literal text, write `{{text: …, raw: true}}`", found.fix);
+            self.push(Diagnostic::warning(Code::FOREIGN_PLACEHOLDER, span, message).help(help));
+        }
+    }
+
+    fn parse_placeholders(
+        &mut self,
+        text: &str,
+        node: &Node,
+        secrets: Secrets,
+    ) -> Option<Template> {
         match Template::parse(text, node.origin(), &self.names, self.style) {
             Ok(template) => {
                 self.refuse_secrets(template.references(), secrets);

@@ -153,6 +153,23 @@ step:
     - id: facts
       set: {ready: "{{ ... }}"}"#;
 
+    FOREIGN_PLACEHOLDER = "KB0312", "placeholder of another tool",
+r#"A placeholder is `{{ expression }}`. The forms of shells, GitHub Actions, Python and template languages stay in
+the text as they are written. This one names a parameter or step, so a value was probably meant.
+
+Wrong:
+
+    env: {NAME: "${{ who }}", FILE: "$path", URL: "{base}/x", TEXT: "$(build.output)"}
+
+Fixed:
+
+    env: {NAME: "{{ who }}", FILE: "{{path}}", URL: "{{base}}/x", TEXT: "{{build.output}}"}
+
+There are no statements: in place of `{% if x %}` write `{{ a if x else b }}` or a `condition`, in place of
+`{% for x in list %}` write `{{ list | join }}` or a step with `forEach`. If you mean the literal text, write
+`{text: "$path", raw: true}` in place of the text. In shell scripts (`run: |`) and in the code after `bash -c`, `$x` is
+a variable of the shell and not reported."#;
+
     UNDEFINED_VALUE = "KB0320", "undefined value",
 r#"A template needs a value that does not exist: the step was skipped or failed, or its output has no
 such key.
