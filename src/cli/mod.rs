@@ -5,6 +5,7 @@
 //! to stderr. Start at [`main`].
 
 mod arguments;
+mod asking;
 mod backup;
 mod completing;
 mod completions;

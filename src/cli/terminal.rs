@@ -136,6 +136,14 @@ impl Terminal {
         let read = io::stdin().read_line(&mut line).ok()?;
         (read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned())
     }
+
+    /// As [`Terminal::ask`]; the answer is not shown while it is typed.
+    pub(super) fn ask_hidden(&mut self, question: &str) -> Option<String> {
+        self.err(&format!("{} ", paint(TITLE, question))).ok()?;
+        let answer = console::Term::stderr().read_secure_line();
+        // `read_secure_line` gives an empty text at the end of the input, as for an empty line.
+        answer.ok()
+    }
 }
 
 /// Writes a text to stdout without removing escape sequences.

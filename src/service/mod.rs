@@ -65,7 +65,7 @@ pub use importing::{FileNote, ImportRequest, Imported, import};
 pub use matching::{Choice, Match, choose, match_phrase};
 pub use notify::{Untold, notification, tell};
 pub use pages::{CodePage, all_codes, explain};
-pub use params::params_schema;
+pub use params::{Ask, ParamQuestion, params_schema};
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin};
@@ -77,7 +77,7 @@ pub use recorded::{
 pub use scaffold::{Initialized, init, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema, write_schemas};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
-pub use start::{Ask, Selection, StartRequest, start};
+pub use start::{Selection, StartRequest, start};
 pub use templates::{NewDefinition, TemplateView, new_playbook, templates};
 pub use testing::{
     LoadedTests, PlaybookTest, TestOptions, TestReport, TestReportView, load_tests, run_tests,

@@ -2,18 +2,21 @@
 //!
 //! Start at [`resolve`]. It has no side effects except the calls of `ask`.
 
+mod asking;
 mod schema;
+mod secret_sources;
 mod value;
 
 pub use schema::params_schema;
 
 use crate::definition::{EntrySpans, LoadedValue, Param, ParamType};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::value::{Json, JsonMap, kind_of};
+use crate::value::{Json, JsonMap, json_text, kind_of};
+use secret_sources::variable_name;
 use value::{check, fits_type, read, read_many};
 
-/// Asks a person for the value of a parameter; `None` if there is no answer.
-pub type Ask<'a> = dyn FnMut(&Param) -> Option<String> + 'a;
+pub use asking::{Ask, ParamQuestion};
+pub use secret_sources::SecretSources;
 
 /// Values that are given for parameters, beside those of a file.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +26,8 @@ pub struct Given<'a> {
     /// Values of an earlier run, which apply where nothing else is given. Names that are not declared
     /// have no effect.
     pub before: &'a JsonMap,
+    /// Where the values of secrets come from.
+    pub secrets: SecretSources<'a>,
 }
 
 /// The values of a run's parameters in the order of their declaration, or all problems. Values of the
@@ -33,10 +38,18 @@ pub fn resolve(
     file: Option<&LoadedValue>,
     mut ask: Option<&mut Ask<'_>>,
 ) -> Result<JsonMap, Vec<Diagnostic>> {
-    let Given { texts: given, before } = *given;
+    let Given { texts: given, before, secrets } = *given;
     let mut problems = unknown_names(params, given);
     let from_file = file.and_then(|file| file_values(params, file, &mut problems));
     let mut values = JsonMap::new();
+    let has_value = |param: &Param| {
+        given.iter().any(|(name, _)| *name == param.name)
+            || from_file.is_some_and(|map| map.contains_key(&param.name))
+            || before.contains_key(&param.name)
+    };
+    // Defaults are asked for only if something must be asked anyway.
+    let asks =
+        params.iter().any(|param| param.required && param.default.is_none() && !has_value(param));
     for param in params {
         let texts: Vec<&str> =
             given.iter().filter(|(name, _)| *name == param.name).map(|(_, t)| t.as_str()).collect();
@@ -44,17 +57,23 @@ pub fn resolve(
         let of_file = of_file.or_else(|| before.get(&param.name));
         let found = match (texts.as_slice(), of_file) {
             ([], Some(value)) => fits_type(param, value.clone()),
-            ([], None) => match missing(param, &mut ask) {
-                Ok(Some(value)) => Ok(value),
-                Ok(None) => continue,
-                Err(problem) => Err(problem),
-            },
+            ([], None) => {
+                let asked = ask
+                    .as_mut()
+                    .filter(|_| asks && is_asked(param))
+                    .and_then(|ask| asking::ask(param, *ask, |value| secrets.check(param, value)));
+                match asked.map_or_else(|| missing(param), Ok) {
+                    Ok(Some(value)) => Ok(value),
+                    Ok(None) => continue,
+                    Err(problem) => Err(problem),
+                }
+            }
             ([text], _) => read(param, text),
             (many, _) => read_many(param, many),
         };
         let entry =
             file.and_then(|file| file.entries.get(&param.name)).filter(|_| texts.is_empty());
-        match found.and_then(|value| check(param, value)) {
+        match found.and_then(|value| secrets.check(param, value)) {
             Ok(value) => drop(values.insert(param.name.clone(), value)),
             Err(problem) => problems.push(Diagnostic { span: place(param, entry), ..*problem }),
         }
@@ -71,7 +90,7 @@ pub fn of_child(params: &[Param], mut given: JsonMap) -> Result<JsonMap, Vec<Dia
     for param in params {
         let found = match given.remove(&param.name).filter(|value| !value.is_null()) {
             Some(value) => fits_type(param, value),
-            None => match missing(param, &mut None) {
+            None => match missing(param) {
                 Ok(Some(value)) => Ok(value),
                 Ok(None) => continue,
                 Err(problem) => Err(Box::new(Diagnostic {
@@ -138,21 +157,33 @@ fn file_values<'f>(
     }
 }
 
-fn missing(param: &Param, ask: &mut Option<&mut Ask<'_>>) -> Result<Option<Json>, Box<Diagnostic>> {
+/// Whether a person is asked for a parameter without a value: if it is required, or has a `prompt`.
+fn is_asked(param: &Param) -> bool {
+    param.prompt.is_some() || (param.required && param.default.is_none())
+}
+
+/// The value of a parameter that nothing is given for.
+fn missing(param: &Param) -> Result<Option<Json>, Box<Diagnostic>> {
     if let Some(default) = &param.default {
         return Ok(Some(default.clone()));
     }
     if !param.required {
         return Ok(None);
     }
-    if let Some(text) = ask.as_mut().and_then(|ask| ask(param)) {
-        return read(param, &text).map(Some);
-    }
     let asked = param.prompt.as_ref().or(param.description.as_ref());
     let what = asked.map(|text| format!(" ({text})")).unwrap_or_default();
     let message = format!("the required parameter `{}` has no value{what}", param.name);
     let problem = Diagnostic::error(Code::PARAMETER_MISSING, None, message);
-    Err(Box::new(problem.help(format!("add `--param {}=…`", param.name))))
+    let value = match (param.one_of.as_slice(), param.kind) {
+        ([], ParamType::Secret) => format!("env:{}", variable_name(&param.name)),
+        _ => "…".to_owned(),
+    };
+    let allowed: Vec<String> = param.one_of.iter().map(json_text).collect();
+    let allowed = match allowed.is_empty() {
+        true => String::new(),
+        false => format!("; one of: {}", allowed.join(", ")),
+    };
+    Err(Box::new(problem.help(format!("add `--param {}={value}`{allowed}", param.name))))
 }
 
 #[cfg(test)]
@@ -160,6 +191,8 @@ mod tests {
     use super::*;
     use crate::diagnostic::{SourceId, Sources};
     use serde_json::json;
+    use std::collections::BTreeMap;
+    use std::path::Path;
 
     fn resolve(
         params: &[Param],
@@ -167,7 +200,9 @@ mod tests {
         file: Option<&LoadedValue>,
         ask: Option<&mut Ask<'_>>,
     ) -> Result<JsonMap, Vec<Diagnostic>> {
-        super::resolve(params, &Given { texts, before: &JsonMap::new() }, file, ask)
+        let variables = BTreeMap::from([("TOKEN".to_owned(), "x".to_owned())]);
+        let secrets = SecretSources { variables: &variables, root: Path::new("/nowhere") };
+        super::resolve(params, &Given { texts, before: &JsonMap::new(), secrets }, file, ask)
     }
 
     fn param(name: &str, kind: ParamType) -> Param {
@@ -314,8 +349,8 @@ mod tests {
     #[test]
     fn a_terminal_is_asked_for_what_is_missing_alone() {
         let mut asked = Vec::new();
-        let mut ask = |p: &Param| {
-            asked.push(p.name.clone());
+        let mut ask = |question: &ParamQuestion| {
+            asked.push(question.name.clone());
             Some("7".to_owned())
         };
         let params = [param("a", ParamType::Integer), param("b", ParamType::String)];

@@ -1,6 +1,7 @@
 //! The plan of a run before it starts: order, dependencies, prompts, models, tools and cost.
 
-use super::start::{Ask, StartRequest, resolve};
+use super::params::Ask;
+use super::start::{StartRequest, resolve};
 use super::{Project, ServiceError};
 use crate::definition::{Check, RunIf, Specialist, Step, TaskText};
 use crate::expression::{Root, Scope, Strength};

@@ -1,5 +1,6 @@
 //! Starting a run: from a request to a run that is ready to be driven.
 
+use super::params::Ask;
 use super::runs::{self, Overrides, Prepared, WaitNotice};
 use super::{Environment, Project, ResourceKind, ServiceError, params};
 use crate::definition::{LoadedValue, Param, ParamType, load_value};
@@ -9,9 +10,6 @@ use crate::plan::{Plan, PlanStep, StepIx};
 use crate::value::{DefinitionId, Failure, Json, JsonMap, RunId, StepId};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// Asks a person for the value of a required parameter; `None` if there is no answer.
-pub type Ask<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
 /// A request to start a run. Relative paths start from the working directory of the project's
 /// [`Environment`].
@@ -138,21 +136,13 @@ fn resolve_with(
         Some(path) => read_params(&project.context.environment, path, &playbook.params)?,
         None => Default::default(),
     };
-    let given = params::Given { texts: &request.params, before };
-    let values = match ask {
-        None => params::resolve(&playbook.params, &given, file.as_ref(), None),
-        Some(ask) => {
-            let mut ask = |param: &Param| ask(&question(param));
-            params::resolve(&playbook.params, &given, file.as_ref(), Some(&mut ask))
-        }
-    };
+    let context = &project.context;
+    let secrets =
+        params::SecretSources { variables: &context.environment.variables, root: &context.root };
+    let given = params::Given { texts: &request.params, before, secrets };
+    let values = params::resolve(&playbook.params, &given, file.as_ref(), ask);
     let values = values.map_err(|problems| refused_values(problems, sources, &playbook.params))?;
     Ok((project, playbook.id.clone(), values))
-}
-
-fn question(param: &Param) -> String {
-    let text = param.prompt.as_ref().or(param.description.as_ref());
-    text.cloned().unwrap_or_else(|| format!("{}:", param.name))
 }
 
 fn read_params(

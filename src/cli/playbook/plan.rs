@@ -2,6 +2,7 @@
 
 use super::run::{OverrideArgs, ParamArgs};
 use super::warnings::warn;
+use crate::cli::asking::ask_param;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
@@ -32,7 +33,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let mut request = args.params.request(args.id);
     request.overrides = args.overrides.overrides();
     let can_ask = terminal.can_ask() && !args.json;
-    let mut ask = |question: &str| terminal.ask(question);
+    let mut ask = |question: &service::ParamQuestion| ask_param(question, terminal);
     let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
     let view = service::plan_view(&project, &request, ask)?;
     match args.json {

@@ -2,6 +2,7 @@
 
 use super::keep_report;
 use super::warnings::warn;
+use crate::cli::asking::ask_param;
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::escape::escaped;
 use crate::cli::exit::{CliError, CliResult};
@@ -170,7 +171,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     let can_ask = terminal.can_ask() && !args.display.json;
     runtime::block_on(workers, async {
-        let mut ask = |question: &str| terminal.ask(question);
+        let mut ask = |question: &service::ParamQuestion| ask_param(question, terminal);
         let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
         let prepared = match from {
             None => {

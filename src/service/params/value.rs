@@ -4,12 +4,12 @@ use crate::definition::{Param, ParamType};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::value::{Json, json_text};
 
-fn unfit(message: String, help: impl Into<Option<String>>) -> Box<Diagnostic> {
+pub(super) fn unfit(message: String, help: impl Into<Option<String>>) -> Box<Diagnostic> {
     let problem = Diagnostic::error(Code::PARAMETER_INVALID, None, message);
     Box::new(Diagnostic { help: help.into(), ..problem })
 }
 
-fn type_name(kind: ParamType) -> &'static str {
+pub(super) fn type_name(kind: ParamType) -> &'static str {
     match kind {
         ParamType::String => "text",
         ParamType::Integer => "a whole number",

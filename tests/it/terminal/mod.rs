@@ -1,5 +1,6 @@
 //! The live display of a run, on a pseudo-terminal.
 
+mod asking;
 mod pty;
 
 use crate::scratch::Scratch;

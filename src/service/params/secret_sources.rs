@@ -1,0 +1,63 @@
+//! Where the values of secret parameters come from.
+
+use super::value::{check, unfit};
+use crate::definition::{Param, ParamType};
+use crate::diagnostic::Diagnostic;
+use crate::value::Json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What references to secrets read: `env:NAME` a variable, `file:PATH` a file below the project.
+#[derive(Debug, Clone, Copy)]
+pub struct SecretSources<'a> {
+    /// The environment of `kb`.
+    pub variables: &'a BTreeMap<String, String>,
+    /// The root of the project.
+    pub root: &'a Path,
+}
+
+impl SecretSources<'_> {
+    /// Checks a value by its declaration, and that a reference to a secret gives one.
+    pub(super) fn check(&self, param: &Param, value: Json) -> Result<Json, Box<Diagnostic>> {
+        let reference = value.as_str().filter(|_| param.kind == ParamType::Secret);
+        match reference.and_then(|reference| Some((reference, self.problem(reference)?))) {
+            Some((reference, (why, fix))) => {
+                let message = format!("`{}` is given `{reference}`, but {why}", param.name);
+                Err(unfit(message, fix))
+            }
+            None => check(param, value),
+        }
+    }
+
+    /// Why a reference gives no value, and the fix.
+    fn problem(&self, reference: &str) -> Option<(String, String)> {
+        match reference.split_once(':')? {
+            ("env", name) => match self.variables.get(name).map(String::as_str) {
+                None => Some((format!("{name} is not set"), format!("`export {name}=…` first"))),
+                Some("") => Some((format!("{name} is empty"), format!("`export {name}=…` first"))),
+                Some(_) => None,
+            },
+            (_, path) => match self.root.join(path).is_file() {
+                true => None,
+                false => Some((
+                    format!("there is no file `{path}`"),
+                    "the path is relative to the project folder".to_owned(),
+                )),
+            },
+        }
+    }
+}
+
+/// The usual name of the variable for a secret: `apiToken` becomes `API_TOKEN`.
+pub(super) fn variable_name(param: &str) -> String {
+    let mut name = String::new();
+    let mut was_lower = false;
+    for c in param.chars() {
+        if c.is_ascii_uppercase() && was_lower {
+            name.push('_');
+        }
+        was_lower = c.is_ascii_lowercase();
+        name.push(c.to_ascii_uppercase());
+    }
+    name
+}

@@ -1,0 +1,74 @@
+//! Questions for parameters, on a pseudo-terminal.
+
+use super::pty::Pty;
+use crate::scratch::Scratch;
+
+const ASKING: (&str, &str) = (
+    "playbooks/p.yml",
+    "schema: kb.playbook/1
+id: p
+params:
+  - {name: colour, required: true, prompt: Which colour?, enum: [red, green]}
+  - {name: times, type: integer, required: true, description: How often, min: 1, max: 3}
+  - {name: size, type: integer, default: 7, prompt: Which size?}
+  - {name: quiet, default: x}
+  - {name: apiToken, type: secret, required: true, prompt: Which token?}
+steps:
+  - id: a
+    run: echo \"$COLOUR $TIMES $SIZE\"; test \"$TOKEN\" = secret-value-1
+    env: {COLOUR: \"{{colour}}\", TIMES: \"{{times}}\", SIZE: \"{{size}}\", TOKEN: \"{{apiToken}}\"}
+",
+);
+
+#[test]
+fn parameters_are_asked_for_with_choices_types_and_defaults_until_they_fit() {
+    let scratch = Scratch::new(&[ASKING]);
+    scratch.write("token.txt", "secret-value-1");
+    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    let mut answer = |shown: &[&str], typed: &str| {
+        terminal.until(&shown.join(", "), |s| {
+            shown.iter().all(|text| s.contains(text)) && s.ends_with(':')
+        });
+        terminal.key(format!("{typed}\n").as_bytes());
+    };
+    answer(&["Which colour?", "1  red", "2  green", "colour:"], "blue");
+    answer(&["`colour` cannot be `blue`: one of: red, green"], "2");
+    answer(&["How often  a whole number, at least 1, at most 3"], "often");
+    answer(&["`times` is given `often`: `times` takes a whole number"], "9");
+    answer(&["`times` is 9: at most 3"], "3");
+    answer(&["Which size?", "size [7]:"], "");
+    answer(
+        &["Which token?", "a reference, such as env:API_TOKEN or file:apiToken.txt"],
+        "hunter2-hunter2",
+    );
+    answer(&["`apiToken` is given a literal secret"], "env:NOPE");
+    answer(&["NOPE is not set"], "file:none.txt");
+    answer(&["there is no file `none.txt`"], "file:token.txt");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("green 3 7"), "{printed}");
+    for hidden in ["hunter2", "secret-value-1", "file:token.txt"] {
+        assert!(!printed.contains(hidden), "`{hidden}` was shown:\n{printed}");
+    }
+    assert!(
+        !printed.contains("quiet ["),
+        "a parameter without a prompt is not asked for:\n{printed}"
+    );
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_named_without_a_terminal_too() {
+    let scratch = Scratch::new(&[ASKING]);
+    let given = ["-p", "colour=red", "-p", "times=1"];
+    let run = |token: &str| {
+        let args = ["playbook", "run", "p", "-p", token];
+        scratch.kb(&[&args[..], &given].concat()).code(2)
+    };
+    run("apiToken=env:NOPE").says(&["NOPE is not set", "`export NOPE=…` first"]);
+    run("apiToken=file:none.txt")
+        .says(&["there is no file `none.txt`", "relative to the project folder"]);
+    scratch
+        .kb(&["playbook", "run", "p"])
+        .code(2)
+        .says(&["`--param colour=…`; one of: red, green", "`--param apiToken=env:API_TOKEN`"]);
+}
