@@ -2,9 +2,11 @@
 
 use crate::evidence::{Invocation, Record};
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 
 /// Progress of an attempt, which is shown and never stored.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Progress {
     /// Text that the model generated.
     Token(String),

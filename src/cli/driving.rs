@@ -6,7 +6,9 @@ use super::render::table::plain;
 use super::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use super::terminal::{ERROR, Terminal, paint};
 use crate::diagnostic::Code;
-use crate::service::runs::{self, Prepared, ProjectContext, Replied, ReplyRequest};
+use crate::service::runs::{
+    self, ActivitySender, Expectation, Prepared, ProjectContext, Replied, ReplyRequest,
+};
 use crate::service::{
     self, EventReceiver, LiveReader, LiveUpdate, Progress, RunControl, RunStatus, ServiceError,
     Summary, Update, event_channel,
@@ -57,6 +59,8 @@ impl DisplayArgs {
 
 /// Interval between redraws of a live display.
 const TICK: Duration = Duration::from_millis(120);
+/// Number of redraws after which the expected time is read and watchers are looked for, about a second.
+const TICKS_A_SECOND: u32 = 8;
 /// Minimum interval between two updates of a display. Waking it for every event would slow down the
 /// run.
 const REST: Duration = Duration::from_millis(10);
@@ -139,7 +143,9 @@ async fn drive_once(
         renderer.replayed(event);
     });
     summary.next_process();
-    let mut show = Show { watcher, summary, renderer };
+    let activity = ActivitySender::new(&prepared.context().state_dir, prepared.run());
+    let expectation = prepared.expectation();
+    let mut show = Show { watcher, summary, renderer, activity, expectation, ticks: 0 };
     let (sender, mut events) = event_channel();
     let (orders, commands) = unbounded_channel();
     let mut signals = Signals::listen(orders)?;
@@ -160,7 +166,7 @@ async fn drive_once(
             }
             _ = rested.tick(), if rests => rests = show.catch_up(&mut events),
             text = signals.next(&run) => show.renderer.note(&text),
-            _ = ticks.tick() => show.renderer.tick(),
+            _ = ticks.tick() => show.tick(),
         }
     };
     show.catch_up(&mut events);
@@ -244,9 +250,24 @@ struct Show {
     watcher: LiveReader,
     summary: RunSummary,
     renderer: Box<dyn Renderer>,
+    activity: ActivitySender,
+    expectation: Expectation,
+    ticks: u32,
 }
 
 impl Show {
+    /// Redraws, and once a second looks for processes that watch the run.
+    fn tick(&mut self) {
+        self.ticks = self.ticks.wrapping_add(1);
+        if self.ticks == TICKS_A_SECOND && self.renderer.wants_expectation() {
+            self.renderer.expect(self.expectation.duration());
+        }
+        if self.ticks.is_multiple_of(TICKS_A_SECOND) {
+            self.activity.find_watchers();
+        }
+        self.renderer.tick();
+    }
+
     /// Shows all updates in the channel; returns whether there were any.
     fn catch_up(&mut self, events: &mut EventReceiver) -> bool {
         let mut some = false;
@@ -254,23 +275,26 @@ impl Show {
             self.see(update);
             some = true;
         }
-        let Show { watcher, summary, renderer } = self;
+        let Show { watcher, summary, renderer, activity, .. } = self;
         watcher.read_up_to(events.missed(), &mut |watcher, seen| {
-            shown(&mut **renderer, summary, watcher, seen);
+            shown(&mut **renderer, summary, activity, watcher, seen);
         });
         self.renderer.flush();
         some
     }
 
     fn see(&mut self, update: Update) {
-        let Show { watcher, summary, renderer } = self;
-        watcher.see(update, &mut |watcher, seen| shown(&mut **renderer, summary, watcher, seen));
+        let Show { watcher, summary, renderer, activity, .. } = self;
+        watcher.see(update, &mut |watcher, seen| {
+            shown(&mut **renderer, summary, activity, watcher, seen);
+        });
     }
 }
 
 fn shown(
     renderer: &mut dyn Renderer,
     summary: &mut RunSummary,
+    activity: &mut ActivitySender,
     watcher: &LiveReader,
     seen: LiveUpdate<'_>,
 ) {
@@ -283,7 +307,9 @@ fn shown(
             if let (Progress::Token(text), true) = (progress, renderer.wants_tokens()) {
                 renderer.event(&watcher.token(instance, text));
             }
-            renderer.progress(&instance.to_string(), progress);
+            let name = instance.to_string();
+            activity.send(&name, progress);
+            renderer.progress(&name, progress);
         }
         LiveUpdate::Output { instance, channel, text } => {
             summary.add_output(instance, channel, text);

@@ -6,7 +6,7 @@
 use super::convert::from_value;
 use super::engine::{FILTERS, TESTS};
 use super::fault::Fault;
-use super::keys::PathSegment;
+use super::keys::{Key, PathSegment};
 use super::path::{path_of, range_of, start_of};
 use super::program::{Compiled, Program, Slot};
 use super::reference::Reference;
@@ -124,6 +124,7 @@ impl Writer<'_> {
                 let Some(input) = &filter.expr else { return };
                 self.known(filter.name, FILTERS, "filter", range_of(tree));
                 let guards = matches!(filter.name, "default" | "d");
+                self.read_attribute(input, &filter.args, guarded);
                 self.applied("|", filter.name, input, &filter.args, (guarded || guards, guarded));
             }
             Expr::Test(test) => {
@@ -267,6 +268,19 @@ impl Writer<'_> {
             self.arguments(args, guarded.1);
         }
         self.text(")");
+    }
+
+    /// Records what `list | map(attribute='key')` reads of each element of a path, so that the key is checked.
+    fn read_attribute(&mut self, input: &Expr<'_>, args: &[CallArg<'_>], guarded: bool) {
+        let [CallArg::Kwarg("attribute", Expr::Const(name))] = args else { return };
+        let (Some(mut path), Some(name)) = (path_of(input), name.value.as_str()) else { return };
+        let at = range_of(input);
+        let name = name.split('.').next().unwrap_or(name).into();
+        path.extend(
+            [Key::Index(0), Key::Name(name)].map(|key| PathSegment { key, at: at.clone() }),
+        );
+        // A path that cannot be read is reported where the list itself is.
+        self.reads.extend(self.whole.read(&path, at, guarded).ok());
     }
 
     fn arguments(&mut self, args: &[CallArg<'_>], guarded: bool) {

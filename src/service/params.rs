@@ -58,10 +58,9 @@ pub fn resolve(
         let found = match (texts.as_slice(), of_file) {
             ([], Some(value)) => fits_type(param, value.clone()),
             ([], None) => {
-                let asked = ask
-                    .as_mut()
-                    .filter(|_| asks && is_asked(param))
-                    .and_then(|ask| asking::ask(param, *ask, |value| secrets.check(param, value)));
+                let asked = ask.as_mut().filter(|_| asks && is_asked(param)).and_then(|ask| {
+                    asking::ask(param, *ask, |value| secrets.check(param, value, true))
+                });
                 match asked.map_or_else(|| missing(param), Ok) {
                     Ok(Some(value)) => Ok(value),
                     Ok(None) => continue,
@@ -73,7 +72,9 @@ pub fn resolve(
         };
         let entry =
             file.and_then(|file| file.entries.get(&param.name)).filter(|_| texts.is_empty());
-        match found.and_then(|value| secrets.check(param, value)) {
+        // A default that no step reads may stay without a source.
+        let is_given = !texts.is_empty() || of_file.is_some();
+        match found.and_then(|value| secrets.check(param, value, is_given)) {
             Ok(value) => drop(values.insert(param.name.clone(), value)),
             Err(problem) => problems.push(Diagnostic { span: place(param, entry), ..*problem }),
         }

@@ -222,6 +222,41 @@ fn another_process_watches_a_run_to_its_end() {
 }
 
 #[test]
+fn a_watcher_shows_output_while_the_step_still_runs() {
+    use std::io::{BufRead, BufReader};
+    let scratch = project(
+        "  - {id: a, run: 'for i in $(seq 1200); do echo line $i; test -e go && exit 0; sleep 0.05; done; exit 9'}\n",
+    );
+    let silent = || std::process::Stdio::null();
+    let mut run = scratch
+        .command()
+        .args(["playbook", "run", "p"])
+        .stdout(silent())
+        .stderr(silent())
+        .spawn()
+        .unwrap();
+    while scratch.kb(&["run", "list", "-q"]).out.is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let mut watcher = scratch
+        .command()
+        .args(["run", "watch"])
+        .stdout(silent())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The step ends after the watcher has shown a line of it, so the line was not read from the journal.
+    let mut lines = BufReader::new(watcher.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let live = lines.find(|line| line.contains("a | line"));
+    scratch.write("go", "");
+    let rest: Vec<String> = lines.collect();
+    assert!(live.is_some(), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("succeeded")), "{rest:?}");
+    assert_eq!(watcher.wait().unwrap().code(), Some(0));
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn names_of_other_tools_point_to_the_command() {
     let scratch = project("  - {id: a, run: echo x}\n");
     for (args, text) in [

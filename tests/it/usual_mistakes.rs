@@ -79,3 +79,61 @@ steps:
     assert_eq!(said.err.matches("KB0312").count(), 6, "{}", said.err);
     scratch.kb(&["playbook", "run", "p"]).code(0);
 }
+
+#[test]
+fn keys_of_other_tools_have_the_way_to_write_the_same_here() {
+    let specialist = |key: &str| {
+        let text = format!("schema: kb.specialist/1\nid: s\nrole: You write.\n{key}\n");
+        let scratch = Scratch::new(&[(".kb/specialists/s.yml", &text)]);
+        scratch.kb(&["specialist", "validate"]).code(2).err
+    };
+    for (key, expected) in [
+        ("prompt: You write.", "the system prompt is `role`"),
+        ("model: gpt-5", "`llm: {model: NAME}`"),
+        ("task: x", "the task is in the step"),
+        ("max_turns: 3", "`limits: {maxSteps: 20"),
+        ("outputSchema: {}", "`output: {schema: {summary: string}}`"),
+        ("tools: [read]", "did you mean `fs:read`?"),
+    ] {
+        let said = specialist(key);
+        assert!(said.contains(expected), "{key}: `{expected}` is missing in:\n{said}");
+    }
+    let step = |keys: &str| format!("steps: [{{id: a, {keys}}}]\n");
+    let on = |on: &str| format!("on: {on}\nsteps: [{{id: a, run: echo x}}]\n");
+    for (lines, expected) in [
+        (step("run: echo x, needs: [b]"), "write `dependsOn: [STEP]`"),
+        (step("run: echo x, if: x"), "write `condition: "),
+        (step("script: echo x"), "write a script, `run: echo hello`"),
+        (step("run: echo x, with_items: [a]"), "the step reads `{{item}}`"),
+        (step("run: echo x, approval: true"), "an approval is a step of its own"),
+        (step("run: echo x, onFail: rework"), "`verify: {onFailed: rework}`"),
+        (step("run: echo x, forEach: {items: [a]}"), "write `in: \"{{list}}\"`"),
+        (step("forEach: {in: [a], run: echo x}"), "it stands beside `forEach`"),
+        (step("gate: [{exists: a}]"), "write `file: {path: out.md}`"),
+        (step("gate: [{file: {path: a, contains: b}}]"), "write `count: {pattern: "),
+        (step("gate: \"{{x}}\""), "write a list of checks: `gate: [{expr: "),
+        (step("approve: true"), "`approve: \"Deploy to production?\"`"),
+        (step("ask: {question: x, choices: [a]}"), "write `options: [a, b]`"),
+        (step("approve: x, timeout: 1h"), "`timeout` does not belong to an `approve` step"),
+        (on("[{cron: '0 9 * * *'}]"), "name each kind once, as in `on: {schedule:"),
+        (on("{schedule: {every: 5m}}"), "`cron: \"*/5 * * * *\"` is every five minutes"),
+        (on("{schedule: {cron: '0 9 * * *', timezone: Europe/Berlin}}"), "write `zone: Europe/Berlin`"),
+        (format!("schedule: '0 9 * * *'\n{}", step("run: echo x")), "write `on: {schedule:"),
+        (format!("triggers: [{{cron: x}}]\n{}", step("run: echo x")), "`triggers` are phrases"),
+        (
+            "steps:\n  - {id: q, ask: 'Which?'}\n  - {id: f, run: [echo, '{{q.output.answer}}']}\n".to_owned(),
+            "write `q.output`, which is the whole text",
+        ),
+        (
+            "steps:\n  - {id: l, forEach: [1, 2], set: {v: '{{item}}'}}\n  - {id: f, set: {x: \"{{l.output | map(attribute='w') | list}}\"}}\n"
+                .to_owned(),
+            "`l.output[…]` has no key `w`",
+        ),
+    ] {
+        let said = help(&lines);
+        assert!(said.contains(expected), "`{expected}` is missing in:\n{said}");
+    }
+    let known = "steps:\n  - {id: l, forEach: [1, 2], set: {v: '{{item}}'}}\n  - {id: f, set: {x: \"{{l.output | map(attribute='v') | list}}\"}}\n";
+    let text = format!("schema: kb.playbook/1\nid: p\n{known}");
+    Scratch::new(&[("playbooks/p.yml", &text)]).kb(&["playbook", "run", "p"]).code(0);
+}

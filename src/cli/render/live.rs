@@ -3,7 +3,7 @@
 
 use super::counts::RunCounts;
 use super::event_line::{brief_args, stdout_truncated};
-use super::quantity::{clock, cost, grouped, time};
+use super::quantity::{clock, cost, grouped, rounded, time};
 use super::screen::{Screen, last_words};
 use super::status::Status;
 use super::step_output::{StepOutput, clean};
@@ -14,6 +14,7 @@ use crate::service::{Progress, now};
 use crate::value::Timestamp;
 use crate::wire::{Body, Event, RunStatus, StepStatus, UsageView, Verdict};
 use console::measure_text_width;
+use std::time::Duration;
 
 /// Shows the running steps and prints everything else.
 pub(super) struct Live {
@@ -23,6 +24,8 @@ pub(super) struct Live {
     counts: RunCounts,
     definition: String,
     began: Option<Timestamp>,
+    /// How long the last run of the definition took.
+    expected: Option<Duration>,
     /// Number of redraws, for the spinner.
     ticks: usize,
     output: StepOutput,
@@ -59,6 +62,7 @@ impl Live {
             counts: RunCounts::new(steps),
             definition: String::new(),
             began: None,
+            expected: None,
             ticks: 0,
             output: StepOutput::new(output),
             interrupted: None,
@@ -141,7 +145,9 @@ impl Live {
     }
 
     fn header(&self, began: Timestamp) -> String {
-        let mut parts = vec![self.counts.text(), clock(began, now())];
+        let mut time = clock(began, now());
+        time.extend(self.expected.map(|expected| format!(" of about {}", rounded(expected))));
+        let mut parts = vec![self.counts.text(), time];
         parts.extend(self.counts.spent());
         let definition = paint(TITLE, &plain(&self.definition));
         format!("{definition}  {}", parts.join("  ")).trim_start().to_owned()
@@ -252,6 +258,14 @@ impl Renderer for Live {
     fn tick(&mut self) {
         self.ticks += 1;
         self.draw();
+    }
+
+    fn expect(&mut self, duration: Option<Duration>) {
+        self.expected = duration;
+    }
+
+    fn wants_expectation(&self) -> bool {
+        true
     }
 
     fn note(&mut self, text: &str) {

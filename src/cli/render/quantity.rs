@@ -49,6 +49,12 @@ pub(super) fn clock(from: Timestamp, to: Timestamp) -> String {
     }
 }
 
+/// A duration in whole seconds, at least one, such as `1m05s`.
+pub(super) fn rounded(duration: Duration) -> String {
+    let seconds = duration.as_millis().div_ceil(1000).max(1) as u64;
+    clock(Timestamp(0), Timestamp(seconds as i64 * 1000))
+}
+
 /// A size such as `1,204 bytes`.
 pub(in crate::cli) fn bytes(n: u64) -> String {
     match n {

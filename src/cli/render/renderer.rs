@@ -3,6 +3,7 @@
 use super::step_output::OutputMode;
 use crate::service::Progress;
 use crate::wire::Event;
+use std::time::Duration;
 
 /// Size of buffered lines that causes a write, in bytes.
 pub(super) const BUFFER_BYTES: usize = 64 << 10;
@@ -43,6 +44,12 @@ pub(in crate::cli) trait Renderer {
     fn note(&mut self, text: &str);
     /// Ends the display.
     fn close(&mut self) {}
+    /// Sets how long the run is expected to take, if an earlier run says so.
+    fn expect(&mut self, _duration: Option<Duration>) {}
+    /// Whether [`Renderer::expect`] has an effect.
+    fn wants_expectation(&self) -> bool {
+        false
+    }
     /// Whether model text is shown as events.
     fn wants_tokens(&self) -> bool {
         false

@@ -5,14 +5,15 @@ use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, LogEntry, Reader};
+use crate::service::runs::{ActivityReceiver, Expectation, ProjectContext};
+use crate::service::{self, Environment, LogEntry, Reader, RunStatus, ServiceError};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Show a run as it executes, like the terminal that started it
 ///
-/// Prints what has happened, then follows the run until it ends or waits. Ctrl-C stops watching; the
+/// Prints what has happened, then follows the run until it ends or waits, with the text of models and the output of
+/// processes as it arrives. Ctrl-C stops watching; the
 /// run continues. The exit code is that of the run.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
@@ -38,6 +39,17 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let steps = reader.plan().steps().len();
     let mut renderer = renderer(display, steps, terminal);
     let mut summary = RunSummary::default();
+    let expectation = Expectation::new(
+        context.journal(Default::default()).map_err(ServiceError::from)?,
+        reader.plan(),
+        reader.status() == RunStatus::Running,
+    );
+    renderer.expect(expectation.duration());
+    // Runs that have ended have no activity.
+    let activity = match reader.is_live()? {
+        true => ActivityReceiver::new(&context.state_dir, reader.run()),
+        false => None,
+    };
     let watched: Result<Result<Watched, CliError>, CliError> =
         runtime::block_on(Workers::One, async {
             let mut interrupts = signal(SignalKind::interrupt())?;
@@ -45,6 +57,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
                 // Checked before reading, so that events up to the end of the run are not missed.
                 let live = reader.is_live()?;
                 show(&mut reader, &mut *renderer, &mut summary)?;
+                while let Some(seen) = activity.as_ref().and_then(ActivityReceiver::next) {
+                    renderer.progress(&seen.instance, &seen.progress);
+                }
                 renderer.flush();
                 renderer.tick();
                 if !live {

@@ -1,6 +1,6 @@
 //! [`Fields`]: the keys of one map, resolved to the keys of its table.
 
-use super::{Decoder, Key, Node, usual_mistake};
+use super::{Decoder, Key, Node, usual_key};
 use crate::definition::keys::{KeySpec, KeyTable, KeyType};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use std::time::Duration;
@@ -199,8 +199,8 @@ impl Decoder {
     ) -> Option<&'static str> {
         let message = format!("unknown key `{}` in {what}", key.text);
         let meant = self.suggestion(&key.text, table);
-        let help = match (usual_mistake::of_key(&key.text, what), meant) {
-            (Some(help), _) => help,
+        let help = match (usual_key::of_key(&key.text, what), meant) {
+            (Some(help), _) => help.to_owned(),
             (None, Some(name)) => format!("did you mean `{name}`?"),
             (None, None) => format!("known keys: {}", names(table).collect::<Vec<_>>().join(", ")),
         };

@@ -28,6 +28,7 @@ mod templates;
 mod tool_security;
 mod trigger;
 mod unsupported;
+mod usual_key;
 mod usual_mistake;
 mod verify;
 mod yaml;

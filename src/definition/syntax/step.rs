@@ -81,6 +81,11 @@ fn one_kind(
     }
 }
 
+/// The indefinite article of a word.
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
 /// Reports keys that belong to other kinds, and warns about keys without effect.
 fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
     for (spec, key, _) in fields.iter() {
@@ -88,14 +93,14 @@ fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
         let own = kind.key;
         let excluded = kind.rules.excluded.iter().find(|(key, _)| *key == name);
         if !belongs(name, spec.only, kind) {
-            let message = format!("`{name}` does not belong to a `{own}` step");
+            let message = format!("`{name}` does not belong to {} `{own}` step", article(own));
             let help = match excluded {
                 Some((_, help)) => (*help).to_owned(),
                 None => format!("it belongs to {}", spec.only.join(" and ")),
             };
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
         } else if let (Some(help), "input") = (kind.rules.unused_input, name) {
-            let message = format!("a `{own}` step does not read `input`");
+            let message = format!("{} `{own}` step does not read `input`", article(own));
             decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help(help));
         } else if has_no_effect(name, kind, fields) {
             let message = format!("`{name}` has no effect in this `{own}` step");

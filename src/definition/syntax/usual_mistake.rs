@@ -1,21 +1,6 @@
-//! Helps for keys, values and shapes that people know from other tools.
+//! Helps for values and shapes that people know from other tools; `usual_key` has those for keys.
 
 use super::{Node, Scalar, ScalarKind, Value};
-
-/// The help for an unknown key of a map, described as in messages (`a step`).
-pub(super) fn of_key(key: &str, what: &str) -> Option<String> {
-    let plain = key.replace(['-', '_'], "").to_ascii_lowercase();
-    match plain.as_str() {
-        "continueonerror" | "allowfailure" | "ignoreerrors" => {
-            Some("write `onError: continue`; the failure then does not fail the run".to_owned())
-        }
-        "model" | "llm" | "temperature" if what == "a step" => Some(format!(
-            "`{key}` belongs to the specialist: `llm: {{model: NAME}}` in its file; `--model NAME` \
-             applies to a whole run"
-        )),
-        _ => None,
-    }
-}
 
 /// The name of a type that another name means, if it is one of the known names.
 pub(super) fn of_value<'n>(
@@ -54,6 +39,22 @@ pub(super) fn of_shape(node: &Node, key: &str, expected: &str) -> Option<String>
         (Value::Map(_), "gate") => {
             Some("start each check with `-`, as in `gate: [{file: {path: report.md}}]`".to_owned())
         }
+        (Value::Scalar(Scalar { text, .. }), "gate") => {
+            Some(format!("write a list of checks: `gate: [{{expr: \"{text}\"}}]`"))
+        }
+        (_, "approve") => Some("write the question: `approve: \"Deploy to production?\"`".to_owned()),
+        (_, "ask") => Some("write the question: `ask: \"Which version?\"`".to_owned()),
+        (Value::Seq(_), "on") => Some(
+            "name each kind once, as in `on: {schedule: {cron: \"0 9 * * 1-5\", zone: Europe/Berlin}}`"
+                .to_owned(),
+        ),
+        (Value::Scalar(_), "on") => {
+            Some("write the kind of trigger, as in `on: {schedule: \"0 9 * * 1-5\"}`".to_owned())
+        }
+        (Value::Map(_), "triggers") => Some(
+            "`triggers` are phrases that find the playbook; a schedule is `on: {schedule: \"0 9 * * *\"}`"
+                .to_owned(),
+        ),
         (_, "outputs") => {
             Some("name each value, as in `outputs: {result: \"{{STEP.output}}\"}`".to_owned())
         }

@@ -132,9 +132,11 @@ fn no_such_key(
     let problem = Diagnostic::error(Code::UNKNOWN_OUTPUT_KEY, read.reference.span, message)
         .label(step.step.span, format!("`{}` is defined here", read.step));
     if matches!(output, Output::Text) {
-        return problem
-            .caption("the output of this step is text")
-            .help(format!("give `{}` the key `parse: json` if it prints JSON", read.step));
+        let help = match step.step.kind.name() {
+            "run" => format!("give `{}` the key `parse: json` if it prints JSON", read.step),
+            _ => format!("write `{whole}`, which is the whole text"),
+        };
+        return problem.caption("the output of this step is text").help(help);
     }
     match nearest(name, missing_key.existing.iter().copied()) {
         Some(near) => problem.help(format!("did you mean `{near}`?")),

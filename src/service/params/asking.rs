@@ -30,7 +30,7 @@ pub struct ParamQuestion {
 /// Asks a person for the value of a parameter; `None` if the input has ended.
 pub type Ask<'a> = dyn FnMut(&ParamQuestion) -> Option<String> + 'a;
 
-/// Number of empty answers in a row to a required parameter after which nobody is there.
+/// Number of empty answers in a row to a required parameter after which it counts as not answered.
 const EMPTY_ANSWERS: u32 = 3;
 
 /// Asks until an answer fits. The value, `None` for an empty answer to an optional parameter; the outer `None`

@@ -17,9 +17,14 @@ pub struct SecretSources<'a> {
 }
 
 impl SecretSources<'_> {
-    /// Checks a value by its declaration, and that a reference to a secret gives one.
-    pub(super) fn check(&self, param: &Param, value: Json) -> Result<Json, Box<Diagnostic>> {
-        let reference = value.as_str().filter(|_| param.kind == ParamType::Secret);
+    /// Checks a value by its declaration and, if it `is_given`, that a reference to a secret gives one.
+    pub(super) fn check(
+        &self,
+        param: &Param,
+        value: Json,
+        is_given: bool,
+    ) -> Result<Json, Box<Diagnostic>> {
+        let reference = value.as_str().filter(|_| is_given && param.kind == ParamType::Secret);
         match reference.and_then(|reference| Some((reference, self.problem(reference)?))) {
             Some((reference, (why, fix))) => {
                 let message = format!("`{}` is given `{reference}`, but {why}", param.name);

@@ -4,6 +4,7 @@
 //! [`retry`], [`reply`] and [`cancel`] check everything and take the lease of the run; then
 //! [`Prepared::drive`] executes it.
 
+mod activity;
 mod assembly;
 mod base;
 mod begin;
@@ -11,6 +12,7 @@ mod budget;
 mod children;
 mod concurrency;
 mod context;
+mod expectation;
 mod machine;
 mod models;
 mod predecessor;
@@ -24,12 +26,14 @@ mod trees;
 
 use crate::value::Money;
 
+pub use activity::{Activity, ActivityReceiver, ActivitySender};
 pub(super) use assembly::{available_sandbox, supervisor};
 pub use base::{KeepReport, RetryRequest, retry_with_current, start_from};
 pub(super) use begin::{Basis, begin};
 pub use concurrency::WaitNotice;
 pub use context::ProjectContext;
-pub use predecessor::Predecessor;
+pub use expectation::Expectation;
+pub use predecessor::{Predecessor, predecessor};
 pub use prepared::Prepared;
 pub use reopen::{Cancelled, RetryFrom, cancel, resume, retry};
 pub use replying::{Decision, Posted, Replied, ReplyRequest, post_reply, reply};

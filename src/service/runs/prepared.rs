@@ -2,7 +2,7 @@
 
 use super::concurrency::{WaitNotice, enter};
 use super::context::ProjectContext;
-use super::predecessor::Predecessor;
+use super::expectation::Expectation;
 use super::trees::sweep;
 use crate::diagnostic::Code;
 use crate::engine::{self, EventSender, RunControl, Setup, Summary};
@@ -59,7 +59,8 @@ impl Prepared {
     pub fn definition_name(&self) -> &str {
         let playbook = self.setup.plan.playbook();
         let loaded = ["playbooks", "workflows", ".kb/playbooks", ".kb/workflows"].map(Path::new);
-        match Path::new(&playbook.path).parent().is_some_and(|folder| loaded.contains(&folder)) {
+        let path = Path::new(&playbook.path);
+        match loaded.iter().any(|folder| path.starts_with(folder)) {
             true => playbook.id.as_str(),
             false => &playbook.path,
         }
@@ -73,6 +74,12 @@ impl Prepared {
     /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
     pub fn is_strict(&self) -> bool {
         self.strict
+    }
+
+    /// How long the run is expected to take.
+    pub fn expectation(&self) -> Expectation {
+        let journal = self.setup.parts.journal.clone();
+        Expectation::new(journal, &self.setup.plan, self.setup.history.is_empty())
     }
 
     /// A reader for the events of this run. `replayed` receives the events that exist already.

@@ -27,7 +27,7 @@ fn parameters_are_asked_for_with_choices_types_and_defaults_until_they_fit() {
     let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
     let mut answer = |shown: &[&str], typed: &str| {
         terminal.until(&shown.join(", "), |s| {
-            shown.iter().all(|text| s.contains(text)) && s.ends_with(':')
+            shown.iter().all(|text| s.contains(text)) && s.trim_end().ends_with(':')
         });
         terminal.key(format!("{typed}\n").as_bytes());
     };

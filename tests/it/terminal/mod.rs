@@ -195,3 +195,38 @@ fn questions_are_asked_without_a_summary_between_them() {
     assert!(!printed.contains("p waiting") && !printed.contains("kb run answer"), "{printed}");
     assert_eq!(printed.matches("p succeeded").count(), 1, "{printed}");
 }
+
+#[test]
+fn the_time_of_the_last_run_is_shown_beside_the_clock() {
+    let scratch = project(&format!("  - id: a\n    run: |\n      {}\n", after("go", "exit 0")));
+    let first = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    scratch.write("go", "");
+    assert_eq!(first.end().0, 0);
+    std::fs::remove_file(scratch.root().join("go")).unwrap();
+    let mut second = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    second.until("the expected time", |screen| {
+        header(screen).iter().any(|line| line.contains("s of about "))
+    });
+    scratch.write("go", "");
+    assert_eq!(second.end().0, 0);
+}
+
+#[test]
+fn frames_are_synchronized_and_erase_no_screen() {
+    let scratch = forty();
+    scratch.write("half", "");
+    scratch.write("rest", "");
+    let terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p", "--max-parallel", "40"]);
+    let (_, bytes) = terminal.end_with_bytes();
+    let text = String::from_utf8_lossy(&bytes);
+    for erasing in ["\x1b[2J", "\x1b[3J", "\x1b[H", "\x1bc"] {
+        assert!(!text.contains(erasing), "{erasing:?}");
+    }
+    // Lines are erased only within a frame, which the terminal shows as a whole.
+    let frames: Vec<&str> = text.split("\x1b[?2026h").collect();
+    assert!(frames.len() > 2, "{text}");
+    for frame in &frames {
+        let outside = frame.split_once("\x1b[?2026l").map_or(*frame, |(_, after)| after);
+        assert!(!outside.contains("\x1b[J") && !outside.contains("\x1b[K"), "{outside:?}");
+    }
+}

@@ -89,10 +89,21 @@ impl Pty {
 
     /// Waits for the end; returns the exit code and everything that was printed.
     pub(super) fn end(mut self) -> (i32, String) {
+        let (code, _) = self.rest();
+        (code, self.all())
+    }
+
+    /// Waits for the end; returns the exit code and the bytes that were not read before.
+    pub(super) fn end_with_bytes(mut self) -> (i32, Vec<u8>) {
+        self.rest()
+    }
+
+    fn rest(&mut self) -> (i32, Vec<u8>) {
+        let mut all = Vec::new();
         while let Ok(bytes) = self.output.recv_timeout(Duration::from_secs(60)) {
             self.parser.process(&bytes);
+            all.extend(bytes);
         }
-        let code = self.child.wait().unwrap().code().unwrap_or(-1);
-        (code, self.all())
+        (self.child.wait().unwrap().code().unwrap_or(-1), all)
     }
 }
