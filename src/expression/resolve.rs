@@ -230,7 +230,12 @@ fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Un
     let help = match near {
         Some(near) => format!("did you mean `{step}.{near}`?"),
         None => {
-            format!("a step has {}; its result is below `{step}.output`", STEP_FIELDS.join(", "))
+            let name = field.trim_matches('`');
+            let of_output = match field {
+                "an index" => format!("`{step}.output`"),
+                _ => format!("`{step}.output`, as in `{step}.output.{name}`"),
+            };
+            format!("a step has {}; its result is below {of_output}", STEP_FIELDS.join(", "))
         }
     };
     let message = match field {

@@ -62,7 +62,12 @@ pub(super) fn find<'c>(
     let of_playbook = catalog.values().filter(|loaded| loaded.playbook.id == *playbook);
     let mut known: Vec<&str> = of_playbook.map(|loaded| loaded.id.as_str()).collect();
     if known.is_empty() {
-        known = catalog.values().map(|loaded| loaded.id.as_str()).collect();
+        // The id of a playbook is enough where it has one trigger.
+        let short = |loaded: &'c LoadedTrigger| match loaded.playbook.on.len() {
+            1 => loaded.playbook.id.as_str(),
+            _ => loaded.id.as_str(),
+        };
+        known = catalog.values().map(short).collect();
     }
     Err(ServiceError::unknown(ResourceKind::Trigger, name, known))
 }

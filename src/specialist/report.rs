@@ -187,7 +187,10 @@ fn timed_out(conversation: &Conversation) -> (OutcomeKind, Failure) {
         Code::SPECIALIST_TIMEOUT,
         format!("the specialist did not finish within {limit}"),
     );
-    (OutcomeKind::Timeout, failure.help("raise `limits.timeoutMs` of the specialist"))
+    (
+        OutcomeKind::Timeout,
+        failure.help("raise `limits.timeout` of the specialist, or choose a faster model"),
+    )
 }
 
 fn cancelled() -> (OutcomeKind, Failure) {

@@ -62,6 +62,7 @@ steps:
     run: [bash, -c, 'for who in a b; do echo $who ${path:-x}; done']
     env: {HOME_OF: '$HOME', RAW: {text: '$who', raw: true}, JSON: '{\"who\": 1}'}
   - {id: script, run: 'who=1; echo $who ${who} {who}'}
+  - {id: set, run: 'echo $path', env: {path: '{{path}}'}}
 ";
     let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
     let said = scratch.kb(&["playbook", "validate"]).code(0).says(&[
@@ -78,6 +79,11 @@ steps:
     ]);
     assert_eq!(said.err.matches("KB0312").count(), 6, "{}", said.err);
     scratch.kb(&["playbook", "run", "p"]).code(0);
+    let reads = "schema: kb.playbook/1\nid: p\nparams: [{name: featureName, default: x}]\nsteps: [{id: a, run: 'echo ${featureName}'}]\n";
+    Scratch::new(&[("playbooks/p.yml", reads)]).kb(&["playbook", "validate"]).code(0).says(&[
+        "the script reads `$featureName`, which nothing sets; `featureName` is a parameter",
+        "write `\"$FEATURE_NAME\"` here and `env: {FEATURE_NAME: \"{{featureName}}\"}` beside `run`",
+    ]);
 }
 
 #[test]
@@ -101,8 +107,8 @@ fn keys_of_other_tools_have_the_way_to_write_the_same_here() {
     let step = |keys: &str| format!("steps: [{{id: a, {keys}}}]\n");
     let on = |on: &str| format!("on: {on}\nsteps: [{{id: a, run: echo x}}]\n");
     for (lines, expected) in [
-        (step("run: echo x, needs: [b]"), "write `dependsOn: [STEP]`"),
-        (step("run: echo x, if: x"), "write `condition: "),
+        (step("run: echo x, needs: [b]"), "did you mean `dependsOn`?"),
+        (step("run: echo x, when: x"), "write `condition: "),
         (step("script: echo x"), "write a script, `run: echo hello`"),
         (step("run: echo x, with_items: [a]"), "the step reads `{{item}}`"),
         (step("run: echo x, approval: true"), "an approval is a step of its own"),

@@ -28,6 +28,48 @@ pub(crate) fn check(text: &str, node: &Node, decoder: &mut Decoder) {
     }
 }
 
+/// Warns of variables with the name of a parameter that nothing sets: parameters reach a script through `env` only.
+pub(crate) fn check_variables(text: &str, node: &Node, decoder: &mut Decoder) {
+    let unset: Vec<String> = decoder
+        .names
+        .params
+        .iter()
+        .filter(|name| !decoder.names.env.contains(*name) && reads(text, name) && !sets(text, name))
+        .cloned()
+        .collect();
+    for name in unset {
+        let variable = variable_for(&name);
+        let message =
+            format!("the script reads `${name}`, which nothing sets; `{name}` is a parameter");
+        let help = format!(
+            "write `\"${variable}\"` here and `env: {{{variable}: \"{{{{{name}}}}}\"}}` beside `run`"
+        );
+        decoder.push(Diagnostic::warning(Code::FOREIGN_PLACEHOLDER, node.span, message).help(help));
+    }
+}
+
+/// Whether a script contains `$name` or `${name}`.
+fn reads(text: &str, name: &str) -> bool {
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    text.match_indices('$').any(|(at, _)| {
+        let rest = &text[at + 1..];
+        let braced = rest.strip_prefix('{').and_then(|rest| rest.strip_prefix(name));
+        braced.is_some_and(|rest| rest.starts_with('}'))
+            || rest.strip_prefix(name).is_some_and(ends)
+    })
+}
+
+/// Whether a script gives a variable a value: `name=`, `for name`, `read name` and the like.
+fn sets(text: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let is_whole = !before.ends_with(is_word) && !after.starts_with(is_word);
+        let is_read = before.ends_with('$') || before.ends_with("${");
+        is_whole && !is_read
+    })
+}
+
 /// `research.output.files | join` becomes `RESEARCH_OUTPUT_FILES`, `featureName` `FEATURE_NAME`.
 pub(super) fn variable_for(inner: &str) -> String {
     let reference = inner.trim().split(['|', ' ', '(']).next().unwrap_or_default();

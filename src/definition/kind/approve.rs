@@ -72,6 +72,10 @@ impl StepType for Box<ApproveStep> {
             let approve = ApproveStep { message, timeout: None, on_timeout: OnTimeout::default() };
             return Some(Box::new(approve));
         }
+        if node.as_map().is_none() {
+            decoder.wrong_type(node, "approve", "a text (the message) or a map");
+            return None;
+        }
         let fields = decoder.fields(node, &APPROVE)?;
         let message = decoder
             .required(&fields, "message")

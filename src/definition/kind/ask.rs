@@ -63,6 +63,10 @@ impl StepType for Box<AskStep> {
             let ask = AskStep { question, answer: AnswerRule::default(), timeout: None };
             return Some(Box::new(ask));
         }
+        if node.as_map().is_none() {
+            decoder.wrong_type(node, "ask", "a text (the question) or a map");
+            return None;
+        }
         let fields = decoder.fields(node, &ASK)?;
         let question = decoder
             .required(&fields, "question")

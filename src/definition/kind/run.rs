@@ -79,6 +79,7 @@ impl StepType for RunStep {
             None if node.as_text().is_some() => {
                 let text = decoder.text(node, "run")?;
                 shell_text::check(text, node, decoder);
+                shell_text::check_variables(text, node, decoder);
                 if text.trim().is_empty() {
                     let message = "the script is empty".to_owned();
                     decoder.bad_value(node.span, message, "write a command".to_owned());

@@ -11,22 +11,18 @@ const USUAL: &[(&str, &[&str], &str)] = &[
     (
         "a step",
         &["model", "llm", "temperature"],
-        "it belongs to the specialist: `llm: {model: NAME}` in its file; `--model NAME` applies to a whole run",
+        "`model` belongs to the specialist: `llm: {model: NAME}` in its file; `--model NAME` applies to a whole run",
     ),
     (
         "a step",
         &["role", "system", "systemprompt", "tools", "allowedtools"],
         "it belongs to the specialist: `.kb/specialists/ID.yml` has `role` and `tools`; the step has the `task`",
     ),
-    ("a step", &["needs", "depends", "after", "requires", "waitfor"], "write `dependsOn: [STEP]`"),
+    ("a step", &["depends", "after", "requires", "waitfor"], "write `dependsOn: [STEP]`"),
+    ("a step", &["when", "unless", "onlyif"], "write `condition: \"{{ STEP.output }} == 'x'\"`"),
     (
         "a step",
-        &["if", "when", "unless", "onlyif"],
-        "write `condition: \"{{ STEP.output }} == 'x'\"`",
-    ),
-    (
-        "a step",
-        &["script", "command", "cmd", "shell", "exec", "bash"],
+        &["script", "cmd", "shell", "exec", "bash"],
         "write a script, `run: echo hello`, or a program with its arguments, `run: [echo, hello]`",
     ),
     (
