@@ -106,6 +106,7 @@ fn kind_of_file(path: &str) -> Option<&'static str> {
         FileRole::Playbook => Some("playbook"),
         FileRole::Specialist => Some("specialist"),
         FileRole::Settings if path.ends_with(".yml") => Some("settings"),
+        FileRole::Plugin => Some("plugin"),
         FileRole::Settings | FileRole::Workflow | FileRole::AgentProfile => None,
     }
 }

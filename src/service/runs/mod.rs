@@ -33,7 +33,7 @@ pub(super) use begin::{Basis, begin};
 pub use concurrency::WaitNotice;
 pub use context::ProjectContext;
 pub use expectation::Expectation;
-pub use predecessor::{Predecessor, predecessor};
+pub use predecessor::Predecessor;
 pub use prepared::Prepared;
 pub use reopen::{Cancelled, RetryFrom, cancel, resume, retry};
 pub use replying::{Decision, Posted, Replied, ReplyRequest, post_reply, reply};

@@ -3,6 +3,7 @@
 use super::concurrency::{WaitNotice, enter};
 use super::context::ProjectContext;
 use super::expectation::Expectation;
+use super::predecessor::Predecessor;
 use super::trees::sweep;
 use crate::diagnostic::Code;
 use crate::engine::{self, EventSender, RunControl, Setup, Summary};
