@@ -424,7 +424,7 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
             "test.testResult == 'failed'",
             "KB0303 the step `test` has no field `testResult` | a step has output, byKey, status, error, \
              errors, verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; its \
-             result is below `test.output`",
+             result is below `test.output`, as in `test.output.testResult`",
         ),
         (
             "test[0]",

@@ -23,7 +23,8 @@ pub(super) fn of_value<'n>(
 /// The help for a value of another type than its key takes.
 pub(super) fn of_shape(node: &Node, key: &str, expected: &str) -> Option<String> {
     let is_null = node.is_null();
-    match (&node.value, key) {
+    // Maps are named with backticks in messages.
+    match (&node.value, key.trim_matches('`')) {
         (Value::Scalar(Scalar { text, kind, .. }), _)
             if expected == "a text" && *kind != ScalarKind::Null =>
         {
