@@ -8,9 +8,7 @@ use super::schema;
 use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
 use super::trigger::TriggerCommand;
-use super::{
-    backup, completions, demo, doctor, eval, explain, fmt, init, lsp, man, notify, serve,
-};
+use super::{backup, completions, demo, doctor, eval, explain, fmt, init, lsp, man, notify, serve};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
