@@ -55,7 +55,8 @@
 //! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
 //! | [`import`] (pure) | files of other tools, translated into playbooks and specialists | value, toolspec, definition |
 //! | [`isolation`] | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace |
-//! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist, isolation |
+//! | [`cache`] | results of steps by the content of what made them: keys, results, files, size | value, clock, redaction, evidence |
+//! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist, isolation, cache |
 //! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, plan, run, attempt, journal, executor |
 //! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, definition, plan, run |
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
@@ -100,6 +101,7 @@
 //! | `schemars`, `tracing`, `tracing-subscriber`, `thiserror`, `serde`, `serde_json` | schemas of output formats, logs, errors, JSON |
 
 pub mod attempt;
+pub mod cache;
 pub mod clock;
 pub mod definition;
 pub mod diagnostic;

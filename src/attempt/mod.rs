@@ -15,8 +15,8 @@ pub use context::{Context, Shutdown};
 pub use items::FileItems;
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped, invocations};
-pub use request::{CommandsBefore, ReliedFile, Request};
+pub use request::{CacheRequest, CommandsBefore, ReliedFile, Request};
 pub use tree::TreeRequest;
 pub use work::{
-    Argument, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork, StepWork,
+    Argument, ChildWork, CommandLine, FileUse, HttpWork, PreviousChild, SpecialistWork, StepWork,
 };

@@ -1,7 +1,7 @@
 //! The request of one attempt.
 
 use super::{StepWork, TreeRequest};
-use crate::definition::NetworkAccess;
+use crate::definition::{CacheScope, NetworkAccess};
 use crate::value::{Digest, InstanceKey, RunId, StepId};
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub struct Request {
     pub tree: Option<Box<TreeRequest>>,
     /// Commands of its checks that are executed and recorded before the work.
     pub before: Option<Box<CommandsBefore>>,
+    /// How a stored result is used and stored; `None` without `cache`.
+    pub cache: Option<Box<CacheRequest>>,
     /// Files that passed verdicts on the dependencies of the step rest on; empty after a resume.
     pub relied: Vec<ReliedFile>,
 }
@@ -47,6 +49,26 @@ pub struct ReliedFile {
     pub path: String,
     /// The digest of its content when the gate read it.
     pub sha256: Digest,
+}
+
+/// `cache` of a step, with all templates rendered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheRequest {
+    /// Id of the playbook or workflow.
+    pub definition: String,
+    /// The author's part of the key.
+    pub key: Option<String>,
+    /// Globs of the files that the step reads; `None` if they are not declared.
+    pub inputs: Option<Vec<String>>,
+    /// Globs of the files that belong to the result; empty if they are not declared.
+    pub outputs: Vec<String>,
+    /// The age from which a stored result is not used.
+    pub ttl: Option<Duration>,
+    /// Which steps share results.
+    pub scope: CacheScope,
+    /// Whether a stored result may be taken. Later attempts and iterations do the work, because a person
+    /// or a gate asked for another result.
+    pub may_take: bool,
 }
 
 /// Commands of checks that are executed before the work of a step, because the checks compare with it.

@@ -3,6 +3,7 @@
 use crate::definition::{OutputParse, Schema, Specialist};
 use crate::evidence::{Feedback, Record, SessionBrief};
 use crate::value::{DefinitionId, Json, JsonMap, RunId, ToolName, Usage};
+use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,6 +42,88 @@ impl StepWork {
             | StepWork::Tool { .. }
             | StepWork::Http(_)
             | StepWork::Playbook(_) => false,
+        }
+    }
+}
+
+/// The files of the project that some work can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileUse<'w> {
+    /// None.
+    Nothing,
+    /// All files.
+    Everything {
+        /// Whether it can change them.
+        writes: bool,
+    },
+    /// Those that a call of this tool uses.
+    Tool(&'w ToolName),
+}
+
+impl StepWork {
+    /// The files that the work can use. The steps of a child run have work of their own.
+    pub fn file_use(&self) -> FileUse<'_> {
+        match self {
+            StepWork::Run { .. } => FileUse::Everything { writes: true },
+            StepWork::Specialist(work) => FileUse::Everything { writes: work.specialist.writes() },
+            StepWork::Tool { tool, .. } => FileUse::Tool(tool),
+            StepWork::Http(_) | StepWork::Playbook(_) => FileUse::Nothing,
+        }
+    }
+
+    /// The specialist that does the work.
+    pub fn specialist(&self) -> Option<&Specialist> {
+        match self {
+            StepWork::Specialist(work) => Some(&work.specialist),
+            StepWork::Run { .. }
+            | StepWork::Tool { .. }
+            | StepWork::Http(_)
+            | StepWork::Playbook(_) => None,
+        }
+    }
+
+    /// Everything that the work consists of, by name: equal work has equal parts.
+    pub fn parts(&self) -> Vec<(&'static str, Json)> {
+        match self {
+            StepWork::Run { command, parse } => {
+                let command = match command {
+                    CommandLine::Shell(script) => json!(script),
+                    CommandLine::Argv(words) => words.iter().map(|word| &*word.text).collect(),
+                };
+                vec![("command", command), ("form of the output", json!(format!("{parse:?}")))]
+            }
+            StepWork::Tool { tool, args } => {
+                vec![("tool", json!(tool.as_str())), ("arguments", args.clone())]
+            }
+            StepWork::Http(HttpWork { method, expect, url, headers, query, body }) => vec![
+                ("request", json!(format!("{method} {url}"))),
+                ("query", json!(query)),
+                ("headers", json!(headers)),
+                ("body", json!(body)),
+                ("expected statuses", json!(expect)),
+            ],
+            StepWork::Specialist(work) => {
+                let Specialist { id, digest, model, .. } = &*work.specialist;
+                let schema = work.output_schema.as_ref().map(|schema| schema.json().clone());
+                let name = model.model.as_deref().unwrap_or_default();
+                // As texts, because references contain times.
+                let session = work.session.as_deref().map(|session| {
+                    let state = &session.state;
+                    json!([state.to_text(None), state.context_text(), session.artifacts])
+                });
+                vec![
+                    ("specialist", json!(format!("{id} {digest}"))),
+                    ("task", json!(work.task)),
+                    ("input", json!(work.input)),
+                    ("output schema", json!(schema)),
+                    ("session", json!(session)),
+                    ("tier", json!(format!("{} {name}", model.tier).trim_end())),
+                ]
+            }
+            StepWork::Playbook(ChildWork { definition, params, .. }) => vec![
+                ("definition", json!(definition.as_str())),
+                ("parameters", Json::Object(params.clone())),
+            ],
         }
     }
 }

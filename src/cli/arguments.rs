@@ -1,5 +1,6 @@
 //! The arguments of `kb` and its top-level commands.
 
+use super::cache::CacheCommand;
 use super::exit::{CliResult, Exit};
 use super::playbook::PlaybookCommand;
 use super::plugin::PluginCommand;
@@ -53,6 +54,9 @@ pub(super) enum KbCommand {
     /// List, inspect and continue runs
     #[command(subcommand, visible_alias = "runs")]
     Run(RunCommand),
+    /// List, explain and remove stored results of steps with `cache`
+    #[command(subcommand)]
+    Cache(CacheCommand),
     Serve(serve::Args),
     Lsp(lsp::Args),
     /// List, enable, pause and fire triggers

@@ -7,6 +7,7 @@
 mod arguments;
 mod asking;
 mod backup;
+mod cache;
 mod completing;
 mod completions;
 mod demo;
@@ -101,6 +102,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Plugin(command)) => plugin::run(command, &environment, terminal),
         Some(KbCommand::Run(command)) => run::run(command, &environment, terminal),
         Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
+        Some(KbCommand::Cache(command)) => cache::run(command, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
         Some(KbCommand::Serve(args)) => serve::run(args, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),

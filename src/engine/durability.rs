@@ -57,6 +57,7 @@ fn is_durable_record(record: &Record) -> bool {
         | Record::Observed { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }
+        | Record::CacheHit(_)
         | Record::Note(_) => false,
     }
 }

@@ -51,8 +51,15 @@ impl Folded {
         self.session.apply(at, event);
         match event {
             Event::Recorded { instance, record, .. } => {
-                if let Record::ToolResult { invocation, .. } = &**record {
-                    self.traces.entry(*instance).or_default().push(invocation.clone());
+                let calls = match &**record {
+                    Record::ToolResult { invocation, .. } => std::slice::from_ref(invocation),
+                    Record::CacheHit(hit) => hit.trace.as_slice(),
+                    _ => &[],
+                };
+                let trace = self.traces.entry(*instance);
+                if !calls.is_empty() {
+                    let trace = trace.or_default();
+                    calls.iter().for_each(|call| trace.push(call.clone()));
                 }
                 // Observations serve the verification of a verdict; no attempt continues from them.
                 if !matches!(**record, Record::Observed { .. }) {

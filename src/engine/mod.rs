@@ -8,6 +8,7 @@
 mod active;
 mod attempt;
 mod attempts;
+mod caching;
 mod compute;
 mod context;
 mod dispatcher;
@@ -34,6 +35,7 @@ mod secrets;
 mod session;
 mod session_reader;
 mod setup;
+mod step_ends;
 mod step_locks;
 mod tick;
 mod timers;

@@ -214,6 +214,7 @@ impl Payloads {
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
+            | Record::CacheHit(_)
             | Record::Note(_) => {}
         }
         Ok(record)
@@ -240,6 +241,7 @@ impl Payloads {
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
+            | Record::CacheHit(_)
             | Record::Note(_) => {}
         }
         Ok(record)

@@ -1,6 +1,7 @@
 //! Renders the templates of a step into the request of one attempt or gate.
 
 use super::attempt::Attempt;
+use super::caching;
 use super::relied::relied;
 use super::scope::{RunScope, Snapshot};
 use super::session_reader;
@@ -94,6 +95,7 @@ pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Req
         tree: tree(scope, ix).map(Box::new),
         before: if inputs.is_fresh { before(scope, planned) } else { None },
         relied: if inputs.is_fresh { relied(scope, ix) } else { Vec::new() },
+        cache: caching::request(scope, step, inputs.work, &inputs.history)?.map(Box::new),
     })
 }
 
@@ -297,6 +299,9 @@ fn cwd(scope: &RunScope<'_>, step: &Step) -> Result<String, EvalError> {
 
 /// Whether file changes are recorded: for specialists, and for steps whose checks read changes.
 fn takes_evidence(step: &Step) -> bool {
+    // The files that a step changes belong to its stored result, unless it declares them.
+    let stores_changes =
+        || step.details().cache.as_ref().is_some_and(|cache| cache.outputs.is_empty());
     let reads_changes = || {
         step.verify().is_some_and(|verify| {
             verify.claims != ClaimPolicy::None || verify.checks.iter().any(Check::reads_changes)
@@ -304,7 +309,7 @@ fn takes_evidence(step: &Step) -> bool {
     };
     match step.details().evidence {
         Some(mode) => mode == EvidenceMode::Full,
-        None => step.kind.is_specialist() || reads_changes(),
+        None => step.kind.is_specialist() || stores_changes() || reads_changes(),
     }
 }
 

@@ -6,6 +6,7 @@ use super::dispatcher::Dispatcher;
 use super::durability::is_durable;
 use super::evaluate::evaluate;
 use super::queue::QueuedInput;
+use super::step_ends;
 use crate::attempt::Stopped;
 use crate::clock;
 use crate::journal::{Batch, Durability, JournalError, StoredEvent};
@@ -103,6 +104,7 @@ impl Dispatcher {
             let last = parts.journal.append(run, *epoch, batch).await?;
             write.acknowledged.clear();
             self.folded.seq = last;
+            step_ends::note_ends(&self.context, state, events.iter().map(|event| &**event));
             if let Some(channel) = channel {
                 // Displays show the head of the hash chain with the end of the run.
                 let ends =

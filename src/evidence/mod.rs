@@ -4,6 +4,7 @@
 //! `verify` evaluates. Start reading at [`Invocation`] and [`Verification`].
 
 mod approval;
+mod cache_hit;
 mod change;
 mod handoff;
 mod invocation;
@@ -17,6 +18,7 @@ mod test_counts;
 mod verdict;
 
 pub use approval::{ApprovalRequest, CallRef};
+pub use cache_hit::CacheHit;
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
 pub use handoff::{
     ARTIFACTS, Artifact, ArtifactKind, BLOCKER_TOKENS, BLOCKERS, DECISION_TOKENS, DECISIONS,

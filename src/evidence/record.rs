@@ -3,7 +3,7 @@
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
 use super::old_warning::old_warning;
-use super::{CallRef, Invocation, Verification};
+use super::{CacheHit, CallRef, Invocation, Verification};
 use crate::diagnostic::Severity;
 use crate::value::{DefinitionId, Digest, Failure, Json, RunId, RunStatus, Tier, Usage};
 use serde::{Deserialize, Serialize};
@@ -170,6 +170,8 @@ pub enum Record {
         /// The warning, a lower-case fragment.
         text: String,
     },
+    /// The attempt took a stored result in place of its work.
+    CacheHit(Box<CacheHit>),
     /// A message for the log, such as a repair turn, a fallback model or a warning.
     Note(Note),
 }

@@ -3,8 +3,7 @@
 use crate::attempt::FileItems;
 use crate::diagnostic::Code;
 use crate::value::{Failure, limits};
-use crate::workspace::{PathError, Workspace};
-use std::collections::BTreeSet;
+use crate::workspace::Workspace;
 
 /// Maximum size of a file whose lines are items, in bytes.
 const MAX_LINES_FILE: u64 = limits::RENDERED_BYTES as u64;
@@ -12,28 +11,13 @@ const MAX_LINES_FILE: u64 = limits::RENDERED_BYTES as u64;
 /// Lists the items. Reading files could block for long, so it has a thread of its own.
 pub(super) async fn list(workspace: Workspace, asked: FileItems) -> Result<Vec<String>, Failure> {
     let work = tokio::task::spawn_blocking(move || match asked {
-        FileItems::Matching(globs) => matching(&workspace, &globs),
+        FileItems::Matching(globs) => workspace.matching(&globs).map_err(|error| error.failure()),
         FileItems::Lines(path) => lines(&workspace, &path),
     });
     work.await.unwrap_or_else(|_| {
         let message = "the items could not be listed";
         Err(Failure::new(Code::INTERNAL_ERROR, message))
     })
-}
-
-/// The files that match one of the globs and none of those with `!`, in path order.
-fn matching(workspace: &Workspace, globs: &[String]) -> Result<Vec<String>, Failure> {
-    let glob = |glob: &str| workspace.glob(glob).map_err(|error: PathError| error.failure());
-    let mut found = BTreeSet::new();
-    for own in globs.iter().filter(|glob| !glob.starts_with('!')) {
-        found.extend(glob(own)?);
-    }
-    for excluded in globs.iter().filter_map(|glob| glob.strip_prefix('!')) {
-        for path in glob(excluded)? {
-            found.remove(&path);
-        }
-    }
-    Ok(found.into_iter().collect())
 }
 
 fn lines(workspace: &Workspace, path: &str) -> Result<Vec<String>, Failure> {

@@ -1,5 +1,6 @@
 //! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
 
+use super::cached::{self, StepCache};
 use super::host_access::HostAccess;
 use super::lease::lease_lost;
 use super::stubs::{self, Stubs};
@@ -11,7 +12,7 @@ use crate::expression::Scope;
 use crate::isolation::{Tree, Trees};
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
-use crate::value::{Failure, OutcomeKind};
+use crate::value::{Failure, InstanceKey, OutcomeKind, RunId};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub struct LocalExecutor {
     children: Option<Arc<dyn ChildRuns>>,
     stubs: Option<Arc<Stubs>>,
     trees: Option<Trees>,
+    cache: Option<Arc<StepCache>>,
 }
 
 impl LocalExecutor {
@@ -34,7 +36,15 @@ impl LocalExecutor {
         toolbox: Arc<Toolbox>,
         specialists: Option<Arc<SpecialistRunner>>,
     ) -> Self {
-        LocalExecutor { host, toolbox, specialists, children: None, stubs: None, trees: None }
+        LocalExecutor {
+            host,
+            toolbox,
+            specialists,
+            children: None,
+            stubs: None,
+            trees: None,
+            cache: None,
+        }
     }
 
     /// The same executor with child runs. Without them, `playbook` steps fail.
@@ -69,6 +79,12 @@ impl LocalExecutor {
         LocalExecutor { host, toolbox, specialists, trees, ..self }
     }
 
+    /// The same executor with stored results. Without them, steps with `cache` do their work.
+    #[must_use]
+    pub fn with_cache(self, cache: Arc<StepCache>) -> Self {
+        LocalExecutor { cache: Some(cache), ..self }
+    }
+
     /// Executes an attempt in the files that it asks for.
     async fn placed(self, request: Request, context: Context) -> Outcome {
         if let Some(stub) = self.stubs.as_ref().and_then(|stubs| stubs.result_of(&request)) {
@@ -88,7 +104,17 @@ impl LocalExecutor {
         }
     }
 
+    /// Executes an attempt, or takes its stored result.
     async fn attempt(self, request: Request, context: Context) -> Outcome {
+        // A child run is no work of its own: its steps are.
+        let cache = self.cache.clone().filter(|_| !matches!(request.work, StepWork::Playbook(_)));
+        let Some(cache) = cache else { return self.work(request, context).await };
+        let host = self.host.clone();
+        let work = |request, context| self.work(request, context);
+        cached::execute(&cache, &host, request, context, work).await
+    }
+
+    async fn work(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
         if gate::look_again(&self.host, &request, &context).await.is_err()
             || gate::run_before(&self.host, &request, &context).await.is_err()
@@ -138,6 +164,10 @@ impl Executor for LocalExecutor {
             Merged { trees, failure }
         }
         .boxed()
+    fn ended(&self, run: &RunId, instance: &InstanceKey, succeeded: bool) {
+        if let Some(cache) = &self.cache {
+            cache.ended(run, instance, succeeded);
+        }
     }
 
     fn verify(

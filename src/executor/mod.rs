@@ -7,6 +7,7 @@
 //! Start at [`LocalExecutor`]. Each step kind has one module: `run`, `tool`, `http`, `specialist`,
 //! `child`; `gate` evaluates the checks of a gate.
 
+mod cached;
 mod child;
 mod gate;
 mod host_access;
@@ -21,6 +22,7 @@ mod specialist_input;
 mod stubs;
 mod tool;
 
+pub use cached::{CacheOptions, StepCache};
 pub use child::ChildRuns;
 pub use gate::{Judges, commands_before, run_gate};
 pub use host_access::HostAccess;
@@ -61,6 +63,9 @@ pub trait Executor: Send + Sync {
         let failure = Some(Failure::new(Code::INTERNAL_ERROR, message));
         Box::pin(async { Merged { trees: Vec::new(), failure } })
     }
+    /// A step with `cache` ended in this iteration or pass, and its event is stored. If it succeeded, its
+    /// result may be stored.
+    fn ended(&self, _run: &RunId, _instance: &InstanceKey, _succeeded: bool) {}
 
     /// Evaluates a gate. Always ends.
     fn verify(

@@ -293,6 +293,7 @@ fn record_payloads(record: &Record) -> Vec<&Payload> {
         | Record::Approval { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }
+        | Record::CacheHit(_)
         | Record::Note(_) => Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use crate::journal::Journal;
 use crate::plan::Plan;
 use crate::value::{DefinitionId, Json, JsonMap, Money, RunId, StepId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,9 +55,29 @@ pub struct Frozen {
     /// Steps that do not run, on request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<StepId>,
+    /// How its steps use stored results.
+    #[serde(default, skip_serializing_if = "CacheUse::is_default")]
+    pub cache: CacheUse,
     /// The run that executes this one as a child run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentRun>,
+}
+
+/// How the steps of a run with `cache` use stored results.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheUse {
+    /// Whether no stored result is taken and none is stored (`--no-cache`).
+    #[serde(default)]
+    pub off: bool,
+    /// Steps that do their work and store its result (`--refresh`).
+    #[serde(default)]
+    pub refresh: BTreeSet<String>,
+}
+
+impl CacheUse {
+    fn is_default(&self) -> bool {
+        *self == CacheUse::default()
+    }
 }
 
 /// One stored text.

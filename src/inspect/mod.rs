@@ -27,7 +27,7 @@ pub use base_run::BaseRun;
 pub use diff::{FileDiff, FileDiffKind, FileSnapshot, Patch, RunDiff, StepDiff, run_diff};
 pub use earlier::Earlier;
 pub use error::InspectError;
-pub use frozen::{Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script};
+pub use frozen::{CacheUse, Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script};
 pub use live::{LiveReader, LiveUpdate};
 pub use log_entry::LogEntry;
 pub use output::run_output;

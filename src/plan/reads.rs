@@ -121,6 +121,7 @@ impl<'a> Collector<'a> {
         step.details().input.iter().for_each(|input| self.value(input));
         step.details().env.iter().for_each(|(_, value)| self.template(value));
         step.details().cwd.iter().for_each(|cwd| self.template(cwd));
+        step.details().cache.iter().for_each(|cache| self.add(cache.references()));
         if let Some(each) = &step.for_each {
             self.items(&each.items);
             each.key.iter().for_each(|key| self.template(key));

@@ -2,8 +2,9 @@
 
 use super::{Mask, Redactor};
 use crate::evidence::{
-    Artifact, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Merged, MergedTree, Note,
-    Payload, ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
+    Artifact, CacheHit, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Merged, MergedTree,
+    Note, Payload,
+    ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
 };
 use crate::value::Json;
 use std::sync::Arc;
@@ -78,6 +79,11 @@ impl Mask for Record {
             Record::BudgetWarning { text } => {
                 Record::BudgetWarning { text: text.masked_by(redactor) }
             }
+            Record::CacheHit(hit) => Record::CacheHit(Box::new(CacheHit {
+                restored: hit.restored.masked_by(redactor),
+                trace: hit.trace.masked_by(redactor),
+                ..*hit
+            })),
             Record::Note(Note { level, text }) => {
                 Record::Note(Note { level, text: text.masked_by(redactor) })
             }

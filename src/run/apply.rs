@@ -25,11 +25,13 @@ impl State {
                 self.status = RunStatus::Running;
             }
             Event::Evaluated { .. } => {}
-            Event::Recorded { instance, record, .. } => {
-                if let Record::ChildRun { run, .. } = &**record {
-                    self.instances[instance.at()].link_child(run);
+            Event::Recorded { instance, record, .. } => match &**record {
+                Record::ChildRun { run, .. } => self.instances[instance.at()].link_child(run),
+                Record::CacheHit(hit) => {
+                    self.instances[instance.at()].set_cached_from(Some(hit));
                 }
-            }
+                _ => {}
+            },
             Event::Expanded { instance, first, keys, items, keyed } => {
                 self.expand(plan, *instance, *first, keys, items, *keyed, at);
             }
@@ -165,6 +167,7 @@ impl State {
         instance.status = StepStatus::Running;
         instance.attempt = attempt;
         instance.start_at(at);
+        instance.set_cached_from(None);
         // A gate step has no attempt to execute; it starts with its gate.
         if plan.step(instance.step).step.kind.checks().is_some() {
             instance.status = StepStatus::Verifying;

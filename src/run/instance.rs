@@ -8,7 +8,7 @@ use super::join::DependencyEnds;
 use super::optional_time::OptionalTime;
 use super::question::Question;
 use crate::diagnostic::Code;
-use crate::evidence::{Verdict, Verification};
+use crate::evidence::{CacheHit, Verdict, Verification};
 use crate::plan::StepIx;
 use crate::value::{Digest, Failure, OutcomeKind, RunId, SpecialistId, Tier, Timestamp, Usage};
 
@@ -54,7 +54,7 @@ struct Extras {
     question: Option<Box<Question>>,
     passes: Option<Box<Passes>>,
     child: Option<Box<ChildLink>>,
-    kept_from: Option<RunId>,
+    origin: Option<Box<Origin>>,
     deselected: bool,
     continues: bool,
     merge: MergeState,
@@ -70,6 +70,15 @@ pub(super) enum MergeState {
     Merging,
     /// The merge has ended.
     Merged,
+}
+
+/// Where a result comes from that this run did not make.
+#[derive(Debug, Clone, PartialEq)]
+enum Origin {
+    /// An earlier run whose results this run keeps.
+    Kept(RunId),
+    /// The stored result of a step instance of a run.
+    Cached { run: RunId, instance: String },
 }
 
 /// The use of the recovery table in the current pass.
@@ -120,7 +129,7 @@ impl Default for Extras {
             question: None,
             passes: None,
             child: None,
-            kept_from: None,
+            origin: None,
             deselected: false,
             continues: false,
             merge: MergeState::Open,
@@ -232,7 +241,25 @@ impl Instance {
 
     /// The earlier run that executed it, if its result was kept.
     pub fn kept_from(&self) -> Option<&RunId> {
-        self.extras.as_ref()?.kept_from.as_ref()
+        match self.extras.as_ref()?.origin.as_deref()? {
+            Origin::Kept(run) => Some(run),
+            Origin::Cached { .. } => None,
+        }
+    }
+
+    /// The run and the step instance that made its result, if its last attempt took a stored result.
+    pub fn cached_from(&self) -> Option<(&RunId, &str)> {
+        match self.extras.as_ref()?.origin.as_deref()? {
+            Origin::Cached { run, instance } => Some((run, instance)),
+            Origin::Kept(_) => None,
+        }
+    }
+
+    pub(super) fn set_cached_from(&mut self, hit: Option<&CacheHit>) {
+        let origin = hit.map(|CacheHit { run, instance, .. }| {
+            Box::new(Origin::Cached { run: run.clone(), instance: instance.clone() })
+        });
+        self.set(origin, |extras| &mut extras.origin);
     }
 
     /// Whether it does not run on request.
@@ -245,7 +272,7 @@ impl Instance {
     }
 
     pub(super) fn set_kept_from(&mut self, run: Option<RunId>) {
-        self.set(run, |extras| &mut extras.kept_from);
+        self.set(run.map(|run| Box::new(Origin::Kept(run))), |extras| &mut extras.origin);
     }
 
     /// The question that it waits for.

@@ -122,13 +122,19 @@ pub(super) fn next(
 ) -> Option<NextAttempt> {
     let instance = state.instance(ix);
     let planned = plan.step(instance.step);
+    let ladder = state.specialist(plan, ix).map_or(&[][..], |found| plan.ladder(found));
+    let rows = table(planned, ladder, state.rules.inconclusive);
+    if instance.cached_from().is_some() {
+        // The gate refuted a stored result: the step has not done its work yet.
+        let row = RecoveryRow::new(&[outcome], RecoveryAction::Retry, 1);
+        let variation = instance.variation();
+        return Some(NextAttempt { index: rows.len(), row, delay: Duration::ZERO, variation });
+    }
     let max = planned.step.details().max_attempts;
     if max.is_some_and(|max| instance.attempts_of_pass() >= max) {
         return None;
     }
-    let ladder = state.specialist(plan, ix).map_or(&[][..], |found| plan.ladder(found));
     let failure = fingerprint(instance);
-    let rows = table(planned, ladder, state.rules.inconclusive);
     for (index, row) in rows.into_iter().enumerate() {
         let (taken, before) = instance.row_use(index);
         if !row.on.iter().any(|on| on.matches(outcome)) {
@@ -211,8 +217,11 @@ pub(super) fn fingerprint(instance: &Instance) -> Digest {
     Digest::of(format!("{outcome}\n{failure}\n{}", gate.unwrap_or_default()))
 }
 
-/// Feedback for the next attempt about the last one.
+/// Feedback for the next attempt about the last one. A stored result that was refuted was not its work.
 pub(super) fn feedback(instance: &Instance) -> Option<Feedback> {
+    if instance.cached_from().is_some() {
+        return None;
+    }
     let verification = instance.verification().cloned();
     let failure = instance.failure().cloned();
     let new_approach = instance.changes_strategy();

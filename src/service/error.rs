@@ -30,6 +30,8 @@ pub enum ResourceKind {
     Token,
     /// An artifact of a run.
     Artifact,
+    /// A stored result.
+    Cached,
     /// A file that was named on the command line.
     File,
 }
@@ -47,6 +49,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::Trigger => "trigger",
             ResourceKind::Token => "token",
             ResourceKind::Artifact => "artifact",
+            ResourceKind::Cached => "stored result or step",
             ResourceKind::File => "file",
         })
     }

@@ -9,6 +9,7 @@
 mod adopting;
 mod asks;
 mod backup;
+mod caching;
 mod demo;
 mod doctor;
 mod environment;
@@ -44,7 +45,7 @@ pub use crate::evidence::SessionLine;
 pub use crate::expression::Strength;
 pub use crate::import::Format as ImportFormat;
 pub use crate::inspect::{
-    Audit, AuditedCall, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader,
+    Audit, AuditedCall, CacheUse, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader,
     LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
 };
 pub use crate::journal::JournalError;
@@ -53,6 +54,9 @@ pub use crate::run::RunStatus;
 pub use adopting::{Adopted, adopt};
 pub use asks::{AskEvidence, AskReply, AskView, Decided, asks_of, decide, open_asks};
 pub use backup::{back_up, restore};
+pub use caching::{
+    CacheSheet, CachedView, Cleared, LookupView, PartView, clear_cache, list_cached, show_cached,
+};
 pub use demo::{Demo, create_demo};
 pub use doctor::{Finding, FindingLevel, doctor};
 pub use environment::Environment;

@@ -5,7 +5,7 @@ use super::runs::{self, Overrides, Prepared, WaitNotice};
 use super::{Environment, Project, ResourceKind, ServiceError, params};
 use crate::definition::{LoadedValue, Param, ParamType, load_value};
 use crate::diagnostic::{Code, Diagnostic, Sources};
-use crate::inspect::Earlier;
+use crate::inspect::{CacheUse, Earlier};
 use crate::plan::{Plan, PlanStep, StepIx};
 use crate::value::{DefinitionId, Failure, Json, JsonMap, RunId, StepId};
 use std::collections::BTreeSet;
@@ -35,6 +35,8 @@ pub struct StartRequest {
     pub selection: Selection,
     /// Whether [`Prepared::predecessor`] is looked up.
     pub finds_predecessor: bool,
+    /// How its steps use stored results.
+    pub cache: CacheUse,
 }
 
 /// Resolves the parameters, checks everything that can be checked, and creates a new run with a

@@ -145,6 +145,7 @@ impl Conversation {
             | Record::Observed { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
+            | Record::CacheHit(_)
             | Record::Note(_) => {}
         }
         self.settle();

@@ -8,6 +8,9 @@ pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<
     if let Some(run) = instance.kept_from() {
         return Some(format!("kept from run {run}"));
     }
+    if let Some((run, _)) = instance.cached_from() {
+        return Some(format!("from the cache (run {run})"));
+    }
     match instance.status {
         StepStatus::Skipped if instance.is_deselected() => Some("not selected".to_owned()),
         StepStatus::Skipped => Some(skipped(plan, state, instance)),

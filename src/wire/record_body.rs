@@ -32,6 +32,16 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             Body::ChildEnd { child: run.to_string(), status: *status }
         }
         Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
+        Record::CacheHit(hit) => Body::CacheHit {
+            key: hit.key.to_string(),
+            run_from: hit.run.to_string(),
+            instance_from: hit.instance.clone(),
+            stored_at: hit.at.rfc3339(),
+            saved: hit.usage.into(),
+            saved_ms: hit.duration_ms,
+            files: hit.files,
+            restored: hit.restored.clone(),
+        },
         // `ask:answered` shows an approval.
         Record::Approval { .. }
         | Record::Reservation { .. }

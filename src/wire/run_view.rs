@@ -150,9 +150,21 @@ pub struct InstanceView {
     /// The earlier run that executed it, if its result was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<String>,
+    /// The run and the step instance that made its result, if it took a stored result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_from: Option<CachedFromView>,
     /// Id of the last child run of a `playbook` step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_run: Option<String>,
+}
+
+/// The run and the step instance that made a stored result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CachedFromView {
+    /// Id of the run.
+    pub run: String,
+    /// Name of the step instance.
+    pub instance: String,
 }
 
 impl RunView {
@@ -254,6 +266,10 @@ impl InstanceView {
             needs_budget: instance.needs_budget(),
             question: instance.question().cloned(),
             kept_from: instance.kept_from().map(ToString::to_string),
+            cached_from: instance.cached_from().map(|(run, instance)| CachedFromView {
+                run: run.to_string(),
+                instance: instance.to_owned(),
+            }),
             child_run: instance.child().map(|child| child.run.to_string()),
         }
     }

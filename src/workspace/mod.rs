@@ -24,6 +24,7 @@ mod protected_paths;
 mod protected_watch;
 mod repository;
 mod resolve;
+mod stored_files;
 mod text_diff;
 mod walk;
 mod watch;

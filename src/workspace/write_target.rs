@@ -30,6 +30,8 @@ pub(crate) struct WriteTarget {
     /// The current state of the path, not followed, without a digest.
     pub(crate) existing: Option<FileState>,
     owner: Option<(u32, u32)>,
+    /// Permission bits of the written file; `None`: those of the existing file, or the default.
+    mode: Option<u32>,
 }
 
 /// The state of a path before it was written.
@@ -116,6 +118,7 @@ impl WriteTarget {
             shown: shown(&real),
             existing: stat.as_ref().map(state_of),
             owner: stat.as_ref().map(|stat| (stat.st_uid, stat.st_gid)),
+            mode: None,
         };
         Ok((target, real))
     }
@@ -196,6 +199,16 @@ impl WriteTarget {
         Ok(self.renamed(folder, state))
     }
 
+    /// The same, with these permission bits.
+    pub(crate) fn write_with_mode(
+        &mut self,
+        bytes: &[u8],
+        mode: u32,
+    ) -> Result<FileState, PathError> {
+        self.mode = Some(mode);
+        self.write(bytes)
+    }
+
     /// The final state of a written file; linking and renaming change its ctime.
     fn renamed(&self, folder: &OwnedFd, written: FileState) -> FileState {
         let name = self.name.as_os_str();
@@ -241,9 +254,11 @@ impl WriteTarget {
     fn fill(&self, file: &mut File, bytes: &[u8]) -> Result<FileState, PathError> {
         let io = |error: Errno| refused(&self.shown, error);
         file.write_all(bytes).map_err(|error| PathError::io(&self.shown, error))?;
-        if let Some(state) = &self.existing {
+        if self.existing.is_some() {
             self.keep_owner(file);
-            rustix::fs::fchmod(&*file, permissions(state.mode)).map_err(io)?;
+        }
+        if let Some(mode) = self.mode.or(self.existing.as_ref().map(|state| state.mode)) {
+            rustix::fs::fchmod(&*file, permissions(mode)).map_err(io)?;
         }
         let mut state = state_of(&rustix::fs::fstat(&*file).map_err(io)?);
         state.sha256 = Some(Digest::of(bytes));

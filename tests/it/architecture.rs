@@ -84,9 +84,11 @@ const MODULES: &[Module] = &[
     impure("isolation", "worktrees and copies of steps, and the merge of their changes", &[
         "diagnostic", "value", "evidence", "definition", "attempt", "process", "workspace",
     ]),
+    impure("cache", "results of steps by the content of what made them: keys, results, files, size",
+        &["value", "clock", "redaction", "evidence"]),
     impure("executor", "executes one attempt; observes for gates", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "toolspec", "definition",
-        "verify", "attempt", "process", "workspace", "http", "tool", "specialist", "isolation",
+        "verify", "attempt", "process", "workspace", "http", "tool", "specialist", "isolation", "cache",
     ]),
     // It evaluates conditions and asks the executor to observe.
     impure("engine", "the dispatcher on tokio: timers, attempts, recovery at start", &[
@@ -107,7 +109,7 @@ const MODULES: &[Module] = &[
     impure("service", "the use cases", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
         "run", "attempt", "journal", "process", "workspace", "http", "tool", "llm", "specialist",
-        "import", "isolation", "executor", "engine", "wire", "inspect", "project", "trigger",
+        "import", "isolation", "cache", "executor", "engine", "wire", "inspect", "project", "trigger",
     ]),
     impure("serve", "the daemon, and the use cases of triggers", &[
         "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "wire", "trigger", "project", "service",

@@ -8,6 +8,7 @@ mod attack;
 mod backup;
 mod bounds;
 mod budget;
+mod cache;
 mod capabilities;
 mod children;
 mod claims;

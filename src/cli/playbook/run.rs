@@ -10,7 +10,9 @@ use crate::cli::render::table::plain;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::service::runs::{self, Overrides, Prepared, WaitNotice};
-use crate::service::{self, Choice, Environment, Match, Project, Selection, StartRequest};
+use crate::service::{
+    self, CacheUse, Choice, Environment, Match, Project, Selection, StartRequest,
+};
 use crate::value::Money;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,9 +46,22 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     steps: StepArgs,
     #[command(flatten)]
+    cache: CacheArgs,
+    #[command(flatten)]
     overrides: OverrideArgs,
     #[command(flatten)]
     display: DisplayArgs,
+}
+
+/// The use of stored results.
+#[derive(Debug, clap::Args)]
+struct CacheArgs {
+    /// Take no stored result, and store none
+    #[arg(long)]
+    no_cache: bool,
+    /// Execute this step and store its result again; may be repeated
+    #[arg(long, value_name = "STEP", conflicts_with = "no_cache")]
+    refresh: Vec<String>,
 }
 
 /// The steps that run.
@@ -163,6 +178,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let StepArgs { only, skip, from } = args.steps;
     let mut request = args.params.request(args.id);
     request.selection = Selection { only, skip };
+    let CacheArgs { no_cache: off, refresh } = args.cache;
+    request.cache = CacheUse { off, refresh: refresh.into_iter().collect() };
     (request.script, request.record) = (args.script, args.record);
     request.finds_predecessor = true;
     request.overrides = args.overrides.overrides();

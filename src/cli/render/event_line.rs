@@ -98,6 +98,16 @@ fn describe(event: &Event) -> Option<String> {
             let to = to.unwrap_or_default();
             format!("{} {taken}{max}{to}: {}", paint(WARNING, row.as_str()), plain(reason))
         }
+        Body::CacheHit { run_from, instance_from, stored_at, saved_ms, restored, .. } => {
+            let age = Timestamp::parse(stored_at).map(|stored| time_between(stored, event.at));
+            let age = age.map(|age| format!(", {age} old")).unwrap_or_default();
+            let files = match restored.len() {
+                0 => String::new(),
+                count => format!(", restored {}", counted(count, "file")),
+            };
+            let (run, step) = (plain(run_from), plain(instance_from));
+            format!("from the cache: {step} of run {run}{age}, saved {}{files}", time(*saved_ms))
+        }
         Body::ChildStart { child, definition } => {
             format!("child run {child} of {}", plain(definition))
         }

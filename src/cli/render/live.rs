@@ -215,6 +215,7 @@ impl Renderer for Live {
             | Body::RecoveryApplied { .. }
             | Body::LoopPass { .. }
             | Body::StepMerged { .. }
+            | Body::CacheHit { .. }
             | Body::ChildStart { .. }
             | Body::ChildEnd { .. }
             | Body::AskOpened { .. }

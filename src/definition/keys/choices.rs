@@ -2,10 +2,9 @@
 
 use super::choice_list::choices;
 use crate::definition::model::{
-    ApprovalLevel, Backoff, ClaimPolicy, ConflictPolicy, ContextProfile, EvidenceMode,
-    FailurePolicy, InconclusivePolicy, MergePolicy, NetworkAccess, NotifyEvent, OnError, Order,
-    ParamType, ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm,
-    WorkspaceMode,
+    ApprovalLevel, Backoff, CacheScope, ClaimPolicy, ConflictPolicy, ContextProfile, EvidenceMode,
+    FailurePolicy, InconclusivePolicy, MergePolicy, NetworkAccess, NotifyEvent, OnError, Order, ParamType,
+    ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::toolspec::ToolLevel;
@@ -47,6 +46,12 @@ choices! {
         "fixed" => Backoff::Fixed,
         "linear" => Backoff::Linear,
         "exponential" => Backoff::Exponential,
+    }
+    /// `scope` of `cache`.
+    CACHE_SCOPE, CACHE_SCOPE_NAMES: CacheScope = {
+        "project" => CacheScope::Project,
+        "step" => CacheScope::Step,
+        "run" => CacheScope::Run,
     }
     /// `onConflict` of `concurrency`.
     CONFLICT, CONFLICT_NAMES: ConflictPolicy = {

@@ -45,6 +45,7 @@ const SETTINGS_KEYS: &[KeySpec] = &[
         "What is told about runs while `kb serve` runs.",
     )
     .example("[{command: [./tell.sh]}]"),
+    key("cache", Map(&CACHE), "Stored results of steps with `cache`.").example("{maxMib: 4096}"),
     key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),
     key("orchestrator", Map(&ORCHESTRATOR), "Escalation."),
@@ -326,6 +327,16 @@ const JOURNAL_KEYS: &[KeySpec] = &[
         .default("30d")
         .example("90d"),
 ];
+
+pub(crate) static CACHE: KeyTable =
+    table("cacheSettings", "`cache`", "Stored results of steps with `cache`.", &[CACHE_KEYS]);
+
+const CACHE_KEYS: &[KeySpec] = &[key(
+    "maxMib",
+    Integer(1, 1 << 20),
+    "Size in MiB above which the results that were not used for the longest time are removed.",
+)
+.default("1024")];
 
 pub(crate) static SERVE: KeyTable =
     table("serveSettings", "`serve`", "The daemon `kb serve`.", &[SERVE_KEYS]);

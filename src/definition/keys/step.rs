@@ -5,7 +5,7 @@ use super::budget::BUDGET;
 use super::checks::VERIFY;
 use super::choices::{EVIDENCE_NAMES, MERGE_NAMES, ON_ERROR_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
 use super::items::{FOR_EACH, ITEMS, MATRIX};
-use super::step_parts::{HOOKS, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
+use super::step_parts::{CACHE, HOOKS, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
 use super::table::KeyType::{
     Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
     OneOf, Pattern, ScalarTemplate, Template, Text,
@@ -38,6 +38,9 @@ const ID: &[KeySpec] =
         .example("build")];
 
 const NO_ID: &[KeySpec] = &[key("id", Forbidden, "Not allowed: steps cannot share an id.")];
+
+/// The kinds of steps that can have a cached result.
+const CACHED: &[&str] = &["specialist", "agent", "run", "tool", "http"];
 
 const COMMON: &[KeySpec] = &[
     key("name", Text, "Display name.").scope(KeyScope::Name),
@@ -118,7 +121,15 @@ const COMMON: &[KeySpec] = &[
         .example("{until: \"{{review.verdict}} == 'passed'\", max: 3}"),
     key("hooks", Map(&HOOKS), "Steps that follow an event of this step; their failures only warn.")
         .example("{onFailure: [{id: report, run: ./report.sh}]}"),
-    key("cache", Any, "Reuses the output of an earlier run.").no_effect(),
+    key(
+        "cache",
+        OneOf(const { &[Boolean, Map(&CACHE)] }),
+        "Takes the result of an earlier execution with the same key, and stores the own one.",
+    )
+    .scope(KeyScope::Attempts)
+    .only(CACHED)
+    .default("false")
+    .example("{inputs: [\"src/**\"], ttl: 24h}"),
     key("output", Map(&STEP_OUTPUT), "Output of the step.")
         .example("{schema: {files: \"string[]\"}}"),
 ];

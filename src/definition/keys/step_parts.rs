@@ -1,8 +1,9 @@
 //! Keys of the maps inside a step.
 
-use super::choices::{BACKOFF_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
+use super::choices::{BACKOFF_NAMES, CACHE_SCOPE_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
 use super::table::KeyType::{
-    Choice, Duration, Expression, Integer, ListOrOne, Pattern, Schema, Steps, Text,
+    Choice, Duration, Expression, Integer, ListOrOne, Pattern, ScalarTemplate, Schema, Steps,
+    Template, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
 
@@ -78,6 +79,26 @@ const LOOP_KEYS: &[KeySpec] = &[
         .default("fixed"),
     key("initial", Duration, "Delay before the second pass.").default("none; 1s with `backoff`"),
     key("maxDelay", Duration, "Maximum delay.").default("60s"),
+];
+
+pub(crate) static CACHE: KeyTable = table(
+    "cache",
+    "`cache`",
+    "When a step takes its result from an earlier execution.",
+    &[CACHE_KEYS],
+);
+
+const CACHE_KEYS: &[KeySpec] = &[
+    key("key", ScalarTemplate, "A text that is a part of the key; without `inputs`, it stands for the files that the step reads.")
+        .example("\"{{version}}\""),
+    key("inputs", ListOrOne(&Template), "Globs of the files that the step reads; `!` excludes files.")
+        .default("all files that are not ignored; none for `http` steps, and none with `key`")
+        .example("[\"src/**\", Cargo.toml]"),
+    key("outputs", ListOrOne(&Template), "Globs of ignored files that belong to the result; other changed files always do.")
+        .example("[\"dist/**\"]"),
+    key("ttl", Duration, "Age from which a stored result is not used.").example("24h"),
+    key("scope", Choice(CACHE_SCOPE_NAMES), "Which steps share results: all of the `project` that do the same, the same `step` of the playbook, or those of one `run`.")
+        .default("project"),
 ];
 
 pub(crate) static STEP_OUTPUT: KeyTable =

@@ -2,6 +2,7 @@
 //! these values.
 
 mod budget;
+mod cache;
 mod capability;
 mod catalog;
 mod concurrency;
@@ -27,6 +28,7 @@ mod tool_rules;
 mod trigger;
 
 pub use budget::{Budget, GlobalLimits};
+pub use cache::{Cache, CacheScope};
 pub use capability::Capability;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use concurrency::{Concurrency, ConflictPolicy};

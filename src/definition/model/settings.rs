@@ -58,6 +58,8 @@ pub struct Settings {
     pub prompts: PromptRecording,
     /// `journal.retention`: age from which `kb run prune` removes ended runs. `None`: 30 days.
     pub retention: Option<Duration>,
+    /// `cache.maxMib`: size above which stored results are removed. `None`: 1024.
+    pub cache_mib: Option<u32>,
     /// `limits.maxParallel`: maximum parallel steps of playbooks without a limit of their own.
     pub max_parallel: Option<u32>,
     /// `serve.maxRuns`: maximum runs that the daemon keeps running. `None`: the number of processors.

@@ -1,7 +1,7 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
 use super::{
-    Budget, ForEach, Hook, Loop, NotYet, OnError, RecoveryRule, RetryPolicy, Timeout, Verify,
+    Budget, Cache, ForEach, Hook, Loop, NotYet, OnError, RecoveryRule, RetryPolicy, Timeout, Verify,
 };
 use crate::definition::Schema;
 use crate::definition::gate_check::Check;
@@ -55,6 +55,8 @@ pub struct StepDetails {
     pub budget: Option<Box<Budget>>,
     /// Maximum number of attempts in one iteration. `None`: the sum that the recovery table allows.
     pub max_attempts: Option<u32>,
+    /// `cache:`: when the step takes its result from an earlier execution.
+    pub cache: Option<Box<Cache>>,
     /// `loop:`: the step runs again until a condition holds.
     pub repeat: Option<Box<Loop>>,
     /// Whether the step may run again after a crash during an attempt. Default: true.
@@ -115,6 +117,7 @@ impl StepDetails {
         recovery: None,
         budget: None,
         max_attempts: None,
+        cache: None,
         repeat: None,
         retry_safe: true,
         env: Vec::new(),
@@ -139,6 +142,7 @@ impl StepDetails {
             recovery: None,
             budget: None,
             max_attempts: None,
+            cache: None,
             repeat: None,
             retry_safe: true,
             env,

@@ -5,6 +5,7 @@
 //! for single values, `playbook`, `specialist`, `settings` and `script` for whole files.
 
 mod allow_list;
+mod cache;
 mod concurrency;
 mod decoder;
 mod environment;

@@ -61,6 +61,10 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
         settings.retention = inner.and_then(|inner| inner.duration("retention", decoder));
         settings.prompts = prompts.unwrap_or_default();
     }
+    if let Some(node) = fields.get("cache") {
+        let inner = decoder.fields(node, &keys::CACHE);
+        settings.cache_mib = inner.and_then(|inner| inner.integer("maxMib", decoder));
+    }
     if let Some(node) = fields.get("limits") {
         let inner = decoder.fields(node, &keys::LIMITS);
         settings.max_parallel = inner.and_then(|inner| inner.integer("maxParallel", decoder));

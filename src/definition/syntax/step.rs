@@ -216,6 +216,7 @@ fn body(
         recovery: fields.get("recovery").map(|node| decoder.recovery(node, specialist)),
         budget: fields.get("budget").map(|node| Box::new(decoder.budget(node))),
         max_attempts: fields.integer("maxAttempts", decoder),
+        cache: fields.get("cache").and_then(|node| decoder.cache(node)).map(Box::new),
         repeat: fields.get("loop").and_then(|node| decoder.repeat(node)).map(Box::new),
         retry_safe: fields.boolean("retrySafe", decoder).unwrap_or(true),
         env: environment(own_env, defaults, decoder),

@@ -64,6 +64,9 @@ impl Replay<'_> {
                 let Some(state) = self.states.get_mut(instance) else { return };
                 match &**record {
                     Record::ToolResult { invocation, .. } => state.calls.push(invocation.clone()),
+                    Record::CacheHit(hit) => {
+                        hit.trace.iter().for_each(|call| state.calls.push(call.clone()));
+                    }
                     Record::Observed { basis } => state.observed = Some(basis.clone()),
                     _ => {}
                 }

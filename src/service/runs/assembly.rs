@@ -1,6 +1,7 @@
 //! Builds the parts of one run: journal, tools, models, executor.
 
 use super::ProjectContext;
+use super::caching;
 use super::children::Children;
 use super::machine::Machine;
 use super::prepared::Prepared;
@@ -152,6 +153,10 @@ pub(super) fn assemble(
     let local = LocalExecutor::new(host, toolbox, specialists).with_trees(trees);
     let local = match &context.stubs {
         Some(stubs) => local.with_stubs(stubs.clone()),
+        None => local,
+    };
+    let local = match caching::of_run(context, settings, frozen, plan) {
+        Some(cache) => local.with_cache(cache),
         None => local,
     };
     let plans = plan.children();

@@ -2,6 +2,7 @@
 
 use super::assembly::assemble;
 use super::budget;
+use super::caching;
 use super::concurrency;
 use super::models::{max_parallel, tiers};
 use super::predecessor::predecessor;
@@ -52,9 +53,11 @@ pub(in crate::service) async fn begin(
     request: StartRequest,
     basis: Basis,
 ) -> Result<Prepared, ServiceError> {
-    let StartRequest { script, record, overrides, run, notice, finds_predecessor, .. } = request;
+    let StartRequest { script, record, overrides, run, notice, finds_predecessor, cache, .. } =
+        request;
     let plan = project.plan(definition.as_str()).map_err(errors_only)?;
     require_supported(&plan, &project.catalog)?;
+    caching::require_steps(&plan, &cache)?;
     let context = project.context.clone();
     let settings = project.catalog.settings.clone();
     requirements::check(&plan, &context, &settings, &project.catalog.sources).await?;
@@ -79,6 +82,7 @@ pub(in crate::service) async fn begin(
         ignore_files: may_compare_files(&plan).then(|| IgnoreFiles::read(&context.root).0),
         base: basis.base,
         skip: basis.skip,
+        cache,
         parent: None,
     };
     // The texts of the definitions are in `frozen` now.

@@ -230,7 +230,6 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
          \x20 - {id: f, specialist: s, task: Go, verify: {onFailed: escalateModel, onInconclusive: askUser, checks: [{diff: {maxFiles: 3}}, {judge: {}}, {command: [x], mustFailBefore: true, tests: {minCount: 1}}]}}\n",
     );
     insta::assert_snapshot!(said, @"
-    warning KB0901 11:105 `cache` is not supported yet | the definition loads and runs without it
     ");
     let found = &catalog.playbooks["p"];
     assert!(found.not_yet.is_empty(), "a schedule changes no run that a person starts");

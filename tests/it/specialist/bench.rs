@@ -390,6 +390,7 @@ pub(super) fn request(work: &SpecialistWork) -> Request {
         cwd: String::new(),
         evidence: true,
         before: None,
+        cache: None,
     }
 }
 
@@ -459,6 +460,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::ChildRunEnded { .. } => "end of a child run",
         Record::Reservation { .. } => "reservation",
         Record::BudgetWarning { .. } => "budget warning",
+        Record::CacheHit(_) => "cache-hit",
         Record::Note(_) => "note",
     }
 }

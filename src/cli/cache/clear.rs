@@ -1,0 +1,33 @@
+//! `kb cache clear`
+
+use crate::cli::exit::{CliResult, Exit};
+use crate::cli::render::bytes;
+use crate::cli::terminal::Terminal;
+use crate::service::{self, Environment};
+use crate::value::counted;
+
+/// Remove stored results; steps make them again
+///
+/// Safe while runs execute.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Steps (`STEP`, `STEP[ITEM]` or `PLAYBOOK/STEP`) or keys; all results without any
+    #[arg(value_name = "STEP|KEY")]
+    names: Vec<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let cleared = service::clear_cache(environment, &args.names)?;
+    match args.json {
+        true => terminal.json(&cleared)?,
+        false => terminal.note(&format!(
+            "removed {}, {}\n",
+            counted(cleared.results, "result"),
+            bytes(cleared.bytes)
+        ))?,
+    }
+    Ok(Exit::Done)
+}
