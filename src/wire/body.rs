@@ -1,7 +1,8 @@
 //! The content of public events.
 
 use super::parts::{
-    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView, RequestView,
+    BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
+    RequestView,
     UsageView,
 };
 use crate::definition::RecoveryKind;
@@ -277,24 +278,7 @@ pub enum Body {
     },
     /// The attempt took a stored result in place of its work.
     #[schemars(rename = "cache:hit")]
-    CacheHit {
-        /// Digest of the key; `kb cache show KEY` shows the result.
-        key: String,
-        /// Id of the run that made the result.
-        run_from: String,
-        /// Name of the step instance that made the result.
-        instance_from: String,
-        /// Time at which the result was stored, in RFC 3339.
-        stored_at: String,
-        /// Tokens and cost of the attempt that made the result.
-        saved: UsageView,
-        /// Duration of the attempt that made the result, in milliseconds.
-        saved_ms: u64,
-        /// Number of files of the result.
-        files: u32,
-        /// The files whose content was not that of the result and was restored.
-        restored: Vec<String>,
-    },
+    CacheHit(Box<CacheHitView>),
     /// A child run starts, or continues after a wait or a failure.
     #[schemars(rename = "child:start")]
     ChildStart {

@@ -25,7 +25,7 @@ impl Body {
             Body::RecoveryApplied { .. } => "recovery:applied",
             Body::LoopPass { .. } => "loop:pass",
             Body::StepMerged { .. } => "step:merged",
-            Body::CacheHit { .. } => "cache:hit",
+            Body::CacheHit(_) => "cache:hit",
             Body::ChildStart { .. } => "child:start",
             Body::ChildEnd { .. } => "child:end",
             Body::AskOpened { .. } => "ask:opened",

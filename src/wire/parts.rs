@@ -2,7 +2,8 @@
 
 use crate::diagnostic::Code;
 use crate::evidence::{
-    Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, MergedTree, Payload, RequestDigests,
+    CacheHit, Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, MergedTree, Payload,
+    RequestDigests,
     Verdict,
 };
 use crate::run::KeptResult;
@@ -123,6 +124,43 @@ impl From<&MergedTree> for MergedView {
     fn from(tree: &MergedTree) -> Self {
         let MergedTree { instance, files, commits, conflicts, kept } = tree.clone();
         MergedView { instance, files, commits, conflicts, kept }
+    }
+}
+
+/// The use of a stored result in place of the work of an attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheHitView {
+    /// Digest of the key; `kb cache show KEY` shows the result.
+    pub key: String,
+    /// Id of the run that made the result.
+    pub run_from: String,
+    /// Name of the step instance that made the result.
+    pub instance_from: String,
+    /// Time at which the result was stored, in RFC 3339.
+    pub stored_at: String,
+    /// Tokens and cost of the attempt that made the result.
+    pub saved: UsageView,
+    /// Duration of the attempt that made the result, in milliseconds.
+    pub saved_ms: u64,
+    /// Number of files of the result.
+    pub files: u32,
+    /// The files whose content was not that of the result and was restored.
+    pub restored: Vec<String>,
+}
+
+impl From<&CacheHit> for CacheHitView {
+    fn from(hit: &CacheHit) -> Self {
+        CacheHitView {
+            key: hit.key.to_string(),
+            run_from: hit.run.to_string(),
+            instance_from: hit.instance.clone(),
+            stored_at: hit.at.rfc3339(),
+            saved: hit.usage.into(),
+            saved_ms: hit.duration_ms,
+            files: hit.files,
+            restored: hit.restored.clone(),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Public events from the records of attempts.
 
 use super::Body;
-use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob};
+use super::parts::{
+    CacheHitView, ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob,
+};
 use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Purpose, Record};
 
 /// The public event of a record; `None` for records that only a resumed attempt needs.
@@ -32,16 +34,7 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             Body::ChildEnd { child: run.to_string(), status: *status }
         }
         Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
-        Record::CacheHit(hit) => Body::CacheHit {
-            key: hit.key.to_string(),
-            run_from: hit.run.to_string(),
-            instance_from: hit.instance.clone(),
-            stored_at: hit.at.rfc3339(),
-            saved: hit.usage.into(),
-            saved_ms: hit.duration_ms,
-            files: hit.files,
-            restored: hit.restored.clone(),
-        },
+        Record::CacheHit(hit) => Body::CacheHit(Box::new(CacheHitView::from(&**hit))),
         // `ask:answered` shows an approval.
         Record::Approval { .. }
         | Record::Reservation { .. }

@@ -9,7 +9,8 @@ use crate::diagnostic::Severity;
 use crate::value::OutcomeKind;
 use crate::value::{Json, Timestamp, counted, json_text};
 use crate::wire::{
-    Body, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus, MergedView,
+    Body, CacheHitView, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus,
+    MergedView,
     QuestionKind, StepStatus, Verdict, change_kind_name,
 };
 
@@ -98,16 +99,7 @@ fn describe(event: &Event) -> Option<String> {
             let to = to.unwrap_or_default();
             format!("{} {taken}{max}{to}: {}", paint(WARNING, row.as_str()), plain(reason))
         }
-        Body::CacheHit { run_from, instance_from, stored_at, saved_ms, restored, .. } => {
-            let age = Timestamp::parse(stored_at).map(|stored| time_between(stored, event.at));
-            let age = age.map(|age| format!(", {age} old")).unwrap_or_default();
-            let files = match restored.len() {
-                0 => String::new(),
-                count => format!(", restored {}", counted(count, "file")),
-            };
-            let (run, step) = (plain(run_from), plain(instance_from));
-            format!("from the cache: {step} of run {run}{age}, saved {}{files}", time(*saved_ms))
-        }
+        Body::CacheHit(hit) => cache_hit(hit, event.at),
         Body::ChildStart { child, definition } => {
             format!("child run {child} of {}", plain(definition))
         }
@@ -149,6 +141,17 @@ fn describe(event: &Event) -> Option<String> {
             format!("run {}{unproven} in {}{why}", status.styled(), time(*duration_ms))
         }
     })
+}
+
+fn cache_hit(hit: &CacheHitView, at: Timestamp) -> String {
+    let age = Timestamp::parse(&hit.stored_at).map(|stored| time_between(stored, at));
+    let age = age.map(|age| format!(", {age} old")).unwrap_or_default();
+    let files = match hit.restored.len() {
+        0 => String::new(),
+        count => format!(", restored {}", counted(count, "file")),
+    };
+    let (run, step) = (plain(&hit.run_from), plain(&hit.instance_from));
+    format!("from the cache: {step} of run {run}{age}, saved {}{files}", time(hit.saved_ms))
 }
 
 fn describe_run(event: &Event) -> String {

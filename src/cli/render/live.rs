@@ -215,7 +215,7 @@ impl Renderer for Live {
             | Body::RecoveryApplied { .. }
             | Body::LoopPass { .. }
             | Body::StepMerged { .. }
-            | Body::CacheHit { .. }
+            | Body::CacheHit(_)
             | Body::ChildStart { .. }
             | Body::ChildEnd { .. }
             | Body::AskOpened { .. }
