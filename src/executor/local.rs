@@ -164,6 +164,8 @@ impl Executor for LocalExecutor {
             Merged { trees, failure }
         }
         .boxed()
+    }
+
     fn ended(&self, run: &RunId, instance: &InstanceKey, succeeded: bool) {
         if let Some(cache) = &self.cache {
             cache.ended(run, instance, succeeded);

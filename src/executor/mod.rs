@@ -63,6 +63,7 @@ pub trait Executor: Send + Sync {
         let failure = Some(Failure::new(Code::INTERNAL_ERROR, message));
         Box::pin(async { Merged { trees: Vec::new(), failure } })
     }
+
     /// A step with `cache` ended in this iteration or pass, and its event is stored. If it succeeded, its
     /// result may be stored.
     fn ended(&self, _run: &RunId, _instance: &InstanceKey, _succeeded: bool) {}

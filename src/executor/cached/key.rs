@@ -7,7 +7,7 @@ use crate::definition::CacheScope;
 use crate::executor::host_access::HostAccess;
 use crate::redaction::Redactor;
 use crate::toolspec;
-use crate::value::{Digest, Json, canonical, json_text};
+use crate::value::{Digest, json_text};
 use crate::workspace::Workspace;
 use std::sync::Arc;
 
@@ -54,7 +54,9 @@ impl Parts<'_> {
 
     fn work(&mut self, cache: &StepCache, work: &StepWork) {
         for (name, value) in work.parts() {
-            self.add(name, &json_text(&sorted(&value)));
+            let shown = self.redactor.mask_text(&json_text(&value)).into_owned();
+            // The order of keys does not matter.
+            self.builder.add(name, Digest::of_json(&value).as_bytes(), Some(&shown));
         }
         if work.specialist().is_some() {
             self.add("model", &cache.options.models);
@@ -135,13 +137,5 @@ fn reads_files(work: &StepWork) -> bool {
         FileUse::Everything { .. } => true,
         FileUse::Tool(tool) => toolspec::find(tool.as_str())
             .is_none_or(|spec| spec.reads_files || spec.writes || spec.runs_processes),
-    }
-}
-
-/// A value whose text does not depend on the order of its keys.
-fn sorted(value: &Json) -> Json {
-    match value {
-        Json::String(_) => value.clone(),
-        other => Json::String(canonical(other)),
     }
 }
