@@ -174,6 +174,7 @@ impl KeySpec {
         KeySpec { scope, ..self }
     }
 
+    #[allow(dead_code, reason = "no key of this version needs it")]
     pub(in crate::definition) const fn no_effect(self) -> KeySpec {
         KeySpec { support: Support::NoEffect, ..self }
     }

@@ -63,7 +63,7 @@ const SYMPTOMS: [Symptom; 13] = [
     },
     Symptom {
         name: "not-built",
-        playbook: "steps:\n  - {id: a, run: make, cache: true}",
+        playbook: "steps:\n  - {id: a, tool: \"memory:recall\"}",
         args: VALIDATE,
         from: "warning",
         lines: 6,
