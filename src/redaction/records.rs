@@ -3,8 +3,7 @@
 use super::{Mask, Redactor};
 use crate::evidence::{
     Artifact, CacheHit, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Merged, MergedTree,
-    Note, Payload,
-    ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
+    Note, Payload, ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
 };
 use crate::value::Json;
 use std::sync::Arc;

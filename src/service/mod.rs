@@ -45,8 +45,8 @@ pub use crate::evidence::SessionLine;
 pub use crate::expression::Strength;
 pub use crate::import::Format as ImportFormat;
 pub use crate::inspect::{
-    Audit, AuditedCall, CacheUse, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader,
-    LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
+    Audit, AuditedCall, CacheUse, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError,
+    LiveReader, LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
 };
 pub use crate::journal::JournalError;
 pub use crate::redaction::Redactors;

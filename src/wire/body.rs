@@ -2,8 +2,7 @@
 
 use super::parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
-    RequestView,
-    UsageView,
+    RequestView, UsageView,
 };
 use crate::definition::RecoveryKind;
 use crate::diagnostic::Severity;

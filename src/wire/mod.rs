@@ -28,11 +28,12 @@ pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};
 pub use parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
-    RequestView,
-    UsageView, change_kind_name,
+    RequestView, UsageView, change_kind_name,
 };
 pub use problem::Problem;
-pub use run_view::{BaseView, CachedFromView, InstanceView, ParentView, RunHead, RunView, TreeView};
+pub use run_view::{
+    BaseView, CachedFromView, InstanceView, ParentView, RunHead, RunView, TreeView,
+};
 pub use schema::event_schema;
 pub use specialist_view::{ExampleView, SpecialistLimits, SpecialistView};
 pub use translator::Translator;

@@ -3,8 +3,7 @@
 use crate::diagnostic::Code;
 use crate::evidence::{
     CacheHit, Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, MergedTree, Payload,
-    RequestDigests,
-    Verdict,
+    RequestDigests, Verdict,
 };
 use crate::run::KeptResult;
 use crate::value::{Digest, Failure, Json, Usage};

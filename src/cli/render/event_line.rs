@@ -10,8 +10,7 @@ use crate::value::OutcomeKind;
 use crate::value::{Json, Timestamp, counted, json_text};
 use crate::wire::{
     Body, CacheHitView, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus,
-    MergedView,
-    QuestionKind, StepStatus, Verdict, change_kind_name,
+    MergedView, QuestionKind, StepStatus, Verdict, change_kind_name,
 };
 
 /// The text of an event: time since the start of the run, step instance, description. `None` for

@@ -3,8 +3,9 @@
 use super::choice_list::choices;
 use crate::definition::model::{
     ApprovalLevel, Backoff, CacheScope, ClaimPolicy, ConflictPolicy, ContextProfile, EvidenceMode,
-    FailurePolicy, InconclusivePolicy, MergePolicy, NetworkAccess, NotifyEvent, OnError, Order, ParamType,
-    ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
+    FailurePolicy, InconclusivePolicy, MergePolicy, NetworkAccess, NotifyEvent, OnError, Order,
+    ParamType, ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm,
+    WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::toolspec::ToolLevel;
