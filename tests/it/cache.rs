@@ -177,7 +177,8 @@ fn the_user_can_leave_the_cache_out_refresh_a_step_and_clear_it() {
 #[test]
 fn a_stored_result_that_was_damaged_or_lost_is_a_miss_with_the_reason() {
     let scratch = project("{inputs: \"in/*\"}", "");
-    let damages: [(&str, &str, fn(&std::path::Path)); 4] = [
+    type Damage = fn(&std::path::Path);
+    let damages: [(&str, &str, Damage); 4] = [
         ("files", "the stored content of `out/all.txt` was changed", |path| {
             std::fs::write(path, "b\n").unwrap();
         }),
