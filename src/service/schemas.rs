@@ -72,8 +72,8 @@ pub(super) fn write_with_schemas(
     let borrowed: Vec<(&str, &str)> =
         texts.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let written = write_files(root, &borrowed)?;
-    let mut kinds: Vec<&str> =
-        written.created.iter().filter_map(|path| kind_of_file(path)).collect();
+    // Of all files, because a process that was killed may have written them without their schemas.
+    let mut kinds: Vec<&str> = files.iter().filter_map(|(path, _)| kind_of_file(path)).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let schemas: Vec<(String, String)> = kinds

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -58,6 +58,30 @@ pub(super) fn axe() -> Option<String> {
     text
 }
 
+/// Starts the driver on a port of its choice; `None` if it exits.
+fn started(driver: &Path, home: &Path) -> Option<(Child, u16)> {
+    let mut child = Command::new(driver)
+        .arg("--port=0")
+        .env("HOME", home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        let rest = line.split("started successfully on port ").nth(1)?;
+        rest.trim_end_matches('.').trim().parse::<u16>().ok()
+    });
+    let Some(port) = port else {
+        child.wait().unwrap();
+        return None;
+    };
+    // Its further lines are read, so that it never waits for a reader.
+    std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+    Some((child, port))
+}
+
 impl Browser {
     /// Starts the browser; `None` where it is not installed.
     pub(super) fn start() -> Option<Browser> {
@@ -69,25 +93,10 @@ impl Browser {
         };
         let turn = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let profile = tempfile::tempdir().unwrap();
-        let mut driver = Command::new(driver)
-            .arg("--port=0")
-            .env("HOME", profile.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines
-            .by_ref()
-            .map_while(Result::ok)
-            .find_map(|line| {
-                let rest = line.split("started successfully on port ").nth(1)?;
-                rest.trim_end_matches('.').trim().parse::<u16>().ok()
-            })
-            .expect("chromedriver names its port");
-        // Its further lines are read, so that it never waits for a reader.
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        // It exits if the port that it chose for IPv6 is taken for IPv4 by another test.
+        let (driver, port) = (0..20)
+            .find_map(|_| started(&driver, profile.path()))
+            .expect("chromedriver starts and names its port");
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let runtime = super::super::runtime();
