@@ -120,7 +120,8 @@ fn the_daemon_starts_runs_and_stops_without_them() {
         .replace("echo $DAY >> log", "echo $DAY >> log; while [ -e hold ]; do sleep 0.05; done");
     scratch.write("playbooks/nightly.yml", &text);
     scratch.write("hold", "");
-    let mut daemon = scratch.command().arg("serve").stderr(Stdio::piped()).spawn().unwrap();
+    let mut daemon =
+        scratch.command().args(["serve", "--port", "0"]).stderr(Stdio::piped()).spawn().unwrap();
     wait("the daemon", || scratch.kb(&["trigger", "list"]).err.is_empty());
     scratch.kb(&["serve"]).code(5).says(&["KB1013", "runs already"]);
     let run = scratch.kb(&["trigger", "fire", "nightly"]).code(0).out.trim().to_owned();
@@ -136,7 +137,7 @@ fn the_daemon_starts_runs_and_stops_without_them() {
         scratch.json(&["run", "show", &run, "--json"])["status"] == "succeeded"
     });
     scratch.kb(&["doctor"]).says(&["1 run not ended, and `kb serve` does not run"]);
-    let mut second = scratch.command().arg("serve").spawn().unwrap();
+    let mut second = scratch.command().args(["serve", "--port", "0"]).spawn().unwrap();
     wait("the end is recorded", || {
         scratch.json(&["trigger", "show", "nightly", "--json"])["fires"][0]["state"] == "succeeded"
     });
