@@ -1,9 +1,8 @@
 //! Leases as locked files: the kernel releases a lock when its process ends, however it ends.
 
 use super::JournalError;
+use super::owner_lock::{is_owned, try_own};
 use crate::value::RunId;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -12,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// [`LeaseFiles::is_leased`] locks the file for a moment, so an acquisition tries several times.
+/// An owner that ends releases its lock with its last process, which may be one that it just started.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -71,14 +70,13 @@ impl LeaseFiles {
         let failed = |error: io::Error| JournalError::of_file("lock", path, &error);
         for _ in 0..TRIES {
             let mut file = open(path).map_err(failed)?;
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if is_still_at(&file, path) => {
+            match try_own(&file).map_err(failed)? {
+                true if is_still_at(&file, path) => {
                     let previous = write_owner(&mut file).map_err(failed)?;
                     return Ok(LockFile { file, previous });
                 }
-                Ok(()) => continue, // its owner removed it after it was opened here
-                Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
-                Err(error) => return Err(failed(error.into())),
+                true => continue, // its owner removed it after it was opened here
+                false => std::thread::sleep(PAUSE),
             }
         }
         let pid = std::fs::read_to_string(path).unwrap_or_default().trim().parse().unwrap_or(0);
@@ -135,11 +133,10 @@ impl LeaseFiles {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(error) => return Err(JournalError::of_file("open", &path, &error)),
             };
-            match flock(&file, FlockOperation::NonBlockingLockShared) {
-                Ok(()) if is_still_at(&file, &path) => return Ok(false),
-                Ok(()) => continue, // the file was removed or replaced
-                Err(Errno::WOULDBLOCK) => return Ok(true),
-                Err(error) => return Err(JournalError::of_file("lock", &path, &error.into())),
+            match is_owned(&file).map_err(|error| JournalError::of_file("lock", &path, &error))? {
+                true => return Ok(true),
+                false if is_still_at(&file, &path) => return Ok(false),
+                false => continue, // the file was removed or replaced
             }
         }
     }

@@ -18,6 +18,7 @@ mod lease;
 mod ledger;
 pub mod memory;
 mod named_lock;
+mod owner_lock;
 mod query;
 mod references;
 mod selection;
@@ -30,6 +31,7 @@ pub use contract::{Blobs, EventLog, Inbox, Journal, Leases, RunIndex};
 pub use error::JournalError;
 pub use ledger::{Break, BreakKind, Ledger, LedgerRow};
 pub use named_lock::{LockQueue, LockRequest, NamedLocks};
+pub use owner_lock::{is_owned, try_own};
 pub use query::RunQuery;
 pub use stored::{Backup, Durability, InboxItem, NewRun, RunRow, StoredEvent};
 

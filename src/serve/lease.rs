@@ -1,10 +1,10 @@
 //! The lease of a state folder: one daemon at a time.
 
 use crate::diagnostic::Code;
+use crate::journal::try_own;
 use crate::service::ServiceError;
 use crate::trigger::{LEASE_FILE, daemon_of};
 use crate::value::Failure;
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -29,7 +29,7 @@ impl ServeLease {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let mut file = options.open(state_dir.join(LEASE_FILE)).map_err(failed)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !try_own(&file).map_err(failed)? {
             let pid = daemon_of(state_dir);
             let process = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
             let message = format!("`kb serve` runs already for `{}`{process}", root.display());

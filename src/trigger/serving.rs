@@ -1,6 +1,6 @@
 //! Which process serves a state folder.
 
-use rustix::fs::{FlockOperation, flock};
+use crate::journal::is_owned;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::path::Path;
@@ -12,9 +12,9 @@ pub const LEASE_FILE: &str = "serve.lock";
 pub fn daemon_of(state_dir: &Path) -> Option<u32> {
     let mut file =
         OpenOptions::new().read(true).write(true).open(state_dir.join(LEASE_FILE)).ok()?;
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => None,
-        Err(_) => owner(&mut file),
+    match is_owned(&file) {
+        Ok(false) => None,
+        Ok(true) | Err(_) => owner(&mut file),
     }
 }
 

@@ -145,6 +145,28 @@ fn the_daemon_starts_runs_and_stops_without_them() {
     second.wait().unwrap();
 }
 
+/// `kb trigger list` locks the file of the daemon for a moment to see whether one runs.
+#[test]
+fn a_command_that_looks_for_the_daemon_does_not_stop_it_from_starting() {
+    let scratch = scratch();
+    let environment = super::environment(&scratch);
+    let state = super::project(&scratch).context.state_dir;
+    std::fs::create_dir_all(&state).unwrap();
+    let file = std::fs::File::create(state.join(kb::trigger::LEASE_FILE)).unwrap();
+    assert!(!kb::journal::is_owned(&file).unwrap());
+    let looking = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(file);
+    });
+    let daemon = kb::serve::Daemon::open(&environment, &super::options()).unwrap();
+    looking.join().unwrap();
+    assert_eq!(kb::serve::daemon_of(&state), Some(std::process::id()));
+    let refused = kb::serve::Daemon::open(&environment, &super::options());
+    assert!(refused.err().unwrap().to_string().contains("runs already"));
+    drop(daemon);
+    assert_eq!(kb::serve::daemon_of(&state), None);
+}
+
 #[test]
 fn unit_files() {
     let scratch = scratch();
