@@ -3,6 +3,7 @@
 use crate::value::{Digest, RunId, StepId};
 use crate::wire::BaseView;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The run that a new run continues from, with the steps whose results it keeps. The results
 /// themselves are read from that run, up to one event.
@@ -20,6 +21,10 @@ pub struct BaseRun {
     pub keep: Vec<StepId>,
     /// The other steps, each with the reason, as text for people.
     pub again: Vec<(StepId, String)>,
+    /// Child runs of the earlier run that the child runs of this one continue, by the instance that
+    /// executes them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<String, RunId>,
 }
 
 impl BaseRun {

@@ -54,6 +54,8 @@ pub enum Choice {
     KeepItems,
     /// It runs the step.
     Again(Why),
+    /// It runs the `playbook` step, whose child run keeps what nothing changed for.
+    Continue(Why),
 }
 
 /// Why a step runs again.
@@ -125,7 +127,8 @@ pub fn choose(facts: &Comparison<'_>) -> Vec<Choice> {
         let own = own_choice(facts, *ix);
         // The reason in the step itself says more than the one before it.
         choices[ix.at()] = Some(match (own, after) {
-            (own @ Choice::Again(_), _) => own,
+            (Choice::Continue(why), Some(_)) => Choice::Again(why),
+            (own @ (Choice::Again(_) | Choice::Continue(_)), _) => own,
             (_, Some(after)) => after,
             (own, None) => own,
         });
@@ -147,6 +150,10 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
         return Choice::Again(Why::New);
     };
     let was = before.plan.step(old);
+    let again = |why: Why| match continues_child(was, planned) {
+        true => Choice::Continue(why),
+        false => Choice::Again(why),
+    };
     let instance = facts.state.instance(InstanceIx(old.0));
     let finished = matches!(instance.status, StepStatus::Succeeded | StepStatus::Skipped);
     let succeeded = |ix: InstanceIx| facts.state.instance(ix).status == StepStatus::Succeeded;
@@ -155,7 +162,7 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
         return Choice::Again(Why::NotSelected);
     }
     if was.step.phase != planned.step.phase || !(finished || some_items) {
-        return Choice::Again(Why::Unfinished(instance.status));
+        return again(Why::Unfinished(instance.status));
     }
     let ignored = match instance.status {
         StepStatus::Skipped => KeyScope::Name,
@@ -165,10 +172,21 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
         .or_else(|| changed_value(before, now, planned))
         .or_else(|| facts.changed_reads.get(&old).cloned().map(Why::File));
     match changed {
-        Some(why) => Choice::Again(why),
+        Some(why) => again(why),
         None if finished => Choice::Keep,
         None => Choice::KeepItems,
     }
+}
+
+/// Whether the child runs of a step may continue those of an earlier version of it: they run the same
+/// playbook once, on the files of the project. Files of its own are lost if the step fails.
+pub fn continues_child(was: &PlanStep, now: &PlanStep) -> bool {
+    let plain = |step: &PlanStep| {
+        let once = step.step.details().repeat.is_none() && step.isolation().is_none();
+        step.step.kind.child().filter(|_| once).cloned()
+    };
+    let child = plain(now);
+    child.is_some() && child == plain(was)
 }
 
 /// A difference in the definition of a step, or in one that it uses.

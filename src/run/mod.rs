@@ -32,7 +32,7 @@ pub use decide::{Decision, decide};
 pub use instance::{Instance, PreviousPass, Variation};
 pub use items::{Item, Items};
 pub use join::{DependencyEnds, Join, affects_join, join};
-pub use keep::{Choice, Comparison, Version, Why, choose};
+pub use keep::{Choice, Comparison, Version, Why, choose, continues_child};
 pub use kept::{KeptItems, KeptResult, Preset};
 pub use recovery::{RecoveryRow, backoff, table};
 pub use session::Session;

@@ -76,7 +76,7 @@ fn choices(after: &str, params: Value, ends: &[(&str, StepStatus)], again: &[&st
     let text = |choice: Choice| match choice {
         Choice::Keep => "keep".to_owned(),
         Choice::KeepItems => "keep items".to_owned(),
-        Choice::Again(why) => why.to_string(),
+        Choice::Again(why) | Choice::Continue(why) => why.to_string(),
     };
     choose(&facts).into_iter().map(text).collect()
 }

@@ -16,6 +16,7 @@ mod cli;
 mod command_words;
 mod conformance;
 mod continuing;
+mod continuing_children;
 mod crash;
 mod definition;
 mod demo;

@@ -163,7 +163,9 @@ pub(super) fn assemble(
     let executor: Arc<dyn Executor> = Arc::new(local.clone());
     let mut parts = Parts { journal, executor, secrets, redactor, prompts };
     if !plans.is_empty() {
-        let children = Arc::new(Children::new(&parts, plans, rules.inconclusive, machine.clone()));
+        let (machine, root) = (machine.clone(), context.root.clone());
+        let children = Children::new(&parts, plans, rules.inconclusive, machine, root);
+        let children = Arc::new(children);
         parts.executor = Arc::new(local.with_children(children));
     }
     let context = context.clone();

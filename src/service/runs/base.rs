@@ -1,28 +1,24 @@
 //! New runs that keep results of an earlier run: `kb run retry --with-current` and
 //! `kb playbook run --from`.
-//!
-//! The decision itself is [`choose`], which is pure. This file collects its facts and describes its
-//! result.
 
 use super::ProjectContext;
 use super::begin::{Basis, begin};
+use super::keeping::{Current, base_run, choices, secure_blobs};
 use super::prepared::Prepared;
 use super::reopen::find;
 use super::task_files::all_task_files;
-use crate::definition::{InputFile, StepTexts, content_digest};
+use crate::definition::InputFile;
 use crate::diagnostic::Code;
 use crate::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole};
 use crate::journal::Journal;
-use crate::plan::{Plan, StepIx};
+use crate::plan::Plan;
 use crate::project::ProjectFolder;
-use crate::run::{Choice, Comparison, Version, choose};
+use crate::run::Choice;
 use crate::service::start::{resolve_over, step_of};
 use crate::service::{Ask, Project, ServiceError, StartRequest};
-use crate::value::{Digest, Failure, Hasher, JsonMap, RunId, StepId};
+use crate::value::{Failure, RunId};
 use crate::workspace::unified_diff;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
-use std::path::Path;
 
 /// A request to continue an earlier run with the current definitions.
 #[derive(Debug, Clone, Default)]
@@ -121,7 +117,21 @@ async fn from_earlier(
     let (project, definition, params) = resolve_over(&project, &start, &earlier, ask)?;
     let plan = project.plan(definition.as_str())?;
     let again = from.map(|name| step_of(&plan, &name)).transpose()?.into_iter().collect();
-    let (choices, now) = choices(&project, &plan, &earlier, &params, &again, journal)?;
+    let used = plan.files();
+    let is_used = |file: &&InputFile| {
+        used.contains(file.path.as_str()) || project.settings_paths().contains(&file.path.as_str())
+    };
+    let now: Vec<InputFile> = project.files.iter().filter(is_used).cloned().collect();
+    // A task file that is missing is reported when the run begins.
+    let task_files = all_task_files(&plan, &project.context.root).unwrap_or_default();
+    let current = Current {
+        plan: &plan,
+        files: &now,
+        params: &params,
+        task_files: &task_files,
+        root: &project.context.root,
+    };
+    let choices = choices(&current, &earlier, &again, journal);
     let base = base_run(&earlier, run, &plan, &choices);
     let report = report(&base, &plan, &choices, &earlier.frozen.inputs(), &now);
     let presets = earlier.presets(&plan, &base.keep);
@@ -135,67 +145,6 @@ async fn from_earlier(
     let basis = Basis { base: Some(base), script, ..Basis::default() };
     let prepared = begin(project, definition, params, start, basis).await?;
     Ok((prepared, report))
-}
-
-/// The choice for each step, and the current definition files that the plan uses.
-fn choices(
-    project: &Project,
-    plan: &Plan,
-    earlier: &Earlier,
-    params: &JsonMap,
-    again: &BTreeSet<StepIx>,
-    journal: &dyn Journal,
-) -> Result<(Vec<Choice>, Vec<InputFile>), ServiceError> {
-    let root = &project.context.root;
-    // A task file that is missing is reported when the run begins.
-    let task_files = all_task_files(plan, root).unwrap_or_default();
-    let own = project.files.iter().find(|file| file.path == plan.playbook().path);
-    let texts = own.map(StepTexts::of).unwrap_or_default();
-    let used = plan.files();
-    let is_used = |file: &&InputFile| {
-        used.contains(file.path.as_str()) || project.settings_paths().contains(&file.path.as_str())
-    };
-    let now: Vec<InputFile> = project.files.iter().filter(is_used).cloned().collect();
-    let files = now.iter().map(|file| (file.path.clone(), content_digest(file))).collect();
-    let (old_texts, old_files) = (earlier.texts(), earlier.file_digests());
-    let changed_reads = earlier.changed_reads(journal, &|path| file_digest(&root.join(path)));
-    let facts = Comparison {
-        before: Version {
-            plan: &earlier.plan,
-            texts: &old_texts,
-            params: &earlier.frozen.params,
-            task_files: &earlier.frozen.task_files,
-            files: &old_files,
-        },
-        now: Version { plan, texts: &texts, params, task_files: &task_files, files: &files },
-        state: &earlier.state,
-        changed_reads: &changed_reads,
-        again,
-    };
-    Ok((choose(&facts), now))
-}
-
-fn file_digest(path: &Path) -> Option<Digest> {
-    let mut file = std::fs::File::open(path).ok()?;
-    let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 64 << 10]);
-    loop {
-        match file.read(&mut buffer).ok()? {
-            0 => return Some(hasher.finish()),
-            n => hasher.update(&buffer[..n]),
-        }
-    }
-}
-
-fn base_run(earlier: &Earlier, run: &RunId, plan: &Plan, choices: &[Choice]) -> BaseRun {
-    let (mut keep, mut again): (Vec<StepId>, _) = (Vec::new(), Vec::new());
-    for (planned, choice) in plan.steps().iter().zip(choices) {
-        let id = planned.step.id.clone();
-        match choice {
-            Choice::Keep | Choice::KeepItems => keep.push(id),
-            Choice::Again(why) => again.push((id, why.to_string())),
-        }
-    }
-    BaseRun { run: run.clone(), seq: earlier.seq, head: earlier.head, keep, again }
 }
 
 fn report(
@@ -226,14 +175,4 @@ fn report(
         again: base.again.iter().map(|(id, why)| (id.to_string(), why.clone())).collect(),
         changed: changed.into_iter().collect(),
     }
-}
-
-/// Stores the blobs of kept results again, so that they count as recent until the new run refers to
-/// them. Fails if one is missing or damaged.
-fn secure_blobs(journal: &dyn Journal, presets: &[crate::run::Preset]) -> Result<(), ServiceError> {
-    let digests = presets.iter().flat_map(|preset| preset.blobs());
-    for digest in digests.collect::<BTreeSet<Digest>>() {
-        journal.renew_blob(&digest)?;
-    }
-    Ok(())
 }

@@ -28,6 +28,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use opening::{Leased, Opened};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -45,6 +46,8 @@ struct Shared {
     inconclusive: InconclusivePolicy,
     plans: BTreeMap<DefinitionId, Arc<Plan>>,
     machine: Machine,
+    /// The project root.
+    root: PathBuf,
     /// The record of the run that started a child run last.
     parent: Mutex<Option<(RunId, Arc<Frozen>)>>,
 }
@@ -64,11 +67,21 @@ impl Children {
         plans: BTreeMap<DefinitionId, Arc<Plan>>,
         inconclusive: InconclusivePolicy,
         machine: Machine,
+        root: PathBuf,
     ) -> Children {
         let Parts { journal, secrets, redactor, prompts, .. } = parts.clone();
         let parent = Mutex::default();
-        let shared =
-            Shared { journal, secrets, redactor, prompts, inconclusive, plans, machine, parent };
+        let shared = Shared {
+            journal,
+            secrets,
+            redactor,
+            prompts,
+            inconclusive,
+            plans,
+            machine,
+            root,
+            parent,
+        };
         Children { shared: Arc::new(shared) }
     }
 }
@@ -127,9 +140,9 @@ impl Shared {
             self.drive(&run, &plan, leased, &context, executor.clone()).await.map_err(unusable)?;
         if summary.status == RunStatus::Waiting && context.cancel.is_cancelled() {
             // The cancellation arrived after the child run had left.
-            let (shared, again) = (self.clone(), run.clone());
+            let (shared, again, of) = (self.clone(), run.clone(), plan.clone());
             let leased = blocking(move || {
-                shared.lease(&again, |_| StartMode::Cancel { by: "its parent run".to_owned() })
+                shared.lease(&again, &of, |_| StartMode::Cancel { by: "its parent run".to_owned() })
             });
             if let Opened::Leased(leased) = leased.await? {
                 let driven = self.drive(&run, &plan, *leased, &context, executor).await;
@@ -159,7 +172,8 @@ impl Shared {
             .map_err(|problems| invalid(&definition, problems))?;
         self.require_no_secret(&params)?;
         let parent = ParentRun { run: request.run.clone(), instance: request.instance.to_string() };
-        let fresh = new_child_id(request);
+        let Request { run, instance, iteration, attempt, .. } = request;
+        let fresh = child_id(run, &instance.to_string(), *iteration, *attempt);
         blocking(move || {
             let previous = previous.filter(|previous| self.continues(previous, &params));
             let run = previous.as_ref().map_or(fresh, |previous| previous.run.clone());
@@ -280,9 +294,8 @@ fn invalid(definition: &DefinitionId, problems: Vec<Diagnostic>) -> Box<Failure>
 }
 
 /// The id of the child run that an attempt creates. It depends on the attempt alone.
-fn new_child_id(request: &Request) -> RunId {
+fn child_id(run: &RunId, instance: &str, iteration: u32, attempt: u32) -> RunId {
     const LETTERS: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let Request { run, instance, iteration, attempt, .. } = request;
     let digest = Digest::of(format!("{run}/{instance}/{iteration}/{attempt}"));
     let bytes = digest.as_bytes();
     let text: String = bytes[1..11].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();

@@ -14,6 +14,7 @@ mod children;
 mod concurrency;
 mod context;
 mod expectation;
+mod keeping;
 mod machine;
 mod models;
 mod predecessor;

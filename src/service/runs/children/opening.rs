@@ -1,14 +1,17 @@
 //! Creates a child run, or opens the one of an earlier attempt again.
 
-use super::{Child, Executed, Shared, unusable};
+use super::{Child, Executed, Shared, child_id, unusable};
 use crate::attempt::PreviousChild;
 use crate::clock;
 use crate::diagnostic::Code;
 use crate::engine::StartMode;
-use crate::inspect::Frozen;
+use crate::inspect::{BaseRun, Earlier, Frozen};
 use crate::journal::{JournalError, NewRun, StoredEvent};
-use crate::run::RunStatus;
+use crate::plan::Plan;
+use crate::run::{Preset, RunStatus};
+use crate::service::runs::keeping::{Current, base_run, choices, secure_blobs};
 use crate::value::{Digest, Failure, JsonMap, RunId};
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 /// A child run that is ready to be driven, or its end.
@@ -58,7 +61,7 @@ impl Shared {
             return self.create(child);
         }
         let fresh = child.previous.is_none();
-        self.lease(&child.run, |status| match status {
+        self.lease(&child.run, &child.plan, |status| match status {
             _ if cancelled => StartMode::Cancel { by: "its parent run".to_owned() },
             RunStatus::Failed | RunStatus::Cancelled if !fresh => {
                 StartMode::Retry { from: Vec::new(), alone: false }
@@ -70,14 +73,16 @@ impl Shared {
     fn create(&self, child: &Child) -> Executed<Opened> {
         let parent = self.frozen_parent(&child.parent.run)?;
         let mut frozen = parent.child(&child.plan, child.params.clone(), child.parent.clone());
+        frozen.base = parent.base.as_ref().and_then(|base| self.base_of(child, base, &frozen));
         let stored = self.redactor.accept(frozen.json()).map_err(|name| {
             let message = format!(
                 "the definitions of the child run contain the value of the secret `{name}`"
             );
             Box::new(Failure::new(Code::SECRET_LITERAL, message))
         })?;
-        frozen.files.clear();
         let digest = Digest::of_json(&stored);
+        let presets = self.presets(&frozen, &child.plan)?;
+        frozen.files.clear();
         let new = NewRun {
             run: child.run.clone(),
             definition: frozen.definition.to_string(),
@@ -85,16 +90,47 @@ impl Shared {
             frozen: stored,
         };
         let epoch = self.journal.create(new).map_err(unusable)?;
-        let (environment, presets) = (self.machine.environment(&frozen), Vec::new());
+        let environment = self.machine.environment(&frozen);
         let start = StartMode::Start { digest, environment, presets };
         let (history, killed_owner) = (Vec::new(), None);
         Ok(Opened::Leased(Box::new(Leased { epoch, frozen, start, history, killed_owner })))
+    }
+
+    /// What a child run keeps of the one that the same instance of its parent's base run executed. Only
+    /// the first child run of an instance: a later one follows a rejection of what the first one did.
+    fn base_of(&self, child: &Child, base: &BaseRun, frozen: &Frozen) -> Option<BaseRun> {
+        let parent = &child.parent;
+        let first = child.run == child_id(&parent.run, &parent.instance, 1, 1);
+        let run = base.children.get(&parent.instance).filter(|_| first)?;
+        // A run that was removed, or that cannot be read, is no base.
+        let earlier = Earlier::read(&*self.journal, run, u64::MAX).ok()?;
+        if earlier.frozen.definition != frozen.definition {
+            return None;
+        }
+        let current = Current {
+            plan: &child.plan,
+            files: &frozen.inputs(),
+            params: &frozen.params,
+            task_files: &frozen.task_files,
+            root: &self.root,
+        };
+        let choices = choices(&current, &earlier, &BTreeSet::new(), &*self.journal);
+        let base = base_run(&earlier, run, &child.plan, &choices);
+        secure_blobs(&*self.journal, &earlier.presets(&child.plan, &base.keep)).ok()?;
+        Some(base)
+    }
+
+    /// What is decided about the steps of a child run before it starts.
+    fn presets(&self, frozen: &Frozen, plan: &Plan) -> Executed<Vec<Preset>> {
+        Earlier::presets_of(frozen, &*self.journal, plan)
+            .map_err(|error| Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string())))
     }
 
     /// Opens an existing child run.
     pub(super) fn lease(
         &self,
         run: &RunId,
+        plan: &Plan,
         start: impl FnOnce(RunStatus) -> StartMode,
     ) -> Executed<Opened> {
         let epoch = match self.journal.acquire(run) {
@@ -102,7 +138,7 @@ impl Shared {
             Err(JournalError::Leased { pid, .. }) => return Ok(Opened::Busy(pid)),
             Err(error) => return Err(unusable(error)),
         };
-        let opened = self.opened(run, epoch, start);
+        let opened = self.opened(run, plan, epoch, start);
         if !matches!(opened, Ok(Opened::Leased(_))) {
             futures::executor::block_on(self.journal.release(run, epoch));
         }
@@ -112,6 +148,7 @@ impl Shared {
     fn opened(
         &self,
         run: &RunId,
+        plan: &Plan,
         epoch: u64,
         start: impl FnOnce(RunStatus) -> StartMode,
     ) -> Executed<Opened> {
@@ -126,7 +163,8 @@ impl Shared {
         let start = match start(status) {
             StartMode::Resume if history.is_empty() => {
                 let digest = Digest::of_json(&frozen.json());
-                let (environment, presets) = (self.machine.environment(&frozen), Vec::new());
+                let environment = self.machine.environment(&frozen);
+                let presets = self.presets(&frozen, plan)?;
                 StartMode::Start { digest, environment, presets }
             }
             start => start,
