@@ -103,7 +103,9 @@ fn a_child_run_keeps_what_nothing_changed_for_also_two_levels_down() {
     scratch.kb(&["run", "show", id]).code(0).says(&["continues run", "kept from run"]);
     // After success, a change of the child's definition costs only what depends on it.
     edit(&scratch, "playbooks/child.yml", "log; true", "log; true; true");
-    retry(&scratch, &[]).code(0).says(&["the playbook `middle` or a definition that it uses changed"]);
+    retry(&scratch, &[])
+        .code(0)
+        .says(&["the playbook `middle` or a definition that it uses changed"]);
     assert_eq!(ran(&scratch), ["after", "check"]);
     // A parameter counts for the steps of the child that read it.
     retry(&scratch, &["--param", "word=bye"]).code(0);
@@ -120,7 +122,10 @@ fn a_child_run_keeps_what_nothing_changed_for_also_two_levels_down() {
 #[test]
 fn items_continue_their_own_child_runs_and_files_of_their_own_are_not_relied_on() {
     let parent = PARENT
-        .replace("playbook: middle", "forEach: {in: [a, b], as: word, key: \"{{word}}\"}\n    playbook: middle")
+        .replace(
+            "playbook: middle",
+            "forEach: {in: [a, b], as: word, key: \"{{word}}\"}\n    playbook: middle",
+        )
         .replace("\"$SAID\\\" = thought\\\"", "1\"")
         .replace("params: [{name: word, default: hello}]\n", "")
         .replace("  - {id: after,", "  #");
@@ -130,7 +135,12 @@ fn items_continue_their_own_child_runs_and_files_of_their_own_are_not_relied_on(
     retry(&scratch, &[]).code(0);
     assert_eq!(ran(&scratch), ["check", "check"]);
     // The files of a worktree or copy are gone with the step that failed.
-    edit(&scratch, "playbooks/parent.yml", "playbook: middle", "workspace: copy\n    merge: none\n    playbook: middle");
+    edit(
+        &scratch,
+        "playbooks/parent.yml",
+        "playbook: middle",
+        "workspace: copy\n    merge: none\n    playbook: middle",
+    );
     edit(&scratch, "playbooks/child.yml", "log; true", "log; test -e log");
     retry(&scratch, &[]).code(0);
     assert_eq!(newest(&scratch, "child")["steps"][1].get("keptFrom"), None);

@@ -65,12 +65,7 @@ fn file_digest(path: &Path) -> Option<Digest> {
 }
 
 /// The reference of the new run to the earlier one.
-pub(super) fn base_run(
-    earlier: &Earlier,
-    run: &RunId,
-    plan: &Plan,
-    choices: &[Choice],
-) -> BaseRun {
+pub(super) fn base_run(earlier: &Earlier, run: &RunId, plan: &Plan, choices: &[Choice]) -> BaseRun {
     let (mut keep, mut again): (Vec<StepId>, Vec<(StepId, String)>) = Default::default();
     let mut continued: BTreeSet<StepIx> = BTreeSet::new();
     for (planned, choice) in plan.steps().iter().zip(choices) {
