@@ -16,11 +16,13 @@ mod markdown;
 mod output;
 mod shell;
 mod tools;
+mod unset;
 mod wave;
 
 use crate::definition::{Positioned, PositionedFile, PositionedValue};
 use draft::Draft;
 pub use draft::{Conversion, ImportNote};
+pub use unset::unset_variables;
 
 /// The format of a file of another tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,6 +51,11 @@ impl BaseEnvironment {
         base
     }
 
+    /// Whether every process gets a variable of this name, if `kb` has one or sets it itself.
+    pub fn provides(name: &str) -> bool {
+        is_passed(name) || name == "TMPDIR" || name.starts_with("KB_")
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)

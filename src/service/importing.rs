@@ -2,13 +2,17 @@
 
 use super::writing::write_files;
 use super::{Project, ServiceError};
-use crate::definition::{FileRole, InputFile, load, load_positioned};
+use crate::definition::{
+    Catalog, FileRole, InputFile, Playbook, RunCommand, Settings, Step, StepKind, load, load_positioned,
+};
 use crate::diagnostic::{Diagnostic, Sources};
-use crate::import::{Format, ImportNote, convert, is_subagent};
+use crate::import::{Format, ImportNote, convert, is_subagent, unset_variables};
+use crate::process::BaseEnvironment;
 use crate::project::ProjectFolder;
 use crate::value::Json;
 use crate::wire;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// How files are imported.
@@ -191,6 +195,37 @@ impl Import<'_> {
         }
     }
 
+    /// Notes the variables that the shell scripts of a result read and nothing sets. The lines are those of
+    /// the result.
+    fn note_unset(&mut self, from: &str, path: &str, translated: bool, catalog: &Catalog) {
+        let Some(playbook) = catalog.playbooks.values().find(|known| known.path == path) else {
+            return;
+        };
+        let mut noted: BTreeSet<String> = BTreeSet::new();
+        for step in playbook.steps.iter().chain(&playbook.finally) {
+            let StepKind::Run(run) = &step.kind else { continue };
+            let RunCommand::Shell(script) = &run.command else { continue };
+            let mut names = unset_variables(script);
+            names.retain(|name| {
+                is_missing(name, step, playbook, &catalog.settings) && noted.insert(name.clone())
+            });
+            let Some(first) = names.first() else { continue };
+            let read: Vec<String> = names.iter().map(|name| format!("`${name}`")).collect();
+            let text = format!(
+                "nothing sets {} for the step `{}`, which would fail with \"unbound variable\"; pass variables \
+                 of this shell on with `env: {{pass: [{}]}}` in the settings, set them with `env:` in the step, or \
+                 write `${{{first}:-}}`",
+                read.join(", "),
+                step.id,
+                names.join(", "),
+            );
+            let line = catalog.sources.position(step.span.source, step.span.start).line;
+            let note = ImportNote { line, unmapped: false, text };
+            let file = if translated { path } else { from };
+            self.done.notes.push(FileNote { file: file.to_owned(), note });
+        }
+    }
+
     /// Writes definitions that have no errors together with those of the project. With `show`, the texts of
     /// those with errors are part of the result.
     fn admit(
@@ -222,6 +257,9 @@ impl Import<'_> {
             self.show(catalog.sources, own);
             return Ok(());
         }
+        for (file, _) in &made {
+            self.note_unset(from, &file.path, show, &catalog);
+        }
         if self.request.dry_run {
             self.done.texts.extend(texts);
         } else {
@@ -238,6 +276,14 @@ impl Import<'_> {
         self.known.extend(candidates);
         Ok(())
     }
+}
+
+/// Whether nothing that is declared gives a variable to the processes of a step.
+fn is_missing(name: &str, step: &Step, playbook: &Playbook, settings: &Settings) -> bool {
+    let mut declared = step.details().env.iter().chain(&playbook.env).map(|(name, _)| name);
+    !BaseEnvironment::provides(name)
+        && !settings.env_pass.iter().any(|passed| passed == name)
+        && !declared.any(|declared| declared == name)
 }
 
 fn destination(path: &Path, role: FileRole) -> Option<String> {

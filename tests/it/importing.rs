@@ -275,3 +275,21 @@ fn unusable_files_are_refused_with_a_reason() {
     let said = import(&scratch, &["bomb.yml", "--from", "airflow"]);
     assert!(said.code == 2 && said.err.contains("github-actions"), "{said:?}");
 }
+
+/// Scripts run with `bash -u` and without the environment of the terminal, which surprises.
+#[test]
+fn variables_that_nothing_sets_are_named_with_ways_to_set_them() {
+    let text = "name: deploy\nsteps:\n  - name: push\n    command: echo \"$TARGET ${REGION} ${LEVEL:-low} $HOME\"\n  - name: tag\n    command: x=1; echo $x $TARGET $TAG_NAME\n";
+    let scratch = Scratch::new(&[("deploy.yml", text)]);
+    import(&scratch, &["deploy.yml"]).code(0).says(&[
+        "note: .kb/playbooks/deploy.yml:5: nothing sets `$TARGET`, `$REGION` for the step `push`",
+        "`env: {pass: [TARGET, REGION]}` in the settings",
+        "nothing sets `$TAG_NAME` for the step `tag`",
+    ]);
+    let text = "schema: kb.playbook/1\nid: own\nenv: {MINE: x}\nsteps:\n  - {id: a, run: 'echo $MINE $PASSED $MYVAR'}\n";
+    let scratch = Scratch::new(&[("files/own.yml", text)]);
+    scratch.write(".kb/kb.config.yml", "schema: kb.config/1\nenv: {pass: [PASSED]}\n");
+    let said = import(&scratch, &["files/own.yml"]).code(0);
+    said.says(&["note: files/own.yml:5: nothing sets `$MYVAR` for the step `a`"]);
+    scratch.kb(&["playbook", "run", "own"]).code(1).says(&["pass: [", "]}` in the settings"]);
+}
