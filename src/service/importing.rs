@@ -3,7 +3,8 @@
 use super::writing::write_files;
 use super::{Project, ServiceError};
 use crate::definition::{
-    Catalog, FileRole, InputFile, Playbook, RunCommand, Settings, Step, StepKind, load, load_positioned,
+    Catalog, FileRole, InputFile, Playbook, RunCommand, Settings, Step, StepKind, load,
+    load_positioned,
 };
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::import::{Format, ImportNote, convert, is_subagent, unset_variables};
