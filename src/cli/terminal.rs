@@ -114,6 +114,19 @@ impl Terminal {
         self.json_text(&(text + "\n"))
     }
 
+    /// Writes a result to stdout: the value as JSON, or the text.
+    pub(super) fn result(
+        &mut self,
+        json: bool,
+        value: &impl serde::Serialize,
+        text: impl FnOnce() -> String,
+    ) -> io::Result<()> {
+        match json {
+            true => self.json(value),
+            false => self.out(&text()),
+        }
+    }
+
     /// Whether stderr has colour.
     pub(super) fn err_colour(&self) -> bool {
         self.colour != ColorChoice::Never

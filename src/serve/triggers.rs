@@ -222,18 +222,7 @@ pub fn start(
         let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
         ServiceError::refused(Failure::new(Code::PAYLOAD, messages.join("; ")))
     })?;
-    let fire = NewFire {
-        trigger: API.to_owned(),
-        key: key.to_owned(),
-        playbook: definition.id.to_string(),
-        nominal: None,
-        until: None,
-        digest: None,
-        state: FireState::Queued,
-        reason: None,
-        params: values,
-        depth: 0,
-    };
+    let fire = NewFire::queued(API, key.to_owned(), definition.id.as_str(), values);
     let store = store(project)?;
     let repeated = !store.add(&fire, clock::wall())?;
     if repeated
@@ -370,16 +359,9 @@ pub(super) fn queued(
     params: JsonMap,
 ) -> NewFire {
     NewFire {
-        trigger: loaded.id.clone(),
-        key,
-        playbook: loaded.playbook.id.to_string(),
         nominal,
-        until: None,
         digest: Some(loaded.digest),
-        state: FireState::Queued,
-        reason: None,
-        params,
-        depth: 0,
+        ..NewFire::queued(&loaded.id, key, loaded.playbook.id.as_str(), params)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::engine::Secrets;
 use crate::http::{HttpClient, HttpError, HttpRequest, host_of, shown_url};
 use crate::process::{ProcessEnd, Spawn};
 use crate::redaction::Redactor;
-use crate::trigger::{FireState, NewFire, Notification, TriggerStore, sign_standard};
+use crate::trigger::{NewFire, Notification, TriggerStore, sign_standard};
 use crate::value::{Json, JsonMap, RunId, Timestamp, one_line};
 use crate::wire::RunView;
 use serde_json::json;
@@ -272,16 +272,8 @@ fn queue(
         return Err(Untold::final_(format!("more than {DEEPEST} triggers in a row led to it")));
     }
     let fire = NewFire {
-        trigger: NOTIFY.to_owned(),
-        key: what.id.clone(),
-        playbook: definition.id.to_string(),
-        nominal: None,
-        until: None,
-        digest: None,
-        state: FireState::Queued,
-        reason: None,
-        params: values,
         depth,
+        ..NewFire::queued(NOTIFY, what.id.clone(), definition.id.as_str(), values)
     };
     store.add(&fire, clock::wall()).map(drop).map_err(|error| Untold::new(error.to_string()))
 }

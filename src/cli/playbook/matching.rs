@@ -19,11 +19,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let matches = service::match_phrase(&Project::find(environment)?, &args.phrase);
-    if args.json {
-        terminal.json(&matches)?;
-    } else {
-        terminal.out(&table(&matches))?;
-    }
+    terminal.result(args.json, &matches, || table(&matches))?;
     if matches.is_empty() {
         terminal.note("no playbook matches; `kb playbook list` lists all playbooks\n")?;
         return Ok(Exit::NotFound);

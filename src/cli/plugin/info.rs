@@ -17,11 +17,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let view = service::show_plugin(&Project::find(environment)?, &args.id)?;
-    if args.json {
-        terminal.json(&view)?;
-    } else {
-        terminal.out(&text(&view))?;
-    }
+    terminal.result(args.json, &view, || text(&view))?;
     Ok(Exit::Done)
 }
 

@@ -4,7 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::broken;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
-use crate::service::{self, Environment, Project};
+use crate::service::{self, Environment, PluginView, Project};
 
 /// List the plugins of the project
 #[derive(Debug, clap::Args)]
@@ -17,20 +17,24 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
     let rows = service::list_plugins(&project);
-    if args.json {
-        terminal.json(&rows)?;
-    } else {
-        let mut table = Table::new(["TOOL", "LEVEL", "PROBES", "DESCRIPTION"]);
-        for row in &rows {
-            let about = row.description.lines().next().unwrap_or_default();
-            table.row([&row.tool, row.level, &row.probes.join(", "), &plain(about)]);
-        }
-        terminal.out(&table.text())?;
-    }
     let files = service::broken_plugins(&project);
-    if rows.is_empty() && files.is_empty() {
-        terminal.note("no plugins; define one in `.kb/plugins/ID.yml`\n")?;
-    }
-    broken::print(&files, "kb playbook validate", terminal)?;
+    let broken = (&files[..], "kb playbook validate");
+    broken::list(
+        &rows,
+        table,
+        args.json,
+        "no plugins; define one in `.kb/plugins/ID.yml`\n",
+        broken,
+        terminal,
+    )?;
     Ok(Exit::Done)
+}
+
+fn table(rows: &[PluginView]) -> String {
+    let mut table = Table::new(["TOOL", "LEVEL", "PROBES", "DESCRIPTION"]);
+    for row in rows {
+        let about = row.description.lines().next().unwrap_or_default();
+        table.row([&row.tool, row.level, &row.probes.join(", "), &plain(about)]);
+    }
+    table.text()
 }

@@ -1,9 +1,26 @@
-//! The list of invalid definition files below a table.
+//! A list of definitions: the table, a note if there are none, and the invalid files.
 
 use crate::cli::terminal::{DIM, Terminal, paint};
 use crate::service::BrokenFile;
 use crate::value::counted;
 use std::io;
+
+/// Prints definitions as a table or as JSON, and the invalid files with the command that shows all
+/// problems. `empty` is the note if there is neither.
+pub(in crate::cli) fn list<R: serde::Serialize>(
+    rows: &[R],
+    table: fn(&[R]) -> String,
+    json: bool,
+    empty: &str,
+    (files, validate): (&[BrokenFile], &str),
+    terminal: &mut Terminal,
+) -> io::Result<()> {
+    terminal.result(json, &rows, || table(rows))?;
+    if rows.is_empty() && files.is_empty() {
+        terminal.note(empty)?;
+    }
+    print(files, validate, terminal)
+}
 
 /// Prints one line for each file with errors, and the command that shows all problems.
 pub(in crate::cli) fn print(

@@ -17,11 +17,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let sheet = service::show_specialist(&Project::find(environment)?, &args.id)?;
-    if args.json {
-        terminal.json(&sheet.view)?;
-    } else {
-        terminal.out(&text(&sheet))?;
-    }
+    terminal.result(args.json, &sheet.view, || text(&sheet))?;
     Ok(Exit::Done)
 }
 

@@ -18,20 +18,20 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
     let rows = service::list_specialists(&project);
-    if args.json {
-        terminal.json(&rows)?;
-    } else {
-        terminal.out(&text(&rows))?;
-    }
     let files = service::broken_specialists(&project);
-    if rows.is_empty() && files.is_empty() {
-        terminal.note("no specialists yet; `kb specialist new ID` creates one\n")?;
-    }
-    broken::print(&files, "kb specialist validate", terminal)?;
+    let broken = (&files[..], "kb specialist validate");
+    broken::list(
+        &rows,
+        table,
+        args.json,
+        "no specialists yet; `kb specialist new ID` creates one\n",
+        broken,
+        terminal,
+    )?;
     Ok(Exit::Done)
 }
 
-fn text(rows: &[SpecialistView]) -> String {
+fn table(rows: &[SpecialistView]) -> String {
     let mut table = Table::new(["ID", "TIER", "TOOLS", "NAME"]);
     for row in rows {
         table.row([&row.id, row.tier, &row.tools.join(", "), &row.name]);

@@ -31,7 +31,7 @@ pub(super) fn all() -> Vec<Box<dyn Tool>> {
         Box::new(fs_delete::tool()),
         Box::new(shell_exec::ShellExec),
         Box::new(http_request::HttpRequestTool),
-        Box::new(output_read::OutputRead),
-        Box::new(output_read::ArtifactGet),
+        Box::new(output_read::OUTPUT_READ),
+        Box::new(output_read::ARTIFACT_GET),
     ]
 }

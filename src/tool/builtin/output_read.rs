@@ -8,58 +8,44 @@ use crate::value::Failure;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+/// A tool that returns a stored text in pieces.
+pub(super) struct StoredText {
+    name: &'static str,
+    find: fn(&OutputStore, &str) -> Option<Arc<str>>,
+    /// What is missing, before the id, and where the model finds the id.
+    missing: [&'static str; 2],
+}
+
 /// The implementation of `output:read`.
-pub(super) struct OutputRead;
+pub(super) const OUTPUT_READ: StoredText = StoredText {
+    name: "output:read",
+    find: OutputStore::get,
+    missing: [
+        "no result of this attempt has the reference",
+        "copy the reference from the truncated result, or call that tool again",
+    ],
+};
+
+/// The implementation of `artifact:get`.
+pub(super) const ARTIFACT_GET: StoredText = StoredText {
+    name: "artifact:get",
+    find: OutputStore::artifact,
+    missing: ["no artifact of an earlier step has the id", "copy the id from the session state"],
+};
 
 #[derive(Deserialize)]
 struct Args {
-    #[serde(rename = "ref")]
-    reference: String,
-    offset: Option<usize>,
-}
-
-/// The implementation of `artifact:get`.
-pub(super) struct ArtifactGet;
-
-#[derive(Deserialize)]
-struct ArtifactArgs {
+    #[serde(rename = "ref", alias = "id")]
     id: String,
     offset: Option<usize>,
 }
 
-impl Tool for ArtifactGet {
+impl Tool for StoredText {
     fn name(&self) -> &'static str {
-        "artifact:get"
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Call,
-        context: &'a CallContext<'a>,
-        _: &'a CancellationToken,
-    ) -> BoxFuture<'a, CallResult> {
-        Box::pin(async move {
-            let args = arguments::<ArtifactArgs>(call);
-            args.and_then(|args| artifact(&args, context.outputs)).into()
-        })
-    }
-}
-
-fn artifact(args: &ArtifactArgs, outputs: &OutputStore) -> Result<CallResult, Refusal> {
-    let Some(text) = outputs.artifact(&args.id) else {
-        let message = format!("no artifact of an earlier step has the id `{}`", args.id);
-        let help = "copy the id from the session state";
-        let failure = Failure::new(Code::UNKNOWN_REFERENCE, message).help(help);
-        return Err(Refusal::failed(failure));
-    };
-    Ok(piece_of(&text, args.offset.unwrap_or(0), outputs))
-}
-
-impl Tool for OutputRead {
-    fn name(&self) -> &'static str {
-        "output:read"
+        self.name
     }
 
     fn call<'a>(
@@ -70,25 +56,23 @@ impl Tool for OutputRead {
     ) -> BoxFuture<'a, CallResult> {
         Box::pin(async move {
             let args = arguments::<Args>(call);
-            args.and_then(|args| read(&args, context.outputs)).into()
+            args.and_then(|args| self.piece(&args, context.outputs)).into()
         })
     }
 }
 
-fn read(args: &Args, outputs: &OutputStore) -> Result<CallResult, Refusal> {
-    let Some(text) = outputs.get(&args.reference) else {
-        let message = format!("no result of this attempt has the reference `{}`", args.reference);
-        let help = "copy the reference from the truncated result, or call that tool again";
-        let failure = Failure::new(Code::UNKNOWN_REFERENCE, message).help(help);
-        return Err(Refusal::failed(failure));
-    };
-    Ok(piece_of(&text, args.offset.unwrap_or(0), outputs))
-}
-
-fn piece_of(text: &str, offset: usize, outputs: &OutputStore) -> CallResult {
-    let piece = outputs.piece();
-    let mut rest = text.chars().skip(offset);
-    let content: String = rest.by_ref().take(piece).collect();
-    let next = rest.next().map(|_| offset + piece);
-    CallResult::success(json!({ "content": content, "next": next }))
+impl StoredText {
+    fn piece(&self, args: &Args, outputs: &OutputStore) -> Result<CallResult, Refusal> {
+        let Some(text) = (self.find)(outputs, &args.id) else {
+            let [what, help] = self.missing;
+            let message = format!("{what} `{}`", args.id);
+            let failure = Failure::new(Code::UNKNOWN_REFERENCE, message).help(help);
+            return Err(Refusal::failed(failure));
+        };
+        let (offset, piece) = (args.offset.unwrap_or(0), outputs.piece());
+        let mut rest = text.chars().skip(offset);
+        let content: String = rest.by_ref().take(piece).collect();
+        let next = rest.next().map(|_| offset + piece);
+        Ok(CallResult::success(json!({ "content": content, "next": next })))
+    }
 }

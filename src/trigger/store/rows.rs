@@ -146,6 +146,24 @@ pub struct NewFire {
     pub depth: u32,
 }
 
+impl NewFire {
+    /// A fire that waits for its start, from any definition and at no nominal time.
+    pub fn queued(trigger: &str, key: String, playbook: &str, params: JsonMap) -> NewFire {
+        NewFire {
+            trigger: trigger.to_owned(),
+            key,
+            playbook: playbook.to_owned(),
+            nominal: None,
+            until: None,
+            digest: None,
+            state: FireState::Queued,
+            reason: None,
+            params,
+            depth: 0,
+        }
+    }
+}
+
 /// The nominal times of one schedule that are accounted for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
