@@ -3,6 +3,7 @@
 use super::event::{InstanceIx, StepStatus};
 use super::state::State;
 use crate::plan::Plan;
+use std::collections::btree_map::Entry;
 
 impl State {
     /// Puts an instance at the end of the queue that it waits in.
@@ -52,9 +53,12 @@ impl State {
         self.slots += 1;
         let planned = plan.step(self.instance(ix).step);
         if planned.has_locks() && !planned.step.kind.is_waiting() {
-            // An attempt that only cancels a child run does not wait for its locks.
             for lock in planned.locks() {
-                self.held.entry(lock).or_insert(ix);
+                match self.held.entry(lock) {
+                    Entry::Vacant(free) => drop(free.insert(ix)),
+                    // An attempt that only cancels a child run does not wait for its locks.
+                    Entry::Occupied(taken) => self.shared.push((taken.key().clone(), ix)),
+                }
             }
         }
     }
@@ -64,7 +68,16 @@ impl State {
         if self.instance(ix).holds_slot() {
             self.slots -= 1;
         }
-        self.held.retain(|_, owner| *owner != ix);
+        self.shared.retain(|(_, owner)| *owner != ix);
+        let shared = &mut self.shared;
+        // Other steps wait for a lock until all attempts that share it have ended.
+        self.held.retain(|lock, owner| {
+            if *owner != ix {
+                return true;
+            }
+            let next = shared.iter().position(|(name, _)| name == lock);
+            next.map(|at| *owner = shared.remove(at).1).is_some()
+        });
         self.dequeue(plan, ix);
     }
 }

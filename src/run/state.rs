@@ -44,6 +44,8 @@ pub struct State {
     pub(super) slots: u32,
     /// The held locks with their owners.
     pub(super) held: BTreeMap<String, InstanceIx>,
+    /// Attempts that cancel child runs while another instance owns one of their locks.
+    pub(super) shared: Vec<(String, InstanceIx)>,
     pub(super) open_main: u32,
     pub(super) open_finally: u32,
     pub(super) failed: bool,
@@ -88,6 +90,7 @@ impl State {
             queue: 0,
             slots: 0,
             held: BTreeMap::new(),
+            shared: Vec::new(),
             failed: false,
             failed_now: false,
             cancel: None,

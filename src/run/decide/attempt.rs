@@ -95,8 +95,15 @@ impl Decider<'_> {
         }
     }
 
+    /// Whether the verdict on the attempt is there, and its loop condition or its merge is awaited.
+    fn has_verdict(&self, ix: InstanceIx) -> bool {
+        let instance = self.instance(ix);
+        let loops = self.step(ix).details().repeat.is_some();
+        instance.verification().is_some() && (loops || instance.is_merging())
+    }
+
     pub(super) fn judged(&mut self, ix: InstanceIx, attempt: Attempt, verification: Verification) {
-        if !self.is_current(ix, attempt, StepStatus::Verifying) {
+        if !self.is_current(ix, attempt, StepStatus::Verifying) || self.has_verdict(ix) {
             return;
         }
         let verdict = verification.verdict;

@@ -3,7 +3,7 @@
 use super::case::{Case, End, Kind, Loop, Spec, Turn};
 use super::coverage::Coverage;
 use super::simulation::simulate;
-use kb::definition::InconclusivePolicy;
+use kb::definition::{HookEvent, InconclusivePolicy};
 use kb::evidence::Verdict;
 use kb::expression::Strength;
 use kb::value::{OutcomeKind, OutcomeSelector};
@@ -86,4 +86,40 @@ fn items_of_a_finally_step_wait_for_what_goes_back_with_them() {
     let failing = each(true, vec![vec![FAILS]], run("f1"));
     let steps = vec![run("s0"), finally(run("f0")), finally(needs("f0", failing))];
     check(1, false, steps, &[NEXT, NEXT, NEXT, NEXT, NEXT, NEXT, Turn::Retry(Some(2))]);
+}
+
+#[test]
+fn a_wait_until_a_moment_that_has_passed_is_over_at_once() {
+    for kind in [Kind::Wait, Kind::Ask { times_out: true }] {
+        let waits = |id: &str| Spec { kind, ..Spec::new(id) };
+        // The moment of the first step is lost in a crash, and is told again when that of the second one,
+        // which is later, has come.
+        let (second, lost) = (Turn::Answer(1), Turn::Repeat(0));
+        let turns = [Turn::Together(1), NEXT, Turn::Crash, second, second, lost];
+        check(2, false, vec![waits("s0"), waits("s1")], &turns);
+    }
+}
+
+#[test]
+fn attempts_that_cancel_child_runs_share_their_locks() {
+    let child = Spec { kind: Kind::Child(2), exclusive: true, ..Spec::new("s3") };
+    let steps = vec![each(true, vec![Vec::new(), Vec::new()], child)];
+    check(1, false, steps.clone(), &[NEXT, NEXT, Turn::Expire]);
+    check(1, false, steps, &[NEXT, NEXT, Turn::Cancel]);
+    // A hook waits for all of them, also for the one that was late.
+    let child = Spec { kind: Kind::Child(2), exclusive: true, ..Spec::new("s0") };
+    let hook = Some((Some("s1".to_owned()), HookEvent::Cancel));
+    let hook = Spec { exclusive: true, finally: true, hook, ..run("f0") };
+    let steps = vec![child, Spec { exclusive: true, ..run("s1") }, hook];
+    check(3, false, steps, &[NEXT, Turn::Expire, NEXT]);
+}
+
+#[test]
+fn a_verdict_that_comes_twice_counts_once() {
+    let ends = vec![vec![End::WELL, End { verdict: Verdict::Failed, ..End::WELL }]];
+    let gate = Spec { kind: Kind::Gate, repeat: Some((2, 2)), ends, ..Spec::new("s0") };
+    // The verdict comes again while the loop condition is evaluated.
+    check(1, false, vec![gate], &[NEXT, Turn::Repeat(0)]);
+    let own = Spec { kind: Kind::Gate, merges: Some(true), ..Spec::new("s0") };
+    check(1, false, vec![own], &[NEXT, Turn::Repeat(0)]);
 }

@@ -306,11 +306,22 @@ impl<'a> Simulation<'a> {
             self.seen.event(event);
             self.watch.see(self.case, &self.plan, at, self.epoch, event)?;
         }
+        for event in &decision.events {
+            let (ix, due) = match &**event {
+                Event::TimerSet { instance, due } => (*instance, Some(*due)),
+                Event::Asked { instance, question } => (*instance, question.due),
+                _ => continue,
+            };
+            // A wait until a moment that has passed is over at once.
+            let over = due.is_none_or(|due| due > at) || self.state.instance(ix).status.has_ended();
+            hold!(over, "{ix:?} waits for the past");
+        }
         hold!(
             self.watch.folded == self.state,
             "folding the events gives another state than deciding {input:?}"
         );
-        let ends_finally = |e: &Masked<Event>| matches!(&**e, Event::Ended { instance, .. } if self.spec(*instance).finally && self.spec(*instance).hook.is_none());
+        // Where it closes the main steps, `finally` steps may be skipped by their own rules.
+        let ends_finally = |e: &Masked<Event>| matches!(&**e, Event::Ended { instance, status: StepStatus::Cancelled, .. } if self.spec(*instance).finally && self.spec(*instance).hook.is_none());
         let spared = !spares_finally || !decision.events.iter().any(ends_finally);
         hold!(spared, "the first word to stop ends a `finally` step that was to come");
         self.leaves = decision.effects.contains(&Effect::Leave);
@@ -388,6 +399,8 @@ impl<'a> Simulation<'a> {
                 let found = state.instance(*instance);
                 let live = matches!(found.status, StepStatus::Verifying | StepStatus::Running);
                 hold!(live && found.is_merging(), "{effect:?} of what is {}", found.status);
+                let twice = self.open.iter().any(|open| open.effect == *effect);
+                hold!(!twice, "asked for twice: {effect:?}");
             }
             Effect::Gather { instance, .. } => {
                 let found = state.instance(*instance).status;
@@ -749,6 +762,12 @@ impl<'a> Simulation<'a> {
 
 /// The commands of people and lease owners are not answers to anything, so none of them comes twice.
 fn is_repeatable(input: &Input) -> bool {
+    // An attempt that asks about a call ends with the question, so no owner tells it twice.
+    if let Input::WaitOpened { wait, .. } = input
+        && matches!(&**wait, Wait::Person(question) if question.call.is_some())
+    {
+        return false;
+    }
     matches!(
         input,
         Input::Evaluated { .. }

@@ -239,10 +239,10 @@ impl Watch {
                 hold!(due.is_some() == goes_on, "{} after pass {pass}", name(*instance));
                 hold!(due.is_none_or(|due| due >= at), "{} is due in the past", name(*instance));
             }
-            Event::TimerSet { instance, due } => {
+            Event::TimerSet { instance, .. } => {
                 let live = status(*instance) == StepStatus::Running;
                 let waits = self.spec(case, *instance).kind == Kind::Wait;
-                hold!(live && waits && *due > at, "{} sets a timer", name(*instance));
+                hold!(live && waits, "{} sets a timer", name(*instance));
             }
             Event::Asked { instance, question } => {
                 let spec = self.spec(case, *instance);
@@ -251,7 +251,6 @@ impl Watch {
                 let recovers =
                     status(*instance) == StepStatus::Waiting && spec.asks_in_recovery(case);
                 hold!(live || call || recovers, "{} asks a person", name(*instance));
-                hold!(question.due.is_none_or(|due| due > at), "{} is late", name(*instance));
             }
             Event::Answered { instance, by, .. } => {
                 let asked = self.folded.waits_for_person(plan, *instance);
@@ -419,6 +418,16 @@ impl Watch {
         hold!(!self.ended.contains(&(ix, iteration)), "{name} starts after its end");
         hold!(cancels || !self.stopping(case, ix), "{name} starts although the run is to end");
         hold!(cancels || !self.folded.is_draining(), "{name} starts while the owner leaves");
+        let wanted = |of: &Instance| plan.step(of.step).locks();
+        let locks = wanted(instance);
+        let waits = plan.step(instance.step).step.kind.is_waiting();
+        // Attempts that cancel child runs share locks, and others wait for all of them.
+        let taken = |(_, i): (_, &Instance)| {
+            let waits = plan.step(i.step).step.kind.is_waiting();
+            i.holds_slot() && !waits && wanted(i).iter().any(|lock| locks.contains(lock))
+        };
+        let taken = !cancels && !waits && self.folded.instances().any(taken);
+        hold!(!taken, "{name} starts while another holds a lock of it");
         let due = self.due.get(&ix).copied().unwrap_or_default();
         hold!(at >= due, "{name} starts before its time");
         let spec = self.spec(case, ix);
@@ -658,9 +667,9 @@ impl Watch {
         let (mut locks, mut held) = (0, BTreeSet::new());
         for (_, instance) in self.folded.instances().filter(|(_, i)| i.holds_slot()) {
             owners += 1;
-            locks += u32::from(plan.step(instance.step).locks_workspace());
+            let cancels = cancels(instance);
+            locks += u32::from(plan.step(instance.step).locks_workspace() && !cancels);
             if !plan.step(instance.step).step.kind.is_waiting() {
-                let cancels = cancels(instance);
                 for lock in case.steps[instance.step.at()].locks.iter().filter(|_| !cancels) {
                     hold!(held.insert(lock), "two hold the lock {lock}");
                 }
