@@ -16,6 +16,7 @@ mod record;
 mod session;
 mod test_counts;
 mod verdict;
+mod verdict_counts;
 
 pub use approval::{ApprovalRequest, CallRef};
 pub use cache_hit::CacheHit;
@@ -36,3 +37,4 @@ pub use session::{
 };
 pub use test_counts::TestCounts;
 pub use verdict::{CheckDetail, Confidence, Verdict, Verification};
+pub use verdict_counts::VerdictCounts;

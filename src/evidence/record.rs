@@ -3,7 +3,7 @@
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
 use super::old_warning::old_warning;
-use super::{CacheHit, CallRef, Invocation, Verification};
+use super::{CacheHit, CallRef, Invocation, VerdictCounts, Verification};
 use crate::diagnostic::Severity;
 use crate::value::{DefinitionId, Digest, Failure, Json, RunId, RunStatus, Tier, Usage};
 use serde::{Deserialize, Serialize};
@@ -154,6 +154,9 @@ pub enum Record {
         run: RunId,
         /// Status of the child run.
         status: RunStatus,
+        /// The verdicts of its gates; `None` without gates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verdicts: Option<VerdictCounts>,
     },
     /// A model call is about to be sent: what it may use at most, so that it counts if it is never answered.
     /// Without a usage, the provider refused it, and the reservation is given back. Recorded only if the run

@@ -27,6 +27,9 @@ pub struct LocalExecutor {
     stubs: Option<Arc<Stubs>>,
     trees: Option<Trees>,
     cache: Option<Arc<StepCache>>,
+    /// Whether the file changes of all steps are recorded, because the gate of a `playbook` step above
+    /// them reads them.
+    watches: bool,
 }
 
 impl LocalExecutor {
@@ -44,6 +47,7 @@ impl LocalExecutor {
             stubs: None,
             trees: None,
             cache: None,
+            watches: false,
         }
     }
 
@@ -87,6 +91,7 @@ impl LocalExecutor {
 
     /// Executes an attempt in the files that it asks for.
     async fn placed(self, request: Request, context: Context) -> Outcome {
+        let request = Request { evidence: request.evidence || self.watches, ..request };
         if let Some(stub) = self.stubs.as_ref().and_then(|stubs| stubs.result_of(&request)) {
             return stubs::play(stub, &request, &context).await;
         }
@@ -130,7 +135,10 @@ impl LocalExecutor {
             }
             StepWork::Http(work) => http::send(toolbox, &request, work, &context).await,
             StepWork::Playbook(_) => match self.children.clone() {
-                Some(children) => children.run(request, context, Arc::new(self)).await,
+                Some(children) => {
+                    let below = LocalExecutor { watches: request.evidence, ..self };
+                    children.run(request, context, Arc::new(below)).await
+                }
                 None => {
                     let message = "this executor has no child runs";
                     let failure = Failure::new(Code::INTERNAL_ERROR, message);

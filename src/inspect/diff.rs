@@ -216,6 +216,8 @@ impl InstanceChanges {
             change: Change { same_content: true, diff: None, ..change.clone() },
             patches: Vec::new(),
         });
+        // The changes of a child run are recorded again when it ends again.
+        history.patches.retain(|patch| patch.call != invocation.id || patch.tool != "playbook");
         history.change.after.clone_from(&change.after);
         history.change.same_content &= change.same_content;
         history.patches.extend(change.diff.clone().map(|text| Patch {

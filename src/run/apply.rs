@@ -27,6 +27,11 @@ impl State {
             Event::Evaluated { .. } => {}
             Event::Recorded { instance, record, .. } => match &**record {
                 Record::ChildRun { run, .. } => self.instances[instance.at()].link_child(run),
+                Record::ChildRunEnded { verdicts, .. } => {
+                    if let Some(child) = self.instances[instance.at()].child_mut() {
+                        child.verdicts = verdicts.unwrap_or_default();
+                    }
+                }
                 Record::CacheHit(hit) => {
                     self.instances[instance.at()].set_cached_from(Some(hit));
                 }

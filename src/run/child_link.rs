@@ -1,5 +1,6 @@
 //! The link from a `playbook` step to its last child run.
 
+use crate::evidence::VerdictCounts;
 use crate::value::{RunId, Usage};
 
 /// The last child run of a `playbook` step.
@@ -11,6 +12,8 @@ pub struct ChildLink {
     pub state: ChildLinkState,
     /// The part of its usage that attempts reported.
     pub reported: Usage,
+    /// The verdicts of its gates when it ended.
+    pub verdicts: VerdictCounts,
 }
 
 /// State of the attempt that executed a child run.
@@ -29,7 +32,8 @@ impl ChildLink {
     pub(super) fn open(run: &RunId, before: Option<&ChildLink>) -> ChildLink {
         let same = before.filter(|before| before.run == *run);
         let reported = same.map_or(Usage::NONE, |before| before.reported);
-        ChildLink { run: run.clone(), state: ChildLinkState::Open, reported }
+        let verdicts = same.map_or(VerdictCounts::default(), |before| before.verdicts);
+        ChildLink { run: run.clone(), state: ChildLinkState::Open, reported, verdicts }
     }
 
     /// Notes that the attempt that executed the child run ended.

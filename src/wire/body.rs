@@ -4,6 +4,7 @@ use super::parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
     RequestView, UsageView,
 };
+use super::verdicts::VerdictsView;
 use crate::definition::RecoveryKind;
 use crate::diagnostic::Severity;
 use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
@@ -294,6 +295,9 @@ pub enum Body {
         /// Status of the child run.
         #[schemars(with = "String")]
         status: RunStatus,
+        /// The verdicts of its gates; absent without gates.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        verdicts: Option<VerdictsView>,
     },
     /// A question to a person.
     #[schemars(rename = "ask:opened")]

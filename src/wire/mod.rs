@@ -19,6 +19,7 @@ mod schema;
 mod specialist_view;
 mod step_ends;
 mod translator;
+mod verdicts;
 mod work_time;
 
 pub use crate::evidence::{ChangeKind, Confidence, InvocationStatus, ProcessEvidence, Verdict};
@@ -37,4 +38,5 @@ pub use run_view::{
 pub use schema::event_schema;
 pub use specialist_view::{ExampleView, SpecialistLimits, SpecialistView};
 pub use translator::Translator;
+pub use verdicts::VerdictsView;
 pub use work_time::WorkTime;

@@ -4,6 +4,7 @@ use super::Body;
 use super::parts::{
     CacheHitView, ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob,
 };
+use super::verdicts::VerdictsView;
 use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Purpose, Record};
 
 /// The public event of a record; `None` for records that only a resumed attempt needs.
@@ -30,9 +31,11 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
         Record::ChildRun { run, definition } => {
             Body::ChildStart { child: run.to_string(), definition: definition.to_string() }
         }
-        Record::ChildRunEnded { run, status } => {
-            Body::ChildEnd { child: run.to_string(), status: *status }
-        }
+        Record::ChildRunEnded { run, status, verdicts } => Body::ChildEnd {
+            child: run.to_string(),
+            status: *status,
+            verdicts: verdicts.map(VerdictsView::from),
+        },
         Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
         Record::CacheHit(hit) => Body::CacheHit(Box::new(CacheHitView::from(&**hit))),
         // `ask:answered` shows an approval.

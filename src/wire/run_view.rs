@@ -2,6 +2,7 @@
 
 use super::instance_reason::reason;
 use super::parts::{CheckView, ErrorView, UsageView};
+use super::verdicts::VerdictsView;
 use super::work_time::WorkTime;
 use crate::evidence::Verdict;
 use crate::plan::Plan;
@@ -91,7 +92,8 @@ pub struct RunView {
     pub usage: UsageView,
     /// Number of steps by status.
     pub counts: BTreeMap<&'static str, u32>,
-    /// Number of step instances that succeeded although their gate did not pass; absent if 0.
+    /// Number of step instances, also of child runs, that succeeded although their gate did not pass;
+    /// absent if 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unproven: Option<usize>,
     /// The failure of the run, if it is not the failure of a step.
@@ -156,6 +158,9 @@ pub struct InstanceView {
     /// Id of the last child run of a `playbook` step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_run: Option<String>,
+    /// The verdicts of the gates of that child run; absent without gates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child_verdicts: Option<VerdictsView>,
 }
 
 /// The run and the step instance that made a stored result.
@@ -191,7 +196,10 @@ impl RunView {
             *view.counts.entry(instance.status.as_str()).or_default() += 1;
         }
         view.steps = steps.into_iter().map(|(_, _, view)| view).collect();
-        let unproven = view.steps.iter().filter(|step| step.is_unproven()).count();
+        let below = view.steps.iter().filter_map(|step| step.child_verdicts);
+        let below: usize = below.map(|verdicts| verdicts.unproven as usize).sum();
+        let own = view.steps.iter().filter(|step| step.is_unproven()).count();
+        let unproven = own + below;
         view.unproven = Some(unproven).filter(|unproven| *unproven > 0);
         view
     }
@@ -271,6 +279,10 @@ impl InstanceView {
                 instance: instance.to_owned(),
             }),
             child_run: instance.child().map(|child| child.run.to_string()),
+            child_verdicts: instance
+                .child()
+                .and_then(|child| child.verdicts.some())
+                .map(VerdictsView::from),
         }
     }
 }

@@ -10,6 +10,7 @@ mod bounds;
 mod budget;
 mod cache;
 mod capabilities;
+mod child_roll_up;
 mod children;
 mod claims;
 mod cli;

@@ -102,7 +102,7 @@ fn describe(event: &Event) -> Option<String> {
         Body::ChildStart { child, definition } => {
             format!("child run {child} of {}", plain(definition))
         }
-        Body::ChildEnd { child, status } => format!("child run {child} {status}"),
+        Body::ChildEnd { child, status, .. } => format!("child run {child} {status}"),
         Body::AskOpened { question, kind: QuestionKind::Ask, options, .. } => {
             let options = match options.is_empty() {
                 true => String::new(),

@@ -171,7 +171,7 @@ fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: u
             or_none(u64::from(step.attempts)),
             took(step.duration_ms).unwrap_or_default(),
             or_none(tokens),
-            step.verdict.map(|verdict| verdict.name().to_owned()).unwrap_or_default(),
+            gate(step),
             why.join("; "),
         ]);
         let Some(child) = step.child_run.as_ref().and_then(|id| children.get(id)) else { continue };
@@ -182,6 +182,20 @@ fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: u
         table.row(row);
         add_steps(table, child, children, level + 1);
     }
+}
+
+/// The verdict of its gate, or the verdicts of its child run.
+fn gate(step: &InstanceView) -> String {
+    let own = step.verdict.map(|verdict| verdict.name().to_owned());
+    let below = step.child_verdicts.map(|found| {
+        let counts = [(found.passed, Verdict::Passed), (found.failed, Verdict::Failed)];
+        let counts = counts.into_iter().chain([(found.inconclusive, Verdict::Inconclusive)]);
+        let shown = counts.filter(|(count, _)| *count > 0);
+        let shown: Vec<_> =
+            shown.map(|(count, verdict)| format!("{count} {}", verdict.name())).collect();
+        shown.join(", ")
+    });
+    own.or(below).unwrap_or_default()
 }
 
 fn took(ms: Option<u64>) -> Option<String> {

@@ -44,7 +44,7 @@ impl StepType for Box<PlaybookStep> {
     const RULES: KindRules = KindRules {
         unused_input: Some("pass values in `with:`"),
         starts_process: |_| false,
-        no_effect: &["retrySafe", "evidence"],
+        no_effect: &["retrySafe"],
         ..KindRules::PROCESS
     };
 

@@ -6,6 +6,7 @@
 
 mod opening;
 mod outcome;
+mod roll_up;
 
 use super::machine::Machine;
 use crate::attempt::{ChildWork, Context, Outcome, PreviousChild, Request, StepWork};
@@ -131,7 +132,13 @@ impl Shared {
         let opened = blocking(move || shared.open(&child, cancelled)).await?;
         let leased = match opened {
             Opened::Leased(leased) => *leased,
-            Opened::Succeeded => return self.outcome_of_ended(&run, &plan, reported),
+            Opened::Succeeded => {
+                let outcome = self.outcome_of_ended(&run, &plan, reported);
+                return match self.note_end(&run, &plan, RunStatus::Succeeded, &context).await? {
+                    true => outcome,
+                    false => Ok(lease_lost()),
+                };
+            }
             Opened::Busy(pid) => {
                 return Ok(Outcome::waiting(format!("child run {run} is driven by process {pid}")));
             }
@@ -149,12 +156,35 @@ impl Shared {
                 summary = driven.map_err(unusable)?;
             }
         }
-        let status = summary.status;
-        let ended = Record::ChildRunEnded { run: run.clone(), status };
-        if context.recorder.record(ended).await.is_err() {
+        if !self.note_end(&run, &plan, summary.status, &context).await? {
             return Ok(lease_lost());
         }
         self.outcome(&summary, &plan, &context, reported)
+    }
+
+    /// Records the end of the child run, with its verdicts and file changes. Returns false if another
+    /// process owns the lease of the parent.
+    async fn note_end(
+        self: &Arc<Self>,
+        run: &RunId,
+        plan: &Arc<Plan>,
+        status: RunStatus,
+        context: &Context,
+    ) -> Executed<bool> {
+        let mut verdicts = None;
+        if matches!(status, RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled) {
+            let definition = plan.playbook().id.to_string();
+            let (shared, of, plan) = (self.clone(), run.clone(), plan.clone());
+            let found = blocking(move || shared.roll_up(&of, &plan)).await?;
+            verdicts = found.verdicts.some();
+            if let Some(record) = found.record(run, &definition)
+                && context.recorder.record(record).await.is_err()
+            {
+                return Ok(false);
+            }
+        }
+        let ended = Record::ChildRunEnded { run: run.clone(), status, verdicts };
+        Ok(context.recorder.record(ended).await.is_ok())
     }
 
     /// The child run of an attempt: the one of an earlier attempt, if it can continue, or a new one.

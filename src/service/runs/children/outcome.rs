@@ -1,5 +1,6 @@
 //! The outcome of an attempt from the end of its child run.
 
+use super::roll_up::RollUp;
 use super::{Executed, Shared, unusable};
 use crate::attempt::{Context, Outcome};
 use crate::diagnostic::Code;
@@ -67,6 +68,14 @@ impl Shared {
             None => Json::Object(JsonMap::new()),
         };
         Ok(Outcome { usage, ..Outcome::ok(output) })
+    }
+
+    /// The verdicts and file changes of a child run that ended.
+    pub(super) fn roll_up(&self, run: &RunId, plan: &Arc<Plan>) -> Executed<RollUp> {
+        let events = self.journal.events(run, 0).map_err(unusable)?;
+        let rules = Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
+        let state = Folded::of(plan, rules, &events).state;
+        Ok(RollUp::of(plan, &state, &events))
     }
 
     /// The failure of a child run, with its first failed step.

@@ -1,0 +1,118 @@
+//! What a child run adds to its parent: verdicts, changed files, and what it spent of a budget.
+
+use crate::scratch::Scratch;
+use serde_json::{Value, json};
+
+const WRITES: &str = "schema: kb.playbook/1
+id: writes
+params: [{name: word, default: one}]
+steps:
+  - id: make
+    tool: fs:write
+    input: {path: \"made/{{word}}.txt\", content: \"a\\nb\\n\"}
+    verify: {checks: [{file: \"made/{{word}}.txt\"}]}
+  - id: shell
+    dependsOn: [make]
+    run: \"echo c >> made/$WORD.txt; echo x > by-shell\"
+    env: {WORD: \"{{word}}\"}
+  - id: doubtful
+    dependsOn: [shell]
+    run: \"true\"
+    verify: {checks: [{expr: \"1 == 2\"}], onFailed: warn}
+outputs: {done: true}
+";
+
+const MIDDLE: &str = "schema: kb.playbook/1
+id: middle
+steps:
+  - {id: inner, playbook: writes}
+";
+
+fn project(steps: &str, others: &[&str]) -> Scratch {
+    let parent = format!("schema: kb.playbook/1\nid: parent\nsteps:\n{steps}");
+    let all = [&[parent.as_str()], others].concat();
+    let names: Vec<String> = (0..all.len()).map(|i| format!(".kb/playbooks/p{i}.yml")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(all).collect();
+    Scratch::new(&files)
+}
+
+fn parent_run(scratch: &Scratch) -> String {
+    let runs = scratch.json(&["run", "list", "--json"]);
+    let is_parent = |run: &&Value| run["definition"] == "parent";
+    let found = runs.as_array().unwrap().iter().find(is_parent).expect("a run");
+    found["run"].as_str().unwrap().to_owned()
+}
+
+fn paths(diff: &Value) -> Vec<String> {
+    let steps = diff["steps"].as_array().unwrap().iter();
+    let files = steps.flat_map(|step| step["files"].as_array().unwrap());
+    files.map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn verdicts_and_changed_files_reach_every_run_above() {
+    let scratch = project("  - {id: call, playbook: middle, evidence: full}\n", &[MIDDLE, WRITES]);
+    let said = scratch.kb(&["playbook", "run", "parent", "--json"]).code(0);
+    let parent = parent_run(&scratch);
+    let counts = json!({"passed": 1, "failed": 1, "inconclusive": 0, "unproven": 1});
+    let events = said.events();
+    let ended = events.iter().find(|event| event["type"] == "child:end").expect("child:end");
+    assert_eq!(ended["verdicts"], counts);
+    let shown = scratch.json(&["run", "show", &parent, "--json"]);
+    assert_eq!(shown["steps"][0]["childVerdicts"], counts);
+    assert_eq!(shown["unproven"], 1);
+    let text = scratch.kb(&["run", "show", &parent]).code(0);
+    text.says(&["1 passed, 1 failed", "unproven"]);
+    // With `evidence: full` also the changes by the commands of the child run are recorded.
+    let diff = scratch.json(&["run", "diff", &parent, "--json"]);
+    assert_eq!(paths(&diff), ["by-shell", "made/one.txt"]);
+    assert_eq!(diff["steps"][0]["instance"], "call");
+    scratch.kb(&["run", "verify", &parent]).code(0);
+}
+
+#[test]
+fn the_gate_of_a_playbook_step_reads_the_changes_of_its_child_run() {
+    let gate = |only: &str| {
+        format!("  - {{id: call, playbook: middle, verify: {{checks: [{{diff: {{only: [{only}]}}}}]}}}}\n")
+    };
+    let scratch = project(&gate("\"made/**\", by-shell"), &[MIDDLE, WRITES]);
+    scratch.kb(&["playbook", "run", "parent"]).code(0);
+    let scratch = project(&gate("\"made/**\""), &[MIDDLE, WRITES]);
+    scratch.kb(&["playbook", "run", "parent"]).code(1).says(&["by-shell"]);
+    scratch.kb(&["run", "verify", &parent_run(&scratch)]).code(0);
+}
+
+#[test]
+fn a_child_run_that_is_opened_again_counts_each_change_once() {
+    let child = "schema: kb.playbook/1
+id: flaky
+steps:
+  - {id: make, tool: fs:write, input: {path: made.txt, content: \"a\\n\"}}
+  - {id: check, dependsOn: [make], run: test -e ready}
+";
+    let scratch = project("  - {id: call, playbook: flaky}\n", &[child]);
+    scratch.kb(&["playbook", "run", "parent"]).code(1);
+    let parent = parent_run(&scratch);
+    let files = |scratch: &Scratch| {
+        scratch.json(&["run", "diff", &parent, "--json"])["steps"][0]["files"].clone()
+    };
+    let before = files(&scratch);
+    assert_eq!(before[0]["path"], "made.txt");
+    scratch.write("ready", "");
+    scratch.kb(&["run", "retry", &parent]).code(0);
+    assert_eq!(files(&scratch)[0]["patches"], before[0]["patches"]);
+}
+
+#[test]
+fn changes_that_a_child_run_did_not_merge_are_not_changes_of_its_parent() {
+    let child = "schema: kb.playbook/1
+id: trees
+steps:
+  - {id: keep, workspace: copy, merge: none, evidence: full, run: echo x > kept.txt}
+  - {id: merge, workspace: copy, evidence: full, run: echo x > merged.txt}
+";
+    let scratch = project("  - {id: call, playbook: trees}\n", &[child]);
+    scratch.kb(&["playbook", "run", "parent"]).code(0);
+    let diff = scratch.json(&["run", "diff", &parent_run(&scratch), "--json"]);
+    assert_eq!(paths(&diff), ["merged.txt"]);
+}
