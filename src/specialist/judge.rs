@@ -132,8 +132,12 @@ impl SpecialistRunner {
         call: &JudgeCall,
         request: &ChatRequest,
     ) -> Result<(Option<super::Reservation>, Usage), String> {
-        let step = self.ledger.is_bound_to(&call.run).then_some(&call.instance.step);
-        if !self.ledger.limits(step) {
+        let payer = Payer {
+            run: Some(&call.run),
+            step: Some(&call.instance.step),
+            share: Some(ORCHESTRATOR),
+        };
+        if !self.ledger.limits(payer) {
             return Ok((None, Usage::NONE));
         }
         let mut estimate = Usage {
@@ -144,12 +148,11 @@ impl SpecialistRunner {
         };
         match self.provider.price(&request.model) {
             Some(price) => estimate.cost_usd = Some(cost(&price, &estimate)),
-            None if self.ledger.limits_cost(step) => {
+            None if self.ledger.limits_cost(payer) => {
                 return Err(format!("the price of the model `{}` is unknown", request.model.name));
             }
             None => {}
         }
-        let payer = Payer { step, share: Some(ORCHESTRATOR) };
         let reserved = self.ledger.reserve(payer, Amount::of(&estimate)).await;
         Ok((Some(reserved.map_err(|error| error.to_string())?), estimate))
     }

@@ -5,7 +5,7 @@ use super::pace::Pace;
 use crate::definition::{Budget, GlobalLimits};
 use crate::value::{Money, RunId, StepId, Usage};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// Cost, tokens and tool calls.
@@ -27,6 +27,20 @@ impl Amount {
             tokens: usage.total_tokens(),
             tool_calls: u64::from(usage.tool_calls),
         }
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn and(mut self, other: Amount) -> Amount {
+        self.add(other);
+        self
+    }
+
+    /// This amount less another one, at least zero.
+    #[must_use]
+    pub fn without(mut self, other: Amount) -> Amount {
+        self.subtract(other);
+        self
     }
 
     fn add(&mut self, other: Amount) {
@@ -95,6 +109,12 @@ impl Account {
         Ok(())
     }
 
+    /// Adds what was spent before this process. A threshold that it reaches was reported then.
+    fn carry_over(&mut self, amount: Amount) {
+        self.spent.add(amount);
+        self.warned |= self.budget.warn_cost.is_some_and(|warn| self.spent.cost >= warn);
+    }
+
     /// The warning about the cost, once.
     fn warning(&mut self, whose: &str) -> Option<String> {
         let threshold = self.budget.warn_cost.filter(|warn| self.spent.cost >= *warn)?;
@@ -111,7 +131,9 @@ impl Account {
 /// Who makes a call: the step and the specialist whose budgets count beside that of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Payer<'a> {
-    /// The step; `None` in a child run.
+    /// The run of the step. A run that is no known child run is the first run of the tree.
+    pub run: Option<&'a RunId>,
+    /// The step.
     pub step: Option<&'a StepId>,
     /// The name of its share: the id of the specialist, or [`ORCHESTRATOR`].
     pub share: Option<&'a str>,
@@ -122,7 +144,7 @@ pub const ORCHESTRATOR: &str = "orchestrator";
 
 impl<'a> From<Option<&'a StepId>> for Payer<'a> {
     fn from(step: Option<&'a StepId>) -> Self {
-        Payer { step, share: None }
+        Payer { step, ..Payer::default() }
     }
 }
 
@@ -143,22 +165,73 @@ impl Share {
     }
 }
 
+/// The budgets of a child run: its own and those of its steps.
+#[derive(Debug, Clone)]
+pub struct ChildBudget {
+    /// The run that executes it.
+    pub parent: RunId,
+    /// The `playbook` step of that run.
+    pub step: StepId,
+    /// `budget` of its playbook.
+    pub run: Budget,
+    /// `budget` of its steps.
+    pub steps: Vec<(StepId, Budget)>,
+}
+
+/// The accounts of a child run.
+#[derive(Debug)]
+struct Child {
+    parent: (RunId, StepId),
+    run: Account,
+    steps: BTreeMap<StepId, Account>,
+}
+
 #[derive(Debug, Default)]
 struct Accounts {
     run: Account,
     steps: BTreeMap<StepId, Account>,
     shares: BTreeMap<String, Share>,
+    children: BTreeMap<RunId, Child>,
 }
 
+/// The text of a budget in messages.
+type Whose = String;
+
 impl Accounts {
-    /// The accounts that a call of a payer counts for.
-    fn of(&mut self, payer: Payer<'_>) -> impl Iterator<Item = (String, &mut Account)> {
-        let step =
-            payer.step.and_then(|id| Some((format!("step `{id}`"), self.steps.get_mut(id)?)));
-        let share = payer.share.and_then(|name| {
-            Some((format!("the share of `{name}`"), &mut self.shares.get_mut(name)?.account))
-        });
-        [Some(("the run".to_owned(), &mut self.run)), step, share].into_iter().flatten()
+    /// Visits the accounts that a call of a payer counts for: those of its run and step, and of all
+    /// runs and `playbook` steps above them.
+    fn visit(&mut self, payer: Payer<'_>, mut visitor: impl FnMut(Whose, &mut Account)) {
+        let mut at = (payer.run.cloned(), payer.step.cloned());
+        while let (Some(run), step) = &at
+            && let Some(child) = self.children.get_mut(run)
+        {
+            visitor(format!("child run `{run}`"), &mut child.run);
+            if let Some(step) = step
+                && let Some(account) = child.steps.get_mut(step)
+            {
+                visitor(format!("step `{step}` of child run `{run}`"), account);
+            }
+            let (parent, step) = child.parent.clone();
+            at = (Some(parent), Some(step));
+        }
+        visitor("the run".to_owned(), &mut self.run);
+        if let Some(step) = at.1
+            && let Some(account) = self.steps.get_mut(&step)
+        {
+            visitor(format!("step `{step}`"), account);
+        }
+        if let Some(name) = payer.share
+            && let Some(share) = self.shares.get_mut(name)
+        {
+            visitor(format!("the share of `{name}`"), &mut share.account);
+        }
+    }
+
+    /// Whether an account that a call of a payer counts for has this property.
+    fn any(&mut self, payer: Payer<'_>, has: impl Fn(&Budget) -> bool) -> bool {
+        let mut found = false;
+        self.visit(Payer { share: None, ..payer }, |_, account| found |= has(&account.budget));
+        found
     }
 }
 
@@ -167,8 +240,6 @@ impl Accounts {
 pub struct Ledger {
     accounts: Mutex<Accounts>,
     settled: Notify,
-    /// The run whose steps have budgets; the steps of its child runs share only the budget of the run.
-    run: OnceLock<RunId>,
     /// `global_limits` of the settings.
     global: GlobalLimits,
     pace: Pace,
@@ -179,10 +250,8 @@ impl Ledger {
     pub fn new(run: Budget, steps: impl IntoIterator<Item = (StepId, Budget)>) -> Ledger {
         let account = |budget| Account { budget, ..Account::default() };
         let steps = steps.into_iter().map(|(id, budget)| (id, account(budget))).collect();
-        let shares = BTreeMap::new();
-        let accounts = Mutex::new(Accounts { run: account(run), steps, shares });
-        let (settled, run) = (Notify::new(), OnceLock::new());
-        Ledger { accounts, settled, run, global: GlobalLimits::default(), pace: Pace::default() }
+        let accounts = Accounts { run: account(run), steps, ..Accounts::default() };
+        Ledger { accounts: Mutex::new(accounts), ..Ledger::default() }
     }
 
     /// The same with `global_limits` of the settings.
@@ -226,29 +295,26 @@ impl Ledger {
         accounts.shares.values_mut().for_each(|share| share.update(&run));
     }
 
-    /// Names the run whose steps have budgets.
-    pub fn bind(&self, run: RunId) {
-        self.run.get_or_init(|| run);
+    /// Adds the accounts of a child run. Returns false if it has them already.
+    pub fn open_child(&self, run: &RunId, budget: ChildBudget) -> bool {
+        let ChildBudget { parent, step, run: own, steps } = budget;
+        let account = |budget| Account { budget, ..Account::default() };
+        let steps = steps.into_iter().map(|(id, budget)| (id, account(budget))).collect();
+        let child = Child { parent: (parent, step), run: account(own), steps };
+        let mut accounts = self.lock();
+        let is_new = !accounts.children.contains_key(run);
+        accounts.children.entry(run.clone()).or_insert(child);
+        is_new
     }
 
-    /// Whether this is the run whose steps have budgets, and not a child run.
-    pub fn is_bound_to(&self, run: &RunId) -> bool {
-        self.run.get().is_none_or(|own| own == run)
+    /// Whether calls of a payer have a limit or a warning threshold.
+    pub fn limits<'a>(&self, payer: impl Into<Payer<'a>>) -> bool {
+        self.lock().any(payer.into(), |budget| !budget.is_unlimited())
     }
 
-    /// Whether calls of a step have a limit or a warning threshold.
-    pub fn limits(&self, step: Option<&StepId>) -> bool {
-        let accounts = self.lock();
-        let own = step.and_then(|step| accounts.steps.get(step));
-        !accounts.run.budget.is_unlimited() || own.is_some_and(|own| !own.budget.is_unlimited())
-    }
-
-    /// Whether the cost of calls of a step is limited.
-    pub fn limits_cost(&self, step: Option<&StepId>) -> bool {
-        let accounts = self.lock();
-        let own = step.and_then(|step| accounts.steps.get(step));
-        accounts.run.budget.max_cost.is_some()
-            || own.is_some_and(|own| own.budget.max_cost.is_some())
+    /// Whether the cost of calls of a payer is limited.
+    pub fn limits_cost<'a>(&self, payer: impl Into<Payer<'a>>) -> bool {
+        self.lock().any(payer.into(), |budget| budget.max_cost.is_some())
     }
 
     /// Whether there is no budget at all.
@@ -260,10 +326,16 @@ impl Ledger {
 
     /// Adds what was spent before this process. Thresholds that it reaches were reported then.
     pub fn carry_over<'a>(&self, payer: impl Into<Payer<'a>>, amount: Amount) {
-        for (_, account) in self.lock().of(payer.into()) {
-            account.spent.add(amount);
-            let reached = account.budget.warn_cost.is_some_and(|warn| account.spent.cost >= warn);
-            account.warned |= reached;
+        self.lock().visit(payer.into(), |_, account| account.carry_over(amount));
+    }
+
+    /// Adds what a child run and a step of it spent before this process, to their own accounts only.
+    pub fn carry_over_child(&self, run: &RunId, step: &StepId, amount: Amount) {
+        let mut accounts = self.lock();
+        let Some(child) = accounts.children.get_mut(run) else { return };
+        child.run.carry_over(amount);
+        if let Some(account) = child.steps.get_mut(step) {
+            account.carry_over(amount);
         }
     }
 
@@ -279,9 +351,9 @@ impl Ledger {
             let settled = self.settled.notified();
             match self.try_reserve(payer, amount) {
                 Ok(()) => {
-                    let (ledger, step) = (self.clone(), payer.step.cloned());
-                    let share = payer.share.map(str::to_owned);
-                    return Ok(Reservation { ledger, step, share, amount, open: true });
+                    let (run, step) = (payer.run.cloned(), payer.step.cloned());
+                    let (ledger, share) = (self.clone(), payer.share.map(str::to_owned));
+                    return Ok(Reservation { ledger, run, step, share, amount, open: true });
                 }
                 Err(Refusal::Exhausted(error)) => return Err(error),
                 Err(Refusal::Busy) => settled.await,
@@ -297,25 +369,26 @@ impl Ledger {
 
     fn try_reserve(&self, payer: Payer<'_>, amount: Amount) -> Result<(), Refusal> {
         let mut accounts = self.lock();
-        let checks = accounts.of(payer).map(|(whose, account)| account.check(&whose, amount));
-        let refused: Vec<Refusal> = checks.filter_map(Result::err).collect();
+        let mut refused: Vec<Refusal> = Vec::new();
+        accounts
+            .visit(payer, |whose, account| refused.extend(account.check(&whose, amount).err()));
         // Waiting does not help if one of the budgets is used up.
         let exhausted = |refusal: &Refusal| matches!(refusal, Refusal::Exhausted(_));
         if let Some(refusal) = refused.into_iter().max_by_key(exhausted) {
             return Err(refusal);
         }
-        accounts.of(payer).for_each(|(_, account)| account.reserved.add(amount));
+        accounts.visit(payer, |_, account| account.reserved.add(amount));
         Ok(())
     }
 
     fn settle(&self, payer: Payer<'_>, reserved: Amount, spent: Amount) -> Vec<String> {
         let mut accounts = self.lock();
         let mut warnings = Vec::new();
-        for (whose, account) in accounts.of(payer) {
+        accounts.visit(payer, |whose, account| {
             account.reserved.subtract(reserved);
             account.spent.add(spent);
             warnings.extend(account.warning(&whose));
-        }
+        });
         drop(accounts);
         self.settled.notify_waiters();
         warnings
@@ -331,6 +404,7 @@ impl Ledger {
 #[derive(Debug)]
 pub struct Reservation {
     ledger: Arc<Ledger>,
+    run: Option<RunId>,
     step: Option<StepId>,
     share: Option<String>,
     amount: Amount,
@@ -346,7 +420,8 @@ impl Reservation {
     }
 
     fn end(&self, spent: Amount) -> Vec<String> {
-        let payer = Payer { step: self.step.as_ref(), share: self.share.as_deref() };
+        let Reservation { run, step, share, .. } = &self;
+        let payer = Payer { run: run.as_ref(), step: step.as_ref(), share: share.as_deref() };
         self.ledger.settle(payer, self.amount, spent)
     }
 }

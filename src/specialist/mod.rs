@@ -42,7 +42,7 @@ pub use brief::Brief;
 pub use context::ContextLimits;
 pub use conversation::Conversation;
 pub use judge::{JudgeCall, Judged};
-pub use ledger::{Amount, Exhausted, Ledger, ORCHESTRATOR, Payer, Reservation};
+pub use ledger::{Amount, ChildBudget, Exhausted, Ledger, ORCHESTRATOR, Payer, Reservation};
 pub use runner::SpecialistRunner;
 pub use submit::{SUBMIT, Submission};
 pub use toolset::ToolSet;

@@ -8,7 +8,7 @@ use super::runner::Attempt;
 use crate::attempt::Request;
 use crate::evidence::{Note, Record};
 use crate::llm::{ChatReply, ChatRequest, ModelError, cost};
-use crate::value::{StepId, Usage};
+use crate::value::Usage;
 
 /// Assumed maximum tokens of a response without `maxTokens`.
 const RESPONSE_TOKENS: u32 = 4_096;
@@ -20,17 +20,13 @@ pub(super) struct ReservedCall {
 }
 
 impl Attempt<'_> {
-    /// The step whose budget counts; `None` in a child run.
-    fn budgeted_step(&self) -> Option<&StepId> {
-        let Request { run, instance, .. } = self.request;
-        self.ledger.is_bound_to(run).then_some(&instance.step)
-    }
-
     /// Who pays: the step and the specialist; for a summary of the history not the specialist.
     fn payer(&self, is_history: bool) -> Payer<'_> {
+        let Request { run, instance, .. } = self.request;
         let own = self.work.specialist.id.as_str();
         Payer {
-            step: self.budgeted_step(),
+            run: Some(run),
+            step: Some(&instance.step),
             share: Some(if is_history { ORCHESTRATOR } else { own }),
         }
     }
@@ -41,8 +37,8 @@ impl Attempt<'_> {
         &mut self,
         request: &ChatRequest,
     ) -> Result<Option<ReservedCall>, StopReason> {
-        let step = self.budgeted_step();
-        if !self.ledger.limits(step) {
+        let payer = self.payer(request.origin.step.ends_with(HISTORY_CALL));
+        if !self.ledger.limits(payer) {
             return Ok(None);
         }
         let tools: usize = request.tools.iter().map(|tool| format!("{tool:?}").len()).sum();
@@ -55,12 +51,11 @@ impl Attempt<'_> {
         };
         match self.provider.price(&request.model) {
             Some(price) => estimate.cost_usd = Some(cost(&price, &estimate)),
-            None if self.ledger.limits_cost(step) => {
+            None if self.ledger.limits_cost(payer) => {
                 return Err(StopReason::Unpriced(request.model.name.clone()));
             }
             None => {}
         }
-        let payer = self.payer(request.origin.step.ends_with(HISTORY_CALL));
         let reservation = self.ledger.reserve(payer, Amount::of(&estimate)).await;
         let reservation = reservation.map_err(StopReason::Budget)?;
         self.record(Record::Reservation { usage: Some(estimate) }).await?;
@@ -118,12 +113,11 @@ impl Attempt<'_> {
 
     /// Counts a tool call against the budgets.
     pub(super) async fn spend_tool_call(&self) -> Result<(), StopReason> {
-        let step = self.budgeted_step();
-        if !self.ledger.limits(step) {
+        let payer = self.payer(false);
+        if !self.ledger.limits(payer) {
             return Ok(());
         }
         let call = Amount { tool_calls: 1, ..Amount::default() };
-        let payer = self.payer(false);
         let reserved: Result<Reservation, Exhausted> = self.ledger.reserve(payer, call).await;
         reserved.map_err(StopReason::Budget)?.settle(call);
         Ok(())

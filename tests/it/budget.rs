@@ -204,7 +204,7 @@ fn shares_scale_with_the_budget_of_the_run() {
     let pairs = shares.iter().map(|(name, percent)| (name, percent));
     let ledger = Arc::new(Ledger::new(run, []).with_shares(pairs));
     let reserve = |share: &'static str, cost: i64| {
-        let payer = kb::specialist::Payer { step: None, share: Some(share) };
+        let payer = kb::specialist::Payer { share: Some(share), ..Default::default() };
         let amount = Amount { cost: Money(cost), ..Amount::default() };
         ledger.reserve(payer, amount).now_or_never()
     };

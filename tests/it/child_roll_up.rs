@@ -116,3 +116,73 @@ steps:
     let diff = scratch.json(&["run", "diff", &parent_run(&scratch), "--json"]);
     assert_eq!(paths(&diff), ["merged.txt"]);
 }
+
+const READER: &str =
+    "schema: kb.specialist/1\nid: reader\nrole: You read.\ntools: [fs:list]\nllm: {maxTokens: 100}\n";
+/// Each call uses 120 tokens; a reservation takes more.
+const SCRIPT: &str = "schema: kb.script/1\nsteps:\n  think: [{output: {summary: done}, usage: {prompt: 100, completion: 20}}]\n";
+
+/// A parent with these keys of its own and of its `playbook` step, whose child run has two specialist
+/// steps and these keys.
+fn budgets(own: &str, step: &str, child: &str) -> Scratch {
+    let parent = format!(
+        "schema: kb.playbook/1\nid: parent\n{own}\nsteps:\n  - {{id: call, playbook: thinks{step}}}\n"
+    );
+    let child = format!(
+        "schema: kb.playbook/1\nid: thinks\n{child}\nsteps:\n  - {{id: think, specialist: reader, task: Think.}}\n  - {{id: again, dependsOn: [think], playbook: below}}\n"
+    );
+    let below =
+        "schema: kb.playbook/1\nid: below\nsteps: [{id: think, specialist: reader, task: Think.}]\n";
+    Scratch::new(&[
+        (".kb/playbooks/parent.yml", &parent),
+        (".kb/playbooks/thinks.yml", &child),
+        (".kb/playbooks/below.yml", below),
+        (".kb/specialists/reader.yml", READER),
+        ("script.yml", SCRIPT),
+    ])
+}
+
+#[test]
+fn a_budget_limits_the_child_runs_below_it() {
+    let run = |scratch: &Scratch| scratch.kb(&["playbook", "run", "parent", "--script", "script.yml"]);
+    // Both calls together need more than 1,500 tokens as a reservation of the second one.
+    let enough = "budget: {maxTokens: 100000}";
+    let few = "budget: {maxTokens: 200}";
+    run(&budgets(enough, &format!(", {enough}"), enough)).code(0);
+    for (own, step, child, whose) in [
+        (few, "", "", "the run"),
+        ("", ", budget: {maxTokens: 200}", "", "step `call`"),
+        ("", "", few, "child run `"),
+    ] {
+        let scratch = budgets(own, step, child);
+        let said = run(&scratch).code(3);
+        said.says(&["KB0585"]);
+        let shown = scratch.kb(&["run", "show", &parent_run(&scratch)]).code(0);
+        shown.says(&["the budget of 200 tokens of", whose, "--budget USD"]);
+    }
+}
+
+#[test]
+fn a_resumed_run_counts_what_its_child_run_spent_before() {
+    let scratch = budgets("budget: {maxTokens: 3000}", "", "");
+    // The second step of the child run waits for a file, so that the process can be killed in between.
+    let child = "schema: kb.playbook/1\nid: thinks\nsteps:\n  - {id: think, specialist: reader, task: Think.}\n  - {id: hold, dependsOn: [think], run: 'touch started; while ! test -e ready; do sleep 0.05; done'}\n  - {id: again, dependsOn: [hold], playbook: below}\n";
+    scratch.write(".kb/playbooks/thinks.yml", child);
+    scratch.write(
+        "script.yml",
+        &SCRIPT.replace("prompt: 100", "prompt: 2900"),
+    );
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "parent", "--script", "script.yml"]);
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut process = command.spawn().expect("kb starts");
+    let begun = std::time::Instant::now();
+    while !scratch.has("started") {
+        assert!(begun.elapsed().as_secs() < 60, "the child run starts");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    process.kill().expect("killed");
+    process.wait().expect("ends");
+    scratch.write("ready", "");
+    scratch.kb(&["run", "resume", &parent_run(&scratch)]).code(3).says(&["KB0585", "2920 tokens spent"]);
+}

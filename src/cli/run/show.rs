@@ -82,9 +82,9 @@ fn text(view: &RunView, children: &Children) -> String {
     let waiting: Vec<&RunView> = waiting_children(view, children);
     for child in &waiting {
         out.push_str(&questions(child));
-        out.push_str(&next(child, false));
+        out.push_str(&next(child, children, false));
     }
-    out.push_str(&next(view, !waiting.is_empty()));
+    out.push_str(&next(view, children, !waiting.is_empty()));
     out
 }
 
@@ -120,23 +120,27 @@ fn questions(view: &RunView) -> String {
 }
 
 /// The command that continues a run.
-fn next(view: &RunView, after_child: bool) -> String {
+fn next(view: &RunView, children: &Children, after_child: bool) -> String {
     let is_ask = |step: &&InstanceView| {
         step.question.as_ref().is_some_and(|question| question.kind == QuestionKind::Ask)
     };
     let asks = view.steps.iter().find(is_ask).map(|step| &step.instance);
     let command = match after_child && asks.is_none() {
         true => Some(format!("kb run resume {}", view.run)),
-        false => summary::next_command("kb", &view.run, view.status, asks, needs_budget(view)),
+        false => summary::next_command("kb", &view.run, view.status, asks, needs_budget(view, children)),
     };
     let line = |command: String| format!("\nnext: {}\n", paint(TITLE, &command));
     command.map(line).unwrap_or_default()
 }
 
-/// Whether everything that waits needs a higher budget.
-fn needs_budget(view: &RunView) -> bool {
+/// Whether everything that waits needs a higher budget, also in child runs.
+fn needs_budget(view: &RunView, children: &Children) -> bool {
     let mut waiting = view.steps.iter().filter(|step| step.status == StepStatus::Waiting);
-    waiting.clone().next().is_some() && waiting.all(|step| step.needs_budget)
+    let in_child = |step: &InstanceView| {
+        let child = step.child_run.as_ref().and_then(|id| children.get(id));
+        child.is_some_and(|child| needs_budget(child, children))
+    };
+    waiting.clone().next().is_some() && waiting.all(|step| step.needs_budget || in_child(step))
 }
 
 /// The child runs at any level that have an open question.

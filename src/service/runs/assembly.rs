@@ -135,7 +135,7 @@ pub(super) fn assemble(
             context: settings.context,
             reasoning: settings.reasoning,
             warned: Arc::default(),
-            ledger,
+            ledger: ledger.clone(),
         })
     });
     let process_level = supervisor.level().as_str();
@@ -164,7 +164,8 @@ pub(super) fn assemble(
     let mut parts = Parts { journal, executor, secrets, redactor, prompts };
     if !plans.is_empty() {
         let (machine, root) = (machine.clone(), context.root.clone());
-        let children = Children::new(&parts, plans, rules.inconclusive, machine, root);
+        let children =
+            Children::new(&parts, plans, rules.inconclusive, (machine, root), ledger.clone());
         let children = Arc::new(children);
         parts.executor = Arc::new(local.with_children(children));
     }

@@ -93,7 +93,6 @@ pub(in crate::service) async fn begin(
     let assembly = assemble(&context, &settings, &frozen, &plan, tiers, record, ledger.clone())?;
     require_no_secret(&frozen, &assembly.parts.redactor)?;
     let run = run.unwrap_or_else(new_run_id);
-    ledger.bind(run.clone());
     for text in frozen.ignore_files.iter_mut().flat_map(BTreeMap::values_mut) {
         *text = assembly.parts.redactor.mask_text(text).into_owned();
     }
@@ -162,19 +161,6 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
     let specialists = specialists.values().flat_map(|specialist| &specialist.not_yet);
     let steps = steps().flat_map(|step| &step.step.details().not_yet);
     let own = plans.iter().flat_map(|plan| &plan.playbook().not_yet);
-    let in_child = |child: &&&Plan| {
-        let limits = |step: &PlanStep| step.step.details().budget.is_some();
-        child.playbook().id != plan.playbook().id
-            && (!child.playbook().budget.is_unlimited() || child.steps().iter().any(limits))
-    };
-    let budgets: Vec<NotYet> = plans
-        .iter()
-        .filter(in_child)
-        .map(|child| {
-            let what = format!("budget` in the child run `{}", child.playbook().id);
-            NotYet { what, span: child.playbook().span }
-        })
-        .collect();
     let groups: Vec<NotYet> = plans
         .iter()
         .filter(|child| child.playbook().id != plan.playbook().id)
@@ -185,7 +171,6 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
         })
         .collect();
     let features = own
-        .chain(&budgets)
         .chain(&groups)
         .chain(steps)
         .chain(specialists)

@@ -9,8 +9,8 @@ use crate::llm::Tiers;
 use crate::plan::Plan;
 use crate::run::{Event, InstanceIx, Rules};
 use crate::service::ServiceError;
-use crate::specialist::{Amount, Ledger, Payer};
-use crate::value::{Failure, Money};
+use crate::specialist::{Amount, ChildBudget, Ledger, Payer};
+use crate::value::{Failure, Money, RunId, StepId, Usage};
 
 /// The ledger of a run. `override_cost` is the value of `--budget`, which replaces the limits of the
 /// definition and the settings.
@@ -49,16 +49,46 @@ pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[S
         return;
     }
     let folded = Folded::of(plan, rules, before);
-    let payer = |ix: InstanceIx| {
+    for (ix, amount) in spent(&folded) {
         let specialist = folded.state.specialist(plan, ix);
-        Payer {
+        let payer = Payer {
             step: Some(&plan.step(folded.state.instance(ix).step).step.id),
             share: specialist.map(|specialist| specialist.id.as_str()),
-        }
-    };
-    for (ix, instance) in folded.state.instances() {
-        ledger.carry_over(payer(ix), Amount::of(&instance.usage()));
+            run: None,
+        };
+        ledger.carry_over(payer, amount);
     }
+}
+
+/// The budgets of a child run.
+pub(super) fn of_child(plan: &Plan, parent: RunId, step: StepId) -> ChildBudget {
+    let own = plan.steps().iter().map(|planned| &planned.step);
+    let own = own.filter_map(|own| Some((own.id.clone(), *own.details().budget.as_deref()?)));
+    ChildBudget { parent, step, run: plan.playbook().budget, steps: own.collect() }
+}
+
+/// Adds what a child run has spent before this process. The runs above it have counted what it
+/// `reported`.
+pub(super) fn carry_over_child(
+    ledger: &Ledger,
+    (run, plan): (&RunId, &Plan),
+    parent: (&RunId, &StepId),
+    reported: Usage,
+    folded: &Folded,
+) {
+    let mut total = Amount::default();
+    for (ix, amount) in spent(folded) {
+        ledger.carry_over_child(run, &plan.step(folded.state.instance(ix).step).step.id, amount);
+        total = total.and(amount);
+    }
+    let above = Payer { run: Some(parent.0), step: Some(parent.1), share: None };
+    ledger.carry_over(above, total.without(Amount::of(&reported)));
+}
+
+/// What each instance has spent, the calls of attempts that continue included.
+fn spent(folded: &Folded) -> Vec<(InstanceIx, Amount)> {
+    let ended = folded.state.instances();
+    let mut found: Vec<_> = ended.map(|(ix, own)| (ix, Amount::of(&own.usage()))).collect();
     for (ix, records) in &folded.histories {
         let mut reserved = None;
         for record in records {
@@ -79,12 +109,11 @@ pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[S
                 }
                 _ => continue,
             };
-            ledger.carry_over(payer(*ix), amount);
+            found.push((*ix, amount));
         }
-        if let Some(lost) = reserved {
-            ledger.carry_over(payer(*ix), Amount::of(&lost));
-        }
+        found.extend(reserved.map(|lost| (*ix, Amount::of(&lost))));
     }
+    found
 }
 
 /// Refuses a run whose cost is limited if the price of one of its models is unknown.
@@ -95,8 +124,13 @@ pub(super) fn require_prices(
     model: Option<&str>,
 ) -> Result<(), ServiceError> {
     let Some(tiers) = tiers else { return Ok(()) };
-    for planned in plan.steps().iter().filter(|planned| ledger.limits_cost(Some(&planned.step.id)))
-    {
+    let whole = ledger.limits_cost(None);
+    let is_limited = |budget: &Budget| budget.max_cost.is_some();
+    for (plan, planned) in plan.with_children().iter().flat_map(|p| p.steps().iter().map(|s| (*p, s))) {
+        let own = planned.step.details().budget.as_deref().is_some_and(is_limited);
+        if !whole && !own && !is_limited(&plan.playbook().budget) {
+            continue;
+        }
         for specialist in planned.specialists() {
             let choice = &specialist.model;
             let name = if model.is_some() { None } else { choice.model.as_deref() };

@@ -21,9 +21,10 @@ use crate::plan::Plan;
 use crate::process::wait_for_orphans_of;
 use crate::redaction::Redactor;
 use crate::run::{Rules, RunStatus};
+use crate::specialist::Ledger;
 use crate::service::params;
 use crate::value::{
-    DefinitionId, Digest, Failure, Json, JsonMap, OutcomeKind, RunId, Usage, json_text,
+    DefinitionId, Digest, Failure, Json, JsonMap, OutcomeKind, RunId, StepId, Usage, json_text,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -49,6 +50,7 @@ struct Shared {
     machine: Machine,
     /// The project root.
     root: PathBuf,
+    ledger: Arc<Ledger>,
     /// The record of the run that started a child run last.
     parent: Mutex<Option<(RunId, Arc<Frozen>)>>,
 }
@@ -58,6 +60,8 @@ struct Child {
     run: RunId,
     plan: Arc<Plan>,
     parent: ParentRun,
+    /// The step of the parent.
+    step: StepId,
     params: JsonMap,
     previous: Option<PreviousChild>,
 }
@@ -67,8 +71,8 @@ impl Children {
         parts: &Parts,
         plans: BTreeMap<DefinitionId, Arc<Plan>>,
         inconclusive: InconclusivePolicy,
-        machine: Machine,
-        root: PathBuf,
+        (machine, root): (Machine, PathBuf),
+        ledger: Arc<Ledger>,
     ) -> Children {
         let Parts { journal, secrets, redactor, prompts, .. } = parts.clone();
         let parent = Mutex::default();
@@ -81,6 +85,7 @@ impl Children {
             plans,
             machine,
             root,
+            ledger,
             parent,
         };
         Children { shared: Arc::new(shared) }
@@ -204,10 +209,11 @@ impl Shared {
         let parent = ParentRun { run: request.run.clone(), instance: request.instance.to_string() };
         let Request { run, instance, iteration, attempt, .. } = request;
         let fresh = child_id(run, &instance.to_string(), *iteration, *attempt);
+        let step = request.instance.step.clone();
         blocking(move || {
             let previous = previous.filter(|previous| self.continues(previous, &params));
             let run = previous.as_ref().map_or(fresh, |previous| previous.run.clone());
-            Ok(Child { run, plan, parent, params, previous })
+            Ok(Child { run, plan, parent, step, params, previous })
         })
         .await
     }

@@ -171,7 +171,6 @@ pub(super) fn reopen(
         assembly.rules.budget = Some(most);
         ledger.limit_cost(most);
     }
-    ledger.bind(run.clone());
     budget::carry_over(&ledger, &plan, assembly.rules, &before);
     let prepared = assembly.prepare(run, epoch, plan, frozen, opening, before);
     Ok(Prepared { changed, killed_owner, ..prepared })

@@ -4,11 +4,12 @@ use super::{Child, Executed, Shared, child_id, unusable};
 use crate::attempt::PreviousChild;
 use crate::clock;
 use crate::diagnostic::Code;
-use crate::engine::StartMode;
+use crate::engine::{Folded, StartMode};
 use crate::inspect::{BaseRun, Earlier, Frozen};
 use crate::journal::{JournalError, NewRun, StoredEvent};
 use crate::plan::Plan;
-use crate::run::{Preset, RunStatus};
+use crate::run::{Preset, Rules, RunStatus};
+use crate::service::runs::budget;
 use crate::service::runs::keeping::{Current, base_run, choices, secure_blobs};
 use crate::value::{Digest, Failure, JsonMap, RunId};
 use std::collections::BTreeSet;
@@ -52,6 +53,17 @@ impl Shared {
 
     /// Creates the child run or opens it again, with a lease for this process.
     pub(super) fn open(&self, child: &Child, cancelled: bool) -> Executed<Opened> {
+        let (parent, step) = (&child.parent.run, &child.step);
+        let budget = budget::of_child(&child.plan, parent.clone(), step.clone());
+        let is_new = self.ledger.open_child(&child.run, budget);
+        if let Some(previous) = child.previous.as_ref().filter(|_| is_new) {
+            let events = self.journal.events(&child.run, 0).unwrap_or_default();
+            let rules = Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
+            let folded = Folded::of(&child.plan, rules, &events);
+            let of = (&child.run, &*child.plan);
+            let (ledger, reported) = (&self.ledger, previous.reported);
+            budget::carry_over_child(ledger, of, (parent, step), reported, &folded);
+        }
         let exists = match self.journal.run(&child.run) {
             Ok(_) => true,
             Err(JournalError::NoRun(_)) => false,

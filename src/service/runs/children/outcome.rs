@@ -7,9 +7,11 @@ use crate::diagnostic::Code;
 use crate::engine::{Folded, Payloads, Summary};
 use crate::inspect::Frozen;
 use crate::plan::Plan;
-use crate::run::{Rules, RunStatus, StepStatus};
+use crate::run::{Event, Rules, RunStatus, StepStatus};
 use crate::value::{Failure, Json, JsonMap, Money, OutcomeKind, RunId, Usage};
 use std::sync::Arc;
+
+const HIGHER_BUDGET: &str = "waits for a higher budget";
 
 impl Shared {
     /// The outcome of a driven child run.
@@ -30,7 +32,7 @@ impl Shared {
                 None => Outcome::ok(Json::Object(JsonMap::new())),
             },
             RunStatus::Waiting => {
-                return Ok(Outcome::waiting(format!("child run {run} waits for a person")));
+                return Ok(Outcome::waiting(self.what_it_waits_for(run, plan)));
             }
             RunStatus::Interrupted | RunStatus::Running => {
                 return Ok(Outcome::waiting(format!("child run {run} was interrupted")));
@@ -46,6 +48,28 @@ impl Shared {
             }
         };
         Ok(Outcome { usage, ..outcome })
+    }
+
+    /// What a waiting child run waits for, as text for people: a person, or a higher budget.
+    fn what_it_waits_for(&self, run: &RunId, plan: &Arc<Plan>) -> String {
+        let events = self.journal.events(run, 0).unwrap_or_default();
+        let rules = Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
+        let state = Folded::of(plan, rules, &events).state;
+        let waiting = || state.instances().filter(|(_, own)| own.status == StepStatus::Waiting);
+        let person = format!("child run {run} waits for a person");
+        if waiting().any(|(ix, own)| state.waits_for_person(plan, ix) && !own.needs_budget()) {
+            return person;
+        }
+        let exhausted = waiting().find(|(_, own)| own.needs_budget());
+        if let Some(failure) = exhausted.and_then(|(_, own)| own.failure()) {
+            return format!("child run {run} {HIGHER_BUDGET}: {} [{}]", failure.message, failure.code);
+        }
+        // A child run of the child run waits.
+        let below = events.iter().rev().find_map(|stored| match &*stored.event {
+            Event::Waiting { reason, .. } if reason.contains(HIGHER_BUDGET) => Some(reason.clone()),
+            _ => None,
+        });
+        below.unwrap_or(person)
     }
 
     /// The outcome of a child run that succeeded while its parent did not run.
