@@ -370,8 +370,7 @@ impl Ledger {
     fn try_reserve(&self, payer: Payer<'_>, amount: Amount) -> Result<(), Refusal> {
         let mut accounts = self.lock();
         let mut refused: Vec<Refusal> = Vec::new();
-        accounts
-            .visit(payer, |whose, account| refused.extend(account.check(&whose, amount).err()));
+        accounts.visit(payer, |whose, account| refused.extend(account.check(&whose, amount).err()));
         // Waiting does not help if one of the budgets is used up.
         let exhausted = |refusal: &Refusal| matches!(refusal, Refusal::Exhausted(_));
         if let Some(refusal) = refused.into_iter().max_by_key(exhausted) {

@@ -73,7 +73,9 @@ fn verdicts_and_changed_files_reach_every_run_above() {
 #[test]
 fn the_gate_of_a_playbook_step_reads_the_changes_of_its_child_run() {
     let gate = |only: &str| {
-        format!("  - {{id: call, playbook: middle, verify: {{checks: [{{diff: {{only: [{only}]}}}}]}}}}\n")
+        format!(
+            "  - {{id: call, playbook: middle, verify: {{checks: [{{diff: {{only: [{only}]}}}}]}}}}\n"
+        )
     };
     let scratch = project(&gate("\"made/**\", by-shell"), &[MIDDLE, WRITES]);
     scratch.kb(&["playbook", "run", "parent"]).code(0);
@@ -117,8 +119,7 @@ steps:
     assert_eq!(paths(&diff), ["merged.txt"]);
 }
 
-const READER: &str =
-    "schema: kb.specialist/1\nid: reader\nrole: You read.\ntools: [fs:list]\nllm: {maxTokens: 100}\n";
+const READER: &str = "schema: kb.specialist/1\nid: reader\nrole: You read.\ntools: [fs:list]\nllm: {maxTokens: 100}\n";
 /// Each call uses 120 tokens; a reservation takes more.
 const SCRIPT: &str = "schema: kb.script/1\nsteps:\n  think: [{output: {summary: done}, usage: {prompt: 100, completion: 20}}]\n";
 
@@ -131,8 +132,7 @@ fn budgets(own: &str, step: &str, child: &str) -> Scratch {
     let child = format!(
         "schema: kb.playbook/1\nid: thinks\n{child}\nsteps:\n  - {{id: think, specialist: reader, task: Think.}}\n  - {{id: again, dependsOn: [think], playbook: below}}\n"
     );
-    let below =
-        "schema: kb.playbook/1\nid: below\nsteps: [{id: think, specialist: reader, task: Think.}]\n";
+    let below = "schema: kb.playbook/1\nid: below\nsteps: [{id: think, specialist: reader, task: Think.}]\n";
     Scratch::new(&[
         (".kb/playbooks/parent.yml", &parent),
         (".kb/playbooks/thinks.yml", &child),
@@ -144,7 +144,8 @@ fn budgets(own: &str, step: &str, child: &str) -> Scratch {
 
 #[test]
 fn a_budget_limits_the_child_runs_below_it() {
-    let run = |scratch: &Scratch| scratch.kb(&["playbook", "run", "parent", "--script", "script.yml"]);
+    let run =
+        |scratch: &Scratch| scratch.kb(&["playbook", "run", "parent", "--script", "script.yml"]);
     // Both calls together need more than 1,500 tokens as a reservation of the second one.
     let enough = "budget: {maxTokens: 100000}";
     let few = "budget: {maxTokens: 200}";
@@ -168,10 +169,7 @@ fn a_resumed_run_counts_what_its_child_run_spent_before() {
     // The second step of the child run waits for a file, so that the process can be killed in between.
     let child = "schema: kb.playbook/1\nid: thinks\nsteps:\n  - {id: think, specialist: reader, task: Think.}\n  - {id: hold, dependsOn: [think], run: 'touch started; while ! test -e ready; do sleep 0.05; done'}\n  - {id: again, dependsOn: [hold], playbook: below}\n";
     scratch.write(".kb/playbooks/thinks.yml", child);
-    scratch.write(
-        "script.yml",
-        &SCRIPT.replace("prompt: 100", "prompt: 2900"),
-    );
+    scratch.write("script.yml", &SCRIPT.replace("prompt: 100", "prompt: 2900"));
     let mut command = scratch.command();
     command.args(["playbook", "run", "parent", "--script", "script.yml"]);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
@@ -184,5 +182,8 @@ fn a_resumed_run_counts_what_its_child_run_spent_before() {
     process.kill().expect("killed");
     process.wait().expect("ends");
     scratch.write("ready", "");
-    scratch.kb(&["run", "resume", &parent_run(&scratch)]).code(3).says(&["KB0585", "2920 tokens spent"]);
+    scratch
+        .kb(&["run", "resume", &parent_run(&scratch)])
+        .code(3)
+        .says(&["KB0585", "2920 tokens spent"]);
 }

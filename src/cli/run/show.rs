@@ -127,7 +127,9 @@ fn next(view: &RunView, children: &Children, after_child: bool) -> String {
     let asks = view.steps.iter().find(is_ask).map(|step| &step.instance);
     let command = match after_child && asks.is_none() {
         true => Some(format!("kb run resume {}", view.run)),
-        false => summary::next_command("kb", &view.run, view.status, asks, needs_budget(view, children)),
+        false => {
+            summary::next_command("kb", &view.run, view.status, asks, needs_budget(view, children))
+        }
     };
     let line = |command: String| format!("\nnext: {}\n", paint(TITLE, &command));
     command.map(line).unwrap_or_default()

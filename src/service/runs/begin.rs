@@ -170,11 +170,8 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
             NotYet { what, span: child.playbook().span }
         })
         .collect();
-    let features = own
-        .chain(&groups)
-        .chain(steps)
-        .chain(specialists)
-        .chain(&catalog.settings.not_yet);
+    let features =
+        own.chain(&groups).chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
     let diagnostics: Vec<Diagnostic> = features
         .map(|feature| {
             let what = &feature.what;

@@ -126,7 +126,9 @@ pub(super) fn require_prices(
     let Some(tiers) = tiers else { return Ok(()) };
     let whole = ledger.limits_cost(None);
     let is_limited = |budget: &Budget| budget.max_cost.is_some();
-    for (plan, planned) in plan.with_children().iter().flat_map(|p| p.steps().iter().map(|s| (*p, s))) {
+    for (plan, planned) in
+        plan.with_children().iter().flat_map(|p| p.steps().iter().map(|s| (*p, s)))
+    {
         let own = planned.step.details().budget.as_deref().is_some_and(is_limited);
         if !whole && !own && !is_limited(&plan.playbook().budget) {
             continue;

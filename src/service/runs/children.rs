@@ -21,8 +21,8 @@ use crate::plan::Plan;
 use crate::process::wait_for_orphans_of;
 use crate::redaction::Redactor;
 use crate::run::{Rules, RunStatus};
-use crate::specialist::Ledger;
 use crate::service::params;
+use crate::specialist::Ledger;
 use crate::value::{
     DefinitionId, Digest, Failure, Json, JsonMap, OutcomeKind, RunId, StepId, Usage, json_text,
 };

@@ -62,7 +62,10 @@ impl Shared {
         }
         let exhausted = waiting().find(|(_, own)| own.needs_budget());
         if let Some(failure) = exhausted.and_then(|(_, own)| own.failure()) {
-            return format!("child run {run} {HIGHER_BUDGET}: {} [{}]", failure.message, failure.code);
+            return format!(
+                "child run {run} {HIGHER_BUDGET}: {} [{}]",
+                failure.message, failure.code
+            );
         }
         // A child run of the child run waits.
         let below = events.iter().rev().find_map(|stored| match &*stored.event {

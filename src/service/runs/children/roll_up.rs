@@ -71,7 +71,8 @@ impl RollUp {
                 for ix in merged {
                     let key = state.key(plan, ix).to_string();
                     let written = trees.iter().find(|tree| tree.instance == key);
-                    if written.is_some_and(|tree| tree.conflicts.is_empty() && tree.kept.is_none()) {
+                    if written.is_some_and(|tree| tree.conflicts.is_empty() && tree.kept.is_none())
+                    {
                         let changes = self.unmerged.remove(&ix).unwrap_or_default();
                         changes.into_iter().for_each(|change| self.add(change));
                     }
