@@ -54,6 +54,7 @@ fn is_durable_record(record: &Record) -> bool {
         | Record::Approval { .. }
         | Record::Reservation { .. }
         | Record::BudgetWarning { .. }
+        | Record::Phase { .. }
         | Record::Observed { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }

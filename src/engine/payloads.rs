@@ -211,6 +211,7 @@ impl Payloads {
             Record::Compression { .. }
             | Record::Reservation { .. }
             | Record::BudgetWarning { .. }
+            | Record::Phase { .. }
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
@@ -238,6 +239,7 @@ impl Payloads {
             Record::Compression { .. }
             | Record::Reservation { .. }
             | Record::BudgetWarning { .. }
+            | Record::Phase { .. }
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }

@@ -11,6 +11,7 @@ mod invocation;
 mod judgement;
 mod merged;
 mod old_warning;
+mod phase;
 mod process_evidence;
 mod record;
 mod session;
@@ -28,6 +29,7 @@ pub use handoff::{
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
 pub use judgement::{Judgement, SUBMIT_VERIFICATION};
 pub use merged::{Merged, MergedTree};
+pub use phase::Phase;
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{
     Feedback, Note, Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests,

@@ -3,7 +3,7 @@
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
 use super::old_warning::old_warning;
-use super::{CacheHit, CallRef, Invocation, VerdictCounts, Verification};
+use super::{CacheHit, CallRef, Invocation, Phase, VerdictCounts, Verification};
 use crate::diagnostic::Severity;
 use crate::value::{DefinitionId, Digest, Failure, Json, RunId, RunStatus, Tier, Usage};
 use serde::{Deserialize, Serialize};
@@ -172,6 +172,17 @@ pub enum Record {
     BudgetWarning {
         /// The warning, a lower-case fragment.
         text: String,
+    },
+    /// A phase of a specialist with `agentLoop` began.
+    #[serde(rename_all = "camelCase")]
+    Phase {
+        /// The phase.
+        phase: Phase,
+        /// Number of the round of execution and critique, from 1.
+        round: u32,
+        /// What the phase before gave: the understanding, the plan, the critique; for `finish`, the reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previous: Option<String>,
     },
     /// The attempt took a stored result in place of its work.
     CacheHit(Box<CacheHit>),

@@ -290,6 +290,7 @@ fn record_payloads(record: &Record) -> Vec<&Payload> {
         Record::Compression { .. }
         | Record::Reservation { .. }
         | Record::BudgetWarning { .. }
+        | Record::Phase { .. }
         | Record::Approval { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }

@@ -78,5 +78,9 @@ fn limits(specialist: &Specialist) -> String {
     if let Some(interval) = limits.forced_reasoning_interval {
         text.push_str(&format!(", a turn without tools after {interval} tool calls"));
     }
+    if let Some(phases) = limits.phases {
+        let critique = if phases.critique { "" } else { " without critique" };
+        text.push_str(&format!(", phases{critique}, at most {} rounds", phases.rounds));
+    }
     text
 }

@@ -1,25 +1,23 @@
 //! A conversation: the state of an attempt as a fold over its records.
 //!
 //! [`Conversation::apply`] is the only way to change one, live and on resume alike. Any prefix of the
-//! records therefore leads to the state that the attempt had when it had stored them.
+//! records therefore leads to the state that the attempt had when it had stored them. `transition` has the
+//! effects of responses and results, `phase_transition` those of phases.
 
 use super::approval::Decisions;
 use super::brief::Brief;
 use super::compression::{coverable, estimated_tokens, summarize};
-use super::excerpt::excerpt;
 use super::handover::{HISTORY_TURN, Handover};
-use super::messages::{as_text, canonical_name, merged, observation, plan_of, text_of, value_of};
+use super::messages::{as_text, merged, text_of};
 use super::pending_call::PendingCall;
-use super::prompt::{CONTINUE, REFLECT, not_submitted};
+use super::phases::Phases;
 use super::repetition::Repetition;
 use super::retention::kept;
-use super::submit::{SUBMIT, TextOutput, rejection};
-use super::text_form;
+use super::submit::SUBMIT;
 use super::transcript::Transcript;
-use super::turn::{LoopState, Mode, Next, Pending, Turn, next};
-use crate::definition::Violation;
-use crate::evidence::{Handoff, Invocation, InvocationStatus, Payload, Record, RecordedCall};
-use crate::llm::{CallRequest, Message};
+use super::turn::{LoopState, Next, Pending, next};
+use crate::evidence::{Handoff, Payload, Record};
+use crate::llm::Message;
 use crate::value::{Json, Usage};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -27,27 +25,29 @@ use std::sync::Arc;
 /// The state of an attempt.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    brief: Brief,
-    summary: Option<String>,
-    plan: Option<String>,
+    pub(super) brief: Brief,
+    pub(super) summary: Option<String>,
+    pub(super) plan: Option<String>,
     /// Reasoning of the latest response, to be sent back with its calls.
-    reasoning: Option<Arc<Json>>,
+    pub(super) reasoning: Option<Arc<Json>>,
     /// Decisions of people about calls.
-    decisions: Decisions,
+    pub(super) decisions: Decisions,
     /// Ids of the calls that did not succeed.
-    failed: BTreeSet<String>,
-    body: Vec<Message>,
-    pending: VecDeque<PendingCall>,
-    counts: LoopState,
-    repetition: Repetition,
-    declined_here: bool,
-    failed_here: bool,
-    output: Option<Json>,
-    handover: Handover,
-    transcript: Transcript,
-    usage: Usage,
+    pub(super) failed: BTreeSet<String>,
+    pub(super) body: Vec<Message>,
+    pub(super) pending: VecDeque<PendingCall>,
+    pub(super) counts: LoopState,
+    pub(super) repetition: Repetition,
+    pub(super) declined_here: bool,
+    pub(super) failed_here: bool,
+    pub(super) output: Option<Json>,
+    pub(super) handover: Handover,
+    pub(super) transcript: Transcript,
+    pub(super) usage: Usage,
+    /// The results of the phases.
+    pub(super) phases: Phases,
     /// What a call that was sent and not answered has reserved.
-    reserved: Option<Usage>,
+    pub(super) reserved: Option<Usage>,
 }
 
 impl Conversation {
@@ -58,6 +58,7 @@ impl Conversation {
             max_tool_calls: brief.limits.max_tool_calls,
             reasoning_every: brief.limits.forced_reasoning_interval,
             compress_above: brief.context.compress_above(),
+            phases: brief.limits.phases,
             ..LoopState::default()
         };
         Conversation {
@@ -77,6 +78,7 @@ impl Conversation {
             handover: Handover::default(),
             transcript: Transcript::default(),
             usage: Usage::NONE,
+            phases: Phases::default(),
             reserved: None,
         }
     }
@@ -99,6 +101,7 @@ impl Conversation {
             reply_submits: self.pending.iter().any(|call| call.tool == SUBMIT),
             repeats: self.repetition.count(),
             submitted: self.output.is_some(),
+            has_draft: self.phases.draft.is_some(),
             messages: self.body.len() as u32 + 2 + u32::from(self.summary.is_some()),
             foldable: self.foldable(),
             tokens: estimated_tokens(&self.messages()),
@@ -138,6 +141,7 @@ impl Conversation {
                 });
                 self.summary = Some(summary.clone());
             }
+            Record::Phase { phase, round, .. } => self.entered(*phase, *round),
             Record::Approval { call, approved, by, comment } => {
                 self.decisions.note(call, *approved, by, comment.as_deref());
             }
@@ -243,183 +247,5 @@ impl Conversation {
             None => covers as u32,
             Some(_) => (covers - self.keeps(covers).len()) as u32,
         }
-    }
-
-    fn mode(&self) -> Mode {
-        match self.next() {
-            Next::CallModel(Turn { mode, .. }) => mode,
-            _ => Mode::Continue,
-        }
-    }
-
-    fn model_responded(&mut self, text: &str, calls: &[RecordedCall], cut_short: bool) {
-        let mode = self.mode();
-        self.counts.turns += 1;
-        self.declined_here = false;
-        self.failed_here = false;
-        // Calls of an earlier response that are still unanswered can no longer be answered.
-        self.pending.clear();
-        self.transcript.add_text(text);
-        if self.plan.is_none() && self.counts.compress_above.is_some() {
-            self.plan = plan_of(text);
-        }
-        if mode == Mode::Reason {
-            self.counts.calls_since_reasoning = 0;
-            self.body.push(Message::User(REFLECT.to_owned()));
-        }
-        let written = text_form::parse(text);
-        if !calls.is_empty() {
-            let calls = calls.iter().map(|call| (call.tool.clone(), call.args.clone()));
-            self.request_calls(text.to_owned(), calls.collect(), false);
-        } else if mode == Mode::Reason {
-            self.add_response(text);
-            self.body.push(Message::User(CONTINUE.to_owned()));
-        } else if !written.actions.is_empty() && mode != Mode::Structured {
-            self.request_calls(written.text, written.actions, true);
-        } else {
-            self.add_response(text);
-            self.submitted_as_text(text, cut_short);
-        }
-    }
-
-    fn add_response(&mut self, text: &str) {
-        let text = if text.trim().is_empty() { "(empty response)" } else { text };
-        self.body.push(Message::Assistant {
-            text: text.to_owned(),
-            calls: Vec::new(),
-            reasoning: None,
-        });
-    }
-
-    fn request_calls(&mut self, text: String, calls: Vec<(String, Json)>, as_text: bool) {
-        let turn = self.counts.turns;
-        let pending: Vec<PendingCall> = calls
-            .into_iter()
-            .enumerate()
-            .map(|(i, (tool, args))| PendingCall {
-                id: format!("call_{}_{turn}_{}", self.brief.attempt, i + 1),
-                tool: canonical_name(&self.brief.tools, tool),
-                args,
-                started: false,
-                as_text,
-            })
-            .collect();
-        if pending.iter().any(|call| call.tool != SUBMIT) {
-            self.counts.silent = 0;
-        }
-        let native = pending.iter().filter(|call| !call.as_text).map(|call| CallRequest {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            args: call.args.clone(),
-        });
-        let reasoning = self.reasoning.take();
-        self.body.push(Message::Assistant { text, calls: native.collect(), reasoning });
-        self.pending = pending.into();
-    }
-
-    fn submitted_as_text(&mut self, text: &str, cut_short: bool) {
-        match self.brief.submission.validate_text(text) {
-            TextOutput::Valid(output, handoff) => {
-                (self.output, self.handover.own) = (Some(output), *handoff);
-            }
-            TextOutput::Invalid(violations, candidate) => {
-                let rejection = self.reject(&violations, candidate);
-                self.body.push(Message::User(rejection));
-            }
-            TextOutput::None => {
-                self.counts.silent += 1;
-                self.body.push(Message::User(not_submitted(cut_short)));
-            }
-        }
-    }
-
-    fn reject(&mut self, violations: &[Violation], candidate: Json) -> String {
-        self.counts.invalid += 1;
-        let rejection = rejection(violations);
-        self.transcript.add_submission(candidate, violations);
-        format!("{rejection}Fix every point and submit again.")
-    }
-
-    fn call_started(&mut self, id: &str) {
-        self.counts.tool_calls += 1;
-        self.counts.calls_since_reasoning += 1;
-        self.usage.tool_calls += 1;
-        if let Some(call) = self.pending.iter_mut().find(|call| call.id == id) {
-            call.started = true;
-        }
-    }
-
-    fn call_ended(&mut self, invocation: &Invocation, result: &Payload) {
-        let Some(at) = self.pending.iter().position(|call| call.id == invocation.id) else {
-            return;
-        };
-        let Some(call) = self.pending.remove(at) else { return };
-        let result = value_of(result);
-        let ok = invocation.status == InvocationStatus::Success;
-        let denied = invocation.status == InvocationStatus::Denied;
-        self.failed_here |= !ok;
-        self.handover.note_changes(&invocation.changes);
-        self.decisions.ended(call.id.as_str(), !invocation.changes.is_empty());
-        if !ok {
-            self.failed.insert(call.id.clone());
-        }
-        self.counts.denials = if denied { self.counts.denials + 1 } else { 0 };
-        self.repetition.note(&call.tool, &call.args, &result, !invocation.changes.is_empty());
-        self.transcript.add_call(&call, invocation, &result);
-        let content = excerpt(&call.tool, &call.id, &result, &self.brief.context);
-        self.answer(call, content);
-    }
-
-    fn answer(&mut self, call: PendingCall, content: String) {
-        self.body.push(match call.as_text {
-            true => Message::User(observation(&call.tool, &content)),
-            false => Message::Tool { call_id: call.id, tool: call.tool, content },
-        });
-    }
-
-    /// Performs the actions without effects: validates outputs, answers calls over a limit.
-    fn settle(&mut self) {
-        loop {
-            match self.next() {
-                Next::Validate => self.validate(),
-                Next::Decline => self.decline(),
-                _ => return,
-            }
-        }
-    }
-
-    fn validate(&mut self) {
-        let Some(call) = self.pending.pop_front() else { return };
-        if self.failed_here {
-            let content = "rejected: an earlier tool call in the same response failed; read its result, \
-                           then submit again";
-            return self.answer(call, content.to_owned());
-        }
-        match self.brief.submission.validate(&call.args) {
-            Ok(output) => {
-                self.handover.own = self.brief.submission.handoff(&call.args);
-                self.output = Some(output);
-                self.pending.clear();
-            }
-            Err(violations) => {
-                let rejection = self.reject(&violations, call.args.clone());
-                self.answer(call, rejection);
-            }
-        }
-    }
-
-    fn decline(&mut self) {
-        let Some(call) = self.pending.pop_front() else { return };
-        if !self.declined_here {
-            self.counts.declined += 1;
-        }
-        self.declined_here = true;
-        self.failed_here = true;
-        let content = format!(
-            "not executed: the limit of {} tool calls or {} turns is reached; submit what you have \
-             with `{SUBMIT}`",
-            self.counts.max_tool_calls, self.counts.max_steps
-        );
-        self.answer(call, content);
     }
 }

@@ -23,6 +23,8 @@ mod messages;
 mod model_call;
 mod pace;
 mod pending_call;
+mod phase_transition;
+mod phases;
 mod prompt;
 mod prompt_record;
 mod repetition;
@@ -36,6 +38,7 @@ mod text_form;
 mod tool_call;
 mod toolset;
 mod transcript;
+mod transition;
 pub mod turn;
 
 pub use brief::Brief;

@@ -1,6 +1,7 @@
 //! One model call: the request, the fallback model, and the record of the response.
 
 use super::messages::merged;
+use super::phases::answer_schema;
 use super::prompt::turn_message;
 use super::prompt_record::{model_call, recorded_calls};
 use super::report::{StopReason, first_violation};
@@ -21,7 +22,7 @@ impl Attempt<'_> {
         let mut request = self.chat_request(turn, model);
         let reply = match self.chat(&request).await {
             Err(StopReason::Model(error @ ModelError::Refused { .. }))
-                if turn.mode == Mode::Structured =>
+                if request.response_schema.is_some() =>
             {
                 // Some servers lack that mode; the last message asks for the same JSON object.
                 let text =
@@ -128,7 +129,6 @@ impl Attempt<'_> {
     fn chat_request(&self, turn: Turn, model: ModelRef) -> ChatRequest {
         let choice = &self.work.specialist.model;
         let submission = &self.conversation.brief().submission;
-        let structured = turn.mode == Mode::Structured;
         let messages = match turn.offer {
             Offer::None => self.conversation.messages_as_text(),
             Offer::All | Offer::SubmitOnly => self.conversation.messages(),
@@ -141,7 +141,11 @@ impl Attempt<'_> {
                 messages.into_iter().chain(turn_message(turn.mode, submission).map(Message::User)),
             ),
             tools: self.offered(turn.offer),
-            response_schema: structured.then(|| submission.schema().clone()),
+            response_schema: match turn.mode {
+                Mode::Structured => Some(submission.schema().clone()),
+                Mode::Answer(phase) => answer_schema(phase),
+                _ => None,
+            },
             temperature: choice.temperature,
             max_tokens: response_limit(choice.max_tokens, reasoning, limits),
             reasoning,

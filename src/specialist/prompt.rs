@@ -56,7 +56,8 @@ pub(super) fn task(work: &SpecialistWork, fitted: &FittedInput) -> String {
 /// The last user message of a turn of that mode.
 pub(super) fn turn_message(mode: Mode, submission: &Submission) -> Option<String> {
     match mode {
-        Mode::Continue | Mode::Repair => None,
+        // The question of a phase is part of the conversation.
+        Mode::Continue | Mode::Repair | Mode::Answer(_) => None,
         Mode::Reason => Some(REFLECT.to_owned()),
         Mode::Finish => Some(format!(
             "This is your last turn. Call `{SUBMIT}` now with the results that you have. Report \

@@ -12,7 +12,7 @@ use super::toolset::ToolSet;
 use super::turn::Next;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
 use crate::definition::{ContextProfile, LoopLimits, Reasoning, Specialist};
-use crate::evidence::{Note, Record};
+use crate::evidence::{Note, Phase, Record};
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
 use crate::toolspec::{ARTIFACT_READER, OUTPUT_READER};
 use crate::value::{StepId, json_text};
@@ -214,6 +214,7 @@ impl<'a> Attempt<'a> {
                 Next::CallModel(turn) => self.call_model(turn).await?,
                 Next::CallTool => self.call_tools().await?,
                 Next::Recover => self.call_tool().await?,
+                Next::Enter(phase) => self.enter(phase).await?,
                 Next::Compress => self.compress().await?,
                 // `Conversation::apply` performs these itself.
                 Next::Validate | Next::Decline => {}
@@ -223,6 +224,11 @@ impl<'a> Attempt<'a> {
 
     async fn compress(&mut self) -> Result<(), StopReason> {
         let record = self.conversation.compression();
+        self.record(record).await
+    }
+
+    async fn enter(&mut self, phase: Phase) -> Result<(), StopReason> {
+        let record = self.conversation.entering(phase);
         self.record(record).await
     }
 

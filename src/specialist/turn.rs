@@ -2,6 +2,9 @@
 //!
 //! [`next`] is pure: the same [`LoopState`] always gives the same [`Next`].
 
+use crate::definition::LoopPhases;
+use crate::evidence::Phase;
+
 /// Number of messages above which the context of a small window may be compressed.
 pub const SOFT_MESSAGES: u32 = 5;
 /// Estimated tokens below which the number of messages alone does not trigger compression. Five
@@ -57,6 +60,20 @@ pub struct LoopState {
     pub tokens: u32,
     /// Estimated tokens above which the context is compressed; `None`: by the rule for small windows.
     pub compress_above: Option<u32>,
+    /// `agentLoop`: the attempt has phases.
+    pub phases: Option<LoopPhases>,
+    /// The current phase; `None` before the first.
+    pub phase: Option<Phase>,
+    /// Whether the model answered the question of the phase.
+    pub answered: bool,
+    /// Whether the model calls the task complex.
+    pub complex: bool,
+    /// Whether the review asks for an improvement.
+    pub improve: bool,
+    /// Rounds of execution and critique so far, with the current one.
+    pub round: u32,
+    /// Whether a round before the current one submitted a valid output.
+    pub has_draft: bool,
 }
 
 /// The first call in the queue.
@@ -86,6 +103,8 @@ pub enum Next {
     Decline,
     /// Check the submitted output against its schema.
     Validate,
+    /// Begin this phase.
+    Enter(Phase),
     /// Replace the oldest messages by a summary.
     Compress,
     /// End with the submitted output.
@@ -116,6 +135,8 @@ pub enum Mode {
     Structured,
     /// Submit the results so far: no further turn is allowed.
     Finish,
+    /// Answer the question of a phase without tools: `Understand`, `Plan` or `Critique`.
+    Answer(Phase),
 }
 
 /// The tools in a request.
@@ -148,8 +169,16 @@ pub enum GiveUpReason {
 
 /// The next action for these counters.
 pub fn next(s: &LoopState) -> Next {
+    match decide(s) {
+        // An improvement that fails does not lose the output that it was to improve.
+        Next::Fail(_) if s.has_draft => Next::Enter(Phase::Finish),
+        next => next,
+    }
+}
+
+fn decide(s: &LoopState) -> Next {
     if s.submitted {
-        return Next::Done;
+        return after_output(s);
     }
     if s.denials >= DENIALS {
         return Next::Fail(GiveUpReason::Denied);
@@ -190,10 +219,53 @@ fn between_turns(s: &LoopState) -> Next {
     if s.declined > 1 {
         return Next::Fail(GiveUpReason::ToolCalls);
     }
+    if let Some(next) = before_work(s) {
+        return next;
+    }
     if worth_compressing(s) {
         return Next::Compress;
     }
     Next::CallModel(model_turn(s, repairs))
+}
+
+/// The question of a phase.
+fn question(phase: Phase) -> Next {
+    Next::CallModel(Turn { mode: Mode::Answer(phase), offer: Offer::None })
+}
+
+/// The phases before the work. They leave two model calls for the work.
+fn before_work(s: &LoopState) -> Option<Next> {
+    s.phases?;
+    let room = s.turns + 2 < s.max_steps;
+    match s.phase {
+        None if s.turns == 0 && room => Some(Next::Enter(Phase::Understand)),
+        Some(phase @ (Phase::Understand | Phase::Plan)) if !s.answered => Some(question(phase)),
+        Some(Phase::Understand) if s.complex && room => Some(Next::Enter(Phase::Plan)),
+        None | Some(Phase::Understand | Phase::Plan) => Some(Next::Enter(Phase::Execute)),
+        Some(Phase::Execute | Phase::Critique | Phase::Finish) => None,
+    }
+}
+
+/// A valid output is reviewed, improved, or the result.
+fn after_output(s: &LoopState) -> Next {
+    let Some(phases) = s.phases else { return Next::Done };
+    match s.phase {
+        // An attempt that began before specialists had phases has none.
+        None | Some(Phase::Finish) => Next::Done,
+        Some(Phase::Execute) if phases.critique && s.turns < s.max_steps => {
+            Next::Enter(Phase::Critique)
+        }
+        Some(Phase::Critique) if !s.answered && worth_compressing(s) => Next::Compress,
+        Some(Phase::Critique) if !s.answered => question(Phase::Critique),
+        Some(Phase::Critique)
+            if s.improve && s.round < phases.rounds && s.turns + 1 < s.max_steps =>
+        {
+            Next::Enter(Phase::Execute)
+        }
+        Some(Phase::Understand | Phase::Plan | Phase::Execute | Phase::Critique) => {
+            Next::Enter(Phase::Finish)
+        }
+    }
 }
 
 fn model_turn(s: &LoopState, repairs: u32) -> Turn {

@@ -123,6 +123,17 @@ pub enum Body {
         /// The warning.
         text: String,
     },
+    /// A phase of a specialist with `agentLoop` began.
+    #[schemars(rename = "agent:phase")]
+    AgentPhase {
+        /// `understand`, `plan`, `execute`, `critique` or `finish`.
+        phase: &'static str,
+        /// Number of the round of execution and critique, from 1.
+        round: u32,
+        /// What the phase before gave: the understanding, the plan, the critique; for `finish`, the reason.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        previous: Option<String>,
+    },
     /// A model call ended with a response.
     #[schemars(rename = "model:call")]
     ModelCall {

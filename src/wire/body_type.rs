@@ -17,6 +17,7 @@ impl Body {
             Body::StepToken { .. } => "step:token",
             Body::StepNote { .. } => "step:note",
             Body::BudgetWarning { .. } => "budget:warning",
+            Body::AgentPhase { .. } => "agent:phase",
             Body::ModelCall { .. } => "model:call",
             Body::ToolCall { .. } => "tool:call",
             Body::ToolResult { .. } => "tool:result",

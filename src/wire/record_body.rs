@@ -36,6 +36,9 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             status: *status,
             verdicts: verdicts.map(VerdictsView::from),
         },
+        Record::Phase { phase, round, previous } => {
+            Body::AgentPhase { phase: phase.as_str(), round: *round, previous: previous.clone() }
+        }
         Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
         Record::CacheHit(hit) => Body::CacheHit(Box::new(CacheHitView::from(&**hit))),
         // `ask:answered` shows an approval.

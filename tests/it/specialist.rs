@@ -8,6 +8,7 @@ mod input_budget;
 mod limits;
 mod model_errors;
 mod output;
+mod phases;
 mod real;
 mod repair;
 mod resume;

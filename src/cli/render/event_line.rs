@@ -28,6 +28,9 @@ pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
 fn describe(event: &Event) -> Option<String> {
     Some(match &event.body {
         Body::StepReady {} | Body::StepToken { .. } => return None,
+        Body::AgentPhase { phase, round, previous } => {
+            phase_line(phase, *round, previous.as_deref())
+        }
         Body::AttemptEnd { outcome, .. } if *outcome == OutcomeKind::Ok => return None,
         Body::RunStart { .. } | Body::RunResume { .. } | Body::RunWaiting { .. } => {
             describe_run(event)
@@ -286,6 +289,19 @@ fn error_suffix(error: Option<&ErrorView>) -> String {
 fn error_with_help(error: &ErrorView) -> String {
     let help = error.help.as_ref().map(|help| format!("; {}", plain(help))).unwrap_or_default();
     format!(": {} [{}]{help}", plain(&error.message), error.code)
+}
+
+fn phase_line(phase: &str, round: u32, previous: Option<&str>) -> String {
+    let number = match round {
+        0 | 1 => String::new(),
+        number => format!(", round {number}"),
+    };
+    let text = previous.map(|text| plain(text.lines().next().unwrap_or_default()));
+    let text = text.map(|text| match text.char_indices().nth(120) {
+        Some((at, _)) => format!(": {}…", &text[..at]),
+        None => format!(": {text}"),
+    });
+    format!("phase {phase}{number}{}", text.unwrap_or_default())
 }
 
 /// The main argument of a tool call: its path, command, URL or pattern.

@@ -211,6 +211,7 @@ impl Renderer for Live {
             | Body::StepExpanded { .. }
             | Body::StepNote { .. }
             | Body::BudgetWarning { .. }
+            | Body::AgentPhase { .. }
             | Body::StepReset { .. }
             | Body::RecoveryApplied { .. }
             | Body::LoopPass { .. }

@@ -80,6 +80,13 @@ const NETWORK_KEY: KeySpec = key(
 )
 .default("loopback");
 
+const AGENT_LOOP_KEY: KeySpec = key(
+    "agentLoop",
+    Map(&AGENT_LOOP),
+    "Gives an attempt phases: understand, plan, execute, critique, finish.",
+)
+.example("{maxIterations: 3}");
+
 const COMMON: &[KeySpec] = &[
     key("name", Text, "Display name.").default("the id"),
     VERSION,
@@ -98,6 +105,7 @@ const COMMON: &[KeySpec] = &[
     key("llm", Map(&LLM), "Choice of the model.").example("{tier: small}"),
     key("limits", Map(&LIMITS), "Limits of one attempt.").example("{maxSteps: 10}"),
     FORCED_REASONING,
+    AGENT_LOOP_KEY,
     key("tools", TOOLS, "Allow-list of tools; globs such as `fs:*` are allowed.")
         .default("no tools")
         .example("[fs:read, \"fs:*\"]"),
@@ -172,8 +180,7 @@ const AGENT_KEYS: &[KeySpec] = &[
     CAPABILITIES_KEY,
     key("context", Choice(CONTEXT_PROFILE_NAMES), "How much of its conversation the model sees.")
         .default("`llm.context` of the settings"),
-    key("agentLoop", Map(&AGENT_LOOP), "Limits of the loop of model calls.")
-        .example("{max_iterations: 5}"),
+    AGENT_LOOP_KEY,
     key("limits", Map(&AGENT_LIMITS), "Limits of one attempt.")
         .example("{max_execution_time_seconds: 300}"),
     key("memory", Any, "Memory across tasks.").planned(),
@@ -194,12 +201,19 @@ const AGENT_TOOLS_KEYS: &[KeySpec] = &[
 ];
 
 pub(crate) static AGENT_LOOP: KeyTable =
-    table("agentLoop", "`agent_loop`", "Limits of the loop of model calls.", &[AGENT_LOOP_KEYS]);
+    table("agentLoop", "`agent_loop`", "The phases of an attempt.", &[AGENT_LOOP_KEYS]);
 
 const AGENT_LOOP_KEYS: &[KeySpec] = &[
-    key("maxIterations", Integer(1, 10_000), "Maximum number of model calls.").default("15"),
-    key("maxToolCalls", Integer(1, 10_000), "Maximum number of tool calls.").default("20"),
-    key("enableSelfCritique", Any, "Whether the model reviews its own result.").planned(),
+    key("maxIterations", Integer(1, 1_000), "Maximum number of rounds of execution and critique.")
+        .default("5"),
+    key(
+        "maxToolCalls",
+        Integer(1, 10_000),
+        "Maximum number of tool calls; the same as `maxToolCalls` of `limits`.",
+    )
+    .default("20"),
+    key("enableSelfCritique", Boolean, "Whether the model reviews its output and can improve it.")
+        .default("true"),
 ];
 
 pub(crate) static AGENT_LIMITS: KeyTable = table(

@@ -50,7 +50,7 @@ pub use settings::{
     ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, PromptRecording, SecretSource,
     Settings, SyncMode, TierSettings, ToolSecurity,
 };
-pub use specialist::{Example, LoopLimits, ModelChoice, NetworkAccess, Specialist};
+pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, NetworkAccess, Specialist};
 pub use step::{
     EvidenceMode, Isolation, MergePolicy, RunIf, Step, StepDetails, StepPhase, WorkspaceMode,
 };

@@ -95,6 +95,7 @@ impl Specialist {
                 max_tool_calls: 20,
                 timeout: Duration::from_secs(300),
                 forced_reasoning_interval: None,
+                phases: None,
             },
             global: GlobalLimits::default(),
             tools: Vec::new(),
@@ -188,4 +189,24 @@ pub struct LoopLimits {
     pub timeout: Duration,
     /// Number of calls after which one turn must answer without tools. `None`: never.
     pub forced_reasoning_interval: Option<u32>,
+    /// `agentLoop`: the attempt has phases. `None`: one loop of model calls and tool calls.
+    pub phases: Option<LoopPhases>,
+}
+
+/// `agentLoop:` of a specialist: understand, plan, execute, critique, finish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopPhases {
+    /// Maximum number of rounds of execution and critique. Default: 5.
+    pub rounds: u32,
+    /// Whether the model reviews its output and can improve it. Default: yes.
+    pub critique: bool,
+}
+
+impl LoopPhases {
+    /// Model calls of an attempt without `maxSteps`: one for each tool call, two for the phases before the
+    /// work, two for repairs, and two for each round: the output and its review.
+    pub fn model_calls(self, tool_calls: u32) -> u32 {
+        let rounds = self.rounds.saturating_mul(2);
+        tool_calls.saturating_add(rounds).saturating_add(4).min(10_000)
+    }
 }

@@ -1,7 +1,7 @@
 //! Decodes specialists in the `agent:` form.
 
 use super::model_choice::brain;
-use super::specialist::{capabilities, display, finish_role};
+use super::specialist::{agent_loop, capabilities, display, finish_role};
 use super::tool_security::{agent_tool_security, global_limits, specialist_security};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
@@ -75,13 +75,8 @@ fn tools(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
 }
 
 fn bounds(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
-    let node = fields.get("agentLoop");
-    if let Some(inner) = node.and_then(|n| decoder.fields(n, &keys::specialist::AGENT_LOOP)) {
-        let limits = &mut found.limits;
-        limits.max_steps = inner.integer("maxIterations", decoder).unwrap_or(limits.max_steps);
-        limits.max_tool_calls =
-            inner.integer("maxToolCalls", decoder).unwrap_or(limits.max_tool_calls);
-        decoder.unsupported_keys(&inner, &mut found.not_yet);
+    if let Some(node) = fields.get("agentLoop") {
+        agent_loop(node, &mut found.limits, false, decoder);
     }
     let node = fields.get("limits");
     if let Some(inner) = node.and_then(|n| decoder.fields(n, &keys::specialist::AGENT_LIMITS)) {

@@ -6,7 +6,7 @@ use super::{Decoder, Fields, Node};
 use crate::definition::keys;
 use crate::definition::keys::choices::{CONTEXT_PROFILE, INPUT_POLICY, NETWORK, OUTPUT_FORMAT};
 use crate::definition::kind::profile_path;
-use crate::definition::model::{Capability, Example, LoopLimits, Specialist};
+use crate::definition::model::{Capability, Example, LoopLimits, LoopPhases, Specialist};
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Digest, SpecialistId};
@@ -58,8 +58,10 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     if let Some(node) = fields.get("brain") {
         brain(node, found, decoder);
     }
-    if let Some(node) = fields.get("limits") {
-        limits(node, &mut found.limits, decoder);
+    let steps_given =
+        fields.get("limits").is_some_and(|node| limits(node, &mut found.limits, decoder));
+    if let Some(node) = fields.get("agentLoop") {
+        agent_loop(node, &mut found.limits, steps_given, decoder);
     }
     let interval = fields.integer("forcedReasoningInterval", decoder);
     found.limits.forced_reasoning_interval = interval.or(found.limits.forced_reasoning_interval);
@@ -165,9 +167,11 @@ fn example(node: &Node, decoder: &mut Decoder) -> Option<Example> {
     Some(Example { task: task?, approach: approach?, outcome: outcome? })
 }
 
-fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, &keys::specialist::LIMITS) else { return };
-    limits.max_steps = fields.integer("maxSteps", decoder).unwrap_or(limits.max_steps);
+/// Decodes `limits:`. Returns whether it has `maxSteps`.
+fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) -> bool {
+    let Some(fields) = decoder.fields(node, &keys::specialist::LIMITS) else { return false };
+    let steps = fields.integer("maxSteps", decoder);
+    limits.max_steps = steps.unwrap_or(limits.max_steps);
     limits.max_tool_calls =
         fields.integer("maxToolCalls", decoder).unwrap_or(limits.max_tool_calls);
     if let Some(millis) = fields.integer("timeoutMs", decoder) {
@@ -175,6 +179,27 @@ fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) {
     }
     limits.timeout = fields.duration("timeout", decoder).unwrap_or(limits.timeout);
     limits.forced_reasoning_interval = fields.integer("forcedReasoningInterval", decoder);
+    steps.is_some()
+}
+
+/// Decodes `agentLoop:`. Without `maxSteps`, the maximum of model calls follows from its limits.
+pub(crate) fn agent_loop(
+    node: &Node,
+    limits: &mut LoopLimits,
+    steps_given: bool,
+    decoder: &mut Decoder,
+) {
+    let Some(fields) = decoder.fields(node, &keys::specialist::AGENT_LOOP) else { return };
+    let calls = fields.integer("maxToolCalls", decoder);
+    limits.max_tool_calls = calls.unwrap_or(limits.max_tool_calls);
+    let phases = LoopPhases {
+        rounds: fields.integer("maxIterations", decoder).unwrap_or(5),
+        critique: fields.boolean("enableSelfCritique", decoder).unwrap_or(true),
+    };
+    limits.phases = Some(phases);
+    if !steps_given {
+        limits.max_steps = phases.model_calls(limits.max_tool_calls);
+    }
 }
 
 /// Decodes `capabilities:`: names, or maps with a `name`, which steps can call.

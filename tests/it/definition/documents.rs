@@ -109,7 +109,9 @@ fn the_agent_of_003_8_loads() {
     assert_eq!(found.model.model.as_deref(), Some("gpt-4o"));
     assert_eq!(found.model.fallback.as_deref(), Some("gpt-4o-mini"));
     assert_eq!(found.model.max_tokens, Some(4000));
-    assert_eq!((found.limits.max_steps, found.limits.max_tool_calls), (5, 10));
+    assert_eq!((found.limits.max_steps, found.limits.max_tool_calls), (24, 10));
+    let phases = found.limits.phases.unwrap();
+    assert_eq!((phases.rounds, phases.critique), (5, true));
     assert_eq!(found.limits.timeout, Duration::from_secs(300));
     assert_eq!(found.capabilities, ["write_article", "improve_text", "generate_outline"]);
     assert!(found.tools.is_empty(), "none of its tools is there yet");

@@ -460,6 +460,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::ChildRunEnded { .. } => "end of a child run",
         Record::Reservation { .. } => "reservation",
         Record::BudgetWarning { .. } => "budget warning",
+        Record::Phase { .. } => "phase",
         Record::CacheHit(_) => "cache-hit",
         Record::Note(_) => "note",
     }
