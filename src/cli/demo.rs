@@ -2,10 +2,11 @@
 
 use super::driving::{DisplayArgs, drive};
 use super::exit::{CliResult, Exit};
+use super::render::summary::quoted;
 use super::runtime::{self, Workers};
 use super::terminal::{TITLE, Terminal, paint};
 use crate::service::{self, Environment};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Run an example project; no model key is needed
 ///
@@ -30,7 +31,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     ))?;
     let exit = runtime::block_on(Workers::All, async {
         let prepared = service::start(demo.project, demo.request, None).await?;
-        let program = format!("kb -C {}", quoted(&demo.folder));
+        let program = format!("kb -C {}", quoted(&demo.folder.display().to_string()));
         drive(prepared, args.display, &program, terminal).await
     })??;
     if exit == Exit::Done && !args.display.json {
@@ -64,14 +65,4 @@ fn next_steps(folder: &str) -> String {
         look = paint(TITLE, "Inspect the run"),
         real = paint(TITLE, "With a real model"),
     )
-}
-
-/// A path quoted for a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
-    match text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
 }

@@ -5,7 +5,7 @@ use super::{Environment, ResourceKind, ServiceError};
 use crate::definition::{
     Catalog, FileBytes, FileRole, InputFile, Playbook, Step, link_triggers, load,
 };
-use crate::diagnostic::{Diagnostic, Sources};
+use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project::{FileProblem, ProjectFolder};
 use crate::value::DefinitionId;
@@ -54,17 +54,19 @@ impl Project {
         Ok(Project::load(folder, environment))
     }
 
-    /// The project that contains the working directory, with the file called `name` if it is one.
-    /// Outside of a project, that file alone.
+    /// The project that contains the working directory. If `name` is a file: the project that contains
+    /// that file, with the file; its folder if there is none.
     pub fn find_or_file(environment: &Environment, name: &str) -> Result<Project, ServiceError> {
-        if let Some(folder) = ProjectFolder::find(&environment.cwd) {
-            return Project::load(folder, environment).with_named(&[name]);
-        }
         if !is_file(environment, name) {
-            return Err(ServiceError::NoProject { from: environment.cwd.clone() });
+            return Project::find(environment);
         }
-        let folder = ProjectFolder::at(&environment.cwd);
-        Project::of_files(folder, environment, Vec::new()).with_named(&[name])
+        let path = environment.absolute(Path::new(name));
+        let own = path.parent().unwrap_or(&environment.cwd);
+        let project = match ProjectFolder::find(own) {
+            Some(folder) => Project::load(folder, environment),
+            None => Project::of_files(ProjectFolder::at(own), environment, Vec::new()),
+        };
+        project.with_named(&[name])
     }
 
     /// Reads and checks all definitions of a project folder.
@@ -147,7 +149,26 @@ impl Project {
             return Ok(self.clone());
         }
         unreadable.extend(self.unreadable.iter().cloned());
-        Ok(Project::new(self.context.clone(), self.folder.clone(), files, unreadable))
+        let named: Vec<String> = files[self.files.len()..].iter().map(|f| f.path.clone()).collect();
+        loop {
+            let (context, folder) = (self.context.clone(), self.folder.clone());
+            let project = Project::new(context, folder, files.clone(), unreadable.clone());
+            let other = project.diagnostics.iter().find_map(|d| project.replaced(d, &named));
+            let Some(other) = other else { return Ok(project) };
+            files.retain(|file| file.path != other);
+        }
+    }
+
+    /// The file whose id a named file has: the named one takes its place.
+    fn replaced(&self, diagnostic: &Diagnostic, named: &[String]) -> Option<String> {
+        if diagnostic.code != Code::DUPLICATE_DEFINITION {
+            return None;
+        }
+        let spans = diagnostic.span.into_iter().chain(diagnostic.labels.iter().map(|l| l.span));
+        let paths = spans.map(|span| self.sources().get(span.source).path.to_string());
+        let (own, mut others): (Vec<String>, Vec<String>) = paths.partition(|p| named.contains(p));
+        let other = others.pop();
+        other.filter(|_| !own.is_empty())
     }
 
     /// The texts that diagnostics point into.

@@ -46,6 +46,7 @@ mod keep;
 mod llm;
 mod locks;
 mod lsp;
+mod named_files;
 mod people;
 mod plan;
 mod playbook_tests;

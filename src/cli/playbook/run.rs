@@ -6,10 +6,11 @@ use crate::cli::asking::ask_param;
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::escape::escaped;
 use crate::cli::exit::{CliError, CliResult};
+use crate::cli::render::summary::quoted;
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::{self, Overrides, Prepared, WaitNotice};
+use crate::service::runs::{self, Overrides, Prepared, ProjectContext, WaitNotice};
 use crate::service::{
     self, CacheUse, Choice, Environment, Match, Project, Selection, StartRequest,
 };
@@ -165,6 +166,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let args = if args.by_phrase { by_phrase(args, environment, terminal)? } else { args };
     let project = Project::find_or_file(environment, &args.id)?;
     warn(&project, &args.id, terminal)?;
+    note_project(&project, &args.id, terminal)?;
+    let program = program_for(&project.context);
     let workers = match project.uses_models(&args.id) {
         true => Workers::All,
         false => Workers::One,
@@ -172,7 +175,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     if let Some(fire) = args.fire {
         return runtime::block_on(workers, async {
             let prepared = service::start_fire(project, &fire).await?;
-            drive(prepared, args.display, "kb", terminal).await
+            drive(prepared, args.display, &program, terminal).await
         })?;
     }
     let StepArgs { only, skip, from } = args.steps;
@@ -204,8 +207,31 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         };
         // The process exits after the run, so freeing a large plan would only delay the exit.
         std::mem::forget(prepared.plan().clone());
-        drive(prepared, args.display, "kb", terminal).await
+        drive(prepared, args.display, &program, terminal).await
     })?
+}
+
+/// Says which folder is the project of a file that is run by its path, unless it is that of the working
+/// directory.
+fn note_project(project: &Project, name: &str, terminal: &mut Terminal) -> std::io::Result<()> {
+    let (context, name) = (&project.context, plain(name));
+    let root = plain(&context.root.display().to_string());
+    match (context.has_definitions(), context.is_here()) {
+        (true, true) => Ok(()),
+        (true, false) => terminal.note(&format!("note: the project of `{name}` is `{root}`\n")),
+        (false, _) => terminal.note(&format!(
+            "note: `{name}` is in no project (no `.kb/` in its folder or above); its folder `{root}` is the \
+             project of this run\n"
+        )),
+    }
+}
+
+/// The command for this `kb` in the project of a run.
+fn program_for(context: &ProjectContext) -> String {
+    match context.root == context.environment.cwd || context.is_here() {
+        true => "kb".to_owned(),
+        false => format!("kb -C {}", quoted(&context.root.display().to_string())),
+    }
 }
 
 /// The arguments with the id and the parameters of the playbook that a phrase asks for.

@@ -99,7 +99,7 @@ fn headline(status: RunStatus, summary: &RunSummary) -> String {
 }
 
 /// A name as one word of a shell command.
-fn quoted(name: &str) -> String {
+pub(in crate::cli) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
     match name.chars().all(is_plain) {
         true => name.to_owned(),

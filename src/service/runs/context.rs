@@ -23,12 +23,27 @@ pub struct ProjectContext {
 }
 
 impl ProjectContext {
-    /// The context of the project that contains the working directory. No definition is read,
-    /// because a resumed run has stored its own.
+    /// The context of the project that contains the working directory, or of that folder alone if a
+    /// file was run in it. No definition is read, because a resumed run has stored its own.
     pub fn find(environment: &Environment) -> Result<ProjectContext, ServiceError> {
-        let folder = ProjectFolder::find(&environment.cwd)
-            .ok_or_else(|| ServiceError::NoProject { from: environment.cwd.clone() })?;
-        Ok(ProjectContext::of(&folder, environment))
+        if let Some(folder) = ProjectFolder::find(&environment.cwd) {
+            return Ok(ProjectContext::of(&folder, environment));
+        }
+        let alone = ProjectContext::of(&ProjectFolder::at(&environment.cwd), environment);
+        match alone.state_dir.is_dir() {
+            true => Ok(alone),
+            false => Err(ServiceError::NoProject { from: environment.cwd.clone() }),
+        }
+    }
+
+    /// Whether the root contains `.kb/`. A file that is in no project runs without it.
+    pub fn has_definitions(&self) -> bool {
+        self.root.join(".kb").is_dir()
+    }
+
+    /// Whether commands in the working directory find this project.
+    pub fn is_here(&self) -> bool {
+        ProjectContext::find(&self.environment).is_ok_and(|found| found.root == self.root)
     }
 
     /// The context of the project in a folder.
