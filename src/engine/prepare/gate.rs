@@ -1,7 +1,7 @@
 //! The request of a gate, with the values that its checks read and the subject of its judge.
 
+use super::values::{attempt_timeout, cwd, env};
 use super::work::{chosen_specialist, rendered_task};
-use super::{attempt_timeout, cwd, env};
 use crate::definition::{Check, ClaimPolicy, StepKind, Verify};
 use crate::engine::attempt::Attempt;
 use crate::engine::scope::{RunScope, Snapshot};

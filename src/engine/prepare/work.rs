@@ -1,6 +1,5 @@
 //! The work of an attempt, by the kind of its step.
 
-use super::AttemptInputs;
 use crate::attempt::{
     Argument, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork, StepWork,
 };
@@ -8,14 +7,28 @@ use crate::definition::{
     HttpStep, ModelChoice, PlaybookStep, RunCommand, Specialist, StepKind, TaskText, refuse_options,
 };
 use crate::diagnostic::Code;
+use crate::engine::attempt::Attempt;
 use crate::engine::scope::RunScope;
 use crate::engine::session_reader;
+use crate::evidence::{Feedback, Record, SessionBrief};
 use crate::expression::{EvalError, Template, ValueTemplate};
 use crate::plan::{Plan, PlanStep};
 use crate::run::{ChildLinkState, InstanceIx, State};
 use crate::value::{Failure, Json, JsonMap, json_text};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// The inputs of an attempt that are not in the definition.
+pub(in crate::engine) struct AttemptInputs {
+    pub(in crate::engine) work: Attempt,
+    pub(in crate::engine) feedback: Option<Arc<Feedback>>,
+    pub(in crate::engine) history: Vec<Record>,
+    pub(in crate::engine) task_files: Arc<JsonMap>,
+    /// Whether no call of the iteration is recorded yet.
+    pub(in crate::engine) is_fresh: bool,
+    /// What earlier steps left behind.
+    pub(in crate::engine) session: Option<Arc<SessionBrief>>,
+}
 
 pub(super) fn work(
     scope: &RunScope<'_>,

@@ -14,11 +14,11 @@ struct Sum {
 }
 
 const SUMS: &[Sum] = &[
-    Sum { name: "StepKind", home: "definition/kind/", matched_in: &["engine/prepare.rs"] },
+    Sum { name: "StepKind", home: "definition/kind/", matched_in: &["engine/prepare/work.rs"] },
     Sum {
         name: "StepWork",
         home: "attempt/work.rs",
-        matched_in: &["engine/prepare.rs", "executor/local.rs"],
+        matched_in: &["engine/prepare/work.rs", "executor/local.rs"],
     },
     Sum { name: "Check", home: "definition/gate_check/", matched_in: &["verify/check/mod.rs"] },
     Sum { name: "Criterion", home: "verify/check/mod.rs", matched_in: &[] },
