@@ -13,6 +13,8 @@ pub(super) enum Protocol {
     Anthropic,
     /// Gemini `generateContent`.
     Gemini,
+    /// Ollama `api/chat`.
+    Ollama,
 }
 
 /// A provider that the settings can name without an endpoint.
@@ -104,15 +106,16 @@ pub(super) const KNOWN: &[KnownProvider] = &[
         prefixes: &[],
         models: ["openrouter/auto", "openrouter/auto", "openrouter/auto"],
     },
-    local("ollama", "http://127.0.0.1:11434/v1/"),
-    local("llama.cpp", "http://127.0.0.1:8080/v1/"),
-    local("lmstudio", "http://127.0.0.1:1234/v1/"),
+    local(OLLAMA, "http://127.0.0.1:11434/v1/", Protocol::Ollama),
+    local("llama.cpp", "http://127.0.0.1:8080/v1/", Protocol::OpenAi),
+    local("lmstudio", "http://127.0.0.1:1234/v1/", Protocol::OpenAi),
 ];
 
-/// A server on this machine. Ollama is called through its OpenAI-compatible endpoint too: its own
-/// protocol drops the schema of structured output.
-const fn local(name: &'static str, endpoint: &'static str) -> KnownProvider {
-    let protocol = Protocol::OpenAi;
+/// The name of Ollama.
+pub(super) const OLLAMA: &str = "ollama";
+
+/// A server on this machine, with the base URL of its OpenAI-compatible endpoint, which lists its models.
+const fn local(name: &'static str, endpoint: &'static str, protocol: Protocol) -> KnownProvider {
     KnownProvider { name, protocol, endpoint, keys: &[], prefixes: &[], models: [""; 3] }
 }
 

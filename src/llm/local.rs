@@ -1,4 +1,4 @@
-//! Discovery of model servers on this machine.
+//! Discovery of model servers on this machine, and of the context windows of their models.
 
 use super::adapter::{Connection, web_client};
 use super::known::KNOWN;
@@ -46,7 +46,33 @@ pub async fn servers_at(candidates: &[(&str, &str)]) -> Vec<LocalServer> {
 }
 
 async fn models(web: &reqwest::Client, endpoint: &str) -> Option<Vec<String>> {
-    let mut answer = web.get(format!("{endpoint}models")).send().await.ok()?;
+    let list = get(web, &format!("{endpoint}models")).await?;
+    let id = |entry: &Json| entry["id"].as_str().map(str::to_owned);
+    Some(list["data"].as_array()?.iter().filter_map(id).collect())
+}
+
+/// The context window with which a server on this machine serves a model, in tokens, if it tells: llama.cpp
+/// in `props`, LM Studio in its list of models. With a timeout of 300 ms for each.
+pub(super) async fn window(endpoint: &str, model: &str) -> Option<u32> {
+    let web = web_client(Connection::Plain).ok()?;
+    let root = endpoint.strip_suffix("v1/").unwrap_or(endpoint);
+    let (props, listed) = (format!("{root}props"), format!("{root}api/v0/models/{model}"));
+    let ask = |url: String| {
+        let web = &web;
+        async move { tokio::time::timeout(PATIENCE, get(web, &url)).await.ok().flatten() }
+    };
+    let (props, listed) = futures::join!(ask(props), ask(listed));
+    let of_props = props.and_then(|all| all["default_generation_settings"]["n_ctx"].as_u64());
+    let of_list = listed.and_then(|one| {
+        one["loaded_context_length"].as_u64().or_else(|| one["max_context_length"].as_u64())
+    });
+    let tokens = of_props.or(of_list).filter(|tokens| *tokens > 0)?;
+    u32::try_from(tokens).ok()
+}
+
+/// The JSON at a URL, up to a maximum size.
+async fn get(web: &reqwest::Client, url: &str) -> Option<Json> {
+    let mut answer = web.get(url).send().await.ok()?;
     if !answer.status().is_success() {
         return None;
     }
@@ -57,7 +83,5 @@ async fn models(web: &reqwest::Client, endpoint: &str) -> Option<Vec<String>> {
             return None;
         }
     }
-    let list: Json = serde_json::from_slice(&body).ok()?;
-    let id = |entry: &Json| entry["id"].as_str().map(str::to_owned);
-    Some(list["data"].as_array()?.iter().filter_map(id).collect())
+    serde_json::from_slice(&body).ok()
 }

@@ -1,6 +1,6 @@
 //! [`Target`]: a model with everything that a call needs: endpoint, key, protocol, price.
 
-use super::known::{self, KnownProvider, Protocol};
+use super::known::{self, KnownProvider, OLLAMA, Protocol};
 use super::limits::ModelLimits;
 use super::prices::{FREE, Prices};
 use crate::definition::{ModelPrice, TierSettings};
@@ -11,6 +11,9 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+/// The context window of models that Ollama serves, in tokens, unless `contextWindow` sets another one.
+const OLLAMA_WINDOW: u32 = 16_384;
 
 /// The environment variables that configure models, API keys among them.
 #[derive(Clone, Default)]
@@ -114,14 +117,16 @@ impl Target {
         };
         let (key_env, key) = key(settings, known, env)?;
         let model = settings.model.clone();
+        let provider = provider_name(provider, known, &endpoint);
+        let protocol = protocol(known, &provider, &model);
         let price = settings
             .price
             .or_else(|| is_local(&endpoint).then_some(FREE))
             .or_else(|| prices.of(&model));
         Ok(Target {
-            provider: provider_name(provider, known, &endpoint),
-            limits: ModelLimits::of(&model).or_own(settings.context_window, settings.max_output),
-            protocol: protocol(known, &model),
+            provider,
+            limits: limits(protocol, &model).or_own(settings.context_window, settings.max_output),
+            protocol,
             stream: settings.stream != Some(false),
             model,
             endpoint,
@@ -135,7 +140,7 @@ impl Target {
     /// Another model of the same server.
     pub(super) fn with_model(&self, model: &str, prices: &Prices) -> Target {
         let price = is_local(&self.endpoint).then_some(FREE).or_else(|| prices.of(model));
-        let limits = ModelLimits::of(model);
+        let limits = limits(self.protocol, model);
         Target { model: model.to_owned(), price, limits, ..self.clone() }
     }
 
@@ -279,8 +284,20 @@ fn needs_responses(model: &str) -> bool {
         || version.is_some_and(|version| version >= (5, 6))
 }
 
-fn protocol(known: Option<&KnownProvider>, model: &str) -> Protocol {
+/// The sizes of a model. Ollama serves a model with the context window that a request names; its default
+/// is smaller than most prompts.
+fn limits(protocol: Protocol, model: &str) -> ModelLimits {
+    match protocol {
+        Protocol::Ollama => {
+            ModelLimits { window: Some(OLLAMA_WINDOW), output: None, ..ModelLimits::of(model) }
+        }
+        _ => ModelLimits::of(model),
+    }
+}
+
+fn protocol(known: Option<&KnownProvider>, provider: &str, model: &str) -> Protocol {
     match known {
+        None if provider == OLLAMA => Protocol::Ollama,
         Some(known) if known.name == "openai" && needs_responses(model) => {
             Protocol::OpenAiResponses
         }

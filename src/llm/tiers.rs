@@ -1,9 +1,9 @@
 //! [`Tiers`]: which model each tier uses, and where that choice comes from.
 
 use super::known::{self, KNOWN};
-use super::local::LocalServer;
+use super::local::{self, LocalServer};
 use super::prices::Prices;
-use super::target::{Environment, Target};
+use super::target::{Environment, Target, is_local};
 use super::{ModelError, ModelRef};
 use crate::definition::{Settings, TierSettings};
 use crate::value::{Json, JsonMap, Tier};
@@ -159,6 +159,26 @@ impl Tiers {
         for tier in Tier::ALL {
             let origin = TierOrigin::LocalServer;
             self.slots.entry(tier).or_insert(Slot { origin, target: target.clone() });
+        }
+        self
+    }
+
+    /// These tiers, with the context windows of models on this machine that are not known otherwise. Asks each
+    /// server once for each model.
+    pub async fn with_local_windows(mut self) -> Tiers {
+        let mut asked: BTreeMap<(String, String), Option<u32>> = BTreeMap::new();
+        for slot in self.slots.values_mut() {
+            let Ok(target) = &mut slot.target else { continue };
+            if target.limits.window.is_some() || !is_local(&target.endpoint) {
+                continue;
+            }
+            let key = (target.endpoint.clone(), target.model.clone());
+            let window = match asked.get(&key) {
+                Some(window) => *window,
+                None => local::window(&target.endpoint, &target.model).await,
+            };
+            asked.insert(key, window);
+            target.limits.window = window;
         }
         self
     }

@@ -22,6 +22,16 @@ pub(super) fn transient(message: String) -> ModelError {
     ModelError::Transient { message, status: None, retry_after: None }
 }
 
+/// The error for a response that is not of the protocol.
+pub(super) fn invalid(target: &Target) -> ModelError {
+    transient(format!("`{}` sent an invalid response", target.model))
+}
+
+/// The error for a stream that stands still.
+pub(super) fn silent(target: &Target) -> ModelError {
+    transient(format!("`{}` stopped sending in the middle of its response", target.model))
+}
+
 /// The error for a stream without an end event.
 pub(super) fn cut(target: &Target, heard_events: bool) -> ModelError {
     transient(match heard_events {
@@ -64,9 +74,7 @@ pub(super) fn model_error(error: Error, target: &Target) -> ModelError {
         | Error::JsonValueExt(_)
         | Error::InvalidJsonResponseElement { .. }
         | Error::NoChatResponse { .. }
-        | Error::ChatResponseGeneration { .. } => {
-            transient(format!("`{}` sent an invalid response", target.model))
-        }
+        | Error::ChatResponseGeneration { .. } => invalid(target),
         other => ModelError::Refused {
             message: format!(
                 "`{}` cannot be called: {}",
@@ -78,7 +86,8 @@ pub(super) fn model_error(error: Error, target: &Target) -> ModelError {
     }
 }
 
-fn http(status: u16, headers: &HeaderMap, body: &str, target: &Target) -> ModelError {
+/// The error for a response with an error status.
+pub(super) fn http(status: u16, headers: &HeaderMap, body: &str, target: &Target) -> ModelError {
     let said = match said(body) {
         Some(said) => format!(": {}", words(&said, target)),
         None => String::new(),
@@ -121,7 +130,7 @@ fn fix(status: u16, headers: &HeaderMap, target: &Target) -> String {
 }
 
 /// The error for an error event in the stream.
-fn in_stream(body: &Json, target: &Target) -> ModelError {
+pub(super) fn in_stream(body: &Json, target: &Target) -> ModelError {
     let inner = if body["error"].is_object() { &body["error"] } else { body };
     let kind = inner["type"].as_str().or(inner["status"].as_str()).unwrap_or_default();
     let status = [&inner["code"], &inner["status"], &inner["status_code"]]
@@ -140,17 +149,15 @@ fn in_stream(body: &Json, target: &Target) -> ModelError {
     http(status, &HeaderMap::new(), &body.to_string(), target)
 }
 
-fn transport(
+/// The error for a connection that failed.
+pub(super) fn transport(
     error: &(dyn StdError + Send + Sync + 'static),
     cause: &str,
     target: &Target,
 ) -> ModelError {
     let endpoint = &target.endpoint;
     if let Some(StreamTimeout::Headers | StreamTimeout::Read) = error.downcast_ref() {
-        return transient(format!(
-            "`{}` stopped sending in the middle of its response",
-            target.model
-        ));
+        return silent(target);
     }
     let Some(web) = error.downcast_ref::<reqwest::Error>() else {
         return transient(format!(

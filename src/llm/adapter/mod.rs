@@ -6,6 +6,7 @@
 mod calls;
 mod error;
 mod names;
+mod ollama;
 mod provider;
 mod reasoning;
 mod request;

@@ -3,11 +3,13 @@
 use super::calls::CallCollector;
 use super::error::model_error;
 use super::names::ToolNames;
+use super::ollama;
 use super::request::{options, question, service};
 use super::response_status;
 use super::stream::Reader;
 use super::web::{Connection, web_client};
 use crate::definition::ModelPrice;
+use crate::llm::known::Protocol;
 use crate::llm::target::{Target, is_local};
 use crate::llm::tiers::Tiers;
 use crate::llm::{ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider, ModelRef};
@@ -32,7 +34,13 @@ pub struct GenaiProvider {
 }
 
 /// A client that the first call creates, or the reason why it cannot be created.
-type LazyClient = OnceLock<Result<Client, String>>;
+type LazyClient = OnceLock<Result<Clients, String>>;
+
+/// A client of the library, and the HTTP client that it uses.
+struct Clients {
+    library: Client,
+    web: reqwest::Client,
+}
 
 impl GenaiProvider {
     /// A provider for those tiers. Does not access the network.
@@ -52,7 +60,7 @@ impl GenaiProvider {
         &self.tiers
     }
 
-    fn client(&self, target: &Target) -> Result<&Client, ModelError> {
+    fn clients(&self, target: &Target) -> Result<&Clients, ModelError> {
         let line = Connection::to(&target.endpoint, is_local(&target.endpoint));
         let place = match line {
             Connection::Plain => &self.plain,
@@ -60,8 +68,9 @@ impl GenaiProvider {
             Connection::Remote => &self.remote,
         };
         let made = place.get_or_init(|| {
-            let client = Client::builder().with_reqwest(web_client(line)?).build();
-            client.map_err(|error| error.to_string())
+            let web = web_client(line)?;
+            let library = Client::builder().with_reqwest(web.clone()).build();
+            Ok(Clients { library: library.map_err(|error| error.to_string())?, web })
         });
         made.as_ref().map_err(|why| ModelError::Refused {
             message: format!("cannot connect to `{}`: {why}", target.endpoint),
@@ -75,8 +84,15 @@ impl GenaiProvider {
         request: &ChatRequest,
         on_token: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<ChatReply, ModelError> {
-        let client = self.client(target)?;
+        let Clients { library: client, web } = self.clients(target)?;
         let mut names = ToolNames::default();
+        if target.protocol == Protocol::Ollama {
+            let body = ollama::body(request, target, &mut names);
+            let collected = &CallCollector::default();
+            let origin = &request.origin;
+            let reader = Reader { target, names: &names, origin, collected, on_token };
+            return ollama::chat(web, body, &reader).await;
+        }
         let question = question(request, target, &mut names);
         let collected = Arc::new(CallCollector::default());
         let options = options(request, target);

@@ -1,8 +1,8 @@
 //! Reasoning of a response: kept as JSON, and sent back where the protocol asks for it.
 //!
 //! Anthropic expects thinking blocks back unchanged before the tool calls of the same response, OpenAI
-//! responses expect encrypted reasoning, Gemini expects the signature of each call, and DeepSeek the
-//! text. Other servers get nothing back: some refuse unknown keys.
+//! responses expect encrypted reasoning, Gemini expects the signature of each call, and DeepSeek and Ollama
+//! the text. Other servers get nothing back: some refuse unknown keys.
 
 use crate::llm::known::Protocol;
 use crate::llm::target::Target;
@@ -19,7 +19,7 @@ pub(super) fn is_collected(target: &Target) -> bool {
     match target.protocol {
         Protocol::Anthropic | Protocol::OpenAiResponses => true,
         Protocol::OpenAi => wants_text(target),
-        Protocol::Gemini => false,
+        Protocol::Gemini | Protocol::Ollama => false,
     }
 }
 
@@ -40,7 +40,10 @@ pub(super) fn kept(
     let signatures: Vec<Json> = calls.iter().map(|call| json!(call.thought_signatures)).collect();
     let kept = match target.protocol {
         Protocol::OpenAi if !wants_text(target) || !has_calls => return None,
-        Protocol::OpenAi => json!([{"text": text.filter(|text| !text.is_empty())?}]),
+        Protocol::Ollama if !has_calls => return None,
+        Protocol::OpenAi | Protocol::Ollama => {
+            json!([{"text": text.filter(|text| !text.is_empty())?}])
+        }
         Protocol::Gemini if signatures.iter().any(|one| !one.is_null()) || !parts.is_empty() => {
             let parts: Vec<Json> =
                 parts.into_iter().chain([json!({"calls": signatures})]).collect();
@@ -101,5 +104,6 @@ fn name(protocol: Protocol) -> &'static str {
         Protocol::OpenAiResponses => "openaiResponses",
         Protocol::Anthropic => "anthropic",
         Protocol::Gemini => "gemini",
+        Protocol::Ollama => "ollama",
     }
 }

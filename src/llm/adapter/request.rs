@@ -19,7 +19,7 @@ use serde_json::json;
 use std::time::Duration;
 
 /// Timeout between two events of a stream. Servers send keep-alive events while a model reasons.
-const SILENCE: Duration = Duration::from_secs(180);
+pub(super) const SILENCE: Duration = Duration::from_secs(180);
 /// The API key for servers that need none, because the library requires one.
 const NO_KEY: &str = "none";
 
@@ -30,6 +30,7 @@ pub(super) fn service(target: &Target) -> ServiceTarget {
         Protocol::OpenAiResponses => AdapterKind::OpenAIResp,
         Protocol::Anthropic => AdapterKind::Anthropic,
         Protocol::Gemini => AdapterKind::Gemini,
+        Protocol::Ollama => AdapterKind::Ollama,
     };
     let key = target.key.as_ref().map_or(NO_KEY, |key| key.expose_secret());
     ServiceTarget {
@@ -117,7 +118,7 @@ fn said(
 }
 
 /// The arguments as an object, which providers require even for invalid arguments of a model.
-fn object(args: &Json) -> Json {
+pub(super) fn object(args: &Json) -> Json {
     match args {
         Json::Object(_) => args.clone(),
         other => json!({"invalid": other}),

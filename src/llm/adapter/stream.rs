@@ -70,7 +70,8 @@ impl Reader<'_> {
         Ok(ChatReply { model: self.plain_model(Some(model)), ..reply })
     }
 
-    fn reply(&self, text: String, end: StreamEnd) -> Result<ChatReply, ModelError> {
+    /// The response from its text and its other parts.
+    pub(super) fn reply(&self, text: String, end: StreamEnd) -> Result<ChatReply, ModelError> {
         let stop = end.captured_stop_reason.as_ref();
         // For these protocols the library invents an end event if the stream has none.
         let made_up = matches!(self.target.protocol, Protocol::Gemini | Protocol::OpenAiResponses);
@@ -177,7 +178,8 @@ impl Reader<'_> {
         usage
     }
 
-    fn too_long(&self) -> ModelError {
+    /// The error for a response over the size limit.
+    pub(super) fn too_long(&self) -> ModelError {
         let message = format!(
             "the response of `{}` exceeds {} MiB",
             self.target.model,

@@ -39,6 +39,7 @@ pub(super) async fn tiers(
     if tiers.is_empty() {
         tiers = tiers.with_local(&crate::llm::local_servers().await);
     }
+    tiers = tiers.with_local_windows().await;
     for specialist in specialists(plan) {
         let choice = &specialist.model;
         let name = if model.is_some() { None } else { choice.model.as_deref() };

@@ -229,3 +229,30 @@ async fn a_local_server_is_found_and_an_absent_one_is_not() {
     assert_eq!(tiers.resolve(Tier::Large, None).unwrap().name, "llama3");
     assert_eq!(tiers.describe()[0].origin, TierOrigin::LocalServer);
 }
+
+#[tokio::test]
+async fn the_context_window_of_a_local_server_is_found() {
+    let props = json!({"default_generation_settings": {"n_ctx": 40_960}, "total_slots": 1});
+    let listed =
+        json!({"id": "tiny", "max_context_length": 131_072, "loaded_context_length": 8_192});
+    for (at, body, window) in [("/props", props, 40_960), ("/api/v0/models/tiny", listed, 8_192)] {
+        let server = MockServer::start().await;
+        let body = ResponseTemplate::new(200).set_body_json(body);
+        Mock::given(path(at)).respond_with(body).mount(&server).await;
+        let own = settings(&[(Tier::Small, tier(Some("mine"), "tiny", Some(&server.uri())))]);
+        let tiers = Tiers::from(&own, &env(&[])).with_local_windows().await;
+        for tier in Tier::ALL {
+            assert_eq!(tiers.target(tier, None).unwrap().limits.window, Some(window), "{at}");
+        }
+        // Each server is asked once, and the answer is part of the frozen choice.
+        assert_eq!(server.received_requests().await.unwrap().len(), 2);
+        let frozen = Tiers::from_frozen(&tiers.frozen(), &own, &env(&[]));
+        assert_eq!(frozen.target(Tier::Large, None).unwrap().limits.window, Some(window));
+    }
+    let own = settings(&[(Tier::Small, tier(Some("ollama"), "llama3", None))]);
+    let known = |own: &Settings| Tiers::from(own, &env(&[])).target(Tier::Small, None).unwrap();
+    assert_eq!(known(&own).limits.window, Some(16_384));
+    let chosen =
+        TierSettings { context_window: Some(65_536), ..tier(Some("ollama"), "llama3", None) };
+    assert_eq!(known(&settings(&[(Tier::Small, chosen)])).limits.window, Some(65_536));
+}

@@ -137,17 +137,16 @@ async fn gemini_answers_and_a_made_up_end_is_not_believed() {
     assert_eq!(error.to_string(), "the response of `gemini-x` was interrupted");
 }
 
-/// Ollama's own protocol loses the schema; its OpenAI-compatible endpoint does not.
 #[tokio::test]
 async fn ollama_gets_the_schema() {
-    let finished = sse(&[delta(json!({"content": "{}"}), Some("stop")), json!("[DONE]")]);
-    let server = server(answer(finished)).await;
+    let finished = json!({"message": {"role": "assistant", "content": "{}"}, "done": true});
+    let server = server(answer(finished.to_string())).await;
     let schema =
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-    let request = ChatRequest { response_schema: Some(schema), ..question("hi") };
+    let request = ChatRequest { response_schema: Some(schema.clone()), ..question("hi") };
     let provider = provider("ollama", "llama3", &server.uri());
     ask(&provider, to("llama3", request)).await.unwrap();
-    assert_eq!(asked(&server).await["response_format"]["type"], json!("json_schema"));
+    assert_eq!(asked(&server).await["format"], schema);
 }
 
 /// OpenAI's `codex` and `pro` models have its responses alone.

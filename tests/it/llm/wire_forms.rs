@@ -164,8 +164,37 @@ const DEEPSEEK: Wire = Wire {
     },
 };
 
-/// Ollama through its OpenAI-compatible endpoint.
-const OLLAMA: Wire = Wire { provider: "ollama", model: "qwen3", ..DEEPSEEK };
+/// An OpenAI-compatible server that is not known.
+const COMPATIBLE: Wire = Wire { provider: "mine", model: "qwen3", ..DEEPSEEK };
+
+const OLLAMA: Wire = Wire {
+    provider: "ollama",
+    model: "qwen3",
+    path: "/v1",
+    streamed: || {
+        let part = |message: Value| json!({"model": "qwen3", "message": message, "done": false});
+        let call = json!({"function": {"name": "fs_read", "arguments": {"path": "a"}}});
+        let lines = [
+            part(json!({"role": "assistant", "content": "", "thinking": "I "})),
+            part(json!({"role": "assistant", "content": "", "thinking": "look."})),
+            part(json!({"role": "assistant", "content": "", "tool_calls": [call]})),
+            ollama_end(json!({"role": "assistant", "content": ""})),
+        ];
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    },
+    whole: || {
+        let call = json!({"function": {"name": "fs_read", "arguments": {"path": "a"}}});
+        ollama_end(json!({"role": "assistant", "content": "", "thinking": "I look.",
+                          "tool_calls": [call]}))
+    },
+};
+
+fn ollama_end(message: Value) -> Value {
+    json!({"model": "qwen3", "created_at": "2026-11-22T10:00:00Z", "message": message,
+           "done": true, "done_reason": "stop", "total_duration": 5, "load_duration": 1,
+           "prompt_eval_count": 1000, "prompt_eval_cached_count": 800, "prompt_eval_duration": 2,
+           "eval_count": 50, "eval_duration": 3})
+}
 
 fn chat_usage() -> Value {
     json!({"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050,
@@ -299,9 +328,77 @@ async fn deepseek_gets_the_text_of_its_reasoning_back_and_others_do_not() {
     assert_eq!(first["reasoning_effort"], "high");
     assert_eq!(first.get("prompt_cache_key"), None);
     assert_eq!(second["messages"][2]["reasoning_content"], "I look.");
-    let (first, second) = check(&OLLAMA, 0, 30, 0.002_12).await;
+    let (first, second) = check(&COMPATIBLE, 0, 30, 0.002_12).await;
     assert_eq!(first["reasoning_effort"], "high");
     assert_eq!(second["messages"][2].get("reasoning_content"), None);
+}
+
+#[tokio::test]
+async fn ollama_gets_the_window_the_tools_and_its_thinking_in_its_own_protocol() {
+    let (first, second) = check(&OLLAMA, 0, 0, 0.002_12).await;
+    assert_eq!(first["options"], json!({"num_ctx": 16_384, "temperature": 0.5}));
+    assert_eq!(first["think"], true);
+    let function = &first["tools"][0]["function"];
+    assert_eq!(
+        (&function["name"], &function["parameters"]["type"]),
+        (&json!("fs_read"), &json!("object"))
+    );
+    assert_eq!(first["messages"][0], json!({"role": "system", "content": "You are terse."}));
+    let call = json!({"function": {"name": "fs_read", "arguments": {"path": "a"}}});
+    assert_eq!(
+        second["messages"][2],
+        json!({"role": "assistant", "content": "", "tool_calls": [call], "thinking": "I look."})
+    );
+    let result = json!({"role": "tool", "tool_name": "fs_read", "content": "text"});
+    assert_eq!(second["messages"][3], result);
+    let (server, provider) = OLLAMA.server(true).await;
+    ask(&provider, OLLAMA.request()).await.unwrap();
+    assert_eq!(server.received_requests().await.unwrap()[0].url.path(), "/api/chat");
+}
+
+#[tokio::test]
+async fn a_model_of_ollama_without_tools_gets_the_request_without_them() {
+    let server = MockServer::start().await;
+    let refusal = json!({"error": "registry.ollama.ai/library/gemma:2b does not support tools"});
+    let refusal = ResponseTemplate::new(400).set_body_json(refusal);
+    let end = ollama_end(json!({"role": "assistant", "content": "Action: fs:read"}));
+    let with_tools = wiremock::matchers::body_string_contains("\"tools\"");
+    let mock =
+        |template| wiremock::Mock::given(wiremock::matchers::method("POST")).respond_with(template);
+    mock(ResponseTemplate::new(200).set_body_json(end)).with_priority(9).mount(&server).await;
+    wiremock::Mock::given(with_tools).respond_with(refusal).mount(&server).await;
+    let provider = provider("ollama", "qwen3", &server.uri(), true);
+    let reply = ask(&provider, OLLAMA.request()).await.unwrap();
+    assert_eq!(reply.text, "Action: fs:read");
+    assert_eq!(server.received_requests().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_broken_response_of_ollama_is_an_error() {
+    let cut = "{\"message\": {\"content\": \"half\"}, \"done\": false}\n";
+    let error_line = format!("{cut}{{\"error\": \"model runner has stopped\"}}\n");
+    let garbage = format!("{cut}not json\n");
+    let long = "x".repeat(5 << 20);
+    let long = json!({"message": {"content": long}, "done": true}).to_string();
+    for (body, expected) in [
+        (cut, "the response of `qwen3` was interrupted"),
+        (&error_line, "model runner has stopped"),
+        (&garbage, "`qwen3` sent an invalid response"),
+        ("<html>", "did not send an event stream"),
+        ("", "did not send an event stream"),
+        (&long, "exceeds 4 MiB"),
+    ] {
+        let server = server(answer(body.to_owned())).await;
+        let provider = provider("ollama", "qwen3", &server.uri(), true);
+        let error = ask(&provider, OLLAMA.request()).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let missing =
+        ResponseTemplate::new(404).set_body_json(json!({"error": "model 'qwen3' not found"}));
+    let server = server(missing).await;
+    let provider = provider("ollama", "qwen3", &server.uri(), true);
+    let error = ask(&provider, OLLAMA.request()).await.unwrap_err().to_string();
+    assert!(error.contains("model 'qwen3' not found; check the model name"), "{error}");
 }
 
 #[tokio::test]
