@@ -15,7 +15,7 @@ pub use context::{Context, Shutdown};
 pub use items::FileItems;
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped, invocations};
-pub use request::{CacheRequest, CommandsBefore, ReliedFile, Request};
+pub use request::{CacheRequest, ChangedCode, CommandsBefore, Confined, ReliedFile, Request};
 pub use tree::TreeRequest;
 pub use work::{
     Argument, ChildWork, CommandLine, FileUse, HttpWork, PreviousChild, SpecialistWork, StepWork,

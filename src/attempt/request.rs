@@ -32,12 +32,36 @@ pub struct Request {
     pub evidence: bool,
     /// The files of its own that it runs in; `None` if it runs in the project.
     pub tree: Option<Box<TreeRequest>>,
+    /// Why its commands run in the sandbox; `None` for a specialist, whose commands always do, and if
+    /// no command of the step has to.
+    pub confined: Option<Box<Confined>>,
     /// Commands of its checks that are executed and recorded before the work.
     pub before: Option<Box<CommandsBefore>>,
     /// How a stored result is used and stored; `None` without `cache`.
     pub cache: Option<Box<CacheRequest>>,
     /// Files that passed verdicts on the dependencies of the step rest on; empty after a resume.
     pub relied: Vec<ReliedFile>,
+}
+
+/// Why commands of the author of a playbook run in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Confined {
+    /// The definition of the step says so.
+    Always,
+    /// A specialist of the run may have written the code that they execute. Commands that execute no
+    /// file of the project run outside.
+    IfCode(ChangedCode),
+}
+
+/// A change of a specialist that a later command can execute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedCode {
+    /// The step of the specialist.
+    pub step: StepId,
+    /// The first file that it changed; `None` if its changes are not recorded in this run.
+    pub path: Option<String>,
+    /// The widest network of the specialists that changed files.
+    pub network: NetworkAccess,
 }
 
 /// A file that a passed verdict rests on.

@@ -151,7 +151,9 @@ impl Dispatcher {
         let session = session::brief(&self.context, &self.folded, work.instance);
         let request = history.and_then(|history| {
             let session = session?;
-            let inputs = AttemptInputs { work, feedback, history, task_files, is_fresh, session };
+            let code = self.folded.code.clone();
+            let inputs =
+                AttemptInputs { work, feedback, history, task_files, is_fresh, session, code };
             let scope = self.context.scope(&self.folded.state, Some(work.instance));
             scope.check_reads(prepare::request(&scope, inputs))
         });
@@ -199,7 +201,8 @@ impl Dispatcher {
             let scope = self.context.scope(&self.folded.state, Some(ix));
             let task_files = &self.context.task_files;
             let records = self.history(ix)?;
-            let inputs = prepare::GateInputs { work, output, trace, records, task_files };
+            let code = self.folded.code.as_ref();
+            let inputs = prepare::GateInputs { work, output, trace, records, task_files, code };
             scope.check_reads(prepare::gate(&scope, inputs))
         });
         match gate {

@@ -1,6 +1,8 @@
 //! Replays the events of a run.
 
-use crate::evidence::{Record, ToolTrace};
+use crate::attempt::ChangedCode;
+use crate::definition::{NetworkAccess, StepKind};
+use crate::evidence::{Change, Purpose, Record, ToolTrace, is_code};
 use crate::journal::StoredEvent;
 use crate::plan::Plan;
 use crate::run::{Event, InstanceIx, Rules, Session, State};
@@ -20,6 +22,8 @@ pub struct Folded {
     pub histories: BTreeMap<InstanceIx, Vec<Record>>,
     /// What the specialists of the run left behind.
     pub session: Session,
+    /// The first change of a specialist that later commands of the author can execute.
+    pub code: Option<ChangedCode>,
 }
 
 impl Folded {
@@ -32,6 +36,7 @@ impl Folded {
             traces: BTreeMap::new(),
             histories: BTreeMap::new(),
             session: Session::default(),
+            code: None,
         }
     }
 
@@ -40,15 +45,16 @@ impl Folded {
         let mut folded = Folded::empty(plan, rules);
         for stored in events {
             folded.state.apply(plan, stored.at, &stored.event);
-            folded.note(stored.at, &stored.event);
+            folded.note(plan, stored.at, &stored.event);
             folded.seq = stored.seq;
         }
         folded
     }
 
     /// Keeps the records of live instances, and what specialists left behind.
-    pub fn note(&mut self, at: Timestamp, event: &Event) {
+    pub fn note(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
         self.session.apply(at, event);
+        self.note_code(plan, event);
         match event {
             Event::Recorded { instance, record, .. } => {
                 let calls = match &**record {
@@ -112,4 +118,54 @@ impl Folded {
             | Event::RunEnded { .. } => {}
         }
     }
+    /// Keeps the first change of a specialist that a later command can execute.
+    fn note_code(&mut self, plan: &Plan, event: &Event) {
+        let (instance, path) = match event {
+            Event::Recorded { instance, record, .. } => {
+                let calls = match &**record {
+                    Record::ToolResult { invocation, .. } => std::slice::from_ref(invocation),
+                    Record::CacheHit(hit) => hit.trace.as_slice(),
+                    _ => return,
+                };
+                let executed = calls.iter().filter(|call| call.purpose == Purpose::Execution);
+                let is_new = |change: &&Change| !change.same_content && is_code(&change.path);
+                let Some(change) = executed.flat_map(|call| &call.changes).find(is_new) else {
+                    return;
+                };
+                (*instance, Some(change.path.clone()))
+            }
+            // The changes of an earlier run are in its own journal.
+            Event::Kept { instance, .. } => (*instance, None),
+            // A person read the changes.
+            Event::Answered { instance, approved: true, .. } => {
+                let step = &plan.step(self.state.instance(*instance).step).step;
+                if matches!(step.kind, StepKind::Approve(_)) {
+                    self.code = None;
+                }
+                return;
+            }
+            _ => return,
+        };
+        let Some(specialist) = self.state.specialist(plan, instance) else { return };
+        if path.is_none() && !specialist.writes() {
+            return;
+        }
+        let network = specialist.network;
+        let code = self.code.get_or_insert_with(|| ChangedCode {
+            step: plan.step(self.state.instance(instance).step).step.id.clone(),
+            path,
+            network,
+        });
+        code.network = wider(code.network, network);
+    }
+}
+
+/// The network of both.
+fn wider(one: NetworkAccess, other: NetworkAccess) -> NetworkAccess {
+    let width = |network: NetworkAccess| match network {
+        NetworkAccess::None => 0,
+        NetworkAccess::Loopback => 1,
+        NetworkAccess::Open => 2,
+    };
+    if width(one) >= width(other) { one } else { other }
 }

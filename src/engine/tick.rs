@@ -72,7 +72,7 @@ impl Dispatcher {
         let decision = decide(&self.context.plan, &mut self.folded.state, envelope);
         tracing::debug!(events = decision.events.len(), effects = ?decision.effects, "decided");
         for event in &decision.events {
-            self.folded.note(self.write.at, event);
+            self.folded.note(&self.context.plan, self.write.at, event);
         }
         self.write.events.extend(decision.events);
         for effect in decision.effects {

@@ -82,6 +82,18 @@ pub struct Change {
     pub diff: Option<String>,
 }
 
+/// Whether a file with this path can change what programs do: documents and caches of runners do not.
+pub fn is_code(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_ascii_lowercase();
+    let is_text = [".md", ".markdown", ".rst", ".txt"].iter().any(|end| lower.ends_with(end));
+    let is_input = lower == "cmakelists.txt" || lower.contains("requirements");
+    let is_cache = lower.ends_with(".pyc")
+        || lower == ".coverage"
+        || path.split('/').any(|part| part == "__pycache__" || part == ".pytest_cache");
+    !is_cache && (!is_text || is_input)
+}
+
 impl Change {
     /// A change without a diff.
     pub fn new(path: String, before: Option<FileState>, after: Option<FileState>) -> Change {

@@ -21,7 +21,7 @@ mod verdict_counts;
 
 pub use approval::{ApprovalRequest, CallRef};
 pub use cache_hit::CacheHit;
-pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
+pub use change::{Change, ChangeKind, FileKind, FileState, Manifest, is_code};
 pub use handoff::{
     ARTIFACTS, Artifact, ArtifactKind, BLOCKER_TOKENS, BLOCKERS, DECISION_TOKENS, DECISIONS,
     GOAL_TOKENS, HANDOFF, Handoff, PREVIEW_CHARS, SUMMARY_TOKENS,

@@ -17,6 +17,8 @@ pub struct HostAccess {
     pub redactor: Arc<Redactor>,
     /// `testCommands` of the settings.
     pub test_commands: Arc<[String]>,
+    /// Whether `--yes` approved everything of the run that requires approval.
+    pub approved: bool,
     /// `verifier.judge` of the settings.
     pub judge: JudgeCheck,
 }
@@ -36,6 +38,7 @@ impl HostAccess {
             processes: parts.process_launcher(),
             redactor: parts.redactor.clone(),
             test_commands: parts.settings.test_commands.as_slice().into(),
+            approved: parts.approvals.yes,
             judge: parts.settings.judge.clone(),
         }
     }

@@ -1,5 +1,6 @@
 //! `http` steps: one request through the tool `http:request`, with its policy and trace.
 
+use super::host_access::HostAccess;
 use super::tool;
 use crate::attempt::{Context, HttpWork, Outcome, Request};
 use crate::diagnostic::Code;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 /// Sends the request. An unexpected status is a failure; 429 and 5xx are transient.
 pub(super) async fn send(
+    host: &HostAccess,
     toolbox: &Toolbox,
     request: &Request,
     work: &HttpWork,
@@ -23,7 +25,7 @@ pub(super) async fn send(
     if let (Some(body), Some(map)) = (body, args.as_object_mut()) {
         map.insert("body".to_owned(), body.clone());
     }
-    let outcome = tool::call(toolbox, request, HTTP_REQUEST, &args, context).await;
+    let outcome = tool::call(host, toolbox, request, HTTP_REQUEST, &args, context).await;
     let status = outcome.output.as_ref().and_then(|o| o.get("status")).and_then(Json::as_u64);
     match status {
         Some(status) if !is_expected(status as u16, expect) => {

@@ -131,9 +131,9 @@ impl LocalExecutor {
                 run::run(&self.host, &request, command, *parse, &context).await
             }
             StepWork::Tool { tool, args } => {
-                tool::call(toolbox, &request, tool.as_str(), args, &context).await
+                tool::call(&self.host, toolbox, &request, tool.as_str(), args, &context).await
             }
-            StepWork::Http(work) => http::send(toolbox, &request, work, &context).await,
+            StepWork::Http(work) => http::send(&self.host, toolbox, &request, work, &context).await,
             StepWork::Playbook(_) => match self.children.clone() {
                 Some(children) => {
                     let below = LocalExecutor { watches: request.evidence, ..self };

@@ -9,6 +9,7 @@
 
 mod cached;
 mod child;
+mod confinement;
 mod gate;
 mod host_access;
 mod http;
@@ -31,8 +32,8 @@ pub use stubs::Stubs;
 
 use crate::attempt::FileItems;
 pub use crate::attempt::{
-    Argument, CommandLine, Context, Outcome, Progress, Recorder, Request, SpecialistWork, StepWork,
-    Stopped, TreeRequest, invocations,
+    Argument, CommandLine, Confined, Context, Outcome, Progress, Recorder, Request, SpecialistWork,
+    StepWork, Stopped, TreeRequest, invocations,
 };
 use crate::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use crate::diagnostic::Code;
@@ -103,6 +104,8 @@ pub struct GateRequest {
     /// The network of command checks that run in the sandbox, because a specialist may have written
     /// the code that they execute; `None` without a sandbox.
     pub sandboxed: Option<NetworkAccess>,
+    /// Why command checks of another step run in the sandbox.
+    pub confined: Option<Box<Confined>>,
     /// The schemas of the outputs of plugins, by name of the tool.
     pub plugins: BTreeMap<String, Schema>,
     /// Timeout of the whole gate.

@@ -1,5 +1,6 @@
 //! `run` steps: one process, its output, and the files that it changed.
 
+use super::confinement;
 use super::host_access::HostAccess;
 use super::last_line::last_line;
 use super::lease::lease_lost;
@@ -29,6 +30,11 @@ pub(super) async fn run(
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, *failure),
     };
     let argv = spawn.argv.clone();
+    let confined = request.confined.as_deref();
+    let (supervisor, network) = match confinement::supervisor(host, confined, &argv) {
+        Ok(found) => found,
+        Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
+    };
     let trace = host.processes.trace(&spawn, &host.redactor);
     let watch = match request.evidence {
         true => Some(WorkspaceWatch::begin(&host.workspace, &host.redactor).await),
@@ -38,7 +44,7 @@ pub(super) async fn run(
     let recorder = context.recorder.clone();
     let on_line =
         Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
-    let exited = host.processes.unconfined().run(spawn, &context.cancel, Some(on_line)).await;
+    let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
     let process = trace.end(&exited);
     if let Some(watch) = watch {
         let record = evidence(&argv, &exited, &process, watch.end().await, started);
@@ -46,10 +52,11 @@ pub(super) async fn run(
             return lease_lost();
         }
     }
-    Outcome {
-        process: Some(Box::new(process)),
-        ..outcome(&host.redactor, &argv, exited, parse, request.timeout)
+    let mut outcome = outcome(&host.redactor, &argv, exited, parse, request.timeout);
+    if network.is_some() {
+        outcome.failure = outcome.failure.map(|failure| confinement::explained(failure, confined));
     }
+    Outcome { process: Some(Box::new(process)), ..outcome }
 }
 
 fn spawn(

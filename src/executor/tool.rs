@@ -1,14 +1,18 @@
 //! `tool` steps: one tool call, approved by the author of the playbook.
 
+use super::confinement;
+use super::host_access::HostAccess;
 use super::lease::lease_lost;
 use crate::attempt::{Context, Outcome, Progress, Request};
 use crate::diagnostic::Code;
 use crate::evidence::{InvocationStatus, Payload, Record};
 use crate::tool::{Call, Caller, Toolbox};
+use crate::toolspec;
 use crate::value::{Failure, Json, OutcomeKind};
 
 /// Calls the tool. The call is recorded before it starts, the result before the outcome is used.
 pub(super) async fn call(
+    host: &HostAccess,
     toolbox: &Toolbox,
     request: &Request,
     tool: &str,
@@ -38,7 +42,15 @@ pub(super) async fn call(
         cwd: request.cwd.clone(),
         evidence: request.evidence,
     };
-    let attempt = toolbox.for_attempt(request.timeout);
+    let confined = request.confined.as_deref();
+    let network = match command(tool, args) {
+        Some(argv) => match confinement::supervisor(host, confined, &argv) {
+            Ok((_, network)) => network,
+            Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
+        },
+        None => None,
+    };
+    let attempt = toolbox.for_attempt(request.timeout).with_author_confined(network);
     let (result, invocation) = attempt.call(&call, &context.cancel).await;
     let status = result.status;
     let ended =
@@ -52,6 +64,10 @@ pub(super) async fn call(
     let failure = result
         .failure
         .unwrap_or_else(|| Failure::new(Code::ATTEMPT_FAILED, format!("`{tool}` failed")));
+    let failure = match network {
+        Some(_) => confinement::explained(failure, confined),
+        None => failure,
+    };
     let kind = match status {
         InvocationStatus::Denied => OutcomeKind::PolicyDenied,
         InvocationStatus::Timeout => OutcomeKind::Timeout,
@@ -71,4 +87,15 @@ pub(super) async fn call(
     let text = |key: &str| result.result.get(key).and_then(Json::as_str).map(str::to_owned);
     let (stdout, stderr) = (text("stdout"), text("stderr"));
     Outcome { exit_code, stdout, stderr, ..Outcome::failed(kind, failure) }
+}
+
+/// The command of a call of a tool that runs processes.
+fn command(tool: &str, args: &Json) -> Option<Vec<String>> {
+    // Plugins are always in the sandbox.
+    toolspec::find(tool).filter(|spec| spec.runs_processes)?;
+    if let Some(text) = args.get("command").and_then(Json::as_str) {
+        return Some(["bash", "-euo", "pipefail", "-c", text].map(str::to_owned).to_vec());
+    }
+    let words = args.get("argv")?.as_array()?.iter();
+    Some(words.filter_map(|word| word.as_str().map(str::to_owned)).collect())
 }

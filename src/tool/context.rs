@@ -3,6 +3,7 @@
 use super::call::{Call, CallResult, Refusal};
 use super::output_store::OutputStore;
 use super::process_launcher::ProcessLauncher;
+use crate::definition::NetworkAccess;
 use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
 use crate::http::HttpClient;
@@ -45,6 +46,8 @@ pub(super) struct CallContext<'a> {
     pub(super) limit: Option<Duration>,
     /// The number of the temporary directory of its commands.
     pub(super) scratch: u64,
+    /// The network of the sandbox of an author's commands; `None` without a sandbox.
+    pub(super) confined: Option<NetworkAccess>,
 }
 
 /// Decodes the arguments of a call, which match the schema of the tool.

@@ -63,6 +63,11 @@ impl ProcessLauncher {
         }
     }
 
+    /// Whether the kernel confines the processes that [`ProcessLauncher::confined`] starts.
+    pub fn can_confine(&self) -> bool {
+        self.level == ApprovalLevel::Kernel
+    }
+
     /// Starts recording a process that this launcher starts.
     pub fn trace(&self, spawn: &Spawn, redactor: &Redactor) -> ProcessTrace {
         ProcessTrace::begin(spawn, self.workspace.root(), self.supervisor.base(), redactor)

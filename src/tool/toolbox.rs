@@ -7,7 +7,7 @@ use super::policy::{Approvals, Policy};
 use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
 use crate::clock;
-use crate::definition::{ApprovalLevel, Plugin, Settings, ToolRules};
+use crate::definition::{ApprovalLevel, NetworkAccess, Plugin, Settings, ToolRules};
 use crate::diagnostic::{Code, nearest};
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::http::{HttpClient, without_credentials};
@@ -31,6 +31,8 @@ pub struct Toolbox {
     shared: Arc<Shared>,
     outputs: Arc<OutputStore>,
     limit: Option<Duration>,
+    /// The network of the sandbox in which commands of the author run; `None` without a sandbox.
+    confined: Option<NetworkAccess>,
     /// The number of the temporary directory of its commands.
     scratch: u64,
 }
@@ -114,6 +116,7 @@ impl Toolbox {
             shared: Arc::new(shared),
             outputs: Arc::default(),
             limit: None,
+            confined: None,
             scratch: next_scratch(),
         }
     }
@@ -124,6 +127,12 @@ impl Toolbox {
     #[must_use]
     pub fn for_attempt(&self, limit: Option<Duration>) -> Toolbox {
         Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), ..self.clone() }
+    }
+
+    /// The same tools with commands of the author in the sandbox.
+    #[must_use]
+    pub fn with_author_confined(self, network: Option<NetworkAccess>) -> Toolbox {
+        Toolbox { confined: network, ..self }
     }
 
     /// These tools under additional restrictions.
@@ -273,6 +282,7 @@ impl Toolbox {
             outputs: &self.outputs,
             redactor: &shared.redactor,
             limit: self.limit,
+            confined: self.confined,
             scratch: self.scratch,
         }
     }

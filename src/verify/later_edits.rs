@@ -6,7 +6,7 @@ use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_runs::RecordedRun;
 use super::shell::CommandUse;
 use super::verdict_rules::VerdictRules;
-use crate::evidence::{Change, FileState, Invocation, Purpose};
+use crate::evidence::{Change, FileState, Invocation, Purpose, is_code};
 use std::collections::BTreeMap;
 
 /// Maximum number of changed files that are inspected for ignore rules.
@@ -31,7 +31,7 @@ impl<'a> LaterEdits<'a> {
     /// The queries about the changes of a step that may be ignored files.
     pub(super) fn queries(trace: &[Invocation]) -> Vec<ObservationQuery> {
         let paths = executed(trace).flat_map(|call| &call.changes).map(|change| &change.path);
-        let paths = paths.filter(|path| is_relevant(path));
+        let paths = paths.filter(|path| is_code(path));
         let queries: std::collections::BTreeSet<_> =
             paths.map(|path| ObservationQuery::Ignored(path.clone())).take(INSPECTED).collect();
         queries.into_iter().collect()
@@ -90,7 +90,7 @@ impl<'a> LaterEdits<'a> {
         let mut rules = changes.filter(|change| change.path.ends_with(".gitignore"));
         let query = ObservationQuery::Ignored(path.to_owned());
         let ignored = self.observations.get(&query) == Some(&Observation::Ignored(true));
-        is_relevant(path) && !(ignored && rules.next().is_none())
+        is_code(path) && !(ignored && rules.next().is_none())
     }
 
     /// The state of a path before the step.
@@ -119,16 +119,4 @@ fn is_same(first: &Change, last: &Change) -> bool {
         }
         _ => false,
     }
-}
-
-/// Documents and caches of runners do not change the result of tests.
-fn is_relevant(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let lower = name.to_ascii_lowercase();
-    let is_text = [".md", ".markdown", ".rst", ".txt"].iter().any(|end| lower.ends_with(end));
-    let is_input = lower == "cmakelists.txt" || lower.contains("requirements");
-    let is_cache = lower.ends_with(".pyc")
-        || lower == ".coverage"
-        || path.split('/').any(|part| part == "__pycache__" || part == ".pytest_cache");
-    !is_cache && (!is_text || is_input)
 }

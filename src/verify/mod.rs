@@ -26,6 +26,7 @@ mod keys;
 mod later_edits;
 mod normalized_path;
 mod observation;
+mod project_code;
 mod recorded_changes;
 mod recorded_runs;
 mod rerun;
@@ -48,5 +49,6 @@ pub use observation::{
     CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, Observation, ObservationError,
     ObservationQuery, Observations,
 };
+pub use project_code::executes_project_code;
 pub use run_before::{RUN_BEFORE, run_before_args};
 pub use verdict_rules::VerdictRules;

@@ -3,6 +3,7 @@
 
 mod escapes;
 mod ignore_rules;
+mod later_steps;
 mod obedient;
 mod outputs;
 mod paths;

@@ -111,6 +111,7 @@ impl Work {
             env: Vec::new(),
             cwd: String::new(),
             sandboxed: None,
+            confined: None,
             timeout: None,
             judged: None,
         }

@@ -2,10 +2,10 @@
 
 use super::choice_list::choices;
 use crate::definition::model::{
-    ApprovalLevel, Backoff, CacheScope, ClaimPolicy, ConflictPolicy, ContextProfile, EvidenceMode,
-    FailurePolicy, InconclusivePolicy, MergePolicy, NetworkAccess, NotifyEvent, OnError, Order,
-    ParamType, ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm,
-    WorkspaceMode,
+    ApprovalLevel, AuthorSandbox, Backoff, CacheScope, ClaimPolicy, ConflictPolicy, ContextProfile,
+    EvidenceMode, FailurePolicy, InconclusivePolicy, MergePolicy, NetworkAccess, NotifyEvent,
+    OnError, Order, ParamType, ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode,
+    WebhookForm, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::toolspec::ToolLevel;
@@ -28,6 +28,12 @@ choices! {
     EVIDENCE, EVIDENCE_NAMES: EvidenceMode = {
         "full" => EvidenceMode::Full,
         "none" => EvidenceMode::None,
+    }
+    /// `sandbox` of a step.
+    AUTHOR_SANDBOX, AUTHOR_SANDBOX_NAMES: AuthorSandbox = {
+        "auto" => AuthorSandbox::Auto,
+        "always" => AuthorSandbox::Always,
+        "never" => AuthorSandbox::Never,
     }
     /// The values of `workspace`.
     WORKSPACE, WORKSPACE_NAMES: WorkspaceMode = {

@@ -3,7 +3,10 @@
 
 use super::budget::BUDGET;
 use super::checks::VERIFY;
-use super::choices::{EVIDENCE_NAMES, MERGE_NAMES, ON_ERROR_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
+use super::choices::{
+    AUTHOR_SANDBOX_NAMES, EVIDENCE_NAMES, MERGE_NAMES, ON_ERROR_NAMES, RUN_IF_NAMES,
+    WORKSPACE_NAMES,
+};
 use super::items::{FOR_EACH, ITEMS, MATRIX};
 use super::step_parts::{CACHE, HOOKS, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
 use super::table::KeyType::{
@@ -39,6 +42,8 @@ const ID: &[KeySpec] =
 
 const NO_ID: &[KeySpec] = &[key("id", Forbidden, "Not allowed: steps cannot share an id.")];
 
+/// The kinds of steps that execute commands of the author.
+const AUTHOR: &[&str] = &["run", "tool", "gate"];
 /// The kinds of steps that can have a cached result.
 const CACHED: &[&str] = &["specialist", "agent", "run", "tool", "http"];
 
@@ -102,6 +107,14 @@ const COMMON: &[KeySpec] = &[
     .default("patch"),
     key("evidence", Choice(EVIDENCE_NAMES), "Whether file changes of its processes are recorded.")
         .default("`full` if its checks need them"),
+    key(
+        "sandbox",
+        Choice(AUTHOR_SANDBOX_NAMES),
+        "Whether its commands run in the sandbox of specialists: with `auto` if they execute files of \
+         the project after a specialist of the run has changed files.",
+    )
+    .only(AUTHOR)
+    .default("auto"),
     key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the step.")
         .scope(KeyScope::Attempts)
         .example("{maxTokens: 50000}"),

@@ -52,7 +52,8 @@ pub use settings::{
 };
 pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, NetworkAccess, Specialist};
 pub use step::{
-    EvidenceMode, Isolation, MergePolicy, RunIf, Step, StepDetails, StepPhase, WorkspaceMode,
+    AuthorSandbox, EvidenceMode, Isolation, MergePolicy, RunIf, Step, StepDetails, StepPhase,
+    WorkspaceMode,
 };
 pub use test::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,

@@ -69,6 +69,9 @@ pub struct StepDetails {
     pub output_schema: Option<Schema>,
     /// Whether file changes of its processes are recorded. `None`: only if its checks need them.
     pub evidence: Option<EvidenceMode>,
+    /// `sandbox`: when its commands run in the sandbox of specialists. `None`: if they execute files
+    /// that a specialist of the run may have written.
+    pub sandbox: Option<AuthorSandbox>,
     /// Whether it takes the `workspace` lock. `None`: only if its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
     /// `merge`.
@@ -124,6 +127,7 @@ impl StepDetails {
         cwd: None,
         output_schema: None,
         evidence: None,
+        sandbox: None,
         workspace: None,
         merge: None,
         locks: Vec::new(),
@@ -149,6 +153,7 @@ impl StepDetails {
             cwd: None,
             output_schema: None,
             evidence: None,
+            sandbox: None,
             workspace: None,
             merge: None,
             locks,
@@ -183,6 +188,17 @@ pub enum EvidenceMode {
     Full,
     /// No manifests are taken.
     None,
+}
+
+/// `sandbox:`: whether the commands of a step of the author run in the sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthorSandbox {
+    /// If they execute files of the project and a specialist of the run has changed some.
+    Auto,
+    /// In any case.
+    Always,
+    /// In no case.
+    Never,
 }
 
 /// `workspace:`: the files that a step reads and writes.

@@ -5,7 +5,7 @@ use super::outline::variables;
 use super::verify::{default_verify, verify};
 use super::{Decoder, Fields, Node, Secrets, Value};
 use crate::definition::keys;
-use crate::definition::keys::choices::{EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
+use crate::definition::keys::choices::{AUTHOR_SANDBOX, EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
 use crate::definition::kind::{self, Kind, kinds};
 use crate::definition::model::{Step, StepDetails, StepPhase};
 use crate::definition::schema::Schema;
@@ -223,6 +223,7 @@ fn body(
         cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
         output_schema: output_schema(fields, decoder),
         evidence: fields.choice("evidence", EVIDENCE, decoder),
+        sandbox: fields.choice("sandbox", AUTHOR_SANDBOX, decoder),
         workspace: fields.choice("workspace", WORKSPACE, decoder),
         merge: decoder.merge(fields),
         locks: decoder.locks(fields),

@@ -56,7 +56,13 @@ the levels.
 
 Start the run with `--yes` to approve such calls for this run, or lower the setting:
 
-    sandbox: {criticalUnapprovedAt: process}"#;
+    sandbox: {criticalUnapprovedAt: process}
+
+A `run:` or `tool:` step that executes files of the project needs an approval too, if a specialist of the run has changed
+files and this machine has no sandbox for the command. Read the changes and approve:
+
+    kb run diff @last
+    kb run retry @last --yes"#;
 
     PATH_OUTSIDE = "KB0605", "path outside the workspace",
 r#"The path is absolute and outside, leaves the workspace with `..`, or goes through a symbolic link that

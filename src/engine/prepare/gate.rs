@@ -1,7 +1,9 @@
 //! The request of a gate, with the values that its checks read and the subject of its judge.
 
+use super::confined::confined;
 use super::values::{attempt_timeout, cwd, env};
 use super::work::{chosen_specialist, rendered_task};
+use crate::attempt::ChangedCode;
 use crate::definition::{Check, ClaimPolicy, StepKind, Verify};
 use crate::engine::attempt::Attempt;
 use crate::engine::scope::{RunScope, Snapshot};
@@ -20,6 +22,8 @@ pub(in crate::engine) struct GateInputs<'a> {
     /// The records since the end of the attempt.
     pub(in crate::engine) records: Vec<Record>,
     pub(in crate::engine) task_files: &'a JsonMap,
+    /// The first change of a specialist that its commands can execute.
+    pub(in crate::engine) code: Option<&'a ChangedCode>,
 }
 
 /// The request of a gate, with the values that its checks read.
@@ -28,7 +32,7 @@ pub(in crate::engine) fn gate(
     inputs: GateInputs<'_>,
 ) -> Result<(GateRequest, Snapshot), EvalError> {
     let judged = judged(scope, &inputs)?;
-    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, .. } = inputs;
+    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, code, .. } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
     let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
@@ -61,6 +65,7 @@ pub(in crate::engine) fn gate(
         tree: tree(scope, ix).map(Box::new),
         plugins: scope.plan.plugin_schemas(),
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
+        confined: confined(planned, code).map(Box::new),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
         judged,
     };

@@ -3,6 +3,7 @@
 //! Start at `request` in `request.rs`, which an attempt gets, or at `gate` in `gate.rs`. The work of a kind of
 //! step is in `work.rs`, and what attempts and gates share is in `values.rs`.
 
+mod confined;
 mod gate;
 mod request;
 mod values;

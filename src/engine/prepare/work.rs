@@ -1,7 +1,8 @@
 //! The work of an attempt, by the kind of its step.
 
 use crate::attempt::{
-    Argument, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork, StepWork,
+    Argument, ChangedCode, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork,
+    StepWork,
 };
 use crate::definition::{
     HttpStep, ModelChoice, PlaybookStep, RunCommand, Specialist, StepKind, TaskText, refuse_options,
@@ -28,6 +29,8 @@ pub(in crate::engine) struct AttemptInputs {
     pub(in crate::engine) is_fresh: bool,
     /// What earlier steps left behind.
     pub(in crate::engine) session: Option<Arc<SessionBrief>>,
+    /// The first change of a specialist that its commands can execute.
+    pub(in crate::engine) code: Option<ChangedCode>,
 }
 
 pub(super) fn work(

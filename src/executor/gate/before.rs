@@ -43,6 +43,7 @@ pub(in crate::executor) async fn run_before(
         env: &request.env,
         cwd: &request.cwd,
         sandboxed: before.sandboxed,
+        confined: request.confined.as_deref(),
         deadline: request.timeout.map(|timeout| clock::instant() + timeout),
         cancel: &context.cancel,
     };

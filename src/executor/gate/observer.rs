@@ -1,10 +1,12 @@
 //! Observes what the checks of a gate query: files through the path guard, commands through the
 //! supervisor.
 
+use crate::attempt::Confined;
 use crate::clock;
 use crate::definition::NetworkAccess;
 use crate::evidence::FileKind;
 use crate::evidence::ProcessEvidence;
+use crate::executor::confinement;
 use crate::executor::host_access::HostAccess;
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::{MASK, Redactor};
@@ -35,6 +37,8 @@ pub(super) struct Observer<'a> {
     pub(super) cwd: &'a str,
     /// Whether command checks run in the sandbox.
     pub(super) sandboxed: Option<NetworkAccess>,
+    /// Why command checks of the author run in the sandbox.
+    pub(super) confined: Option<&'a Confined>,
     /// When the timeout of the gate expires.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'a CancellationToken,
@@ -101,7 +105,8 @@ impl Observer<'_> {
             idle: None,
             max_stream: limits::STREAM_BYTES,
         };
-        let supervisor = match self.sandboxed {
+        let network = self.confined.and_then(|confined| confinement::network(confined, argv));
+        let supervisor = match self.sandboxed.or(network) {
             Some(network) => self.host.processes.confined(network),
             None => self.host.processes.unconfined().clone(),
         };

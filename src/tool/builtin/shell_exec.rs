@@ -115,8 +115,12 @@ async fn run(
     cancel: &CancellationToken,
 ) -> CallResult {
     let timeout = spawn.timeout;
-    let supervisor =
-        |nested, hidden| context.processes.of(&call.caller, context.scratch, nested, hidden);
+    let supervisor = |nested, hidden| match (&call.caller, context.confined) {
+        (Caller::Author, Some(network)) => context.processes.confined(network),
+        (Caller::Author | Caller::Specialist { .. }, _) => {
+            context.processes.of(&call.caller, context.scratch, nested, hidden)
+        }
+    };
     let result = |exited: &ProcessResult| {
         let mut result = result_of(exited, timeout);
         if context.processes.confines(&call.caller)

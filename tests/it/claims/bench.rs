@@ -200,6 +200,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         env: Vec::new(),
         cwd: String::new(),
         sandboxed: None,
+        confined: None,
         timeout: None,
         judged: None,
     };

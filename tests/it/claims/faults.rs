@@ -62,6 +62,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             env: Vec::new(),
             cwd: String::new(),
             sandboxed: None,
+            confined: None,
             timeout: None,
             judged: None,
         };

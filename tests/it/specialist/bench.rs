@@ -376,6 +376,7 @@ impl Bench {
 
 pub(super) fn request(work: &SpecialistWork) -> Request {
     Request {
+        confined: None,
         tree: None,
         relied: Vec::new(),
         run: RunId::new("r1").unwrap(),

@@ -1,0 +1,158 @@
+//! Files that a specialist changed and that a later step of the author executes: build files, scripts
+//! and test code. Such a step runs in the sandbox, or waits for a person.
+
+use crate::scratch::Scratch;
+use serde_json::json;
+
+const SPECIALIST: &str = "schema: kb.specialist/1
+id: worker
+role: You write files that others execute.
+tools: [fs:write, shell:exec]
+";
+
+/// The text that a planted file writes outside of the project.
+const PLANT: &str = "echo pwned > ${HOME}/pwned";
+
+/// A file that the specialist writes, and the step of the author that executes it.
+fn attacks() -> Vec<(&'static str, String, &'static str)> {
+    let target = format!("all:\n\t{PLANT}\n");
+    let python =
+        "import os, sys; sys.exit(os.system('echo pwned > ${HOME}/pwned') != 0)\n".to_owned();
+    let mut all = vec![
+        ("ci.sh", PLANT.to_owned(), "run: bash ci.sh"),
+        ("ci.sh", PLANT.to_owned(), "run: [bash, ci.sh]"),
+        ("ci.sh", PLANT.to_owned(), "run: '. ./ci.sh'"),
+        ("ci.sh", PLANT.to_owned(), "run: 'if true; then sh ./ci.sh; fi'"),
+        ("ci.sh", PLANT.to_owned(), "run: 'bash -c \"$C\"', env: {C: sh ci.sh}"),
+        ("ci.sh", PLANT.to_owned(), "tool: shell:exec, input: {command: bash ci.sh}"),
+        ("ci.sh", PLANT.to_owned(), "tool: shell:exec, input: {argv: [bash, ci.sh]}"),
+        ("ci.sh", PLANT.to_owned(), "gate: [{command: [bash, ci.sh]}]"),
+        ("ci.sh", PLANT.to_owned(), "run: 'true', verify: {checks: [{command: [bash, ci.sh]}]}"),
+        ("Makefile", target.clone(), "run: make"),
+        ("Makefile", target, "run: 'timeout 60 make all'"),
+        ("conftest.py", python.clone(), "run: python3 conftest.py"),
+        ("helper.py", python, "run: [python3, -c, import helper]"),
+    ];
+    if std::process::Command::new("npm").arg("--version").output().is_ok() {
+        let scripts = json!({"name": "x", "scripts": {"test": PLANT}}).to_string();
+        all.push(("package.json", scripts, "run: npm test"));
+    }
+    all
+}
+
+fn project(path: &str, text: &str, step: &str, more: &str) -> Scratch {
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:
+  - {{id: work, agent: worker, task: Write., verify: {{claims: none}}}}
+{more}  - {{id: later, dependsOn: {}, {step}}}\n",
+        if more.is_empty() { "work" } else { "ok" }
+    );
+    let call = json!({"tool": "fs:write", "args": {"path": path, "content": text}});
+    let turns = json!([{"calls": [call]}, {"output": {"summary": "done"}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}}).to_string();
+    Scratch::new(&[
+        (".kb/playbooks/p.yml", &playbook),
+        (".kb/specialists/worker.yml", SPECIALIST),
+        ("script.yml", &script),
+    ])
+}
+
+const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
+
+/// Runs with a home directory of its own. Returns the output, and whether the planted code wrote there.
+fn run(scratch: &Scratch, args: &[&str], level: &str) -> (crate::scratch::Said, bool) {
+    let home = scratch.root().parent().unwrap().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    let said = scratch.kb_with(args, |kb| {
+        kb.env("HOME", &home).env("KB_SANDBOX_AT_MOST", level);
+    });
+    (said, home.join("pwned").exists())
+}
+
+fn has_kernel_sandbox() -> bool {
+    let has = Scratch::new(&[]).kb(&["doctor"]).out.contains("Landlock");
+    if !has {
+        eprintln!("skipped in part: this machine has no kernel sandbox");
+    }
+    has
+}
+
+#[test]
+fn code_of_a_specialist_is_executed_in_the_sandbox() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for (path, text, step) in attacks() {
+        let scratch = project(path, &text, step, "");
+        let (said, escaped) = run(&scratch, &RUN, "kernel");
+        assert!(!escaped, "{step}: {said:?}");
+        // The code did run, and failed to write.
+        assert_ne!(said.code, 0, "{step}: {said:?}");
+        let step = format!("sandbox: never, {step}");
+        let (said, trusted) = run(&project(path, &text, &step, ""), &RUN, "kernel");
+        assert!(trusted, "{step}: {said:?}");
+    }
+}
+
+#[test]
+fn the_failure_of_a_confined_step_names_the_reason_and_the_ways_out() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let scratch = project("ci.sh", PLANT, "run: bash ci.sh", "");
+    let (said, _) = run(&scratch, &RUN, "kernel");
+    said.says(&["the specialist of `work` changed `ci.sh`", "`approve` step", "sandbox: never"]);
+}
+
+/// Without the sandbox, the run stops for a person.
+#[test]
+fn without_a_sandbox_such_a_step_needs_an_approval() {
+    for step in ["run: bash ci.sh", "tool: shell:exec, input: {command: bash ci.sh}"] {
+        let scratch = project("ci.sh", PLANT, step, "");
+        let (said, escaped) = run(&scratch, &RUN, "process");
+        assert!(!escaped && said.code == 1, "{said:?}");
+        said.says(&["KB0604", "the specialist of `work` changed `ci.sh`", "kb run diff"]);
+        let retry = ["run", "retry", "@last", "--from", "later", "--yes"];
+        let (said, executed) = run(&scratch, &retry, "process");
+        assert!(executed, "{said:?}");
+    }
+}
+
+/// What executes nothing of the project, or nothing that a specialist wrote, runs as before; so does
+/// what a person approved.
+#[test]
+fn other_commands_of_the_author_are_not_confined() {
+    let approve = "  - {id: ok, dependsOn: work, approve: 'Execute it?'}\n";
+    let write = "run: 'touch $HOME/pwned'";
+    for (path, step) in [
+        ("ci.sh", write),
+        ("notes.md", "run: bash old.sh"),
+        ("ci.sh", "run: git init -q .; touch $HOME/pwned"),
+    ] {
+        let scratch = project(path, PLANT, step, "");
+        scratch.write("old.sh", PLANT);
+        let (said, executed) = run(&scratch, &RUN, "kernel");
+        assert!(executed && said.code == 0, "{step}: {said:?}");
+    }
+    let scratch = project("ci.sh", PLANT, "run: bash ci.sh", approve);
+    assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
+    let (said, executed) = run(&scratch, &["run", "approve", "@last", "ok"], "kernel");
+    assert!(executed && said.code == 0, "{said:?}");
+}
+
+/// The change is found in the journal when another process continues the run, and a step that a retry
+/// keeps counts as one that changed files.
+#[test]
+fn a_resumed_or_retried_run_knows_the_change() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let wait = "  - {id: ok, dependsOn: work, ask: {question: Which?, options: [a, b]}}\n";
+    let scratch = project("ci.sh", PLANT, "run: bash ci.sh", wait);
+    assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
+    let (said, escaped) = run(&scratch, &["run", "answer", "@last", "ok", "a"], "kernel");
+    assert!(!escaped && said.code == 1, "{said:?}");
+    let retry = ["run", "retry", "@last", "--from", "later"];
+    let (said, escaped) = run(&scratch, &retry, "kernel");
+    assert!(!escaped && said.code == 1, "{said:?}");
+}
