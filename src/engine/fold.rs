@@ -146,11 +146,13 @@ impl Folded {
             }
             _ => return,
         };
-        let Some(specialist) = self.state.specialist(plan, instance) else { return };
-        if path.is_none() && !specialist.writes() {
-            return;
-        }
-        let network = specialist.network;
+        let kind = &plan.step(self.state.instance(instance).step).step.kind;
+        let network = match self.state.specialist(plan, instance) {
+            Some(specialist) if path.is_some() || specialist.writes() => specialist.network,
+            // The record of a child run does not say which of its steps changed a file.
+            None if matches!(kind, StepKind::Playbook(_)) => NetworkAccess::default(),
+            Some(_) | None => return,
+        };
         let code = self.code.get_or_insert_with(|| ChangedCode {
             step: plan.step(self.state.instance(instance).step).step.id.clone(),
             path,

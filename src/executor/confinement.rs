@@ -66,7 +66,7 @@ pub(super) fn explained(failure: Failure, confined: Option<&Confined>) -> Failur
 
 fn changed(code: &ChangedCode) -> String {
     match &code.path {
-        Some(path) => format!("the specialist of `{}` changed `{path}`", code.step),
-        None => format!("the specialist of `{}` may have changed some", code.step),
+        Some(path) => format!("step `{}` changed `{path}`", code.step),
+        None => format!("step `{}` may have changed some", code.step),
     }
 }

@@ -101,7 +101,7 @@ fn the_failure_of_a_confined_step_names_the_reason_and_the_ways_out() {
     }
     let scratch = project("ci.sh", PLANT, "run: bash ci.sh", "");
     let (said, _) = run(&scratch, &RUN, "kernel");
-    said.says(&["the specialist of `work` changed `ci.sh`", "`approve` step", "sandbox: never"]);
+    said.says(&["step `work` changed `ci.sh`", "`approve` step", "sandbox: never"]);
 }
 
 /// Without the sandbox, the run stops for a person.
@@ -111,7 +111,7 @@ fn without_a_sandbox_such_a_step_needs_an_approval() {
         let scratch = project("ci.sh", PLANT, step, "");
         let (said, escaped) = run(&scratch, &RUN, "process");
         assert!(!escaped && said.code == 1, "{said:?}");
-        said.says(&["KB0604", "the specialist of `work` changed `ci.sh`", "kb run diff"]);
+        said.says(&["KB0604", "step `work` changed `ci.sh`", "kb run diff"]);
         let retry = ["run", "retry", "@last", "--from", "later", "--yes"];
         let (said, executed) = run(&scratch, &retry, "process");
         assert!(executed, "{said:?}");
@@ -155,4 +155,21 @@ fn a_resumed_or_retried_run_knows_the_change() {
     let retry = ["run", "retry", "@last", "--from", "later"];
     let (said, escaped) = run(&scratch, &retry, "kernel");
     assert!(!escaped && said.code == 1, "{said:?}");
+}
+
+/// The changes of a child run count for its parent.
+#[test]
+fn the_specialist_of_a_child_run_counts() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let scratch = project("ci.sh", PLANT, "run: 'true'", "");
+    scratch.write(
+        ".kb/playbooks/parent.yml",
+        "schema: kb.playbook/1\nid: parent\nsteps:\n  - {id: child, playbook: p}\n  - {id: after, dependsOn: child, run: bash ci.sh}\n",
+    );
+    let (said, escaped) =
+        run(&scratch, &["playbook", "run", "parent", "--script", "script.yml"], "kernel");
+    assert!(!escaped && said.code == 1, "{said:?}");
+    said.says(&["step `child` changed `ci.sh`"]);
 }
