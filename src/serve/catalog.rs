@@ -59,15 +59,11 @@ pub(super) fn find<'c>(
     if let Some(broken) = project.broken(playbook) {
         return Err(broken);
     }
-    let of_playbook = catalog.values().filter(|loaded| loaded.playbook.id == *playbook);
-    let mut known: Vec<&str> = of_playbook.map(|loaded| loaded.id.as_str()).collect();
+    let ids = || catalog.values().map(|loaded| (loaded.playbook.id.as_str(), loaded.id.as_str()));
+    // The ids as `kb trigger list` prints them: those of the playbook, or all.
+    let mut known: Vec<&str> = ids().filter(|(of, _)| *of == playbook).map(|(_, id)| id).collect();
     if known.is_empty() {
-        // The id of a playbook is enough where it has one trigger.
-        let short = |loaded: &'c LoadedTrigger| match loaded.playbook.on.len() {
-            1 => loaded.playbook.id.as_str(),
-            _ => loaded.id.as_str(),
-        };
-        known = catalog.values().map(short).collect();
+        known = ids().map(|(_, id)| id).collect();
     }
     Err(ServiceError::unknown(ResourceKind::Trigger, name, known))
 }

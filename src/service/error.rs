@@ -186,7 +186,12 @@ fn suggest(kind: ResourceKind, name: &str, known: &[String]) -> String {
         ResourceKind::Code => return "`kb explain` lists all codes".to_owned(),
         _ => {}
     }
-    let near = nearest(name, known.iter().map(String::as_str));
+    // The part before a dot is enough: the id of a trigger is `PLAYBOOK.NAME`.
+    let stem = |id: &'_ str| id.split('.').next().unwrap_or_default().len();
+    let near = nearest(name, known.iter().map(String::as_str)).or_else(|| {
+        let of = nearest(&name[..stem(name)], known.iter().map(|id| &id[..stem(id)]))?;
+        known.iter().map(String::as_str).find(|id| &id[..stem(id)] == of)
+    });
     if let (Some(near), [_]) = (near, known) {
         return format!("did you mean `{near}`?");
     }

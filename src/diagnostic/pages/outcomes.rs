@@ -64,9 +64,16 @@ Raise the limit, or split the task:
 r#"The attempt exceeded the time limit of the specialist (default 5 minutes). The running model call or
 tool was stopped. The outcome is `timeout`; changes remain and are listed in the details.
 
-    limits: {timeoutMs: 900000}
+    limits: {timeout: 15m}            # in the file of the specialist; `timeoutMs: 900000` is the same
 
-`timeout` of the step limits the attempt as well; the shorter limit applies."#;
+Other time limits end an attempt of a specialist too, with codes of their own:
+
+- `timeout: 10m` of the step, or of `defaults` of the playbook: the attempt with its gate (`KB0556`)
+- `timeout: {idle: 60s}` of the step: the time without a token, output or tool call (`KB0556`)
+- `limits: {timeout: 1h}` of the playbook: the whole run (`KB0566`)
+- `timeoutMs` in a call of `shell:exec`: that call, whose result the model receives (`KB0615`)
+
+The shortest one applies."#;
 
     SPECIALIST_DENIED = "KB0508", "tool calls of a specialist were denied",
 r#"Three tool calls in a row were denied: the tool is not in `tools`, a path may not be read or written, or
@@ -126,11 +133,13 @@ r#"The value of `forEach` is not a list, or two of its items have the same key.
 The output of a `run` step is a string; `parse: lines` or `parse: json` turns it into a list."#;
 
     TIMED_OUT = "KB0556", "attempt timeout",
-r#"An attempt, including its gate, exceeded the `timeout` of the step or `limits.timeoutMs` of the
-specialist. Its processes were stopped.
+r#"An attempt, including its gate, exceeded the `timeout` of the step or its idle timeout. Its processes were
+stopped. A value in `defaults` of the playbook counts for all its steps.
 
     timeout: 10m
     timeout: {attempt: 10m, idle: 60s}
+
+`limits.timeout` of a specialist (`KB0507`) and of the playbook (`KB0566`) are limits of their own.
 
 `retry: {max: 2, on: [timeout]}` makes another attempt."#;
 

@@ -2,7 +2,7 @@
 
 use super::value::{check, unfit};
 use crate::definition::{Param, ParamType};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,6 +32,17 @@ impl SecretSources<'_> {
             }
             None => check(param, value),
         }
+    }
+
+    /// The problem of a default that a step needs: the reference gives no value.
+    pub fn check_default(&self, param: &Param) -> Option<Diagnostic> {
+        let reference = param.default.as_ref().filter(|_| param.kind == ParamType::Secret)?;
+        let reference = reference.as_str()?;
+        let (why, fix) = self.problem(reference)?;
+        let message =
+            format!("the default of the parameter `{}` is `{reference}`, but {why}", param.name);
+        let help = format!("{fix}, or give another one: `--param {}=env:NAME`", param.name);
+        Some(Diagnostic::error(Code::PARAMETER_INVALID, param.span, message).help(help))
     }
 
     /// Why a reference gives no value, and the fix.

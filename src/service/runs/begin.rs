@@ -4,6 +4,7 @@ use super::assembly::assemble;
 use super::budget;
 use super::caching;
 use super::concurrency;
+use super::default_secrets;
 use super::models::{max_parallel, tiers};
 use super::predecessor::predecessor;
 use super::prepared::Prepared;
@@ -61,6 +62,7 @@ pub(in crate::service) async fn begin(
     let context = project.context.clone();
     let settings = project.catalog.settings.clone();
     requirements::check(&plan, &context, &settings, &project.catalog.sources).await?;
+    default_secrets::check(&plan, &params, &basis, &context, &project.catalog.sources)?;
     let is_scripted = script.is_some() || basis.script.is_some();
     let tiers = tiers(&plan, is_scripted, &settings, &context, overrides.model.as_deref()).await?;
     let missing = |diagnostics| {

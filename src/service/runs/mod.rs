@@ -13,6 +13,7 @@ mod caching;
 mod children;
 mod concurrency;
 mod context;
+mod default_secrets;
 mod expectation;
 mod keeping;
 mod machine;

@@ -72,3 +72,32 @@ fn a_variable_that_is_not_set_is_named_without_a_terminal_too() {
         .code(2)
         .says(&["`--param colour=…`; one of: red, green", "`--param apiToken=env:API_TOKEN`"]);
 }
+
+#[test]
+fn a_default_that_a_step_needs_must_have_a_source_when_the_run_starts() {
+    let text = |more: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: p\nparams: [{{name: token, type: secret, default: 'env:NOPE'}}, {{name: deploy, type: boolean, default: false}}]\nsteps:\n  - {{id: first, run: echo first > ran}}\n  - {{id: use, dependsOn: [first], env: {{TOKEN: \"{{{{token}}}}\"}}, run: 'true'{more}}}\n"
+        )
+    };
+    let scratch = Scratch::new(&[("playbooks/p.yml", &text(""))]);
+    scratch.kb(&["playbook", "run", "p"]).code(2).says(&[
+        "playbooks/p.yml:3:",
+        "the default of the parameter `token` is `env:NOPE`, but NOPE is not set",
+        "`export NOPE=…` first",
+        "`--param token=env:NAME`",
+    ]);
+    assert!(!scratch.has("ran"), "no step has run");
+    let set = |command: &mut std::process::Command| {
+        command.env("NOPE", "hunter2hunter2");
+    };
+    scratch.kb_with(&["playbook", "run", "p"], set).code(0);
+    scratch.kb(&["playbook", "run", "p", "--skip", "use"]).code(0);
+    // A step that may not run may do without.
+    scratch.write("playbooks/p.yml", &text(", condition: '{{deploy}}'"));
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    scratch.kb(&["playbook", "run", "p", "-p", "deploy=true"]).code(1);
+    let guarded = text("").replace("{{token}}", "{{token | default('none')}}");
+    scratch.write("playbooks/p.yml", &guarded);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+}
