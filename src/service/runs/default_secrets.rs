@@ -24,8 +24,7 @@ pub(super) fn check(
         return Ok(());
     }
     let read = read_names(plan, basis);
-    let secrets =
-        SecretSources { variables: &context.environment.variables, root: &context.root };
+    let secrets = SecretSources { variables: &context.environment.variables, root: &context.root };
     let playbook = plan.playbook();
     let used = playbook.params.iter().filter(|param| {
         let is_default = param.default.as_ref() == params.get(&param.name);
@@ -35,9 +34,7 @@ pub(super) fn check(
         used.filter_map(|param| secrets.check_default(param)).collect();
     match diagnostics.is_empty() {
         true => Ok(()),
-        false => {
-            Err(ServiceError::Definitions { diagnostics, sources: Box::new(sources.clone()) })
-        }
+        false => Err(ServiceError::Definitions { diagnostics, sources: Box::new(sources.clone()) }),
     }
 }
 
@@ -58,7 +55,11 @@ fn read_names<'p>(plan: &'p Plan, basis: &Basis) -> BTreeSet<&'p str> {
         certain.insert(*ix);
         if !idle.contains(&planned.step.id) {
             read.extend(planned.references().filter_map(param_of));
-            let common = plan.playbook().env.iter().filter(|_| matches!(planned.step.kind, StepKind::Run(_)));
+            let common = plan
+                .playbook()
+                .env
+                .iter()
+                .filter(|_| matches!(planned.step.kind, StepKind::Run(_)));
             read.extend(common.flat_map(|(_, value)| value.references()).filter_map(param_of));
         }
     }
