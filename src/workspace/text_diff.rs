@@ -2,7 +2,8 @@
 
 use crate::clock;
 use crate::evidence::{Change, FileState};
-use similar::TextDiff;
+use similar::udiff::UnifiedDiffHunk;
+use similar::{DiffOp, TextDiff, group_diff_ops};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -40,8 +41,9 @@ fn hunks(before: &str, after: &str, limit: usize) -> String {
     let mut omitted = 0;
     let mut config = TextDiff::configure();
     config.newline_terminated(true).deadline(clock::instant() + SEARCH_TIME);
-    for hunk in config.diff_slices(&old, &new).unified_diff().context_radius(CONTEXT).iter_hunks() {
-        for line in hunk.to_string().split_inclusive('\n') {
+    let diff = config.diff_slices(&old, &new);
+    for ops in group_diff_ops(positioned(diff.ops()), CONTEXT) {
+        for line in UnifiedDiffHunk::new(ops, &diff, true).to_string().split_inclusive('\n') {
             if omitted > 0 || out.len() + line.len() > limit {
                 omitted += 1;
             } else {
@@ -53,6 +55,27 @@ fn hunks(before: &str, after: &str, limit: usize) -> String {
         let _ = writeln!(out, "\\ {omitted} more lines of this diff were not recorded");
     }
     out
+}
+
+/// The operations with the positions that follow from their lengths. `similar` moves insertions and
+/// deletions past equal lines and leaves the position in the other text as it was.
+fn positioned(ops: &[DiffOp]) -> Vec<DiffOp> {
+    let (mut old_index, mut new_index) = (0, 0);
+    let position = |op: &DiffOp| {
+        let (old_len, new_len) = (op.old_range().len(), op.new_range().len());
+        let op = match *op {
+            DiffOp::Equal { len, .. } => DiffOp::Equal { old_index, new_index, len },
+            DiffOp::Delete { .. } => DiffOp::Delete { old_index, old_len, new_index },
+            DiffOp::Insert { .. } => DiffOp::Insert { old_index, new_index, new_len },
+            DiffOp::Replace { .. } => DiffOp::Replace { old_index, old_len, new_index, new_len },
+        };
+        (old_index, new_index) = (old_index + old_len, new_index + new_len);
+        op
+    };
+    ops.iter()
+        .map(position)
+        .filter(|op| !op.old_range().is_empty() || !op.new_range().is_empty())
+        .collect()
 }
 
 /// Lines with their line ends; a lone carriage return ends no line.
@@ -83,27 +106,52 @@ mod tests {
         assert_eq!(both.matches("@@ -").count(), 2, "{both}");
     }
 
-    /// Applies hunks to a text.
-    fn apply(before: &str, hunks: &str) -> String {
+    /// Applies hunks to a text, as `patch` does without searching: the positions and counts of the
+    /// headers, the unchanged and the removed lines must be those of the text.
+    fn apply(before: &str, diff: &str) -> Option<String> {
         let old = lines(before);
-        let (mut out, mut next) = (String::new(), 0);
-        for line in lines(hunks) {
+        let (mut out, mut next, mut left) = (String::new(), 0, (0, 0));
+        for line in lines(diff) {
             if let Some(header) = line.strip_prefix("@@ -") {
-                let range = header.split(' ').next().unwrap();
-                let (start, count) = range.split_once(',').unwrap_or((range, "1"));
-                let start = start.parse::<usize>().unwrap() - usize::from(count != "0");
-                out.extend(old[next..start].iter().copied());
-                next = start;
+                let (from, rest) = header.split_once(" +")?;
+                let [(start, count), (first, added)] =
+                    [from, rest.split(' ').next()?].map(|range| {
+                        let (start, count) = range.split_once(',').unwrap_or((range, "1"));
+                        let [start, count] = [start, count].map(|n| n.parse::<usize>().unwrap());
+                        (start - usize::from(count != 0), count)
+                    });
+                out.extend(old.get(next..start)?.iter().copied());
+                if left != (0, 0) || lines(&out).len() != first {
+                    return None;
+                }
+                (next, left) = (start, (count, added));
                 continue;
             }
-            match line.split_at(1) {
-                ("+", added) => out.push_str(added),
-                (" ", kept) => (out.push_str(kept), next += 1).1,
-                _ => next += 1,
+            let (mark, text) = line.split_at(1);
+            if mark != "+" {
+                (*old.get(next)? == text).then_some(())?;
+                (next, left.0) = (next + 1, left.0.checked_sub(1)?);
+            }
+            if mark != "-" {
+                out.push_str(text);
+                left.1 = left.1.checked_sub(1)?;
             }
         }
         out.extend(old[next..].iter().copied());
-        out
+        (left == (0, 0)).then_some(out)
+    }
+
+    #[test]
+    fn applying_the_hunks_of_any_short_texts_gives_the_second_text() {
+        let text = |bits: usize, count| -> String {
+            (0..count).map(|n| if bits >> n & 1 == 0 { "a\n" } else { "b\n" }).collect()
+        };
+        let texts: Vec<String> =
+            (0..=7).flat_map(|count| (0..1 << count).map(move |bits| text(bits, count))).collect();
+        for (before, after) in texts.iter().flat_map(|a| texts.iter().map(move |b| (a, b))) {
+            let diff = hunks(before, after, 1 << 20);
+            assert_eq!(apply(before, &diff).as_ref(), Some(after), "{before}{diff}");
+        }
     }
 
     #[test]
@@ -113,10 +161,12 @@ mod tests {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) % n
         };
-        for _ in 0..500 {
-            let mut text = |n| -> String { (0..n).map(|_| format!("{}\n", random(6))).collect() };
+        for n in 0..2_000 {
+            let of = 2 + n % 5;
+            let mut text = |n| -> String { (0..n).map(|_| format!("{}\n", random(of))).collect() };
             let (before, after) = (text(30), text(30));
-            assert_eq!(apply(&before, &hunks(&before, &after, 1 << 20)), after);
+            let diff = hunks(&before, &after, 1 << 20);
+            assert_eq!(apply(&before, &diff), Some(after), "{before}{diff}");
         }
     }
 

@@ -4,8 +4,8 @@ use super::report::PlaybookTest;
 use crate::evidence::Change;
 use crate::value::{Json, JsonMap};
 use crate::wire::{RunView, change_kind_name};
+use crate::workspace::unified_diff;
 use serde_json::json;
-use similar::TextDiff;
 use std::path::{Path, PathBuf};
 
 /// The parts of a result that do not depend on time and machine: statuses, attempts, verdicts, outputs
@@ -49,7 +49,6 @@ pub(super) fn path_of(root: &Path, test: &PlaybookTest) -> PathBuf {
 
 /// The lines that differ, as a unified diff.
 pub(super) fn diff(stored: &str, found: &str) -> String {
-    let diff = TextDiff::from_lines(stored, found);
-    let text = diff.unified_diff().context_radius(2).header("stored", "found").to_string();
+    let text = format!("--- stored\n+++ found\n{}", unified_diff(stored, found));
     text.lines().take(60).collect::<Vec<_>>().join("\n")
 }
