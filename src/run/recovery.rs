@@ -130,7 +130,9 @@ pub(super) fn next(
         let variation = instance.variation();
         return Some(NextAttempt { index: rows.len(), row, delay: Duration::ZERO, variation });
     }
-    let max = planned.step.details().max_attempts;
+    let retries = state.specialist(plan, ix).and_then(|found| found.limits.max_retries);
+    let own = retries.map(|retries| retries.saturating_add(1));
+    let max = [planned.step.details().max_attempts, own].into_iter().flatten().min();
     if max.is_some_and(|max| instance.attempts_of_pass() >= max) {
         return None;
     }

@@ -82,5 +82,8 @@ fn limits(specialist: &Specialist) -> String {
         let critique = if phases.critique { "" } else { " without critique" };
         text.push_str(&format!(", phases{critique}, at most {} rounds", phases.rounds));
     }
+    if let Some(retries) = limits.max_retries {
+        text.push_str(&format!(", at most {} attempts", retries.saturating_add(1)));
+    }
     text
 }

@@ -68,6 +68,8 @@ pub struct SpecialistLimits {
     pub timeout_ms: u64,
     /// Maximum number of tokens of one response.
     pub max_tokens: Option<u32>,
+    /// Maximum number of attempts after the first one; `null`: as the step allows.
+    pub max_retries: Option<u32>,
 }
 
 /// An example in the system prompt.
@@ -110,6 +112,7 @@ impl From<&Specialist> for SpecialistView {
                 max_tool_calls: limits.max_tool_calls,
                 timeout_ms: limits.timeout.as_millis() as u64,
                 max_tokens: specialist.model.max_tokens,
+                max_retries: limits.max_retries,
             },
             tools: names(&specialist.tools),
             unknown_tools: names(&specialist.unknown_tools),

@@ -227,3 +227,26 @@ fn twelve_kinds_of_failure_follow_the_default_table_in_its_order() {
         ],
     );
 }
+
+#[test]
+fn max_retries_of_a_specialist_limits_its_attempts() {
+    let attempts = |limits: &str| {
+        let specialist =
+            format!("agent: {{name: worker, brain: {{system_prompt: Work.}}{limits}}}\n");
+        let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n    specialist: worker\n    \
+                        task: Work.\n    retry: {max: 3, initial: 1ms, on: [transient]}\n";
+        let busy = |n| (format!("a#{n}"), json!([{"error": {"status": 503, "message": "busy"}}]));
+        let steps: serde_json::Map<String, Value> = (1..=5).map(busy).collect();
+        let script = json!({"schema": "kb.script/1", "steps": steps}).to_string();
+        let scratch = Scratch::new(&[
+            ("playbooks/p.yml", playbook),
+            (".kb/specialists/worker.yml", &specialist),
+            ("script.json", &script),
+        ]);
+        let said = scratch.kb(&["playbook", "run", "p", "--script", "script.json", "--json"]);
+        said.events().iter().filter(|event| event["type"] == "step:start").count()
+    };
+    assert_eq!(attempts(""), 4);
+    assert_eq!(attempts(", limits: {max_retries: 1}"), 2);
+    assert_eq!(attempts(", limits: {max_retries: 0}"), 1);
+}

@@ -85,7 +85,7 @@ fn row(table: &KeyTable, key: &KeySpec) -> String {
     }
     match key.support {
         Support::Full => {}
-        Support::NoEffect | Support::Planned => about += " *Not supported yet: no effect.*",
+        Support::Planned => about += " *Not supported yet: no effect.*",
         Support::RunRefused => about += " *Not supported yet: runs with it are refused.*",
     }
     let example = example(key).map(|example| format!("`{}: {example}`", key.name));

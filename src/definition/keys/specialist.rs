@@ -154,12 +154,17 @@ const PROFILE_KEYS: &[KeySpec] = &[
     key("color", Any, "Color for display; not used."),
     key("type", Any, "Type of the agent; not used."),
     key("tags", Any, "Tags; not used."),
-    key("permissionMode", Any, "Permission mode of Claude Code.").planned(),
+    key(
+        "permissionMode",
+        Any,
+        "Permission mode of Claude Code. Runs with `plan` are refused; other values have no effect.",
+    )
+    .example("default"),
     key("skills", Any, "Skills of Claude Code.").planned(),
-    key("hooks", Any, "Hooks of Claude Code.").planned(),
+    key("hooks", Any, "Hooks of Claude Code, which can deny tool calls.").run_refused(),
     key("effort", Text, "Reasoning effort: `low`, `medium` or `high`; others count as `high`."),
     key("background", Any, "Whether the agent runs in the background.").planned(),
-    key("isolation", Any, "Isolation of the agent.").planned(),
+    key("isolation", Any, "Isolation of the agent. Use `workspace` of the step.").run_refused(),
 ];
 
 const AGENT_FILE_KEYS: &[KeySpec] = &[
@@ -226,7 +231,12 @@ pub(crate) static AGENT_LIMITS: KeyTable = table(
 const AGENT_LIMITS_KEYS: &[KeySpec] = &[
     key("maxExecutionTimeSeconds", Integer(1, 1_000_000), "Time limit of one attempt in seconds.")
         .default("300"),
-    key("maxRetries", Any, "Maximum number of retries.").planned(),
+    key(
+        "maxRetries",
+        Integer(0, 100),
+        "Maximum number of further attempts of a step or item after the first one, whatever their reason.",
+    )
+    .default("as the step allows"),
 ];
 
 pub(crate) static DISPLAY: KeyTable =

@@ -66,8 +66,6 @@ pub enum Support {
     /// The key works as described.
     Full,
     /// The key loads with a warning and has no effect; the definition runs.
-    NoEffect,
-    /// As [`Support::NoEffect`], for a key that other tools define.
     Planned,
     /// The key loads with a warning, and a run with it is refused, because the run would not keep to
     /// the limit that the key sets.
@@ -174,16 +172,10 @@ impl KeySpec {
         KeySpec { scope, ..self }
     }
 
-    #[allow(dead_code, reason = "no key of this version needs it")]
-    pub(in crate::definition) const fn no_effect(self) -> KeySpec {
-        KeySpec { support: Support::NoEffect, ..self }
-    }
-
     pub(in crate::definition) const fn planned(self) -> KeySpec {
         KeySpec { support: Support::Planned, ..self }
     }
 
-    #[allow(dead_code, reason = "no key of this version needs it")]
     pub(in crate::definition) const fn run_refused(self) -> KeySpec {
         KeySpec { support: Support::RunRefused, ..self }
     }

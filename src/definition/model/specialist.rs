@@ -96,6 +96,7 @@ impl Specialist {
                 timeout: Duration::from_secs(300),
                 forced_reasoning_interval: None,
                 phases: None,
+                max_retries: None,
             },
             global: GlobalLimits::default(),
             tools: Vec::new(),
@@ -189,6 +190,8 @@ pub struct LoopLimits {
     pub timeout: Duration,
     /// Number of calls after which one turn must answer without tools. `None`: never.
     pub forced_reasoning_interval: Option<u32>,
+    /// Maximum number of attempts after the first one. `None`: as the step allows.
+    pub max_retries: Option<u32>,
     /// `agentLoop`: the attempt has phases. `None`: one loop of model calls and tool calls.
     pub phases: Option<LoopPhases>,
 }

@@ -83,6 +83,7 @@ fn bounds(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
         if let Some(seconds) = inner.integer("maxExecutionTimeSeconds", decoder) {
             found.limits.timeout = Duration::from_secs(seconds.into());
         }
+        found.limits.max_retries = inner.integer("maxRetries", decoder);
         decoder.unsupported_keys(&inner, &mut found.not_yet);
     }
 }

@@ -35,6 +35,15 @@ pub(crate) fn profile(
     if let Some(turns) = fields.integer("maxTurns", decoder) {
         found.limits.max_steps = turns;
     }
+    if let Some((key, node)) = fields.entry("permissionMode") {
+        // Only this mode restricts what the agent may do.
+        match node.as_text() {
+            Some("plan") => {
+                decoder.not_yet("permissionMode: plan", node.span, Some(&mut found.not_yet))
+            }
+            _ => decoder.comes_later("permissionMode", key.span),
+        }
+    }
     if let Some(node) = fields.get("disallowedTools") {
         // Tools that are not supported yet are also allowed here.
         let mut denied = Specialist::bare(found.id.clone(), fields.span, path, digest);

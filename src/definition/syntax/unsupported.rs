@@ -19,7 +19,6 @@ impl Decoder {
             match spec.support {
                 Support::Full => {}
                 Support::Planned => self.comes_later(&name, key.span),
-                Support::NoEffect => self.not_yet(&name, key.span, None),
                 Support::RunRefused => self.not_yet(&name, key.span, Some(refused)),
             }
         }

@@ -28,6 +28,23 @@ fn restrictions_of_a_specialist_load() {
 }
 
 #[test]
+fn what_restricts_an_agent_of_claude_code_refuses_the_run() {
+    let said = |keys: &str| {
+        let text = format!("---\nname: a\n{keys}\n---\nYou review.\n");
+        let (found, said) = specialist(FileRole::AgentProfile, ".kb/agents/a.md", &text);
+        let refused: Vec<String> = found.not_yet.iter().map(|n| n.what.clone()).collect();
+        (refused.join(", "), said)
+    };
+    let (refused, text) =
+        said("hooks: {PreToolUse: []}\nisolation: worktree\npermissionMode: plan");
+    assert_eq!(refused, "hooks, isolation, permissionMode: plan", "{text}");
+    assert_eq!(text.matches("warning KB0901").count(), 3, "{text}");
+    let (refused, text) = said("permissionMode: acceptEdits\nskills: [a]\nbackground: true");
+    assert_eq!(refused, "", "{text}");
+    assert_eq!(text.matches("warning KB0902").count(), 3, "{text}");
+}
+
+#[test]
 fn global_limits_of_the_settings_are_limits() {
     let (found, said) = settings("security: {global_limits: {max_api_calls_per_minute: 60}}\n");
     assert!(found.not_yet.is_empty() && said.is_empty(), "{said}");
