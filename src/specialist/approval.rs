@@ -1,4 +1,4 @@
-//! Decisions of people about tool calls that require an approval.
+//! Decisions of people about tool calls that require an approval, and about models without a price.
 //!
 //! An approval is bound to the digest of the tool, the exact arguments and the working directory. It
 //! holds for equal calls of the attempt until a call has changed a file; then a person is asked again.
@@ -17,6 +17,8 @@ const SHOWN_CHARS: usize = 4_000;
 pub(super) struct Decisions {
     /// Digests of calls that may be executed.
     approved: BTreeSet<Digest>,
+    /// Digests of models that may be called although their price is unknown.
+    models: BTreeSet<Digest>,
     /// Rejected calls by id, with the message for the model.
     rejected: BTreeMap<String, String>,
 }
@@ -25,7 +27,10 @@ impl Decisions {
     /// Notes a decision.
     pub(super) fn note(&mut self, call: &CallRef, approved: bool, by: &str, comment: Option<&str>) {
         if approved {
-            self.approved.insert(call.args_hash);
+            match call.tool.as_str() {
+                MODEL_CALL => self.models.insert(call.args_hash),
+                _ => self.approved.insert(call.args_hash),
+            };
             return;
         }
         let why = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
@@ -45,9 +50,39 @@ impl Decisions {
         self.approved.contains(hash)
     }
 
+    /// Whether a model with this digest may be called although its price is unknown.
+    pub(super) fn approves_model(&self, hash: &Digest) -> bool {
+        self.models.contains(hash)
+    }
+
     /// Why the call with this id was rejected.
     pub(super) fn rejection(&self, id: &str) -> Option<&str> {
         self.rejected.get(id).map(String::as_str)
+    }
+}
+
+/// In place of the name of a tool: the calls of a model whose price is unknown.
+const MODEL_CALL: &str = "model";
+
+/// What an approval of the calls of a model is bound to.
+pub(super) fn unpriced_call(attempt: u32, model: &str) -> CallRef {
+    CallRef {
+        id: format!("model_{attempt}"),
+        tool: MODEL_CALL.to_owned(),
+        args_hash: Digest::of_json(&json!([MODEL_CALL, model])),
+    }
+}
+
+/// The question whether a model may be called whose price is unknown.
+pub(super) fn unpriced(call: CallRef, model: &str, specialist: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        text: format!(
+            "the cost is limited, and the price of the model `{model}` of `{specialist}` is unknown, so \
+             its calls would not count; call it in this attempt? Its price in `llm.prices` of the settings \
+             avoids the question [{}]",
+            crate::diagnostic::Code::MODEL_WITHOUT_PRICE.as_str()
+        ),
+        call,
     }
 }
 

@@ -6,6 +6,7 @@ use super::fencing::fenced;
 use super::ledger::{Amount, ORCHESTRATOR, Payer};
 use super::prompt_record::{model_call, recorded_calls, recorded_usage};
 use super::text_form::json_candidates;
+use crate::attempt::Recorder;
 use crate::evidence::{Judgement, Record, RecordedCall, SUBMIT_VERIFICATION};
 use crate::llm::{CallOrigin, ChatReply, ChatRequest, Message, ModelError, ToolDescription, cost};
 use crate::value::{InstanceKey, Json, RunId, Tier, Usage};
@@ -49,8 +50,8 @@ pub struct Judged {
     pub submitted: Result<Json, String>,
     /// Name of the model.
     pub model: String,
-    /// The records of its replies.
-    pub records: Vec<Record>,
+    /// Whether the model replied.
+    pub replied: bool,
     /// Tokens and cost; of a stopped call the estimate.
     pub usage: Usage,
 }
@@ -64,27 +65,38 @@ const TASK: usize = 16_000;
 impl SpecialistRunner {
     /// Calls the judge once. A reply without an assessment is asked for again in structured-output mode,
     /// because small models do not call tools. Never fails: without an assessment, the result says why.
-    pub async fn judge(&self, call: JudgeCall, cancel: &CancellationToken) -> Judged {
-        let first = self.ask(&call, false, cancel).await;
-        if first.submitted.is_ok() || first.records.is_empty() {
+    /// Each call is recorded before it is sent, and its reply when it arrives.
+    pub async fn judge(
+        &self,
+        call: JudgeCall,
+        recorder: &dyn Recorder,
+        cancel: &CancellationToken,
+    ) -> Judged {
+        let first = self.ask(&call, false, recorder, cancel).await;
+        if first.submitted.is_ok() || !first.replied {
             return first;
         }
-        let second = self.ask(&call, true, cancel).await;
-        let submitted = match second.records.is_empty() {
-            true => first.submitted,
-            false => second.submitted,
+        let second = self.ask(&call, true, recorder, cancel).await;
+        let submitted = match second.replied {
+            true => second.submitted,
+            false => first.submitted,
         };
-        let records = first.records.into_iter().chain(second.records).collect();
         let mut usage = first.usage;
         usage += second.usage;
-        Judged { submitted, model: first.model, records, usage }
+        Judged { submitted, model: first.model, replied: true, usage }
     }
 
-    async fn ask(&self, call: &JudgeCall, structured: bool, cancel: &CancellationToken) -> Judged {
+    async fn ask(
+        &self,
+        call: &JudgeCall,
+        structured: bool,
+        recorder: &dyn Recorder,
+        cancel: &CancellationToken,
+    ) -> Judged {
         let none = |model: &str, reason: String, usage: Usage| Judged {
             submitted: Err(reason),
             model: model.to_owned(),
-            records: Vec::new(),
+            replied: false,
             usage,
         };
         let model = match self.provider.resolve(call.tier, call.model.as_deref()) {
@@ -93,10 +105,17 @@ impl SpecialistRunner {
         };
         let name = model.name.clone();
         let request = request(call, model, structured);
+        let closed = || "the journal is closed".to_owned();
         let (reservation, estimate) = match self.reserve(call, &request).await {
             Ok(reserved) => reserved,
             Err(reason) => return none(&name, reason, Usage::NONE),
         };
+        if let Some(estimate) = estimate {
+            let reserved = Record::Reservation { usage: Some(estimate) };
+            if recorder.record(reserved).await.is_err() {
+                return none(&name, closed(), Usage::NONE);
+            }
+        }
         let reply = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ModelError::Cancelled),
@@ -113,16 +132,26 @@ impl SpecialistRunner {
                 if let Some(reservation) = reservation {
                     reservation.settle(Amount::of(&reply.usage));
                 }
-                answered(&request, reply)
+                let (record, judged) = answered(&request, reply);
+                match recorder.record(record).await {
+                    Ok(()) => judged,
+                    Err(_) => none(&name, closed(), judged.usage),
+                }
             }
             Err(error) => {
                 let stopped = matches!(error, ModelError::Cancelled | ModelError::Timeout { .. });
-                if let Some(reservation) = reservation.filter(|_| !stopped) {
+                // A stopped call counts at its reservation, which stays open.
+                if stopped {
+                    return none(&name, error.to_string(), estimate.unwrap_or(Usage::NONE));
+                }
+                if let Some(reservation) = reservation {
                     reservation.settle(Amount::default());
                 }
-                // A stopped call counts at its reservation.
-                let usage = if stopped { estimate } else { Usage::NONE };
-                none(&name, error.to_string(), usage)
+                if estimate.is_some() {
+                    // A journal that is closed ends the gate at its next record.
+                    let _ = recorder.record(Record::Reservation { usage: None }).await;
+                }
+                none(&name, error.to_string(), Usage::NONE)
             }
         }
     }
@@ -131,14 +160,16 @@ impl SpecialistRunner {
         &self,
         call: &JudgeCall,
         request: &ChatRequest,
-    ) -> Result<(Option<super::Reservation>, Usage), String> {
+    ) -> Result<(Option<super::Reservation>, Option<Usage>), String> {
         let payer = Payer {
             run: Some(&call.run),
             step: Some(&call.instance.step),
             share: Some(ORCHESTRATOR),
         };
-        if !self.ledger.limits(payer) {
-            return Ok((None, Usage::NONE));
+        let limited = self.ledger.limits(payer);
+        let price = self.provider.price(&request.model);
+        if !limited && price.is_some_and(|price| price.input == 0.0 && price.output == 0.0) {
+            return Ok((None, None));
         }
         let mut estimate = Usage {
             prompt_tokens: u64::from(estimated_tokens(&request.messages)),
@@ -146,15 +177,18 @@ impl SpecialistRunner {
             model_calls: 1,
             ..Usage::NONE
         };
-        match self.provider.price(&request.model) {
+        match price {
             Some(price) => estimate.cost_usd = Some(cost(&price, &estimate)),
             None if self.ledger.limits_cost(payer) => {
                 return Err(format!("the price of the model `{}` is unknown", request.model.name));
             }
             None => {}
         }
+        if !limited {
+            return Ok((None, Some(estimate)));
+        }
         let reserved = self.ledger.reserve(payer, Amount::of(&estimate)).await;
-        Ok((Some(reserved.map_err(|error| error.to_string())?), estimate))
+        Ok((Some(reserved.map_err(|error| error.to_string())?), Some(estimate)))
     }
 }
 
@@ -223,7 +257,8 @@ fn question(call: &JudgeCall) -> String {
     )
 }
 
-fn answered(request: &ChatRequest, mut reply: ChatReply) -> Judged {
+/// The record of a reply, and the assessment in it.
+fn answered(request: &ChatRequest, mut reply: ChatReply) -> (Record, Judged) {
     let usage = recorded_usage(reply.usage);
     let calls = recorded_calls(std::mem::take(&mut reply.calls));
     let called = calls.iter().find(|call| call.tool == SUBMIT_VERIFICATION);
@@ -252,5 +287,5 @@ fn answered(request: &ChatRequest, mut reply: ChatReply) -> Judged {
         false => format!("the model did not call `{SUBMIT_VERIFICATION}`"),
     });
     let model = reply.model.clone();
-    Judged { submitted, model, records: vec![model_call(request, reply, calls)], usage }
+    (model_call(request, reply, calls), Judged { submitted, model, replied: true, usage })
 }

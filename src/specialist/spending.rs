@@ -1,5 +1,6 @@
 //! Model and tool calls of an attempt against the budgets of the run.
 
+use super::approval;
 use super::compression::estimated_tokens;
 use super::handover::HISTORY_CALL;
 use super::ledger::{Amount, Exhausted, ORCHESTRATOR, Payer, Reservation};
@@ -7,7 +8,7 @@ use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Request;
 use crate::evidence::{Note, Record};
-use crate::llm::{ChatReply, ChatRequest, ModelError, cost};
+use crate::llm::{ChatReply, ChatRequest, ModelError, ModelRef, cost};
 use crate::value::Usage;
 
 /// Assumed maximum tokens of a response without `maxTokens`.
@@ -15,7 +16,8 @@ const RESPONSE_TOKENS: u32 = 4_096;
 
 /// A reserved model call, and the usage that it is expected to have at most.
 pub(super) struct ReservedCall {
-    reservation: Reservation,
+    /// `None` if nothing is limited.
+    reservation: Option<Reservation>,
     estimate: Usage,
 }
 
@@ -32,13 +34,15 @@ impl Attempt<'_> {
     }
 
     /// Reserves a model call and records the reservation, so that a call that a crash interrupts is
-    /// counted; `None` if nothing is limited.
+    /// counted; `None` if nothing is limited and the call is free.
     pub(super) async fn reserve(
         &mut self,
         request: &ChatRequest,
     ) -> Result<Option<ReservedCall>, StopReason> {
         let payer = self.payer(request.origin.step.ends_with(HISTORY_CALL));
-        if !self.ledger.limits(payer) {
+        let limited = self.ledger.limits(payer);
+        let price = self.provider.price(&request.model);
+        if !limited && price.is_some_and(|price| price.input == 0.0 && price.output == 0.0) {
             return Ok(None);
         }
         let tools: usize = request.tools.iter().map(|tool| format!("{tool:?}").len()).sum();
@@ -49,17 +53,34 @@ impl Attempt<'_> {
             model_calls: 1,
             ..Usage::NONE
         };
-        match self.provider.price(&request.model) {
+        match price {
             Some(price) => estimate.cost_usd = Some(cost(&price, &estimate)),
-            None if self.ledger.limits_cost(payer) => {
-                return Err(StopReason::Unpriced(request.model.name.clone()));
-            }
+            None if self.ledger.limits_cost(payer) => self.may_be_unpriced(&request.model)?,
             None => {}
         }
-        let reservation = self.ledger.reserve(payer, Amount::of(&estimate)).await;
-        let reservation = reservation.map_err(StopReason::Budget)?;
+        let reservation = match limited {
+            true => {
+                let reserved = self.ledger.reserve(payer, Amount::of(&estimate)).await;
+                Some(reserved.map_err(StopReason::Budget)?)
+            }
+            false => None,
+        };
         self.record(Record::Reservation { usage: Some(estimate) }).await?;
         Ok(Some(ReservedCall { reservation, estimate }))
+    }
+
+    /// Asks a person whether a model may be called whose cost no budget can limit.
+    fn may_be_unpriced(&self, model: &ModelRef) -> Result<(), StopReason> {
+        let call = approval::unpriced_call(self.request.attempt, &model.name);
+        let decisions = self.conversation.decisions();
+        if decisions.rejection(&call.id).is_some() {
+            return Err(StopReason::Unpriced(model.name.clone()));
+        }
+        if decisions.approves_model(&call.args_hash) {
+            return Ok(());
+        }
+        let specialist = self.work.specialist.id.as_str();
+        Err(StopReason::Asks(approval::unpriced(call, &model.name, specialist)))
     }
 
     /// Settles a call: at its usage, at zero if the provider refused it, else at its reservation.
@@ -92,7 +113,7 @@ impl Attempt<'_> {
                 return Ok(());
             }
         };
-        for text in reservation.settle(spent) {
+        for text in reservation.map(|own| own.settle(spent)).unwrap_or_default() {
             self.record(Record::BudgetWarning { text }).await?;
         }
         Ok(())

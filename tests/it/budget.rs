@@ -156,11 +156,22 @@ fn a_limited_cost_needs_the_price_of_the_model() {
         ),
         (
             ".kb/kb.config.yml",
-            "llm: {tiers: {medium: {endpoint: \"http://192.0.2.1/v1\", model: unheard-of}}}\n",
+            "llm: {tiers: {medium: {endpoint: \"http://[::ffff:127.0.0.1]:9/v1\", model: unheard-of}}}\n",
         ),
     ]);
-    let said = scratch.kb(&["playbook", "run", "p", "--budget", "1"]).code(2);
-    said.says(&["KB0586", "unheard-of", "llm.prices"]);
+    let said = scratch.kb(&["playbook", "run", "p", "--budget", "1"]).code(3);
+    said.says(&["the price of the model `unheard-of` of `reader` is unknown", "llm.prices"]);
+    // A rejection fails the step; nothing was sent.
+    let said = scratch.kb(&["run", "reject", "@last"]);
+    assert!(said.code == 0 || said.code == 1, "{}{}", said.out, said.err);
+    let said = scratch.kb(&["run", "resume", "@last"]);
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    scratch.kb(&["run", "show", "@last"]).says(&["KB0586"]);
+    // After an approval the model is called: nobody answers at this address.
+    scratch.kb(&["playbook", "run", "p", "--budget", "1"]).code(3);
+    scratch.kb(&["run", "approve", "@last"]);
+    let said = scratch.kb(&["run", "resume", "@last"]).code(1);
+    said.says(&["cannot reach"]);
     scratch.kb(&["playbook", "run", "p", "--budget", "-1"]).code(2);
 }
 
@@ -252,7 +263,7 @@ fn a_call_that_a_kill_interrupts_counts_with_its_reservation() {
         (
             ".kb/kb.config.yml",
             &format!(
-                "llm: {{tiers: {{medium: {{endpoint: \"http://{address}/v1\", model: m, price: {{input: 1, output: 1}}}}}}}}\n"
+                "llm: {{tiers: {{medium: {{endpoint: \"http://{address}/v1\", model: m, contextWindow: 32000, price: {{input: 1, output: 1}}}}}}}}\n"
             ),
         ),
     ]);
@@ -301,4 +312,79 @@ fn global_limits_narrow_the_tool_calls_of_an_attempt() {
         let calls = said.events().iter().filter(|e| e["type"] == "tool:call").count();
         assert_eq!(calls, 1, "{settings}{specialist}{}", said.err);
     }
+}
+
+/// Reads one request and returns the connection.
+fn request(server: &std::net::TcpListener) -> std::net::TcpStream {
+    use std::io::Read;
+    let (mut connection, _) = server.accept().unwrap();
+    let mut read = Vec::new();
+    let mut part = [0; 16 << 10];
+    loop {
+        let count = connection.read(&mut part).unwrap();
+        read.extend_from_slice(&part[..count]);
+        let text = String::from_utf8_lossy(&read).to_lowercase();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.split("content-length:").nth(1).and_then(|rest| rest.lines().next());
+        let length: usize = length.expect("a length").trim().parse().unwrap();
+        if count == 0 || body.len() >= length {
+            return connection;
+        }
+    }
+}
+
+/// Without a budget too, a call of a judge whose process was killed counts with its reservation.
+#[test]
+fn a_call_of_a_judge_that_a_kill_interrupts_counts_without_a_budget() {
+    use std::io::Write;
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    let scratch = Scratch::new(&[
+        (".kb/specialists/reader.yml", READER),
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n    specialist: reader\n    task: Look.\n    \
+             verify: {checks: [{judge: {}}]}\n",
+        ),
+        (
+            ".kb/kb.config.yml",
+            &format!(
+                "llm: {{tiers: {{medium: {{endpoint: \"http://{address}/v1\", model: m, stream: false, contextWindow: 32000, price: {{input: 1, output: 1}}}}}}}}\n"
+            ),
+        ),
+    ]);
+    let mut child = scratch
+        .command()
+        .args(["playbook", "run", "p"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let output = serde_json::json!({"summary": "a summary that is long enough to be judged by another model"});
+    let call = serde_json::json!({"id": "c", "type": "function",
+        "function": {"name": "submit_output", "arguments": output.to_string()}});
+    let message = serde_json::json!({"role": "assistant", "content": "", "tool_calls": [call]});
+    let reply = serde_json::json!({"id": "r", "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}})
+    .to_string();
+    let mut answered = request(&server);
+    write!(
+        answered,
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{reply}",
+        reply.len()
+    )
+    .unwrap();
+    drop(answered);
+    // The judge is called: its reservation is recorded before.
+    let judging = request(&server);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop((judging, server));
+    let said = scratch.kb(&["run", "resume", "@last", "--json"]);
+    let events = said.events();
+    let end = events.iter().find(|e| e["type"] == "run:end").expect("an end");
+    // The reservation of the judge is 2,048 tokens of its response.
+    assert!(end["usage"]["completionTokens"].as_u64().unwrap() >= 2_048, "{end}");
+    assert!(!events.iter().any(|e| e["type"] == "step:start"), "the step is not repeated");
 }

@@ -341,8 +341,8 @@ of its response. This continues the run with a higher limit of its cost:
     kb run resume RUN --budget 2.50"#;
 
     MODEL_WITHOUT_PRICE = "KB0586", "model without a price",
-r#"The cost of the run or the step is limited, and the price of one of its models is unknown, so that the
-limit could not be kept. Set the price in US dollars per million tokens, or limit `maxTokens` instead:
+r#"The cost of the run or the step is limited, the price of one of its models is unknown, and a person rejected its
+calls, whose cost would not count. Set the price in US dollars per million tokens, or limit `maxTokens` instead:
 
     llm: {prices: {my-model: {input: 0.5, output: 1.5}}}"#;
 

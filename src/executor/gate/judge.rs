@@ -39,16 +39,13 @@ pub(super) async fn ask(
         return (failed("there is no model for this run"), Usage::NONE);
     };
     let answer = question.answer.clone();
-    let (submitted, model, usage) = match recorded(subject) {
-        Some((args, model)) => (Ok(args), model, Usage::NONE),
+    let mut usage = used_before(&subject.records);
+    let (submitted, model) = match recorded(subject) {
+        Some((args, model)) => (Ok(args), model),
         None => {
-            let judged = runner.judge(call(question, subject, left), cancel).await;
-            for record in judged.records {
-                if recorder.record(record).await.is_err() {
-                    return (failed("the journal is closed"), judged.usage);
-                }
-            }
-            (judged.submitted, judged.model, judged.usage)
+            let judged = runner.judge(call(question, subject, left), recorder, cancel).await;
+            usage += judged.usage;
+            (judged.submitted, judged.model)
         }
     };
     let judgement = submitted.and_then(|args| Judgement::decode(&args, &answer));
@@ -77,6 +74,28 @@ fn call(question: JudgeQuestion, subject: &JudgeSubject, left: Option<Duration>)
         params: subject.params.clone(),
         timeout: left.unwrap_or(TIMEOUT),
     }
+}
+
+/// The calls of a process that was killed before the gate ended: replies at their usage, a call that was not
+/// answered at its reservation.
+fn used_before(records: &[Record]) -> Usage {
+    let mut used = Usage::NONE;
+    let mut open = None;
+    for record in records {
+        match record {
+            Record::ModelCall { usage, .. } => {
+                open = None;
+                used += *usage;
+            }
+            Record::Reservation { usage: Some(usage) } => {
+                used += open.replace(*usage).unwrap_or(Usage::NONE);
+            }
+            Record::Reservation { usage: None } => open = None,
+            _ => {}
+        }
+    }
+    used += open.unwrap_or(Usage::NONE);
+    used
 }
 
 /// The assessment that an earlier process recorded for this attempt.

@@ -91,7 +91,6 @@ pub(in crate::service) async fn begin(
     drop(project);
     let record = record.map(|path| context.environment.absolute(&path));
     let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.budget));
-    budget::require_prices(&plan, &ledger, tiers.as_ref(), frozen.model.as_deref())?;
     let assembly = assemble(&context, &settings, &frozen, &plan, tiers, record, ledger.clone())?;
     require_no_secret(&frozen, &assembly.parts.redactor)?;
     let run = run.unwrap_or_else(new_run_id);

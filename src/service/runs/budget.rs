@@ -1,16 +1,13 @@
 //! The budgets of a run: from the definition, the settings and the command line.
 
 use crate::definition::{Budget, Settings};
-use crate::diagnostic::Code;
 use crate::engine::Folded;
 use crate::evidence::Record;
 use crate::journal::StoredEvent;
-use crate::llm::Tiers;
 use crate::plan::Plan;
 use crate::run::{Event, InstanceIx, Rules};
-use crate::service::ServiceError;
 use crate::specialist::{Amount, ChildBudget, Ledger, Payer};
-use crate::value::{Failure, Money, RunId, StepId, Usage};
+use crate::value::{Money, RunId, StepId, Usage};
 
 /// The ledger of a run. `override_cost` is the value of `--budget`, which replaces the limits of the
 /// definition and the settings.
@@ -114,41 +111,4 @@ fn spent(folded: &Folded) -> Vec<(InstanceIx, Amount)> {
         found.extend(reserved.map(|lost| (*ix, Amount::of(&lost))));
     }
     found
-}
-
-/// Refuses a run whose cost is limited if the price of one of its models is unknown.
-pub(super) fn require_prices(
-    plan: &Plan,
-    ledger: &Ledger,
-    tiers: Option<&Tiers>,
-    model: Option<&str>,
-) -> Result<(), ServiceError> {
-    let Some(tiers) = tiers else { return Ok(()) };
-    let whole = ledger.limits_cost(None);
-    let is_limited = |budget: &Budget| budget.max_cost.is_some();
-    for (plan, planned) in
-        plan.with_children().iter().flat_map(|p| p.steps().iter().map(|s| (*p, s)))
-    {
-        let own = planned.step.details().budget.as_deref().is_some_and(is_limited);
-        if !whole && !own && !is_limited(&plan.playbook().budget) {
-            continue;
-        }
-        for specialist in planned.specialists() {
-            let choice = &specialist.model;
-            let name = if model.is_some() { None } else { choice.model.as_deref() };
-            let Ok(target) = tiers.target(choice.tier, name) else { continue };
-            if target.price.is_none() {
-                let failure = unpriced(&target.model);
-                return Err(ServiceError::refused(failure));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn unpriced(model: &str) -> Failure {
-    let message =
-        format!("the cost of the run is limited, and the price of the model `{model}` is unknown");
-    Failure::new(Code::MODEL_WITHOUT_PRICE, message)
-        .help("set its price in `llm.prices` of the settings, or limit `maxTokens` instead")
 }
