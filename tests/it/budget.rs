@@ -162,16 +162,12 @@ fn a_limited_cost_needs_the_price_of_the_model() {
     let said = scratch.kb(&["playbook", "run", "p", "--budget", "1"]).code(3);
     said.says(&["the price of the model `unheard-of` of `reader` is unknown", "llm.prices"]);
     // A rejection fails the step; nothing was sent.
-    let said = scratch.kb(&["run", "reject", "@last"]);
-    assert!(said.code == 0 || said.code == 1, "{}{}", said.out, said.err);
-    let said = scratch.kb(&["run", "resume", "@last"]);
-    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    scratch.kb(&["run", "reject", "@last", "a"]);
     scratch.kb(&["run", "show", "@last"]).says(&["KB0586"]);
     // After an approval the model is called: nobody answers at this address.
     scratch.kb(&["playbook", "run", "p", "--budget", "1"]).code(3);
-    scratch.kb(&["run", "approve", "@last"]);
-    let said = scratch.kb(&["run", "resume", "@last"]).code(1);
-    said.says(&["cannot reach"]);
+    scratch.kb(&["run", "approve", "@last", "a"]);
+    scratch.kb(&["run", "show", "@last"]).says(&["cannot reach"]);
     scratch.kb(&["playbook", "run", "p", "--budget", "-1"]).code(2);
 }
 
