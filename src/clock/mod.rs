@@ -1,5 +1,9 @@
 //! The system clock. No other module reads the time; `tests/it/architecture.rs` enforces that.
 
+mod run_clock;
+
+pub use run_clock::{Busy, Limit, RunClock, Woken};
+
 use crate::value::Timestamp;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

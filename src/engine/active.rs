@@ -4,7 +4,7 @@ use super::attempt::Attempt;
 use super::attempts::{AttemptChannel, Message};
 use super::context::RunContext;
 use crate::attempt::{Shutdown, Stopped};
-use crate::clock;
+use crate::clock::{Busy, RunClock, instant};
 use crate::run::{InstanceIx, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ impl Drop for AbortOnDrop {
 
 /// The running attempts. Their owner is the dispatcher.
 pub(super) struct ActiveAttempts {
-    cancels: BTreeMap<InstanceIx, CancellationToken>,
+    cancels: BTreeMap<InstanceIx, (CancellationToken, Busy)>,
+    clock: RunClock,
     /// Tasks of attempts that are processes; dropping a task stops it.
     processes: BTreeMap<InstanceIx, AbortOnDrop>,
     /// Start times of attempts, for the timeout that an attempt shares with its gate.
@@ -38,10 +39,10 @@ pub(super) struct ActiveAttempts {
 }
 
 impl ActiveAttempts {
-    pub(super) fn new() -> ActiveAttempts {
+    pub(super) fn new(clock: RunClock) -> ActiveAttempts {
         let (sender, receiver) = unbounded_channel();
         let (cancels, processes, started, shutdown) = Default::default();
-        ActiveAttempts { cancels, processes, started, sender, receiver, shutdown }
+        ActiveAttempts { cancels, clock, processes, started, sender, receiver, shutdown }
     }
 
     /// Opens the channel of an attempt, its gate, or the fetch of its secrets.
@@ -52,7 +53,7 @@ impl ActiveAttempts {
         work: Attempt,
     ) -> (Arc<AttemptChannel>, CancellationToken) {
         let cancel = CancellationToken::new();
-        self.cancels.insert(work.instance, cancel.clone());
+        self.cancels.insert(work.instance, (cancel.clone(), self.clock.busy()));
         (context.channel(state, work, self.sender.clone()), cancel)
     }
 
@@ -65,7 +66,7 @@ impl ActiveAttempts {
     pub(super) fn note_start(&mut self, state: &State, instance: InstanceIx) {
         // Attempts without a gate would stay otherwise.
         self.started.retain(|ix, _| state.instance(*ix).holds_slot());
-        self.started.insert(instance, clock::instant());
+        self.started.insert(instance, instant());
     }
 
     /// How long the attempt of an instance has taken. A second call returns zero.
@@ -80,7 +81,7 @@ impl ActiveAttempts {
 
     /// Asks the attempt or gate of an instance to stop.
     pub(super) fn cancel(&self, instance: InstanceIx) {
-        if let Some(cancel) = self.cancels.get(&instance) {
+        if let Some((cancel, _)) = self.cancels.get(&instance) {
             cancel.cancel();
         }
     }
@@ -88,7 +89,7 @@ impl ActiveAttempts {
     /// Removes an attempt that has ended. Returns whether it had been asked to stop.
     pub(super) fn remove(&mut self, instance: InstanceIx) -> bool {
         self.processes.remove(&instance);
-        self.cancels.remove(&instance).is_some_and(|cancel| cancel.is_cancelled())
+        self.cancels.remove(&instance).is_some_and(|(cancel, _)| cancel.is_cancelled())
     }
 
     /// The next message of an attempt.
@@ -109,8 +110,8 @@ impl ActiveAttempts {
     /// Stops everything and waits for its end, at most for [`STOP_LIMIT`].
     pub(super) async fn stop_all(&mut self) {
         self.shutdown.abandon.cancel();
-        self.cancels.values().for_each(CancellationToken::cancel);
-        let limit = clock::instant() + STOP_LIMIT;
+        self.cancels.values().for_each(|(cancel, _)| cancel.cancel());
+        let limit = instant() + STOP_LIMIT;
         while !self.cancels.is_empty() {
             match tokio::time::timeout_at(limit.into(), self.receiver.recv()).await {
                 Ok(Some(

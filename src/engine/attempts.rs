@@ -7,6 +7,7 @@ use super::prompts::PromptLog;
 use super::report;
 use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Shutdown, Stopped};
+use crate::clock::{RunClock, Woken};
 use crate::definition::Step;
 use crate::diagnostic::Code;
 use crate::evidence::{
@@ -21,6 +22,7 @@ use crate::value::{Failure, InstanceKey, OutcomeKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
@@ -74,23 +76,25 @@ pub(super) struct AttemptChannel {
     /// Masks the tokens of the current model response.
     pub(super) tokens: Mutex<StreamMasker>,
     pub(super) last_activity: Mutex<Instant>,
+    /// The time of the run.
+    pub(super) clock: RunClock,
 }
 
 impl AttemptChannel {
     fn note_activity(&self) {
-        *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner) = self.clock.instant();
     }
 
     /// Waits until there was no activity for the idle timeout; forever without one.
-    async fn silent_for(&self, idle: Option<Duration>) {
+    async fn silent_for(&self, idle: Option<Duration>) -> Woken {
         let Some(idle) = idle else { return std::future::pending().await };
         loop {
             let last = *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner);
-            let until = last + idle;
-            if until <= Instant::now() {
-                return;
+            let woken = self.clock.sleep_until(last + idle).await;
+            let active = *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner);
+            if active == last {
+                return woken;
             }
-            tokio::time::sleep_until(until).await;
         }
     }
 
@@ -170,15 +174,17 @@ pub(super) async fn run(
     let context = Context { cancel: cancel.clone(), recorder: channel.clone(), shutdown };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
     tokio::pin!(work);
-    let mut late = None;
+    let (clock, mut late) = (channel.clock.clone(), None);
+    let mut timed_out = pin!(expired(&clock, timeout));
+    let mut silent = pin!(channel.silent_for(idle));
     let ended = tokio::select! {
         ended = &mut work => ended,
-        () = expired(timeout) => {
+        _woken = &mut timed_out => {
             late = Some(too_late("took longer than", timeout));
             cancel.cancel();
             work.await
         }
-        () = channel.silent_for(idle) => {
+        _woken = &mut silent => {
             late = Some(too_late("was silent for more than", idle));
             cancel.cancel();
             work.await
@@ -210,9 +216,9 @@ pub(super) async fn run(
 }
 
 /// Waits for the end of a timeout; forever without one.
-pub(super) async fn expired(timeout: Option<Duration>) {
+pub(super) async fn expired(clock: &RunClock, timeout: Option<Duration>) -> Woken {
     match timeout {
-        Some(timeout) => tokio::time::sleep(timeout).await,
+        Some(timeout) => clock.sleep_until(clock.instant() + timeout).await,
         None => std::future::pending().await,
     }
 }

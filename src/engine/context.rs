@@ -14,7 +14,6 @@ use crate::value::{Failure, Json, JsonMap, RunId};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::Instant;
 
 /// The constant part of a dispatcher: the run, its plan and the parts of the engine.
 pub(super) struct RunContext {
@@ -77,7 +76,8 @@ impl RunContext {
             redactor: self.parts.redactor.clone(),
             prompts: PromptLog::new(self.parts.prompts),
             tokens: Mutex::new(self.parts.redactor.stream()),
-            last_activity: Mutex::new(Instant::now()),
+            last_activity: Mutex::new(self.parts.clock.instant()),
+            clock: self.parts.clock.clone(),
         })
     }
 }

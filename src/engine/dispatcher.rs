@@ -20,9 +20,10 @@ use super::setup::{RunControl, Setup, StartMode, Summary};
 use super::step_locks::StepLocks;
 use super::timers::Timers;
 use crate::attempt::Stopped;
-use crate::clock;
+use crate::clock::{Busy, Woken};
 use crate::journal::JournalError;
 use crate::run::{Input, RunStatus};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -54,6 +55,15 @@ async fn run_to_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError>
     Ok(dispatcher.summary())
 }
 
+/// What a dispatcher waits for.
+enum Arrived {
+    Message(Message),
+    Control(RunControl),
+    Timer(Woken),
+    Expiry(Woken),
+    Inbox,
+}
+
 pub(super) struct Dispatcher {
     pub(super) context: RunContext,
     /// The state of the run and the records of live attempts.
@@ -68,7 +78,7 @@ pub(super) struct Dispatcher {
     pub(super) control: UnboundedReceiver<RunControl>,
     start: StartMode,
     /// Lists of files and merges that were asked for and have not come.
-    pub(super) outstanding: u32,
+    pub(super) outstanding: Vec<Busy>,
     /// Whether a step of the plan executes a child run.
     has_children: bool,
     /// Whether the state machine allows to leave the run.
@@ -85,7 +95,8 @@ impl Dispatcher {
     ) -> Self {
         let Setup { parts, run, epoch, plan, params, task_files, rules, start, history } = setup;
         let folded = Folded::of(&plan, rules, &history);
-        let timers = Timers::new(plan.playbook().limits.timeout);
+        let clock = parts.clock.clone();
+        let timers = Timers::new(clock.clone(), plan.playbook().limits.timeout);
         let payloads = Payloads::new(parts.journal.clone());
         let task_files = Arc::new(task_files);
         let context = RunContext { parts, run, epoch, plan, params, task_files, payloads, events };
@@ -95,14 +106,14 @@ impl Dispatcher {
             context,
             folded,
             inputs: InputQueue::default(),
-            write: PendingWrite::new(),
+            write: PendingWrite::new(clock.now()),
             timers,
-            attempts: ActiveAttempts::new(),
+            attempts: ActiveAttempts::new(clock),
             secrets,
             locks: StepLocks::default(),
             control,
             start,
-            outstanding: 0,
+            outstanding: Vec::new(),
             has_children,
             leaving: false,
             abandoned: false,
@@ -147,7 +158,7 @@ impl Dispatcher {
         loop {
             self.tick().await?;
             // A start without work may be followed by an answer that brings work.
-            self.leaving &= self.folded.state.running() == 0 && self.outstanding == 0;
+            self.leaving &= self.folded.state.running() == 0 && self.outstanding.is_empty();
             if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
                 // A message may have arrived meanwhile.
                 self.read_inbox().await?;
@@ -160,14 +171,28 @@ impl Dispatcher {
                 self.attempts.stop_all().await;
                 return Ok(());
             }
-            let (timer, expiry) = (self.timers.next(), self.timers.expiry());
-            tokio::select! {
+            let (mut timer, mut expiry) = (pin!(self.timers.next()), pin!(self.timers.expiry()));
+            let clock = self.context.parts.clock.clone();
+            let rest = clock.rest();
+            let arrived = tokio::select! {
                 biased;
-                Some(message) = self.attempts.recv() => self.receive(message)?,
-                Some(control) = self.control.recv() => self.apply_control(control),
-                () = timer => {}
-                () = expiry => self.expire(),
-                _ = inbox.tick() => {
+                Some(message) = self.attempts.recv() => Arrived::Message(message),
+                Some(control) = self.control.recv() => Arrived::Control(control),
+                woken = &mut timer => Arrived::Timer(woken),
+                woken = &mut expiry => Arrived::Expiry(woken),
+                _ = inbox.tick() => Arrived::Inbox,
+                never = rest.begin() => match never {},
+            };
+            drop(rest);
+            match arrived {
+                Arrived::Message(message) => self.receive(message)?,
+                Arrived::Control(control) => self.apply_control(control),
+                Arrived::Timer(woken) => drop(woken),
+                Arrived::Expiry(woken) => {
+                    self.expire();
+                    drop(woken);
+                }
+                Arrived::Inbox => {
                     self.read_inbox().await?;
                     self.watch_children();
                 }
@@ -240,7 +265,7 @@ impl Dispatcher {
                 self.after_listing(instance, iteration, listed);
             }
             Message::Merged { instance, iteration, merged } => {
-                self.outstanding = self.outstanding.saturating_sub(1);
+                self.outstanding.pop();
                 self.inputs.push(Input::Merged { instance, iteration, merged });
             }
             Message::Fetched { work, effect, fetched } => self.after_fetch(work, *effect, fetched),
@@ -288,7 +313,7 @@ impl Dispatcher {
             failure: state.failure().cloned(),
             usage: state.usage(),
             started_at: state.started_at(),
-            ended_at: clock::now(),
+            ended_at: self.context.parts.clock.now(),
         }
     }
 }

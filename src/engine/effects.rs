@@ -100,7 +100,7 @@ impl Dispatcher {
         let scope = self.context.scope(&self.folded.state, Some(instance));
         let merged = self.context.parts.executor.merge(trees::trees(&scope, instance));
         let (messages, redactor) = (self.attempts.sender(), self.context.parts.redactor.clone());
-        self.outstanding += 1;
+        self.outstanding.push(self.context.parts.clock.busy());
         tokio::spawn(async move {
             let merged = redactor.mask(merged.await);
             let _ = messages.send(Message::Merged { instance, iteration, merged });
@@ -121,7 +121,7 @@ impl Dispatcher {
                 return self.inputs.push(input);
             }
         };
-        self.outstanding += 1;
+        self.outstanding.push(self.context.parts.clock.busy());
         let listed = self.context.parts.executor.list(asked);
         let messages = self.attempts.sender();
         tokio::spawn(async move {
@@ -136,7 +136,7 @@ impl Dispatcher {
         iteration: u32,
         listed: Result<Vec<String>, Failure>,
     ) {
-        self.outstanding = self.outstanding.saturating_sub(1);
+        self.outstanding.pop();
         let scope = self.context.scope(&self.folded.state, Some(instance));
         let found =
             listed.map_err(Box::new).and_then(|listed| items::listed(&scope, instance, listed));

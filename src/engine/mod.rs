@@ -41,6 +41,7 @@ mod tick;
 mod timers;
 mod trees;
 mod waiting;
+mod write_fault;
 
 pub use dispatcher::drive;
 pub use event_channel::{EventReceiver, EventSender, event_channel};
@@ -49,3 +50,4 @@ pub use payloads::Payloads;
 pub use scope::{RunScope, Snapshot};
 pub use secrets::Secrets;
 pub use setup::{Parts, RunControl, Setup, StartMode, Summary, Update};
+pub use write_fault::WriteFaults;

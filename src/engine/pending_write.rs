@@ -1,7 +1,6 @@
 //! What a tick has decided and not stored yet.
 
 use super::queue::Ack;
-use crate::clock;
 use crate::redaction::Masked;
 use crate::run::{Effect, Event, RunStatus, State};
 use crate::value::Timestamp;
@@ -19,9 +18,9 @@ pub(super) struct PendingWrite {
 }
 
 impl PendingWrite {
-    pub(super) fn new() -> PendingWrite {
+    pub(super) fn new(at: Timestamp) -> PendingWrite {
         let (events, effects, acks, acknowledged) = Default::default();
-        PendingWrite { at: clock::now(), events, effects, acks, acknowledged }
+        PendingWrite { at, events, effects, acks, acknowledged }
     }
 
     /// Whether the next append acknowledges this inbox message.

@@ -86,7 +86,7 @@ impl Fetch {
             fetched = all => {
                 fetched.map_err(|failure: Failure| (OutcomeKind::ToolError, failure))
             }
-            () = attempts::expired(self.timeout) => {
+            _woken = attempts::expired(&channel.clock, self.timeout) => {
                 let failure = attempts::too_late("took longer than", self.timeout);
                 Err((OutcomeKind::Timeout, failure))
             }

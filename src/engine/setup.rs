@@ -1,6 +1,7 @@
 //! The values that the engine is started with, and those that it returns.
 
 use crate::attempt::Progress;
+use crate::clock::RunClock;
 use crate::definition::PromptRecording;
 use crate::evidence::Payload;
 use crate::executor::Executor;
@@ -12,6 +13,7 @@ use crate::value::{Digest, Failure, InstanceKey, Json, JsonMap, RunId, Timestamp
 use std::sync::Arc;
 
 use super::secrets::Secrets;
+use super::write_fault::WriteFaults;
 
 /// The parts that the engine uses.
 #[derive(Clone)]
@@ -26,6 +28,10 @@ pub struct Parts {
     pub redactor: Arc<Redactor>,
     /// What the journal keeps of the prompts of model calls.
     pub prompts: PromptRecording,
+    /// The time of the run.
+    pub clock: RunClock,
+    /// Faults of the journal that a test injects.
+    pub faults: Option<Arc<WriteFaults>>,
 }
 
 /// A run that is ready to be driven. This process owns its lease.

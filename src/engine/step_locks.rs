@@ -79,7 +79,7 @@ async fn wait(
         }
         tokio::select! {
             () = cancel.cancelled() => return Err((OutcomeKind::Cancelled, attempts::cancelled())),
-            () = tokio::time::sleep(pause) => pause = (pause * 2).min(MAX_PAUSE),
+            () = channel.clock.sleep(pause) => pause = (pause * 2).min(MAX_PAUSE),
         }
     }
 }

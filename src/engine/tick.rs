@@ -8,9 +8,9 @@ use super::evaluate::evaluate;
 use super::queue::QueuedInput;
 use super::step_ends;
 use crate::attempt::Stopped;
-use crate::clock;
 use crate::journal::{Batch, Durability, JournalError, StoredEvent};
-use crate::run::{Effect, Envelope, Event, Input, decide};
+use crate::plan::Plan;
+use crate::run::{Effect, Envelope, Event, Input, State, decide};
 
 /// Maximum number of events in one append. A larger tick is split so that displays show progress.
 const BATCH: usize = 512;
@@ -19,7 +19,7 @@ impl Dispatcher {
     /// Runs ticks until no input is queued.
     pub(super) async fn tick(&mut self) -> Result<(), JournalError> {
         while !self.inputs.is_empty() || !self.write.events.is_empty() {
-            self.write.at = clock::now();
+            self.write.at = self.context.parts.clock.now();
             while let Some(queued) = self.inputs.pop() {
                 self.process(queued);
                 if self.write.events.len() >= BATCH {
@@ -27,6 +27,10 @@ impl Dispatcher {
                 }
             }
             self.store().await?;
+            if self.abandoned {
+                // An injected kill: no effect follows.
+                return Ok(());
+            }
             self.locks.release(&self.folded.state);
             for effect in std::mem::take(&mut self.write.effects) {
                 self.perform(effect);
@@ -99,11 +103,18 @@ impl Dispatcher {
             let durable = events.iter().any(|event| is_durable(plan, state, event));
             let durability = if durable { Durability::Durable } else { Durability::Ordered };
             let acknowledged = write.acknowledged.as_slice();
+            let ended = |event: &Event| ended_step(plan, state, event);
+            if let Some(faults) = &parts.faults {
+                faults.before(events.iter().map(|event| &**event), ended)?;
+            }
             let batch =
                 Batch { status, acknowledged, durability, ..Batch::after(before, at, &events) };
             let last = parts.journal.append(run, *epoch, batch).await?;
             write.acknowledged.clear();
             self.folded.seq = last;
+            if let Some(faults) = &parts.faults {
+                self.abandoned |= faults.after(events.iter().map(|event| &**event), ended);
+            }
             step_ends::note_ends(&self.context, state, events.iter().map(|event| &**event));
             if let Some(channel) = channel {
                 // Displays show the head of the hash chain with the end of the run.
@@ -126,5 +137,13 @@ impl Dispatcher {
             let _ = ack.send(Ok(()));
         }
         Ok(())
+    }
+}
+
+/// The instance that an event ends.
+fn ended_step(plan: &Plan, state: &State, event: &Event) -> Option<String> {
+    match event {
+        Event::Ended { instance, .. } => Some(state.key(plan, *instance).to_string()),
+        _ => None,
     }
 }

@@ -1,13 +1,15 @@
 //! The timers of a run: retries that wait for their moment, and the run's own timeout.
 
-use crate::clock;
+use crate::clock::{RunClock, Woken};
 use crate::run::InstanceIx;
 use crate::value::Timestamp;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// The timers. Their owner is the dispatcher.
 pub(super) struct Timers {
+    clock: RunClock,
     due: BTreeSet<(Timestamp, InstanceIx)>,
     /// End of the run's timeout, until it has fired.
     deadline: Option<Instant>,
@@ -15,8 +17,9 @@ pub(super) struct Timers {
 
 impl Timers {
     /// Starts the run's timeout, if it has one.
-    pub(super) fn new(timeout: Option<Duration>) -> Timers {
-        Timers { due: BTreeSet::new(), deadline: timeout.map(|limit| clock::instant() + limit) }
+    pub(super) fn new(clock: RunClock, timeout: Option<Duration>) -> Timers {
+        let deadline = timeout.map(|limit| clock.instant() + limit);
+        Timers { clock, due: BTreeSet::new(), deadline }
     }
 
     /// Sets the timer of an instance.
@@ -26,7 +29,7 @@ impl Timers {
 
     /// Removes all timers that are due and returns their instances, oldest first.
     pub(super) fn take_due(&mut self) -> Vec<InstanceIx> {
-        let now = clock::now();
+        let now = self.clock.now();
         let mut instances = Vec::new();
         while let Some(&(due, instance)) = self.due.first().filter(|(due, _)| *due <= now) {
             self.due.remove(&(due, instance));
@@ -41,22 +44,22 @@ impl Timers {
     }
 
     /// Waits until the next timer is due; forever without timers.
-    pub(super) fn next(&self) -> impl Future<Output = ()> + use<> {
-        let due = self.due.first().map(|(due, _)| *due);
+    pub(super) fn next(&self) -> impl Future<Output = Woken> + use<> {
+        let (clock, due) = (self.clock.clone(), self.due.first().map(|(due, _)| *due));
         async move {
             match due {
-                Some(due) => tokio::time::sleep(due.since(clock::now())).await,
+                Some(due) => clock.sleep_until(clock.instant() + due.since(clock.now())).await,
                 None => std::future::pending().await,
             }
         }
     }
 
     /// Waits for the end of the run's timeout; forever without a timeout.
-    pub(super) fn expiry(&self) -> impl Future<Output = ()> + use<> {
-        let deadline = self.deadline;
+    pub(super) fn expiry(&self) -> impl Future<Output = Woken> + use<> {
+        let (clock, deadline) = (self.clock.clone(), self.deadline);
         async move {
             match deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                Some(deadline) => clock.sleep_until(deadline).await,
                 None => std::future::pending().await,
             }
         }

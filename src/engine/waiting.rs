@@ -5,7 +5,6 @@ use super::context::RunContext;
 use super::report;
 use super::scope::RunScope;
 use crate::attempt::Outcome;
-use crate::clock;
 use crate::definition::{Ask, Execution, Moment};
 use crate::diagnostic::Code;
 use crate::expression::EvalError;
@@ -17,7 +16,7 @@ pub(super) fn open(context: &RunContext, state: &State, work: Attempt) -> Option
     let Attempt { instance, iteration, attempt } = work;
     let scope = context.scope(state, Some(instance));
     let redactor = &context.parts.redactor;
-    let now = clock::now();
+    let now = context.parts.clock.now();
     let wait = match context.planned(state, instance).step.kind.execution() {
         Execution::Ask(ask) => {
             question(&scope, ask, now).map(|found| Wait::Person(Box::new(found)))

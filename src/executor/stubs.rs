@@ -1,6 +1,7 @@
 //! [`Stubs`]: results in place of the execution of steps, for tests of playbooks.
 
 use crate::attempt::{Context, Outcome, Request};
+use crate::clock::RunClock;
 use crate::definition::Stub;
 use crate::diagnostic::Code;
 use crate::value::{Failure, OutcomeKind};
@@ -23,14 +24,19 @@ impl Stubs {
 }
 
 /// Waits for the duration of a stub and returns its outcome.
-pub(super) async fn play(stub: Stub, request: &Request, context: &Context) -> Outcome {
+pub(super) async fn play(
+    stub: Stub,
+    clock: &RunClock,
+    request: &Request,
+    context: &Context,
+) -> Outcome {
     let limit = request.timeout.filter(|limit| *limit < stub.delay);
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => {
             return failed(OutcomeKind::Cancelled, Code::ATTEMPT_FAILED, "cancelled".to_owned());
         }
-        () = tokio::time::sleep(limit.unwrap_or(stub.delay)) => {}
+        () = clock.sleep(limit.unwrap_or(stub.delay)) => {}
     }
     if let Some(limit) = limit {
         let message =

@@ -6,6 +6,8 @@
 
 mod adapter;
 mod failure;
+mod faulty;
+mod fit;
 mod known;
 mod limits;
 mod local;
@@ -18,6 +20,8 @@ mod tiers;
 mod yaml;
 
 pub use adapter::GenaiProvider;
+pub use faulty::{CallFault, FaultyModel};
+pub use fit::Fit;
 pub use limits::ModelLimits;
 pub use local::{LocalServer, local_servers, servers_at};
 pub use prices::{Prices, cost};

@@ -1,5 +1,6 @@
 //! [`Recording`]: a provider that writes the responses of another one as a script.
 
+use super::fit;
 use super::yaml::yaml;
 use super::{
     CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider,
@@ -28,12 +29,14 @@ pub struct Recording {
     inner: Arc<dyn ModelProvider>,
     redactor: Arc<Redactor>,
     turns: Mutex<BTreeMap<String, BTreeMap<u32, Json>>>,
+    /// What was given up to the last turn, by key.
+    given: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
 impl Recording {
     /// An empty recording of that provider.
     pub fn new(inner: Arc<dyn ModelProvider>, redactor: Arc<Redactor>) -> Self {
-        Recording { inner, redactor, turns: Mutex::default() }
+        Recording { inner, redactor, turns: Mutex::default(), given: Mutex::default() }
     }
 
     /// The responses so far as `kb.script/1`.
@@ -77,6 +80,14 @@ impl Recording {
         turn
     }
 
+    /// Adds what the model was given since the turn before.
+    fn add_given(&self, origin: &CallOrigin, given: Vec<String>, turn: &mut Json) {
+        let mut all = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = all.entry(key(origin)).or_default();
+        turn["given"] = json!(fit::added(given.clone(), before));
+        *before = given;
+    }
+
     fn keep(&self, origin: &CallOrigin, turn: Json) {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.entry(key(origin)).or_default().insert(origin.turn, turn);
@@ -91,13 +102,14 @@ impl ModelProvider for Recording {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
-            let origin = request.origin.clone();
+            let (origin, given) = (request.origin.clone(), fit::given(&request));
             let answer = self.inner.chat(request, on_token, cancel).await;
             let turn = match &answer {
                 Ok(reply) => Some(response(reply)),
                 Err(error) => failed(error),
             };
-            if let Some(turn) = turn {
+            if let Some(mut turn) = turn {
+                self.add_given(&origin, given, &mut turn);
                 self.keep(&origin, turn);
             }
             answer

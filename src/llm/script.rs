@@ -1,7 +1,9 @@
 //! [`ScriptPlayer`]: a provider that replays a script.
 
+use super::fit::Fit;
 use super::status::error_of_status;
 use super::{CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use crate::clock::RunClock;
 use crate::definition::{Script, ScriptError, ScriptTurn};
 use crate::value::{Json, Money, Tier, Usage};
 use futures::future::BoxFuture;
@@ -17,19 +19,29 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone)]
 pub struct ScriptPlayer {
     script: Arc<Script>,
+    clock: RunClock,
+    fit: Arc<Fit>,
 }
 
 impl ScriptPlayer {
     /// A player without state between turns.
     pub fn new(script: Arc<Script>) -> Self {
-        ScriptPlayer { script }
+        ScriptPlayer { script, clock: RunClock::default(), fit: Arc::default() }
     }
 
-    fn turn(&self, origin: &CallOrigin) -> Result<&ScriptTurn, ModelError> {
+    /// The same player in the time of a run. It notes in `fit` where a recording no longer fits.
+    #[must_use]
+    pub fn within(self, clock: RunClock, fit: Arc<Fit>) -> Self {
+        ScriptPlayer { clock, fit, ..self }
+    }
+
+    fn turn(&self, request: &ChatRequest) -> Result<&ScriptTurn, ModelError> {
+        let origin = &request.origin;
         let found = keys(origin).into_iter().find_map(|key| self.script.steps.get_key_value(&key));
         let Some((key, turns)) = found else {
             return Err(self.missing(origin, "no key matches"));
         };
+        self.fit.compare(&key, turns, request);
         let index = (origin.turn.max(1) - 1) as usize;
         turns.get(index).ok_or_else(|| {
             let count = match turns.len() {
@@ -73,8 +85,8 @@ impl ScriptPlayer {
         on_token: &(dyn Fn(&str) + Send + Sync),
         cancel: &CancellationToken,
     ) -> Result<ChatReply, ModelError> {
-        let turn = self.turn(&request.origin)?;
-        wait(turn.delay.unwrap_or_default(), &request, cancel).await?;
+        let turn = self.turn(&request)?;
+        wait(&self.clock, turn.delay.unwrap_or_default(), &request, cancel).await?;
         if let Some(error) = &turn.error {
             return Err(failure(error));
         }
@@ -110,6 +122,7 @@ fn keys(origin: &CallOrigin) -> [String; 4] {
 }
 
 async fn wait(
+    clock: &RunClock,
     delay: Duration,
     request: &ChatRequest,
     cancel: &CancellationToken,
@@ -128,7 +141,7 @@ async fn wait(
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(ModelError::Cancelled),
-        () = tokio::time::sleep(delay.min(limit)) => ends,
+        () = clock.sleep(delay.min(limit)) => ends,
     }
 }
 

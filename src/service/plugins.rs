@@ -136,6 +136,7 @@ pub async fn test_plugin(
         approvals: Approvals { yes: true },
         redactor,
         plugins: vec![plugin.clone()],
+        doubles: None,
     });
     let call = Call {
         id: "test".to_owned(),

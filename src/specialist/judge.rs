@@ -123,7 +123,7 @@ impl SpecialistRunner {
                 self.ledger.pace().wait(None).await;
                 self.provider.chat(request.clone(), &|_| {}, cancel).await
             } => reply,
-            () = tokio::time::sleep(call.timeout) => {
+            _woken = self.clock.sleep_until(self.clock.instant() + call.timeout) => {
                 Err(ModelError::Timeout { model: name.clone(), limit: call.timeout })
             }
         };

@@ -109,7 +109,7 @@ impl Attempt<'_> {
             biased;
             () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
             () = ledger.pace().wait(Some((specialist.id.as_str(), specialist.global))) => {}
-            () = &mut self.deadline => return Err(StopReason::TimedOut),
+            _woken = self.deadline.passed() => return Err(StopReason::TimedOut),
         }
         let recorder = self.context.recorder.clone();
         recorder.progress(Progress::Model(request.model.name.clone()));
@@ -122,7 +122,7 @@ impl Attempt<'_> {
                 Err(ModelError::Cancelled) => Err(StopReason::Cancelled),
                 other => other.map_err(StopReason::Model),
             },
-            () = &mut self.deadline => Err(StopReason::TimedOut),
+            _woken = self.deadline.passed() => Err(StopReason::TimedOut),
         }
     }
 

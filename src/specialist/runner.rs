@@ -11,16 +11,15 @@ use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
+use crate::clock::{Limit, RunClock};
 use crate::definition::{ContextProfile, LoopLimits, Reasoning, Specialist};
 use crate::evidence::{Note, Phase, Record};
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
 use crate::toolspec::{ARTIFACT_READER, OUTPUT_READER};
 use crate::value::{StepId, json_text};
 use std::collections::BTreeSet;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::time::Sleep;
 
 /// Runs attempts of specialists.
 #[derive(Clone)]
@@ -39,6 +38,8 @@ pub struct SpecialistRunner {
     pub warned: Arc<Mutex<BTreeSet<StepId>>>,
     /// Budgets of the run; the default limits nothing.
     pub ledger: Arc<Ledger>,
+    /// The time of the run.
+    pub clock: RunClock,
 }
 
 impl SpecialistRunner {
@@ -134,7 +135,7 @@ pub(super) struct Attempt<'a> {
     /// `llm.reasoning` of the settings.
     pub(super) reasoning: Option<Reasoning>,
     pub(super) ledger: Arc<Ledger>,
-    pub(super) deadline: Pin<Box<Sleep>>,
+    pub(super) deadline: Limit,
 }
 
 impl<'a> Attempt<'a> {
@@ -198,7 +199,7 @@ impl<'a> Attempt<'a> {
             fell_back: false,
             reasoning: runner.reasoning,
             ledger: runner.ledger.clone(),
-            deadline: Box::pin(tokio::time::sleep(specialist.limits.timeout)),
+            deadline: Limit::of(&runner.clock, specialist.limits.timeout),
         }
     }
 
@@ -210,7 +211,7 @@ impl<'a> Attempt<'a> {
             match self.conversation.next() {
                 Next::Done => return Ok(()),
                 Next::Fail(why) => return Err(StopReason::GaveUp(why)),
-                _ if self.deadline.is_elapsed() => return Err(StopReason::TimedOut),
+                _ if self.deadline.is_over() => return Err(StopReason::TimedOut),
                 Next::CallModel(turn) => self.call_model(turn).await?,
                 Next::CallTool => self.call_tools().await?,
                 Next::Recover => self.call_tool().await?,

@@ -61,7 +61,7 @@ impl Attempt<'_> {
             let reason = tokio::select! {
                 results = &mut results => Ok(results),
                 () = self.context.cancel.cancelled() => Err(StopReason::Cancelled),
-                () = &mut self.deadline => Err(StopReason::TimedOut),
+                _woken = self.deadline.passed() => Err(StopReason::TimedOut),
             };
             match reason {
                 Ok(results) => results,
@@ -136,7 +136,7 @@ impl Attempt<'_> {
         let reason = tokio::select! {
             result = &mut result => return Ok(result),
             () = self.context.cancel.cancelled() => StopReason::Cancelled,
-            () = &mut self.deadline => StopReason::TimedOut,
+            _woken = self.deadline.passed() => StopReason::TimedOut,
         };
         cancel.cancel();
         tokio::time::timeout(GRACE, result).await.map_err(|_| reason)

@@ -9,6 +9,7 @@
 mod builtin;
 mod call;
 mod context;
+mod doubles;
 mod output_store;
 mod policy;
 mod probe;
@@ -18,6 +19,7 @@ mod registry;
 mod toolbox;
 
 pub use call::{Call, CallResult, Caller};
+pub use doubles::{FailingCall, ToolDoubles};
 pub use output_store::OutputStore;
 pub use policy::Approvals;
 pub use process_launcher::{ProcessLauncher, sandbox_level};

@@ -2,6 +2,7 @@
 
 use super::call::{Call, CallResult, Caller, Refusal};
 use super::context::CallContext;
+use super::doubles::ToolDoubles;
 use super::output_store::OutputStore;
 use super::policy::{Approvals, Policy};
 use super::process_launcher::{ProcessLauncher, next_scratch};
@@ -54,6 +55,8 @@ pub struct ToolboxParts {
     pub sandbox: ApprovalLevel,
     /// The tools that the project defines.
     pub plugins: Vec<Arc<Plugin>>,
+    /// Results in place of the execution of calls, in tests of playbooks.
+    pub doubles: Option<Arc<ToolDoubles>>,
 }
 
 impl ToolboxParts {
@@ -206,6 +209,12 @@ impl Toolbox {
     pub(super) async fn execute(&self, call: &Call, cancel: &CancellationToken) -> CallResult {
         let mut result = match self.admit(call) {
             Ok(tool) => {
+                let doubles = self.shared.parts.doubles.as_ref();
+                let double = doubles.and_then(|all| all.result_of(&tool.spec().name, call));
+                if let Some(mut result) = double {
+                    self.mask(&mut result);
+                    return result;
+                }
                 let context = self.context(tool.spec());
                 let mut result = tool.tool.call(call, &context, cancel).await;
                 if let Some(plugin) = tool.plugin() {

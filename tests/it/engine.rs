@@ -113,6 +113,8 @@ impl House {
             secrets: Arc::new(NoSecrets),
             redactor: self.redactor.clone(),
             prompts: Default::default(),
+            clock: Default::default(),
+            faults: None,
         };
         let setup = Setup {
             parts,

@@ -49,6 +49,7 @@ mod lsp;
 mod named_files;
 mod people;
 mod plan;
+mod playbook_faults;
 mod playbook_tests;
 mod plugins;
 mod process;

@@ -43,6 +43,8 @@ const TURN_KEYS: &[KeySpec] = &[
         .default("0"),
     key("error", Map(&ERROR), "Error instead of a response.")
         .example("{status: 429, retryAfter: 2}"),
+    key("given", List(&Text), "What the model was given since the turn before, as names with digests. `--record` writes it; `kb playbook test` compares it to explain why a recording no longer fits.")
+        .default("[]"),
 ];
 
 pub(crate) static CALL: KeyTable = table("call", "a call", "One tool call.", &[CALL_KEYS]);

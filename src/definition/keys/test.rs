@@ -77,6 +77,16 @@ const SHARED_KEYS: &[KeySpec] = &[
     .default("{}")
     .example("{deploy: {output: {url: \"https://example.com\"}}}"),
     key(
+        "tools",
+        MapOf(const { &ListOrOne(const { &Map(&TOOL_STUB) }) }),
+        "Results in place of the execution of tool calls, by tool. The policy is applied as in a run. A list has one result for each call of an attempt; the last one repeats.",
+    )
+    .default("{}")
+    .example("{\"http:request\": {output: {status: 200, body: ok}}}"),
+    key("faults", List(const { &Map(&FAULT) }), "Injected faults.")
+        .default("[]")
+        .example("[{step: implement, status: 429, attempts: 2}]"),
+    key(
         "answers",
         MapOf(const { &OneOf(const { &[Scalar, Map(&REPLY)] }) }),
         "Replies to steps that wait for a person, by step or item: `approve`, `reject`, or an answer.",
@@ -86,7 +96,7 @@ const SHARED_KEYS: &[KeySpec] = &[
     key(
         "interruptAfter",
         Text,
-        "Step after whose end the run is stopped, with all its running steps, and resumed.",
+        "Step after whose end the run is stopped and resumed; the same as a fault with `kill`.",
     )
     .example("build"),
     key("maxParallel", Integer(1, 1024), "Maximum number of steps that run in parallel."),
@@ -113,6 +123,46 @@ const STUB_KEYS: &[KeySpec] = &[
         .default("tool_error, or exit with `exitCode`"),
     key("exitCode", Integer(0, 255), "Exit code of the process."),
     key("delay", Duration, "Duration of the attempt.").example("200ms"),
+];
+
+/// The keys of which the stub of a tool has exactly one.
+pub(crate) const TOOL_STUB_NAMES: &[&str] = &["output", "error"];
+
+pub(crate) static TOOL_STUB: KeyTable =
+    table("toolStub", "a stub of a tool", "The result of calls of a tool.", &[TOOL_STUB_KEYS])
+        .rule(KeyRule::ExactlyOne(TOOL_STUB_NAMES));
+
+const TOOL_STUB_KEYS: &[KeySpec] = &[
+    key("args", AnyMap, "Arguments that a call must have, compared by the listed keys; such stubs are tried first.")
+        .default("any arguments")
+        .example("{url: \"https://example.com/a\"}"),
+    key("output", Any, "The call succeeds with this result.").example("{status: 200, body: ok}"),
+    key("error", Text, "The call fails with this message.").example("connection refused"),
+];
+
+/// The keys of which a fault has exactly one.
+pub(crate) const FAULT_NAMES: &[&str] =
+    &["status", "cut", "slow", "lie", "tool", "kill", "diskFull"];
+
+pub(crate) static FAULT: KeyTable =
+    table("fault", "a fault", "A fault that a test injects.", &[FAULT_KEYS])
+        .rule(KeyRule::ExactlyOne(FAULT_NAMES));
+
+const FAULT_KEYS: &[KeySpec] = &[
+    key("step", Text, "Step or item that has the fault.").required().example("implement"),
+    key("status", Integer(400, 599), "A model call answers with this HTTP status.").example("429"),
+    key("retryAfter", Duration, "How long the provider of the status asks to wait.").example("30s"),
+    key("cut", Boolean, "The response of a model call ends in the middle."),
+    key("slow", Duration, "A model call takes this much longer.").example("20m"),
+    key("lie", Boolean, "The model submits its output without the tool calls before it."),
+    key("tool", Text, "One call of this tool fails.").example("\"fs:write\""),
+    key("error", Text, "Message of the failed tool call.").default("injected fault"),
+    key("call", Integer(1, 100_000), "Which call of the tool in the attempt fails.").default("1"),
+    key("turn", Integer(1, 100_000), "Which model call of the attempt fails.").default("1"),
+    key("attempts", Integer(1, 1000), "How many attempts have the fault, from the first.")
+        .default("1"),
+    key("kill", Boolean, "`kb` is killed after it has stored the end of the step, and the run is resumed."),
+    key("diskFull", Boolean, "The disk of the journal is full when the end of the step is to be stored; the run is resumed."),
 ];
 
 /// The keys of which a reply has exactly one.

@@ -56,7 +56,7 @@ pub use step::{
     WorkspaceMode,
 };
 pub use test::{
-    Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
+    Expectations, Fault, FaultKind, FileExpectation, Located, LocatedMap, ModelFault, Stub, StubFailure, TestCase, TestFile, ToolStub,
     TestReply, TestScript,
 };
 pub use tool_rules::ToolRules;

@@ -28,6 +28,8 @@ pub struct ScriptTurn {
     pub delay: Option<Duration>,
     /// Error instead of a response.
     pub error: Option<ScriptError>,
+    /// What the model was given when the turn was recorded: names with digests.
+    pub given: Vec<String>,
 }
 
 /// One tool call of a turn.

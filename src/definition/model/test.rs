@@ -44,6 +44,10 @@ pub struct TestCase {
     pub script: Option<TestScript>,
     /// Results in place of the execution of steps, by step or item, one for each attempt.
     pub stubs: LocatedMap<Vec<Stub>>,
+    /// Results in place of the execution of tool calls, by tool.
+    pub tools: LocatedMap<Vec<ToolStub>>,
+    /// Injected faults.
+    pub faults: Vec<Fault>,
     /// Replies of people, by step or item.
     pub answers: LocatedMap<TestReply>,
     /// Step after whose end the run is stopped and resumed.
@@ -83,6 +87,69 @@ pub struct StubFailure {
     pub message: String,
     /// Kind of the failure; `None`: by the exit code.
     pub kind: Option<OutcomeKind>,
+}
+
+/// The result of tool calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolStub {
+    /// Arguments that a call must have; `None`: any call.
+    pub args: Option<Json>,
+    /// The result, or the message of the failure.
+    pub result: Result<Json, String>,
+}
+
+/// A fault that a test injects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// Step or item.
+    pub step: Located<String>,
+    /// How many attempts have the fault, from the first.
+    pub attempts: u32,
+    /// What fails.
+    pub kind: FaultKind,
+}
+
+/// What fails.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FaultKind {
+    /// The model call of a turn.
+    Model {
+        /// Number of the turn, from 1.
+        turn: u32,
+        /// How it fails.
+        fault: ModelFault,
+    },
+    /// One call of a tool.
+    Tool {
+        /// Name of the tool.
+        tool: String,
+        /// Number of the call of this tool in the attempt, from 1.
+        call: u32,
+        /// The message of the failure.
+        message: String,
+    },
+    /// The process is killed after the end of the step was stored.
+    Kill,
+    /// The disk of the journal is full when the end of the step is to be stored.
+    DiskFull,
+}
+
+/// How a model call fails.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ModelFault {
+    /// The provider answers with an HTTP status.
+    Status {
+        /// The status.
+        status: u16,
+        /// How long the provider asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The response ends in the middle.
+    Cut,
+    /// The response takes this much longer.
+    Slow(Duration),
+    /// The model submits its next output without the tool calls before it.
+    Lie,
 }
 
 /// The reply of a person.

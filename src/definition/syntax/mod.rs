@@ -9,6 +9,7 @@ mod cache;
 mod concurrency;
 mod decoder;
 mod environment;
+mod fault;
 mod fields;
 mod file_text;
 mod for_each;
@@ -45,6 +46,7 @@ pub(super) mod settings;
 pub(super) mod specialist;
 pub(super) mod step;
 pub(super) mod test_file;
+mod test_parts;
 
 pub(super) use decoder::Decoder;
 pub(super) use fields::Fields;

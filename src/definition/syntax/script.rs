@@ -71,6 +71,7 @@ fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
             .integer("delayMs", decoder)
             .map(|millis| Duration::from_millis(millis.into())),
         error: fields.get("error").and_then(|node| error(node, decoder)),
+        given: fields.texts("given", decoder),
     })
 }
 

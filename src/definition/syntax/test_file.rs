@@ -1,13 +1,15 @@
 //! Decodes test files (`kb.test/1`).
 
+use super::fault::faults;
 use super::script::script_steps;
+use super::test_parts::{require_one, text, tool_name};
 use super::{Decoder, Fields, Node};
 use crate::definition::check::pattern;
 use crate::definition::keys::choices::FAILURE_KIND;
 use crate::definition::keys::test as keys;
 use crate::definition::model::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
-    TestReply, TestScript,
+    TestReply, TestScript, ToolStub,
 };
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::value::{Json, JsonMap};
@@ -71,6 +73,8 @@ fn test(node: &Node, file: &Fields<'_>, decoder: &mut Decoder) -> Option<TestCas
         env: env.into_iter().map(|(name, value)| (name, value.value)).collect(),
         script,
         stubs: named(&fields, "stubs", decoder, stubs),
+        tools: stubbed_tools(&fields, decoder),
+        faults: faults(&fields, decoder),
         answers: named(&fields, "answers", decoder, |node, _, decoder| reply(node, decoder)),
         interrupt_after: interrupt.and_then(|node| text(node, "interruptAfter", decoder)),
         max_parallel: fields.integer("maxParallel", decoder),
@@ -79,11 +83,6 @@ fn test(node: &Node, file: &Fields<'_>, decoder: &mut Decoder) -> Option<TestCas
         name: name?,
         playbook: playbook?,
     })
-}
-
-fn text(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Located<String>> {
-    let value = decoder.text(node, key)?.to_owned();
-    Some(Located { value, span: node.span })
 }
 
 /// The texts of a list; `None` if the key is absent.
@@ -154,24 +153,32 @@ fn stub(node: &Node, decoder: &mut Decoder) -> Option<Stub> {
     Some(Stub { result, exit_code, delay })
 }
 
-/// The key of a map that must have exactly one of these.
-fn require_one(
-    fields: &Fields<'_>,
-    names: &[&'static str],
-    decoder: &mut Decoder,
-) -> Option<&'static str> {
-    let found: Vec<&'static str> =
-        names.iter().copied().filter(|name| fields.entry(name).is_some()).collect();
-    if let [one] = found.as_slice() {
-        return Some(one);
-    }
-    if !fields.was_meant(names) {
-        let listed = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let message = format!("{} has {} of {listed}", fields.what(), found.len());
-        let found = Diagnostic::error(Code::BAD_VALUE, fields.span, message);
-        decoder.push(found.help("write exactly one of them"));
-    }
-    None
+/// The stubs of tools, under the names of the table of tools.
+fn stubbed_tools(fields: &Fields<'_>, decoder: &mut Decoder) -> LocatedMap<Vec<ToolStub>> {
+    let found = named(fields, "tools", decoder, tool_stubs);
+    let renamed = found.into_iter().filter_map(|(written, stubs)| {
+        let end = stubs.span.start as usize + written.len();
+        let span = Span::new(stubs.span.source, stubs.span.start as usize, end);
+        Some((tool_name(&written, span, decoder)?, stubs))
+    });
+    renamed.collect()
+}
+
+fn tool_stubs(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<ToolStub>> {
+    let items = node.as_seq().unwrap_or(std::slice::from_ref(node));
+    let stubs: Vec<ToolStub> = items.iter().filter_map(|item| tool_stub(item, decoder)).collect();
+    (!stubs.is_empty()).then_some(stubs)
+}
+
+fn tool_stub(node: &Node, decoder: &mut Decoder) -> Option<ToolStub> {
+    let fields = decoder.fields(node, &keys::TOOL_STUB)?;
+    require_one(&fields, keys::TOOL_STUB_NAMES, decoder)?;
+    let args = fields.get("args").and_then(|node| json_map(node, "args", decoder));
+    let result = match fields.text("error", decoder) {
+        Some(message) => Err(message),
+        None => Ok(fields.entry("output")?.1.to_json()),
+    };
+    Some(ToolStub { args: args.map(Json::Object), result })
 }
 
 fn reply(node: &Node, decoder: &mut Decoder) -> Option<TestReply> {

@@ -3,17 +3,18 @@
 use super::ProjectContext;
 use super::caching;
 use super::children::Children;
+use super::doubles::Doubles;
 use super::machine::Machine;
 use super::prepared::Prepared;
 use super::secrets::ConfiguredSecrets;
-use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Settings};
+use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Script, Settings};
 use crate::diagnostic::Code;
 use crate::engine::{Parts, Setup, StartMode};
 use crate::executor::{Executor, HostAccess, LocalExecutor};
 use crate::inspect::Frozen;
 use crate::isolation::{Trees, home_of};
 use crate::journal::StoredEvent;
-use crate::llm::{GenaiProvider, ModelProvider, Recording, ScriptPlayer, Tiers};
+use crate::llm::{FaultyModel, GenaiProvider, ModelProvider, Recording, ScriptPlayer, Tiers};
 use crate::plan::Plan;
 use crate::process::Supervisor;
 use crate::redaction::Redactor;
@@ -93,6 +94,7 @@ pub(super) fn assemble(
         redactor: redactor.clone(),
         sandbox,
         plugins: plan.plugins_with_children(),
+        doubles: context.doubles.tools.clone(),
     };
     let home = home_of(&context.state_dir);
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
@@ -113,7 +115,7 @@ pub(super) fn assemble(
         redactor.add(&name, &key);
     }
     let provider: Option<Arc<dyn ModelProvider>> = match (frozen.load_script()?, tiers) {
-        (Some(script), _) => Some(Arc::new(ScriptPlayer::new(script))),
+        (Some(script), _) => Some(played(script, &context.doubles)),
         (None, Some(tiers)) => {
             Some(Arc::new(GenaiProvider::new(tiers).with_redactor(redactor.clone())))
         }
@@ -136,6 +138,7 @@ pub(super) fn assemble(
             reasoning: settings.reasoning,
             warned: Arc::default(),
             ledger: ledger.clone(),
+            clock: context.doubles.clock.clone(),
         })
     });
     let process_level = supervisor.level().as_str();
@@ -151,8 +154,8 @@ pub(super) fn assemble(
     };
     let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
     let local = LocalExecutor::new(host, toolbox, specialists).with_trees(trees);
-    let local = match &context.stubs {
-        Some(stubs) => local.with_stubs(stubs.clone()),
+    let local = match &context.doubles.stubs {
+        Some(stubs) => local.with_stubs(stubs.clone(), context.doubles.clock.clone()),
         None => local,
     };
     let local = match caching::of_run(context, settings, frozen, plan) {
@@ -161,7 +164,8 @@ pub(super) fn assemble(
     };
     let plans = plan.children();
     let executor: Arc<dyn Executor> = Arc::new(local.clone());
-    let mut parts = Parts { journal, executor, secrets, redactor, prompts };
+    let (clock, faults) = (context.doubles.clock.clone(), context.doubles.writes.clone());
+    let mut parts = Parts { journal, executor, secrets, redactor, prompts, clock, faults };
     if !plans.is_empty() {
         let (machine, root) = (machine.clone(), context.root.clone());
         let children =
@@ -172,6 +176,16 @@ pub(super) fn assemble(
     let context = context.clone();
     let strict = settings.strict;
     Ok(Assembly { context, parts, rules, recording, strict, machine })
+}
+
+/// A provider that plays a script, with the faults of a test.
+fn played(script: Arc<Script>, doubles: &Doubles) -> Arc<dyn ModelProvider> {
+    let Doubles { clock, fit, calls, .. } = doubles;
+    let player = Arc::new(ScriptPlayer::new(script).within(clock.clone(), fit.clone()));
+    match calls.is_empty() {
+        true => player,
+        false => Arc::new(FaultyModel::new(player, calls.clone(), clock.clone())),
+    }
 }
 
 /// The supervisor; refuses the run if it does not reach the required process control level.

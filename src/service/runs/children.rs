@@ -10,6 +10,7 @@ mod roll_up;
 
 use super::machine::Machine;
 use crate::attempt::{ChildWork, Context, Outcome, PreviousChild, Request, StepWork};
+use crate::clock::RunClock;
 use crate::definition::{InconclusivePolicy, PromptRecording};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::{self, Parts, RunControl, Secrets, Setup, StartMode, Summary};
@@ -45,6 +46,7 @@ struct Shared {
     secrets: Arc<dyn Secrets>,
     redactor: Arc<Redactor>,
     prompts: PromptRecording,
+    clock: RunClock,
     inconclusive: InconclusivePolicy,
     plans: BTreeMap<DefinitionId, Arc<Plan>>,
     machine: Machine,
@@ -74,13 +76,14 @@ impl Children {
         (machine, root): (Machine, PathBuf),
         ledger: Arc<Ledger>,
     ) -> Children {
-        let Parts { journal, secrets, redactor, prompts, .. } = parts.clone();
+        let Parts { journal, secrets, redactor, prompts, clock, .. } = parts.clone();
         let parent = Mutex::default();
         let shared = Shared {
             journal,
             secrets,
             redactor,
             prompts,
+            clock,
             inconclusive,
             plans,
             machine,
@@ -237,6 +240,8 @@ impl Shared {
             secrets: self.secrets.clone(),
             redactor: self.redactor.clone(),
             prompts: self.prompts,
+            clock: self.clock.clone(),
+            faults: None,
         };
         let rules = self.rules(&frozen);
         let setup = Setup {

@@ -1,7 +1,7 @@
 //! Where the runs of a project execute.
 
+use super::doubles::Doubles;
 use crate::definition::{ProcessChoice, Settings, SyncMode};
-use crate::executor::Stubs;
 use crate::journal::{Journal, JournalError};
 use crate::process::{BaseEnvironment, Supervisor};
 use crate::project::ProjectFolder;
@@ -18,8 +18,8 @@ pub struct ProjectContext {
     pub state_dir: PathBuf,
     /// Working directory and variables of the caller.
     pub environment: Environment,
-    /// Results in place of the execution of steps, in tests of playbooks.
-    pub stubs: Option<Arc<Stubs>>,
+    /// What a test puts in the place of the world.
+    pub doubles: Doubles,
 }
 
 impl ProjectContext {
@@ -52,7 +52,7 @@ impl ProjectContext {
             root: folder.root().to_owned(),
             state_dir: folder.state_dir_in(&environment.state_base()),
             environment: environment.clone(),
-            stubs: None,
+            doubles: Doubles::default(),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Compares the result of a run with what its test expects.
 
 use super::compare::{differences, short};
+use super::messages::{different_content, missing_reply};
 use super::report::PlaybookTest;
 use super::snapshot;
-use crate::definition::{Expectations, FileExpectation, Located};
+use crate::definition::{Expectations, Located, TestScript};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::evidence::Change;
 use crate::run::RunStatus;
@@ -51,6 +52,8 @@ pub(super) fn problems(
     check.changes(expect);
     check.events(expect)?;
     check.cost(expect);
+    check.faults();
+    check.recording();
     let updated = match expect.snapshot {
         Some(span) => check.snapshot(span, &outputs, root, update),
         None => None,
@@ -305,6 +308,33 @@ impl Check<'_> {
         }
     }
 
+    /// Faults of the journal that did not occur, because the run did not come to them.
+    fn faults(&mut self) {
+        let writes = self.finished.context.doubles.writes.as_ref();
+        for step in writes.map(|writes| writes.left()).unwrap_or_default() {
+            let case = &self.finished.test.case;
+            let faults = case.faults.iter().map(|fault| &fault.step);
+            let span = faults.chain(&case.interrupt_after).find(|found| found.value == step);
+            let span = span.map_or(case.name.span, |found| found.span);
+            self.add(span, format!("the fault after `{step}` did not occur: the step did not end"));
+        }
+    }
+
+    /// Where the recording of a failed test no longer fits.
+    fn recording(&mut self) {
+        let differences = self.finished.context.doubles.fit.differences();
+        if self.found.is_empty() || differences.is_empty() {
+            return;
+        }
+        let message = format!("the recording no longer fits:\n  {}", differences.join("\n  "));
+        let span = match &self.finished.test.case.script {
+            Some(TestScript::File(path)) => path.span,
+            _ => self.finished.test.case.name.span,
+        };
+        let help = "record the run again with `--record`, or change the script".to_owned();
+        self.add_with_help(span, message, help);
+    }
+
     /// Compares the result with the stored one, or stores it; returns the path that was written.
     fn snapshot(
         &mut self,
@@ -348,36 +378,4 @@ impl Check<'_> {
         }
         None
     }
-}
-
-/// How the content of a file differs from the expected one.
-fn different_content(path: &str, expected: &FileExpectation, content: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    if let Some(equals) = expected.equals.as_ref().filter(|equals| *equals != content) {
-        let diff = snapshot::diff(equals, content).replace("--- stored\n+++ found\n", "");
-        found.push(format!("the content of `{path}` differs:\n{diff}"));
-    }
-    let start = short(&Json::from(content));
-    for text in expected.contains.iter().filter(|text| !content.contains(&***text)) {
-        found.push(format!("`{path}` does not contain `{text}`; it starts with {start}"));
-    }
-    for text in expected.lacks.iter().filter(|text| content.contains(&***text)) {
-        found.push(format!("`{path}` contains `{text}`"));
-    }
-    if let Some(pattern) = &expected.matches {
-        let matches = regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(content));
-        if !matches {
-            found.push(format!("`{path}` does not match `{pattern}`; it starts with {start}"));
-        }
-    }
-    found
-}
-
-/// The help for a step that waits for a reply that the test does not have.
-fn missing_reply(waiting: &[&str], replies: &[&str]) -> Option<String> {
-    let step = waiting.first()?;
-    Some(match nearest(step, replies.iter().copied()) {
-        Some(near) if near != *step => format!("did you mean `{step}` in place of `{near}`?"),
-        _ => format!("add `answers: {{{step}: approve}}`, or expect `status: waiting`"),
-    })
 }

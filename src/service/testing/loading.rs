@@ -1,7 +1,7 @@
 //! Finds the test files of a project and checks them against its playbooks.
 
 use super::report::{LoadedTests, PlaybookTest};
-use crate::definition::{self, TestCase};
+use crate::definition::{self, FaultKind, TestCase};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::project::test_files;
 use crate::service::start::read_file;
@@ -85,13 +85,20 @@ fn check(project: &Project, case: &TestCase) -> Vec<Diagnostic> {
     let stubs = case.stubs.iter().map(|(name, stub)| (name, stub.span, &all));
     let answers = case.answers.iter().map(|(name, reply)| (name, reply.span, &own));
     let interrupt = case.interrupt_after.iter().map(|name| (&name.value, name.span, &own));
+    let faults = case.faults.iter().map(|fault| {
+        let known = match fault.kind {
+            FaultKind::Model { .. } | FaultKind::Tool { .. } => &all,
+            FaultKind::Kill | FaultKind::DiskFull => &own,
+        };
+        (&fault.step.value, fault.step.span, known)
+    });
     let steps = expect.steps.iter().map(|(name, found)| (name, found.span, &own));
     let attempts = expect.attempts.iter().map(|(name, found)| (name, found.span, &own));
     let verdicts = expect.verdicts.iter().map(|(name, found)| (name, found.span, &own));
     let errors = expect.errors.iter().map(|(name, found)| (name, found.span, &own));
     let errors = errors.filter(|(name, ..)| *name != "run");
     let outputs = expect.step_outputs.iter().map(|(name, found)| (name, found.span, &own));
-    let used = stubs.chain(answers).chain(interrupt).chain(steps).chain(attempts);
+    let used = stubs.chain(answers).chain(interrupt).chain(faults).chain(steps).chain(attempts);
     let used = used.chain(verdicts).chain(errors).chain(outputs);
     let step = |name: &str| name.split('[').next().unwrap_or(name).to_owned();
     used.filter(|(name, _, known)| !known.contains(&step(name)))

@@ -7,6 +7,7 @@ mod compare;
 mod expectations;
 mod folder;
 mod loading;
+mod messages;
 mod playing;
 mod report;
 mod snapshot;

@@ -3,19 +3,17 @@
 use super::expectations::{Finished, problems};
 use super::folder::TestFolder;
 use super::report::{PlaybookTest, failed};
-use crate::definition::{TestReply, TestScript};
-use crate::diagnostic::Diagnostic;
-use crate::engine::{RunControl, Summary, event_channel};
-use crate::executor::Stubs;
-use crate::inspect::LiveUpdate;
+use crate::definition::{FaultKind, TestReply, TestScript};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::engine::Summary;
 use crate::project::ProjectFolder;
 use crate::run::RunStatus;
 use crate::service::runs::{
-    self, Decision, Overrides, Prepared, ProjectContext, Replied, ReplyRequest,
+    self, Decision, Doubles, Overrides, Prepared, ProjectContext, Replied, ReplyRequest,
 };
 use crate::service::{Environment, Project, ServiceError, StartRequest, show_run, start};
 use crate::value::{Json, json_text};
-use crate::wire::{Body, InstanceView};
+use crate::wire::InstanceView;
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,8 +49,7 @@ pub(super) async fn play(
         ..Environment::new(folder.project(), folder.variables(project, test))
     };
     let mut own = Project::load(ProjectFolder::at(&folder.project()), &environment);
-    let stubs = case.stubs.iter().map(|(name, stubs)| (name.clone(), stubs.value.clone()));
-    own.context.stubs = Some(Arc::new(Stubs(stubs.collect())));
+    own.context.doubles = Doubles::of(case);
     let context = own.context.clone();
     let workspace = Workspace::open(&context.root, &[], &[])
         .map_err(|error| refused(format!("the project of the test cannot be opened: {error}")))?;
@@ -118,43 +115,62 @@ impl Playing<'_> {
     async fn run(self, project: Project, request: StartRequest) -> Played<(String, RunStatus)> {
         let mut prepared = start(project, request, None).await.map_err(|e| self.error(&e))?;
         let run = prepared.run().to_string();
-        let mut interrupt = self.test.case.interrupt_after.as_ref().map(|step| &*step.value);
         for _ in 0..MAX_REPLIES {
-            let summary = self.drive(prepared, interrupt).await?;
-            prepared = match summary.status {
-                RunStatus::Interrupted if interrupt.take().is_some() => {
-                    runs::resume(self.context.clone(), &run, &Overrides::default())
-                        .map_err(|error| self.error(&error))?
-                }
-                RunStatus::Waiting => match self.reply(&run)? {
-                    Some(prepared) => prepared,
-                    None => return Ok((run, summary.status)),
-                },
-                status => return Ok((run, status)),
+            let status = self.drive(prepared).await?;
+            let next = match status {
+                RunStatus::Interrupted => Some(self.resume(&run)?),
+                RunStatus::Waiting => self.after_waiting(&run)?,
+                _ => None,
+            };
+            prepared = match next {
+                Some(prepared) => prepared,
+                None => return Ok((run, status)),
             };
         }
         let message = format!("the run asked for more than {MAX_REPLIES} replies");
         Err(Box::new(failed(&self.test.case, message)))
     }
 
-    /// Drives the run; stops it after the end of the step `interrupt`.
-    async fn drive(&self, prepared: Prepared, interrupt: Option<&str>) -> Played<Summary> {
-        let (control, commands) = unbounded_channel();
-        let (sender, mut updates) = event_channel();
-        let mut reader = prepared.live_reader(&mut |_| {});
-        let mut driving = std::pin::pin!(prepared.drive(Some(sender), commands));
-        loop {
-            tokio::select! {
-                ended = &mut driving => return ended.map_err(|error| self.error(&error)),
-                Some(update) = updates.recv() => reader.see(update, &mut |_, update| {
-                    let LiveUpdate::Event(event) = update else { return };
-                    let step = event.place.as_ref().map(|place| &*place.instance);
-                    if matches!(event.body, Body::StepEnd { .. }) && step == interrupt && step.is_some() {
-                        let _ = control.send(RunControl::Abandon);
-                    }
-                }),
+    /// Drives the run until it ends, waits or is interrupted by a fault.
+    async fn drive(&self, prepared: Prepared) -> Played<RunStatus> {
+        let _busy = self.context.doubles.clock.busy();
+        let (_control, commands) = unbounded_channel();
+        match prepared.drive(None, commands).await {
+            Ok(Summary { status, .. }) => Ok(status),
+            // An injected fault: the run is left as it is, and there is space again.
+            Err(error) if error.code() == Some(Code::JOURNAL_FULL) && self.has_full_disk() => {
+                Ok(RunStatus::Interrupted)
             }
+            Err(error) => Err(self.error(&error)),
         }
+    }
+
+    fn has_full_disk(&self) -> bool {
+        let faults = &self.test.case.faults;
+        faults.iter().any(|fault| fault.kind == FaultKind::DiskFull)
+    }
+
+    fn resume(&self, run: &str) -> Played<Prepared> {
+        runs::resume(self.context.clone(), run, &Overrides::default())
+            .map_err(|error| self.error(&error))
+    }
+
+    /// A reply of the test, or the end of the time in which people can reply.
+    fn after_waiting(&self, run: &str) -> Played<Option<Prepared>> {
+        if let Some(prepared) = self.reply(run)? {
+            return Ok(Some(prepared));
+        }
+        let expected = self.test.case.expect.status.as_ref();
+        if expected.is_some_and(|status| status.value == RunStatus::Waiting.as_str()) {
+            return Ok(None);
+        }
+        let view = show_run(&self.context, run).map_err(|error| self.error(&error))?;
+        let questions = view.steps.iter().filter_map(|step| step.question.as_ref());
+        let Some(due) = questions.filter_map(|question| question.due).min() else {
+            return Ok(None);
+        };
+        self.context.doubles.clock.skip_to(due);
+        self.resume(run).map(Some)
     }
 
     /// Replies to the first open question for which the test has a reply.

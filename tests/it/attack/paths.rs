@@ -44,6 +44,7 @@ impl Trap {
         ];
         let bench = Setup { files, sandbox: Some(sandbox), ..Setup::default() }.bench();
         let parts = ToolboxParts {
+            doubles: None,
             plugins: Vec::new(),
             workspace: Workspace::open(bench.dir.path(), &[], &["state/kb".into()]).unwrap(),
             supervisor: bench.parts.supervisor.clone(),

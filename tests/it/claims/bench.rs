@@ -96,6 +96,7 @@ fn host_with(root: &std::path::Path, path: &str) -> (HostAccess, Toolbox) {
     let vars = [("PATH".to_owned(), path.to_owned())];
     let settings = Settings { test_commands: vec!["./ci.sh".to_owned()], ..Settings::default() };
     let parts = ToolboxParts {
+        doubles: None,
         plugins: Vec::new(),
         workspace: Workspace::open(root, &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(vars, &[])),

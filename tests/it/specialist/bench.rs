@@ -357,6 +357,7 @@ impl Bench {
             reasoning: None,
             warned: Arc::default(),
             ledger: Arc::default(),
+            clock: Default::default(),
         };
         let context = Context {
             cancel: self.cancel,

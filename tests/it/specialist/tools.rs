@@ -16,6 +16,7 @@ use std::time::Duration;
 fn toolbox(root: &Path) -> Arc<Toolbox> {
     Arc::new(Toolbox::new(ToolboxParts {
         plugins: Vec::new(),
+        doubles: None,
         workspace: Workspace::open(root, &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Arc::new(Settings::default()),

@@ -33,6 +33,7 @@ impl Setup {
             put(dir.path(), path, text);
         }
         let parts = ToolboxParts {
+            doubles: None,
             plugins: Vec::new(),
             workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
             supervisor: self

@@ -226,6 +226,7 @@ async fn a_workspace_that_was_moved_is_no_place_to_work_in() {
 
 fn parts(workspace: Workspace) -> ToolboxParts {
     ToolboxParts {
+        doubles: None,
         plugins: Vec::new(),
         workspace,
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),

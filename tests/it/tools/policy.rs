@@ -228,6 +228,7 @@ fn knowing(secrets: &[&str]) -> Bench {
     secrets.iter().for_each(|secret| assert!(redactor.add("TOKEN", secret)));
     let dir = tempfile::tempdir().unwrap();
     let parts = ToolboxParts {
+        doubles: None,
         plugins: Vec::new(),
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),

@@ -2,7 +2,6 @@
 
 use super::{Child, Executed, Shared, child_id, unusable};
 use crate::attempt::PreviousChild;
-use crate::clock;
 use crate::diagnostic::Code;
 use crate::engine::{Folded, StartMode};
 use crate::inspect::{BaseRun, Earlier, Frozen};
@@ -99,7 +98,7 @@ impl Shared {
         let new = NewRun {
             run: child.run.clone(),
             definition: frozen.definition.to_string(),
-            at: clock::now(),
+            at: self.clock.now(),
             frozen: stored,
         };
         let epoch = self.journal.create(new).map_err(unusable)?;
