@@ -175,7 +175,7 @@ impl Drop for Rest {
 #[must_use]
 pub struct Woken(#[expect(dead_code, reason = "is dropped")] Option<Waiter>);
 
-/// A wait, until what follows from it has begun.
+/// A wait, until what follows from it has started.
 struct Waiter {
     clock: RunClock,
     key: (Instant, u64),

@@ -92,6 +92,11 @@ impl ActiveAttempts {
         self.cancels.remove(&instance).is_some_and(|(cancel, _)| cancel.is_cancelled())
     }
 
+    /// Whether nothing runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.cancels.is_empty()
+    }
+
     /// The next message of an attempt.
     pub(super) async fn recv(&mut self) -> Option<Message> {
         self.receiver.recv().await

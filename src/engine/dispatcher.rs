@@ -167,7 +167,7 @@ impl Dispatcher {
                     continue;
                 }
             }
-            if self.leaving || self.abandoned {
+            if self.leaving || self.abandoned || self.is_left_to_test() {
                 self.attempts.stop_all().await;
                 return Ok(());
             }
@@ -204,6 +204,15 @@ impl Dispatcher {
                 self.inputs.push(Input::TimerDue { instance });
             }
         }
+    }
+
+    /// Whether a test is to reply before the time to reply passes. Child runs of a test have no replies.
+    fn is_left_to_test(&self) -> bool {
+        let RunContext { parts, plan, .. } = &self.context;
+        let is_idle = self.attempts.is_empty() && self.outstanding.is_empty();
+        let state = &self.folded.state;
+        let next = || self.timers.next_instance().is_some_and(|ix| state.waits_for_person(plan, ix));
+        parts.faults.is_some() && is_idle && self.inputs.is_empty() && next()
     }
 
     async fn read_inbox(&mut self) -> Result<(), JournalError> {

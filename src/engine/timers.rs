@@ -38,6 +38,12 @@ impl Timers {
         instances
     }
 
+    /// The instance of the next timer that is not due yet; `None` if one is due.
+    pub(super) fn next_instance(&self) -> Option<InstanceIx> {
+        let first = self.due.first().filter(|(due, _)| *due > self.clock.now());
+        first.map(|(_, instance)| *instance)
+    }
+
     /// Stops the run's timeout, which has fired.
     pub(super) fn end_deadline(&mut self) {
         self.deadline = None;

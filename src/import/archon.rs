@@ -1,6 +1,6 @@
 //! Archon workflows.
 
-use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
+use super::draft::{Draft, literal, name, reference, step_id};
 use super::fields::Fields;
 use super::output::Out;
 use super::shell::{Variables, look_at};
@@ -15,15 +15,16 @@ const ROLE: &str =
 
 pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     let fields = Fields::of(root, "");
-    if let Some(text) = fields.text("name") {
-        draft.id = playbook_id(&text);
-        draft.set("name", literal(&text));
-    }
-    if let Some(text) = fields.text("description") {
-        draft.set("description", text);
-    }
-    fields.take("provider");
-    let model = fields.text("model").and_then(|model| tier(&model));
+    fields.title(draft);
+    fields.replaced("provider", "the settings choose the provider of a model (`llm`)", draft);
+    let model = fields.take("model").and_then(|model| {
+        let words = model.words().unwrap_or_default();
+        let tier = tier(&words);
+        if tier.is_none() {
+            draft.unmapped(model.line, format!("`model: {words}` is not mapped: it is no tier"));
+        }
+        tier
+    });
     let nodes = fields.take("nodes").map(Positioned::items).unwrap_or_default();
     let ids: Vec<String> =
         nodes.iter().filter_map(|node| Fields::of(node, "").text("id")).collect();
@@ -54,11 +55,7 @@ fn node(node: &Positioned, ids: &[String], draft: &mut Draft) {
     let written = fields.text("id").unwrap_or_else(|| format!("node-{}", draft.steps.len() + 1));
     let id = step_id(&written);
     let mut map: Vec<(&'static str, Out)> = vec![("id", id.clone().into())];
-    if let Some(depends) = fields.take("depends_on") {
-        let on: Vec<String> =
-            depends.items().iter().filter_map(Positioned::words).map(|on| step_id(&on)).collect();
-        map.push(("dependsOn", Out::texts(&on)));
-    }
+    map.extend(fields.depends_on("depends_on"));
     if let Some(when) = fields.take("when") {
         let text = when.words().unwrap_or_default();
         map.push(("condition", expression(&text, ids).into()));
@@ -74,7 +71,8 @@ fn node(node: &Positioned, ids: &[String], draft: &mut Draft) {
             other => draft.unmapped(rule.line, format!("`trigger_rule: {other}` is not mapped")),
         }
     }
-    fields.take("context");
+    // Each step is a conversation of its own.
+    fields.agrees("context", &["fresh"], draft);
     work(&fields, node, &written, ids, &mut map, draft);
     if let Some(timeout) = fields.text("timeout") {
         let value = match timeout.parse::<u64>() {
@@ -126,20 +124,19 @@ fn work(
     } else {
         if let Some(repeat) = fields.take("loop") {
             let own = Fields::of(repeat, "nodes.loop.");
-            prompt = own.text("prompt");
+            prompt = own.text("prompt").or(prompt);
+            match again(&own, &step_id(written), draft) {
+                Some(made) => map.push(("loop", made)),
+                None => draft.unmapped(
+                    repeat.line,
+                    format!("the loop of `{written}` has no end that is mapped; its prompt runs once"),
+                ),
+            }
             own.finish(draft);
-            draft.unmapped(
-                repeat.line,
-                format!("the loop of `{written}` is not mapped; its prompt runs once"),
-            );
         }
         let Some(prompt) = prompt else {
-            draft.unmapped(
-                node.line,
-                format!("the node `{written}` has no prompt, command or bash"),
-            );
-            map.push(("set", Out::map(vec![("done", Json::Bool(true).into())])));
-            return;
+            let why = format!("the node `{written}` has no prompt, command or bash");
+            return draft.without_work(node.line, why, map);
         };
         noted(&prompt, node.line, draft);
         map.push(("specialist", AGENT.into()));
@@ -148,6 +145,19 @@ fn work(
     if let Some(schema) = fields.take("output_format") {
         map.push(("output", Out::map(vec![("schema", schema.json().into())])));
     }
+}
+
+/// How a loop becomes passes of a step: until the output has the signal.
+fn again(fields: &Fields<'_>, id: &str, draft: &mut Draft) -> Option<Out> {
+    // Each pass is a conversation of its own.
+    fields.agrees("fresh_context", &["true"], draft);
+    let max = fields.take("max_iterations").map_or(Json::from(10), Positioned::json);
+    let signal = fields.take("until")?;
+    let words = signal.words()?;
+    draft.hint(signal.line, format!("the loop ends when the output of `{id}` contains `{words}`"));
+    let quoted = words.replace('\\', "\\\\").replace('\'', "\\'");
+    let until = format!("'{quoted}' in ({}.output | tojson)", reference(id));
+    Some(Out::map(vec![("until", until.into()), ("max", max.into())]))
 }
 
 fn noted(text: &str, line: u32, draft: &mut Draft) {

@@ -9,23 +9,20 @@ use crate::value::Json;
 
 pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     let fields = Fields::of(root, "");
-    if let Some(text) = fields.text("name") {
-        draft.id = playbook_id(&text);
-        draft.set("name", literal(&text));
-    }
-    if let Some(text) = fields.text("description") {
-        draft.set("description", text);
-    }
-    match fields.text("type").as_deref() {
-        Some("chain") => draft.set("order", "sequential"),
-        Some("agent") => draft.unmapped(root.line, "`type: agent` is not mapped"),
+    fields.title(draft);
+    match fields.take("type").map(|kind| (kind.line, kind.words().unwrap_or_default())) {
+        Some((_, kind)) if kind == "chain" => draft.set("order", "sequential"),
+        Some((line, kind)) if kind != "graph" => {
+            draft.unmapped(line, format!("`type: {kind}` is not mapped"));
+        }
         _ => {}
     }
     if let Some(schedule) = fields.take("schedule") {
         let crons: Vec<String> = schedule.items().iter().filter_map(Positioned::words).collect();
-        if crons.is_empty() {
+        if crons.len() < schedule.items().len() {
             draft.unmapped(schedule.line, "`schedule` with start and stop is not mapped");
-        } else {
+        }
+        if !crons.is_empty() {
             draft.set("on", Out::map(vec![("schedule", Out::texts(&crons))]));
         }
     }
@@ -123,11 +120,13 @@ fn environment(env: &Positioned, draft: &mut Draft) -> Variables {
     let mut variables = Variables::default();
     for item in env.items() {
         let pairs: Vec<(String, u32, String)> = match item.words() {
-            Some(words) => words
-                .split_once('=')
-                .map(|(name, value)| (name.to_owned(), item.line, value.to_owned()))
-                .into_iter()
-                .collect(),
+            Some(words) => match words.split_once('=') {
+                Some((name, value)) => vec![(name.to_owned(), item.line, value.to_owned())],
+                None => {
+                    draft.unmapped(item.line, format!("the variable `{words}` has no value"));
+                    Vec::new()
+                }
+            },
             None => item
                 .entries()
                 .iter()
@@ -188,11 +187,7 @@ fn step(
     if let Some(text) = fields.text("description") {
         map.push(("name", literal(&text).into()));
     }
-    if let Some(depends) = fields.take("depends") {
-        let ids: Vec<String> =
-            depends.items().iter().filter_map(Positioned::words).map(|on| step_id(&on)).collect();
-        map.push(("dependsOn", Out::texts(&ids)));
-    }
+    map.extend(fields.depends_on("depends"));
     let mut variables = fields.take("env").map(|env| environment(env, draft)).unwrap_or_default();
     let text = command(&fields, step);
     if let Some((text, line)) = &text {
@@ -213,8 +208,7 @@ fn step(
         }
     } else {
         let label = if id.is_empty() { (index + 1).to_string() } else { id.to_owned() };
-        draft.unmapped(step.line, format!("the step `{label}` has no command"));
-        map.push(("set", Out::map(vec![("done", Json::Bool(true).into())])));
+        draft.without_work(step.line, format!("the step `{label}` has no command"), &mut map);
     }
     map.extend(variables.out().map(|env| ("env", env)));
     if let Some(folder) = fields.text("dir").or_else(|| fields.text("workingDir")) {
@@ -274,6 +268,9 @@ fn policies(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut
     if let Some(on) = fields.take("continueOn") {
         let own = Fields::of(on, "continueOn.");
         let any = own.text("failure").as_deref() == Some("true") || on.text() == Some("failed");
+        if let Some(words) = on.words().filter(|words| words != "failed") {
+            draft.unmapped(on.line, format!("`continueOn: {words}` is not mapped"));
+        }
         own.finish(draft);
         if any {
             map.push(("onError", "continue".into()));

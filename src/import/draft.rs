@@ -1,6 +1,7 @@
 //! The definitions that a file becomes, while it is read, and names in them.
 
 use super::output::Out;
+use crate::value::Json;
 
 /// Something that was not mapped, or that a person should check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +59,17 @@ impl Draft {
 
     pub(super) fn set(&mut self, key: &'static str, value: impl Into<Out>) {
         self.head.push((key, value.into()));
+    }
+
+    /// Reports a step without work, which becomes one that only orders the others.
+    pub(super) fn without_work(
+        &mut self,
+        line: u32,
+        why: String,
+        map: &mut Vec<(&'static str, Out)>,
+    ) {
+        self.unmapped(line, why);
+        map.push(("set", Out::map(vec![("done", Json::Bool(true).into())])));
     }
 
     /// Adds a specialist unless one of that id was added.

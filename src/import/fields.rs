@@ -1,6 +1,7 @@
 //! Reads the entries of a map and reports those that were not taken.
 
-use super::draft::Draft;
+use super::draft::{Draft, literal, playbook_id, step_id};
+use super::output::Out;
 use crate::definition::{Positioned, PositionedValue};
 use crate::value::{Json, json_text};
 use std::cell::RefCell;
@@ -88,6 +89,44 @@ impl<'a> Fields<'a> {
         let text = self.entries[at].2.words()?;
         self.taken.borrow_mut().insert(at);
         Some(text)
+    }
+
+    /// Takes the name, from which the id of the playbook follows, and the description.
+    pub(super) fn title(&self, draft: &mut Draft) {
+        if let Some(text) = self.text("name") {
+            draft.id = playbook_id(&text);
+            draft.set("name", literal(&text));
+        }
+        if let Some(text) = self.text("description") {
+            draft.set("description", text);
+        }
+    }
+
+    /// Takes the steps that a step waits for, as `dependsOn`.
+    pub(super) fn depends_on(&self, key: &str) -> Option<(&'static str, Out)> {
+        let depends = self.take(key)?;
+        let ids: Vec<String> =
+            depends.items().iter().filter_map(Positioned::words).map(|on| step_id(&on)).collect();
+        Some(("dependsOn", Out::texts(&ids)))
+    }
+
+    /// Takes a key that has no counterpart, because `kb` does what these values mean. Any other value is
+    /// reported.
+    pub(super) fn agrees(&self, key: &str, values: &[&str], draft: &mut Draft) {
+        let Some(value) = self.take(key) else { return };
+        let words = value.words();
+        if !words.as_deref().is_some_and(|words| values.contains(&words)) {
+            let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+            draft.unmapped(value.line, format!("`{}{key}{words}` is not mapped", self.path));
+        }
+    }
+
+    /// Takes a key whose value is not used, and says what holds in its place.
+    pub(super) fn replaced(&self, key: &str, by: &str, draft: &mut Draft) {
+        if let Some(value) = self.take(key) {
+            let words = value.words().map(|words| format!(": {words}")).unwrap_or_default();
+            draft.unmapped(value.line, format!("`{}{key}{words}` is not mapped: {by}", self.path));
+        }
     }
 
     /// Reports what was not taken.

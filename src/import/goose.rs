@@ -11,9 +11,6 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     let outer = Fields::of(root, "");
     // The desktop form nests the recipe.
     if let Some(recipe) = outer.take("recipe").filter(|recipe| recipe.is_map()) {
-        for key in ["name", "isGlobal", "lastModified", "isArchived"] {
-            outer.take(key);
-        }
         outer.finish(draft);
         return convert(recipe, draft);
     }
@@ -41,7 +38,7 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         if let Some(temperature) = own.take("temperature") {
             llm.push(("temperature", temperature.json().into()));
         }
-        own.take("goose_provider");
+        own.replaced("goose_provider", "the settings choose the provider of a model (`llm`)", draft);
         if let Some(turns) = own.take("max_turns") {
             more.push(("limits", Out::map(vec![("maxSteps", turns.json().into())])));
         }
@@ -57,9 +54,6 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         let built_in = matches!(kind.as_deref(), Some("builtin" | "platform") | None);
         if built_in && known == "developer" {
             tools = all();
-            for key in ["timeout", "bundled", "display_name", "description", "available_tools"] {
-                own.take(key);
-            }
             own.finish(draft);
         } else {
             draft.unmapped(extension.line, format!("the extension `{known}` is not mapped"));
@@ -117,7 +111,12 @@ fn parameter(param: &Positioned, draft: &mut Draft) {
             );
             "string"
         }
-        _ => "string",
+        None | Some("string" | "select") => "string",
+        Some(other) => {
+            let text = format!("`input_type: {other}` of `{key}` is not mapped: it is a text");
+            draft.unmapped(param.line, text);
+            "string"
+        }
     };
     let mut map = vec![("name", Out::from(own)), ("type", kind.into())];
     let requirement = fields.text("requirement");
@@ -144,7 +143,7 @@ fn verify(retry: &Positioned, draft: &mut Draft) -> Option<(&'static str, Out)> 
     let mut checks = Vec::new();
     for check in fields.take("checks").map(Positioned::items).unwrap_or_default() {
         let own = Fields::of(check, "retry.checks.");
-        own.text("type");
+        own.agrees("type", &["shell"], draft);
         if let Some(command) = own.text("command") {
             checks.push(Out::map(vec![(
                 "command",

@@ -43,7 +43,11 @@ pub(super) fn agentic(root: &Positioned, body: &str, draft: &mut Draft) {
     let mut more = Vec::new();
     if let Some(engine) = fields.take("engine") {
         let own = Fields::of(engine, "engine.");
-        own.text("id");
+        let by = "the settings choose the provider of a model (`llm`)";
+        own.replaced("id", by, draft);
+        if let Some(words) = engine.words() {
+            draft.unmapped(engine.line, format!("`engine: {words}` is not mapped: {by}"));
+        }
         if let Some(model) = own.text("model") {
             more.push(("llm", Out::map(vec![("model", model.into())])));
         }
@@ -69,7 +73,11 @@ fn on_events(on: &Positioned, draft: &mut Draft) {
             .collect();
         let is_cron = |text: &String| text.split_whitespace().count() == 5;
         match event.as_str() {
-            "workflow_dispatch" => {}
+            "workflow_dispatch" => {
+                if let Some(value) = value {
+                    Fields::of(value, "on.workflow_dispatch.").finish(draft);
+                }
+            }
             "schedule" if !crons.is_empty() && crons.iter().all(is_cron) => {
                 draft.set("on", Out::map(vec![("schedule", Out::texts(&crons))]));
             }

@@ -13,18 +13,12 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     fields.take("kind");
     if let Some(metadata) = fields.take("metadata") {
         let own = Fields::of(metadata, "metadata.");
-        if let Some(text) = own.text("name") {
-            draft.id = playbook_id(&text);
-            draft.set("name", literal(&text));
-        }
-        if let Some(text) = own.text("description") {
-            draft.set("description", text);
-        }
+        own.title(draft);
         own.finish(draft);
     }
     if let Some(input) = fields.take("input") {
         let own = Fields::of(input, "input.");
-        own.text("source");
+        own.agrees("source", &["cli"], draft);
         own.finish(draft);
     }
     draft.params.push(Out::map(vec![("name", "input".into()), ("default", "".into())]));
@@ -39,11 +33,7 @@ fn step(step: &Positioned, draft: &mut Draft) {
     let fields = Fields::of(step, "steps.");
     let written = fields.text("id").unwrap_or_else(|| format!("step-{}", draft.steps.len() + 1));
     let mut map: Vec<(&'static str, Out)> = vec![("id", step_id(&written).into())];
-    if let Some(depends) = fields.take("dependencies") {
-        let on: Vec<String> =
-            depends.items().iter().filter_map(Positioned::words).map(|on| step_id(&on)).collect();
-        map.push(("dependsOn", Out::texts(&on)));
-    }
+    map.extend(fields.depends_on("dependencies"));
     if let Some(child) = fields.text("pipeline") {
         map.push(("playbook", playbook_id(&child).into()));
         if let Some(input) = fields.text("input") {
@@ -72,7 +62,7 @@ fn step(step: &Positioned, draft: &mut Draft) {
         if reads {
             map.push(("env", Out::map(vec![("INPUT", "{{input}}".into())])));
         }
-        fields.take("persona");
+        fields.replaced("persona", "a command has no specialist", draft);
     } else {
         let persona = fields.text("persona").unwrap_or_else(|| "agent".to_owned());
         let id = step_id(&persona);
@@ -89,7 +79,8 @@ fn step(step: &Positioned, draft: &mut Draft) {
     checks(&fields, &mut map, draft);
     if let Some(memory) = fields.take("memory") {
         let own = Fields::of(memory, "steps.memory.");
-        own.text("strategy");
+        // Each step is a conversation of its own.
+        own.agrees("strategy", &["fresh"], draft);
         own.finish(draft);
     }
     fields.finish(draft);
@@ -99,7 +90,14 @@ fn step(step: &Positioned, draft: &mut Draft) {
 fn workspace(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
     let Some(workspace) = fields.take("workspace") else { return };
     let own = Fields::of(workspace, "steps.workspace.");
-    if own.text("type").as_deref() == Some("worktree") {
+    let is_worktree = own.take("type").is_some_and(|kind| {
+        let words = kind.words().unwrap_or_default();
+        if words != "worktree" {
+            draft.unmapped(kind.line, format!("`steps.workspace.type: {words}` is not mapped"));
+        }
+        words == "worktree"
+    });
+    if is_worktree {
         map.push(("workspace", "worktree".into()));
         if own.take("branch").is_some() {
             draft.hint(
@@ -116,8 +114,8 @@ fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut D
     let mut checks = Vec::new();
     for artifact in fields.take("output_artifacts").map(Positioned::items).unwrap_or_default() {
         let own = Fields::of(artifact, "steps.output_artifacts.");
-        own.text("name");
-        own.text("type");
+        own.replaced("name", "steps read the file by its path", draft);
+        own.replaced("type", "the file is checked for its existence only", draft);
         if let Some(path) = own.text("path") {
             let file = Out::map(vec![("path", literal(&path).into())]);
             checks.push(Out::map(vec![("file", file)]));
@@ -130,7 +128,7 @@ fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut D
         if let Some(contract) = outer.take("contract") {
             let own = Fields::of(contract, "steps.handover.contract.");
             let kind = own.text("type").unwrap_or_default();
-            own.take("must_pass");
+            own.agrees("must_pass", &["true"], draft);
             match (kind.as_str(), own.text("command")) {
                 (_, Some(command)) => checks.push(Out::map(vec![(
                     "command",
@@ -143,9 +141,12 @@ fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut D
                     );
                 }
             }
-            match own.text("on_failure").as_deref() {
-                Some("retry") => policy.push(("onFailed", "rework".into())),
-                Some("warn") => policy.push(("onFailed", "warn".into())),
+            match own.take("on_failure").map(|on| (on.line, on.words().unwrap_or_default())) {
+                Some((_, on)) if on == "retry" => policy.push(("onFailed", "rework".into())),
+                Some((_, on)) if on == "warn" => policy.push(("onFailed", "warn".into())),
+                Some((line, on)) if on != "fail" => {
+                    draft.unmapped(line, format!("`on_failure: {on}` is not mapped"));
+                }
                 _ => {}
             }
             if let Some(max) = own.take("max_retries") {

@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
+const CODE_ACTION: &str = "textDocument/codeAction";
 /// Maximum number of problems of one file that are sent.
 const MAX_PROBLEMS: usize = 200;
 
@@ -95,11 +96,19 @@ impl Server {
                     if connection.handle_shutdown(&request).map_err(io::Error::other)? {
                         return Ok(());
                     }
-                    if changed {
+                    // Quick fixes belong to problems. Other answers need the text only, so that typing does
+                    // not wait for the project, unless an answer without it is empty.
+                    let mut response = match changed && request.method == CODE_ACTION {
+                        true => None,
+                        false => Some(self.answer(request.clone())),
+                    };
+                    if changed && response.as_ref().is_none_or(|(_, is_empty)| *is_empty) {
                         changed = false;
                         self.publish(connection)?;
+                        response = None;
                     }
-                    send(connection, Message::Response(self.answer(request)))?;
+                    let (response, _) = response.unwrap_or_else(|| self.answer(request));
+                    send(connection, Message::Response(response))?;
                 }
                 Message::Notification(notification) => changed |= self.notice(&notification),
                 Message::Response(_) => {}
@@ -159,22 +168,29 @@ impl Server {
         Ok(())
     }
 
-    fn answer(&self, request: Request) -> Response {
+    /// The answer to a request, and whether it has nothing.
+    fn answer(&self, request: Request) -> (Response, bool) {
         let Request { id, method, params } = request;
         let found = match method.as_str() {
             "textDocument/completion"
             | "textDocument/hover"
             | "textDocument/definition"
             | "textDocument/rename"
-            | "textDocument/codeAction" => self.at_document(&method, &params),
+            | CODE_ACTION => self.at_document(&method, &params),
             _ => {
                 let message = format!("`{method}` is not supported");
-                return Response::new_err(id, ErrorCode::MethodNotFound as i32, message);
+                let code = ErrorCode::MethodNotFound as i32;
+                return (Response::new_err(id, code, message), false);
             }
         };
         match found {
-            Ok(result) => Response::new_ok(id, result),
-            Err(message) => Response::new_err(id, ErrorCode::RequestFailed as i32, message),
+            Ok(result) => {
+                let is_empty = has_nothing(&result);
+                (Response::new_ok(id, result), is_empty)
+            }
+            Err(message) => {
+                (Response::new_err(id, ErrorCode::RequestFailed as i32, message), true)
+            }
         }
     }
 
@@ -183,7 +199,7 @@ impl Server {
         let Some(document) = self.documents.get(uri) else { return Ok(Json::Null) };
         let text = &document.text;
         let shown = self.project.relative(&document.path);
-        if method == "textDocument/codeAction" {
+        if method == CODE_ACTION {
             let at = |key: &str| Position::of(&params["range"][key]).map(|at| at.offset(text));
             let (Some(start), Some(end)) = (at("start"), at("end")) else { return Ok(Json::Null) };
             let problems = self.problems.get(&shown).map(Vec::as_slice).unwrap_or_default();
@@ -210,6 +226,12 @@ impl Server {
         };
         Ok(found.unwrap_or(Json::Null))
     }
+}
+
+/// Whether a result is null, or a list without items.
+fn has_nothing(result: &Json) -> bool {
+    let items = result.get("items").and_then(Json::as_array);
+    result.is_null() || items.is_some_and(Vec::is_empty)
 }
 
 fn view(problem: &Problem, text: &str) -> Json {

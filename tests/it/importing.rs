@@ -67,8 +67,9 @@ prompt: "Review {{ path }} and say what is wrong."
 parameters:
   - {key: path, input_type: string, requirement: required, description: The file}
 extensions:
-  - {type: builtin, name: developer, timeout: 300}
+  - {type: builtin, name: developer, timeout: 300, available_tools: [shell]}
   - {type: stdio, name: tickets, cmd: uvx, args: [tickets]}
+settings: {goose_provider: anthropic, temperature: 0.2}
 response:
   json_schema: {type: object, properties: {summary: {type: string}}, required: [summary]}
 activities: [Review the last commit]
@@ -90,6 +91,7 @@ nodes:
     depends_on: [classify]
     when: "$classify.output.kind == 'bug'"
     hooks: {PreToolUse: []}
+    context: shared
   - id: ask
     approval: {message: "Merge?"}
     depends_on: [fix]
@@ -102,7 +104,7 @@ input: {source: cli}
 steps:
   - id: analyze
     persona: navigator
-    memory: {strategy: fresh}
+    memory: {strategy: continue}
     workspace: {type: worktree, branch: "{{ pipeline_id }}"}
     exec: {type: prompt, source: "Analyze {{ input }} and {{ other }}"}
     output_artifacts: [{name: a, path: out/a.md, type: markdown}]
@@ -184,7 +186,13 @@ fn dagu_workflows_become_playbooks_that_run() {
 
 #[test]
 fn goose_recipes_become_a_specialist_and_its_step() {
-    let scratch = imports("recipe.yaml", GOOSE, &["the extension `tickets`", "activities"]);
+    let scratch = imports("recipe.yaml", GOOSE, &[
+        "the extension `tickets`",
+        "activities",
+        "`settings.goose_provider: anthropic`",
+        "extensions.timeout",
+        "extensions.available_tools",
+    ]);
     scratch.write("s.yml", "schema: kb.script/1\nsteps: {task: [{output: {summary: fine}}]}\n");
     let run = ["playbook", "run", "review-code", "--param", "path=a.rs", "--script", "s.yml"];
     let said = scratch.kb(&run);
@@ -193,7 +201,7 @@ fn goose_recipes_become_a_specialist_and_its_step() {
 
 #[test]
 fn archon_workflows_become_playbooks_that_run() {
-    let scratch = imports("fix.yaml", ARCHON, &["hooks"]);
+    let scratch = imports("fix.yaml", ARCHON, &["hooks", "`provider: claude`", "`nodes.context: shared`"]);
     scratch.write("s.yml", "schema: kb.script/1\nsteps:\n  classify: [{output: {kind: chore}}]\n");
     let run = ["playbook", "run", "fix-issue", "--param", "arguments=7", "--script", "s.yml"];
     let said = scratch.kb(&run);
@@ -202,8 +210,44 @@ fn archon_workflows_become_playbooks_that_run() {
 }
 
 #[test]
+fn loops_of_archon_become_passes_that_end_with_their_signal() {
+    let text = "name: polish
+description: d
+model: some-model
+nodes:
+  - id: polish-it
+    loop: {prompt: \"Improve $ARGUMENTS\", until: ALL_DONE, max_iterations: 4, fresh_context: true}
+  - id: again
+    depends_on: [polish-it]
+    loop: {prompt: Look again, until_bash: \"true\", fresh_context: false}
+";
+    let notes =
+        ["`model: some-model`", "contains `ALL_DONE`", "the loop of `again`", "until_bash"];
+    let scratch = imports("polish.yaml", text, &notes);
+    let script = "schema: kb.script/1
+steps:
+  polish-it#1: [{output: {summary: more to do}}]
+  polish-it#2: [{output: {summary: ALL_DONE}}]
+  again: [{output: {summary: fine}}]
+";
+    scratch.write("s.yml", script);
+    let said = scratch.kb(&["playbook", "run", "polish", "--script", "s.yml"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let view = shown(&scratch);
+    let polish =
+        view["steps"].as_array().unwrap().iter().find(|s| s["instance"] == "polish-it").unwrap();
+    assert_eq!(polish["attempts"], 2, "{polish}");
+}
+
+#[test]
 fn wave_pipelines_agentic_workflows_and_commands_become_playbooks() {
-    let scratch = imports("review.yaml", WAVE, &["{{ other }}", "persona `navigator`"]);
+    let scratch = imports("review.yaml", WAVE, &[
+        "{{ other }}",
+        "persona `navigator`",
+        "`steps.memory.strategy: continue`",
+        "`steps.persona: craftsman`",
+        "output_artifacts.name",
+    ]);
     assert!(scratch.read(".kb/playbooks/review.yml").contains("workspace: worktree"));
     let notes = [
         "the trigger `issues`",
@@ -211,6 +255,7 @@ fn wave_pipelines_agentic_workflows_and_commands_become_playbooks() {
         "the tool `github`",
         "safe-outputs",
         "github.repository",
+        "engine: claude",
     ];
     let scratch = imports("weekly.md", GH_AW, &notes);
     assert!(scratch.read(".kb/playbooks/weekly.yml").contains("0 9 * * 1"));
@@ -293,3 +338,5 @@ fn variables_that_nothing_sets_are_named_with_ways_to_set_them() {
     said.says(&["note: files/own.yml:5: nothing sets `$MYVAR` for the step `a`"]);
     scratch.kb(&["playbook", "run", "own"]).code(1).says(&["pass: [", "]}` in the settings"]);
 }
+/// The files of this page, for random changes.
+pub(crate) const SAMPLES: &[&str] = &[ACTIONS, DAGU, GOOSE, ARCHON, WAVE, GH_AW, COMMAND];

@@ -290,3 +290,17 @@ tests:
         .code(1)
         .says(&["turn 1 of `writer`: the task or its values changed"]);
 }
+
+/// A test file with all kinds of keys, for random changes.
+pub(crate) const SAMPLE: &str = "schema: kb.test/1
+playbook: write
+files: {notes.txt: \"leaf\\n\"}
+stubs: {first: [{error: down, exitCode: 7}, {output: ok, delay: 2s}]}
+tools: {\"fs:read\": [{args: {path: a}, output: 1}, {error: no}]}
+answers: {ok: {approve: fine}, name: {answer: Anna}}
+script: {writer: [{calls: [{tool: \"fs:read\", args: {path: notes.txt}}]}, {output: {summary: done}}]}
+tests:
+  - name: a
+    faults: [{step: writer, status: 429, retryAfter: 1m}, {step: writer, lie: true}, {step: last, kill: true}]
+    expect: {status: failed, steps: {last: blocked}, files: {a.txt: {matches: \"^a\"}}, maxCost: 1.5, snapshot: true}
+";

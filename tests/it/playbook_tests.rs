@@ -199,9 +199,11 @@ fn a_test_that_cannot_start_or_end_fails_with_the_reason() {
         "  - {name: parameter, params: {sinc: v1}}
   - {name: copy, copy: \"none/**\"}
   - {name: outside, files: {../x: \"\"}}
-  - {name: slow, stubs: {collect: {output: 1, delay: 30s}}, timeout: 200ms}
+  - {name: slow, playbook: sleeps, stubs: {}, timeout: 200ms}
 ",
     );
+    let sleeps = "schema: kb.playbook/1\nid: sleeps\nsteps: [{id: a, run: sleep 60}]\n";
+    scratch.write(".kb/playbooks/sleeps.yml", sleeps);
     scratch.kb(&["playbook", "test"]).code(1).says(&[
         "there is no parameter `sinc`",
         "did you mean `since`?",

@@ -185,7 +185,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
 
 /// Tables whose maps the loader reads without a [`wrapper`] here: scripts and tests have loaders of their own,
 /// and the names in `security` are names of tools.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 14] = [
     "script",
     "turn",
     "call",
@@ -195,6 +195,8 @@ const ELSEWHERE: [&str; 12] = [
     "testFile",
     "test",
     "stub",
+    "toolStub",
+    "fault",
     "reply",
     "expect",
     "fileExpectation",

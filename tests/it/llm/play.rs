@@ -195,7 +195,12 @@ async fn a_recording_says_what_was_said() {
     for (attempt, turn) in [(1, 1), (1, 2), (1, 3), (1, 4), (2, 2), (2, 3)] {
         let _ = recording.chat(asks("s", attempt, turn), &|_| {}, &CancellationToken::new()).await;
     }
-    insta::assert_snapshot!(recording.script(), @r#"
+    // What was given is compared by `playbook_faults`.
+    let script = recording.script();
+    assert_eq!(script.matches("given:").count(), 5);
+    let shown: Vec<&str> =
+        script.lines().filter(|line| !["given:", "- tools", "- user"].iter().any(|part| line.contains(part))).collect();
+    insta::assert_snapshot!(shown.join("\n"), @r#"
     schema: kb.script/1
     steps:
       s:
