@@ -211,7 +211,8 @@ impl Dispatcher {
         let RunContext { parts, plan, .. } = &self.context;
         let is_idle = self.attempts.is_empty() && self.outstanding.is_empty();
         let state = &self.folded.state;
-        let next = || self.timers.next_instance().is_some_and(|ix| state.waits_for_person(plan, ix));
+        let next =
+            || self.timers.next_instance().is_some_and(|ix| state.waits_for_person(plan, ix));
         parts.faults.is_some() && is_idle && self.inputs.is_empty() && next()
     }
 

@@ -129,7 +129,9 @@ fn work(
                 Some(made) => map.push(("loop", made)),
                 None => draft.unmapped(
                     repeat.line,
-                    format!("the loop of `{written}` has no end that is mapped; its prompt runs once"),
+                    format!(
+                        "the loop of `{written}` has no end that is mapped; its prompt runs once"
+                    ),
                 ),
             }
             own.finish(draft);

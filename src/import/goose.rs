@@ -38,7 +38,11 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         if let Some(temperature) = own.take("temperature") {
             llm.push(("temperature", temperature.json().into()));
         }
-        own.replaced("goose_provider", "the settings choose the provider of a model (`llm`)", draft);
+        own.replaced(
+            "goose_provider",
+            "the settings choose the provider of a model (`llm`)",
+            draft,
+        );
         if let Some(turns) = own.take("max_turns") {
             more.push(("limits", Out::map(vec![("maxSteps", turns.json().into())])));
         }

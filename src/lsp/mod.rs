@@ -188,9 +188,7 @@ impl Server {
                 let is_empty = has_nothing(&result);
                 (Response::new_ok(id, result), is_empty)
             }
-            Err(message) => {
-                (Response::new_err(id, ErrorCode::RequestFailed as i32, message), true)
-            }
+            Err(message) => (Response::new_err(id, ErrorCode::RequestFailed as i32, message), true),
         }
     }
 

@@ -55,7 +55,10 @@ impl ToolDoubles {
         let own = |name: &str| name == step || step.split('[').next() == Some(name);
         let attempt: u32 = attempt.parse().unwrap_or(1);
         let failing = self.failing.iter().find(|fault| {
-            fault.tool == tool && own(&fault.step) && fault.call == number && attempt <= fault.attempts
+            fault.tool == tool
+                && own(&fault.step)
+                && fault.call == number
+                && attempt <= fault.attempts
         });
         if let Some(fault) = failing {
             return Some(failed(&fault.message));

@@ -40,7 +40,8 @@ fn runs(file: &str, text: &str, param: &str, steps: &[Expected<'_>]) {
             assert_eq!(output[key], format!("{key} of {step}"), "{file}: {output}");
         }
         let prompt = scratch.kb(&["run", "logs", "@last", step, "--prompts"]);
-        let prompt = if prompt.code == 0 { prompt } else { scratch.kb(&["run", "events", "@last"]) };
+        let prompt =
+            if prompt.code == 0 { prompt } else { scratch.kb(&["run", "events", "@last"]) };
         prompt.code(0).says(given);
     }
 }
@@ -141,7 +142,10 @@ fn the_playbook_of_000_runs_unchanged_with_its_specialists() {
                     "testResult?: passed | failed | skipped",
                 ),
             ),
-            (".kb/kb.config.yml", "testCommands: [\"sh check.sh\"]\nsandbox: {criticalUnapprovedAt: none}\n"),
+            (
+                ".kb/kb.config.yml",
+                "testCommands: [\"sh check.sh\"]\nsandbox: {criticalUnapprovedAt: none}\n",
+            ),
             ("src/old.sh", "echo old\n"),
         ]);
         let found = "{files: [src/old.sh], facts: [one file], summary: looked}";

@@ -73,17 +73,100 @@ const EXPRESSIONS: &[&str] = &[
 
 /// Parts of definitions and of expressions, which are inserted.
 const PARTS: &[&str] = &[
-    "{{", "}}", "{%", "%}", ": ", "- ", "[", "]", "{", "}", "'", "\"", "|", ">", "&a ", "*a", "\t", "\n", "\n  ", "#",
-    "!x ", "<<", "~", "é", "🔍", "---\n", "-1", "null", "true", "1e99", "..", "\u{0}", "\u{feff}", "\\", "$", "${{ x }}",
-    "(", ")", " | ", "steps:", "run:", "forEach:", "matrix:", "schema:", "loop:", "999999999999999999999", "0x7f",
-    "1h30m", "range(9999999)", "a.b.c", ".kb/../..", "\r\n", "| default(", "if ", " else ", " and ", "not ", "**",
+    "{{",
+    "}}",
+    "{%",
+    "%}",
+    ": ",
+    "- ",
+    "[",
+    "]",
+    "{",
+    "}",
+    "'",
+    "\"",
+    "|",
+    ">",
+    "&a ",
+    "*a",
+    "\t",
+    "\n",
+    "\n  ",
+    "#",
+    "!x ",
+    "<<",
+    "~",
+    "é",
+    "🔍",
+    "---\n",
+    "-1",
+    "null",
+    "true",
+    "1e99",
+    "..",
+    "\u{0}",
+    "\u{feff}",
+    "\\",
+    "$",
+    "${{ x }}",
+    "(",
+    ")",
+    " | ",
+    "steps:",
+    "run:",
+    "forEach:",
+    "matrix:",
+    "schema:",
+    "loop:",
+    "999999999999999999999",
+    "0x7f",
+    "1h30m",
+    "range(9999999)",
+    "a.b.c",
+    ".kb/../..",
+    "\r\n",
+    "| default(",
+    "if ",
+    " else ",
+    " and ",
+    "not ",
+    "**",
 ];
 
 /// Texts that are repeated up to the size limit, to find inputs that take long.
 const LONG: &[&str] = &[
-    "[", "{a: ", "- ", "- - ", "(", "{{", "{{ (", "a.", "| list ", " ~ 'x'", "not ", "1 + ", "&a [*a] ", "\n", "  \n",
-    "'", "x", "- {id: a, run: echo}\n", "{topic}", "*", "\"\\u0041\"", "steps: [", "? ", "a: ", "#", "{{topic}}", "**/", "[[",
-    "(a|b)*", "{a.b}", "$a.output ", "é",
+    "[",
+    "{a: ",
+    "- ",
+    "- - ",
+    "(",
+    "{{",
+    "{{ (",
+    "a.",
+    "| list ",
+    " ~ 'x'",
+    "not ",
+    "1 + ",
+    "&a [*a] ",
+    "\n",
+    "  \n",
+    "'",
+    "x",
+    "- {id: a, run: echo}\n",
+    "{topic}",
+    "*",
+    "\"\\u0041\"",
+    "steps: [",
+    "? ",
+    "a: ",
+    "#",
+    "{{topic}}",
+    "**/",
+    "[[",
+    "(a|b)*",
+    "{a.b}",
+    "$a.output ",
+    "é",
 ];
 
 struct World;
@@ -141,7 +224,9 @@ fn read(reader: Reader, bytes: &[u8]) {
             for path in ["x.yml", "x.md"] {
                 let (Some(file), ..) = definition::load_positioned(path, bytes) else { continue };
                 let detected = Format::detect(path, &file);
-                for (_, format) in Format::ALL.iter().filter(|(_, f)| detected.is_none_or(|d| d == *f)) {
+                for (_, format) in
+                    Format::ALL.iter().filter(|(_, f)| detected.is_none_or(|d| d == *f))
+                {
                     let made = convert(*format, "x", &file);
                     let definitions = |role: FileRole, texts: Vec<(String, String)>| {
                         texts.into_iter().map(move |(id, text)| InputFile {
@@ -151,7 +236,8 @@ fn read(reader: Reader, bytes: &[u8]) {
                         })
                     };
                     let playbooks = definitions(FileRole::Playbook, made.playbooks);
-                    let files = playbooks.chain(definitions(FileRole::Specialist, made.specialists));
+                    let files =
+                        playbooks.chain(definitions(FileRole::Specialist, made.specialists));
                     let _ = definition::load(files.collect());
                 }
             }

@@ -186,13 +186,17 @@ fn dagu_workflows_become_playbooks_that_run() {
 
 #[test]
 fn goose_recipes_become_a_specialist_and_its_step() {
-    let scratch = imports("recipe.yaml", GOOSE, &[
-        "the extension `tickets`",
-        "activities",
-        "`settings.goose_provider: anthropic`",
-        "extensions.timeout",
-        "extensions.available_tools",
-    ]);
+    let scratch = imports(
+        "recipe.yaml",
+        GOOSE,
+        &[
+            "the extension `tickets`",
+            "activities",
+            "`settings.goose_provider: anthropic`",
+            "extensions.timeout",
+            "extensions.available_tools",
+        ],
+    );
     scratch.write("s.yml", "schema: kb.script/1\nsteps: {task: [{output: {summary: fine}}]}\n");
     let run = ["playbook", "run", "review-code", "--param", "path=a.rs", "--script", "s.yml"];
     let said = scratch.kb(&run);
@@ -201,7 +205,8 @@ fn goose_recipes_become_a_specialist_and_its_step() {
 
 #[test]
 fn archon_workflows_become_playbooks_that_run() {
-    let scratch = imports("fix.yaml", ARCHON, &["hooks", "`provider: claude`", "`nodes.context: shared`"]);
+    let scratch =
+        imports("fix.yaml", ARCHON, &["hooks", "`provider: claude`", "`nodes.context: shared`"]);
     scratch.write("s.yml", "schema: kb.script/1\nsteps:\n  classify: [{output: {kind: chore}}]\n");
     let run = ["playbook", "run", "fix-issue", "--param", "arguments=7", "--script", "s.yml"];
     let said = scratch.kb(&run);
@@ -221,8 +226,7 @@ nodes:
     depends_on: [polish-it]
     loop: {prompt: Look again, until_bash: \"true\", fresh_context: false}
 ";
-    let notes =
-        ["`model: some-model`", "contains `ALL_DONE`", "the loop of `again`", "until_bash"];
+    let notes = ["`model: some-model`", "contains `ALL_DONE`", "the loop of `again`", "until_bash"];
     let scratch = imports("polish.yaml", text, &notes);
     let script = "schema: kb.script/1
 steps:
@@ -241,13 +245,17 @@ steps:
 
 #[test]
 fn wave_pipelines_agentic_workflows_and_commands_become_playbooks() {
-    let scratch = imports("review.yaml", WAVE, &[
-        "{{ other }}",
-        "persona `navigator`",
-        "`steps.memory.strategy: continue`",
-        "`steps.persona: craftsman`",
-        "output_artifacts.name",
-    ]);
+    let scratch = imports(
+        "review.yaml",
+        WAVE,
+        &[
+            "{{ other }}",
+            "persona `navigator`",
+            "`steps.memory.strategy: continue`",
+            "`steps.persona: craftsman`",
+            "output_artifacts.name",
+        ],
+    );
     assert!(scratch.read(".kb/playbooks/review.yml").contains("workspace: worktree"));
     let notes = [
         "the trigger `issues`",

@@ -193,9 +193,7 @@ fn mistakes_in_faults_and_stubs_are_reported_with_positions() {
     ]);
     let scratch = project("  - {name: a, faults: [{step: writr, status: 429}]}\n");
     scratch.kb(&["playbook", "test"]).code(2).says(&["no step `writr`", "did you mean `writer`?"]);
-    let scratch = project(
-        "  - {name: a, faults: [{step: \"last[x]\", kill: true}]}\n",
-    );
+    let scratch = project("  - {name: a, faults: [{step: \"last[x]\", kill: true}]}\n");
     scratch.kb(&["playbook", "test"]).code(1).says(&["the fault after `last[x]` did not occur"]);
 }
 
@@ -263,10 +261,10 @@ tests:
     // Another content of a file, and an expectation that fails: the differing turn is named.
     let changed = tests.replace("leaf", "other leaf").replace("hello", "bye");
     scratch.write(".kb/tests/write.test.yml", &changed);
-    scratch
-        .kb(&["playbook", "test"])
-        .code(1)
-        .says(&["the recording no longer fits", "turn 2 of `writer`: the result of `fs:read` changed"]);
+    scratch.kb(&["playbook", "test"]).code(1).says(&[
+        "the recording no longer fits",
+        "turn 2 of `writer`: the result of `fs:read` changed",
+    ]);
 
     // A step that needs more turns than were recorded.
     let recorded = scratch.read(".kb/tests/recorded.yml");

@@ -133,9 +133,13 @@ pub(crate) static TOOL_STUB: KeyTable =
         .rule(KeyRule::ExactlyOne(TOOL_STUB_NAMES));
 
 const TOOL_STUB_KEYS: &[KeySpec] = &[
-    key("args", AnyMap, "Arguments that a call must have, compared by the listed keys; such stubs are tried first.")
-        .default("any arguments")
-        .example("{url: \"https://example.com/a\"}"),
+    key(
+        "args",
+        AnyMap,
+        "Arguments that a call must have, compared by the listed keys; such stubs are tried first.",
+    )
+    .default("any arguments")
+    .example("{url: \"https://example.com/a\"}"),
     key("output", Any, "The call succeeds with this result.").example("{status: 200, body: ok}"),
     key("error", Text, "The call fails with this message.").example("connection refused"),
 ];
@@ -161,8 +165,16 @@ const FAULT_KEYS: &[KeySpec] = &[
     key("turn", Integer(1, 100_000), "Which model call of the attempt fails.").default("1"),
     key("attempts", Integer(1, 1000), "How many attempts have the fault, from the first.")
         .default("1"),
-    key("kill", Boolean, "`kb` is killed after it has stored the end of the step, and the run is resumed."),
-    key("diskFull", Boolean, "The disk of the journal is full when the end of the step is to be stored; the run is resumed."),
+    key(
+        "kill",
+        Boolean,
+        "`kb` is killed after it has stored the end of the step, and the run is resumed.",
+    ),
+    key(
+        "diskFull",
+        Boolean,
+        "The disk of the journal is full when the end of the step is to be stored; the run is resumed.",
+    ),
 ];
 
 /// The keys of which a reply has exactly one.

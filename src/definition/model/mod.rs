@@ -56,8 +56,8 @@ pub use step::{
     WorkspaceMode,
 };
 pub use test::{
-    Expectations, Fault, FaultKind, FileExpectation, Located, LocatedMap, ModelFault, Stub, StubFailure, TestCase, TestFile, ToolStub,
-    TestReply, TestScript,
+    Expectations, Fault, FaultKind, FileExpectation, Located, LocatedMap, ModelFault, Stub,
+    StubFailure, TestCase, TestFile, TestReply, TestScript, ToolStub,
 };
 pub use tool_rules::ToolRules;
 pub use trigger::{

@@ -7,7 +7,11 @@ use crate::diagnostic::nearest;
 use crate::value::Json;
 
 /// How the content of a file differs from the expected one.
-pub(super) fn different_content(path: &str, expected: &FileExpectation, content: &str) -> Vec<String> {
+pub(super) fn different_content(
+    path: &str,
+    expected: &FileExpectation,
+    content: &str,
+) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(equals) = expected.equals.as_ref().filter(|equals| *equals != content) {
         let diff = snapshot::diff(equals, content).replace("--- stored\n+++ found\n", "");

@@ -198,8 +198,10 @@ async fn a_recording_says_what_was_said() {
     // What was given is compared by `playbook_faults`.
     let script = recording.script();
     assert_eq!(script.matches("given:").count(), 5);
-    let shown: Vec<&str> =
-        script.lines().filter(|line| !["given:", "- tools", "- user"].iter().any(|part| line.contains(part))).collect();
+    let shown: Vec<&str> = script
+        .lines()
+        .filter(|line| !["given:", "- tools", "- user"].iter().any(|part| line.contains(part)))
+        .collect();
     insta::assert_snapshot!(shown.join("\n"), @r#"
     schema: kb.script/1
     steps:
