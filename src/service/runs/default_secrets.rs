@@ -20,7 +20,7 @@ pub(super) fn check(
     context: &ProjectContext,
     sources: &Sources,
 ) -> Result<(), ServiceError> {
-    if context.stubs.is_some() {
+    if context.doubles.stubs.is_some() {
         return Ok(());
     }
     let read = read_names(plan, basis);
