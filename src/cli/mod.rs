@@ -66,7 +66,7 @@ pub fn run_with(redactors: Redactors) -> ExitCode {
     let result = match Kb::try_parse() {
         Ok(arguments) => {
             terminal.set_quiet(arguments.quiet);
-            logging::start(redactors.clone());
+            logging::start(&arguments, redactors.clone());
             dispatch(arguments, redactors, &mut terminal)
         }
         Err(error) => usage_error(&error, &mut terminal),
@@ -92,6 +92,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
     let environment = environment::of_process(arguments.directory.as_deref())?;
     let environment = Environment { redactors, ..environment };
     terminal.adapt(&environment.variables);
+    let format = logging::format(&arguments);
     match arguments.command {
         None => arguments::first_steps(terminal),
         Some(KbCommand::Demo(args)) => demo::run(args, &environment, terminal),
@@ -104,7 +105,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
         Some(KbCommand::Cache(command)) => cache::run(command, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
-        Some(KbCommand::Serve(args)) => serve::run(args, &environment, terminal),
+        Some(KbCommand::Serve(args)) => serve::run(args, format, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Notify(args)) => notify::run(args, &environment, terminal),
         Some(KbCommand::Eval(args)) => eval::run(args, &environment, terminal),

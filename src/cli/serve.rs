@@ -1,7 +1,7 @@
 //! `kb serve`
 
-use super::exit::CliError;
-use super::exit::{CliResult, Exit};
+use super::exit::{CliError, CliResult, Exit};
+use super::logging::LogFormat;
 use super::runtime::{self, Workers};
 use super::serve_token;
 use super::terminal::Terminal;
@@ -42,6 +42,9 @@ pub(super) struct Args {
     /// Accept requests for this host too, such as the name of a proxy; can be repeated
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
+    /// Form of the log on stderr; `KB_LOG_FORMAT` too. `KB_LOG` selects what is logged, by default `kb=info`
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(super) log_format: Option<LogFormat>,
     /// Print a unit file that starts this command with the system
     #[arg(long, value_enum, value_name = "KIND")]
     unit: Option<Unit>,
@@ -62,7 +65,28 @@ enum Unit {
     Launchd,
 }
 
-pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+impl Args {
+    /// Whether these arguments start the daemon.
+    pub(super) fn is_daemon(&self) -> bool {
+        self.command.is_none() && self.unit.is_none()
+    }
+}
+
+/// Says what a person should know: as a note, or in the log where a program reads it.
+fn say(format: LogFormat, text: &str, terminal: &mut Terminal) -> Result<(), CliError> {
+    match format {
+        LogFormat::Text => terminal.note(&format!("{text}\n"))?,
+        LogFormat::Json => tracing::info!("{text}"),
+    }
+    Ok(())
+}
+
+pub(super) fn run(
+    args: Args,
+    format: LogFormat,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> CliResult {
     if let Some(Command::Token(command)) = args.command {
         return serve_token::run(command, environment, terminal);
     }
@@ -78,20 +102,21 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             let triggers = serve::list(&served.project)?;
             let is_on = |t: &&serve::TriggerView| t.state == serve::TriggerStateName::Enabled;
             let on = triggers.iter().filter(is_on).count();
-            terminal.note(&format!(
-                "serving {}: {}, {on} enabled\n",
-                served.context.root.display(),
-                counted(triggers.len(), "trigger")
-            ))?;
+            let (root, triggers) =
+                (served.context.root.display(), counted(triggers.len(), "trigger"));
+            say(format, &format!("serving {root}: {triggers}, {on} enabled"), terminal)?;
         }
         let stop = CancellationToken::new();
         let server = Server::start(daemon.shared()?, &listen, stop.clone()).await?;
         match args.open {
-            false => terminal.note(&format!("listening on {}\n", server.url()))?,
+            false => say(format, &format!("listening on {}", server.url()), terminal)?,
             true => {
                 let url = server.login_url()?;
-                // The code in it is valid once.
-                terminal.note(&format!("open {url}\n"))?;
+                // The code in it is valid once. No log has it.
+                match format {
+                    LogFormat::Text => terminal.note(&format!("open {url}\n"))?,
+                    LogFormat::Json => tracing::info!("listening on {}", server.url()),
+                }
                 serve::open_page(&url, &environment.variables);
             }
         }
@@ -108,7 +133,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         });
         daemon.run(stop).await;
         server.stopped().await;
-        terminal.note("stopped; the runs that were started continue\n")?;
+        say(format, "stopped; the runs that were started continue", terminal)?;
         Ok::<Exit, CliError>(waiting.await.unwrap_or(Exit::Done))
     })?
 }

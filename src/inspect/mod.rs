@@ -21,6 +21,7 @@ mod session;
 mod step_log;
 mod streams;
 mod tool_calls;
+mod trace;
 
 pub use audit::{Audit, Fault, audit};
 pub use base_run::BaseRun;
@@ -35,3 +36,4 @@ pub use reader::{Reader, RunFilter, find_run, list_rows, list_runs, require_step
 pub use session::{RecordedSession, SessionView};
 pub use step_log::{LogLine, StepLog};
 pub use tool_calls::{AuditedCall, audited_calls};
+pub use trace::{TracePart, trace};

@@ -138,6 +138,11 @@ impl Reader {
         &self.row.run
     }
 
+    /// The step of another run that executes this one.
+    pub(super) fn parent(&self) -> Option<&ParentView> {
+        self.parent.as_ref()
+    }
+
     /// The row of the run when the reader was opened.
     pub fn row(&self) -> &RunRow {
         &self.row

@@ -60,14 +60,35 @@ impl Daemon {
             folders.push(environment.cwd.clone());
         }
         folders.extend(options.projects.iter().map(|path| environment.absolute(path)));
+        let given = folders.len();
         let mut projects: Vec<ServedProject> = Vec::new();
-        for start in folders {
-            let folder = ProjectFolder::find(&start)
-                .ok_or_else(|| ServiceError::NoProject { from: start.clone() })?;
+        let mut next = 0;
+        while let Some(start) = folders.get(next).cloned() {
+            next += 1;
+            let folder = match ProjectFolder::find(&start) {
+                _ if next > given && !start.is_dir() => None,
+                found => found,
+            };
+            let folder = match folder {
+                Some(folder) => folder,
+                None if next <= given => return Err(ServiceError::NoProject { from: start }),
+                // A project that was moved must not keep the others from being served.
+                None => {
+                    let path = start.display();
+                    tracing::error!(
+                        "`serve.projects`: `{path}` is in no project; it is not served"
+                    );
+                    continue;
+                }
+            };
             if projects.iter().any(|served| served.context.root == folder.root()) {
                 continue;
             }
-            projects.push(ServedProject::open(folder, environment, now)?);
+            let served = ServedProject::open(folder, environment, now)?;
+            if next <= given {
+                folders.extend(served.further_projects(environment));
+            }
+            projects.push(served);
         }
         Ok(Daemon {
             projects,
@@ -179,6 +200,7 @@ impl Daemon {
         self.follow_all(index, now)?;
         self.projects[index].take_events(now)?;
         self.projects[index].notify(now)?;
+        self.projects[index].follow_ends(now);
         self.start_all(index, now)
     }
 
@@ -276,6 +298,10 @@ impl Daemon {
         let Some(run) = &fire.run else { return Ok(()) };
         served.store.started(fire, now)?;
         let args = ["playbook", "run", &fire.playbook, "--fire", run.as_str()];
-        self.processes.start(&served.context, run, &args)
+        self.processes.start(&served.context, run, &args)?;
+        let (trigger, playbook) = (&fire.trigger, &fire.playbook);
+        let lateness = fire.nominal.map(|nominal| now.since(nominal).as_millis() as u64);
+        tracing::info!(run = %run, trigger, playbook, lateness_ms = lateness, "run started");
+        Ok(())
     }
 }

@@ -21,6 +21,7 @@ mod queue;
 mod served;
 mod shared;
 mod starts;
+mod telemetry;
 mod triggers;
 mod unit;
 mod views;
@@ -35,6 +36,7 @@ pub use lease::ServeLease;
 pub use notify::{NotificationView, notifications, tell_test};
 pub use served::ServedProject;
 pub use shared::{DaemonHandle, ProjectState, RunCommand, SharedProject};
+pub use telemetry::{Counted, EndedRuns, Telemetry};
 pub use triggers::{
     Backfill, Fired, Tested, backfill, backfill_times, cancel_queued, disable, enable, fire, fires,
     list, next_times, pause, resume, show, start, test,

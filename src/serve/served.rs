@@ -7,12 +7,14 @@ use super::files::WatchedFiles;
 use super::lease::ServeLease;
 use super::notify::{Notified, Notifier};
 use super::shared::{DaemonHandle, ProjectState, SharedProject};
+use super::telemetry::{Followed, Telemetry};
 use crate::journal::Journal;
 use crate::project::ProjectFolder;
 use crate::service::runs::ProjectContext;
 use crate::service::{Environment, Project, ServiceError};
 use crate::trigger::{Fire, FireFilter, FireState, TriggerStore};
 use crate::value::Timestamp;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -40,6 +42,7 @@ pub struct ServedProject {
     state: watch::Sender<ProjectState>,
     files: WatchedFiles,
     pub(super) notifier: Notifier,
+    telemetry: Telemetry,
     stamp: u64,
     looked: Timestamp,
     pruned: Timestamp,
@@ -79,6 +82,7 @@ impl ServedProject {
             state,
             files: WatchedFiles::default(),
             notifier: Notifier::default(),
+            telemetry: Telemetry::default(),
             stamp,
             looked: now,
             pruned: Timestamp(0),
@@ -86,6 +90,15 @@ impl ServedProject {
             due: Some(now),
             _lease: lease,
         })
+    }
+
+    /// The folders of `serve.projects`.
+    pub(super) fn further_projects(&self, environment: &Environment) -> Vec<PathBuf> {
+        let folder = |text: &String| match (text.strip_prefix("~/"), &environment.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.context.root.join(text),
+        };
+        self.project.catalog.settings.projects.iter().map(folder).collect()
     }
 
     /// Reads the definitions again if a file changed. Returns whether it did. Checks every two seconds,
@@ -125,6 +138,7 @@ impl ServedProject {
             store: Arc::new(TriggerStore::open(&self.context.state_dir)?),
             journal: self.journal.clone(),
             daemon,
+            telemetry: self.telemetry.clone(),
             state: self.state.subscribe(),
         })
     }
@@ -175,6 +189,13 @@ impl ServedProject {
         }
         self.store.record(&passed.recorded, now)?;
         Ok(started)
+    }
+
+    /// Counts the runs that have ended, and sends their traces.
+    pub(super) fn follow_ends(&self, now: Timestamp) {
+        let (project, store) = (self.project.clone(), self.store.clone());
+        let journal = self.journal.clone();
+        self.telemetry.follow(Followed { project, store, journal }, now);
     }
 
     /// Stores what the hooks of `notify` are to be told, and tells them.

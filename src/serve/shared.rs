@@ -1,6 +1,7 @@
 //! What the daemon shares with other tasks of its process, such as the HTTP server.
 
 use super::catalog::TriggerCatalog;
+use super::telemetry::Telemetry;
 use crate::journal::Journal;
 use crate::service::Project;
 use crate::service::runs::ProjectContext;
@@ -78,6 +79,8 @@ pub struct SharedProject {
     pub journal: Arc<dyn Journal>,
     /// Wakes the daemon after a write.
     pub daemon: DaemonHandle,
+    /// What the daemon counts.
+    pub telemetry: Telemetry,
     pub(super) state: watch::Receiver<ProjectState>,
 }
 

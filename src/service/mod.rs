@@ -35,6 +35,7 @@ mod specialists;
 mod start;
 mod templates;
 mod testing;
+mod traces;
 mod validation;
 mod writing;
 
@@ -86,4 +87,5 @@ pub use templates::{NewDefinition, TemplateView, new_playbook, templates};
 pub use testing::{
     LoadedTests, PlaybookTest, TestOptions, TestReport, TestReportView, load_tests, run_tests,
 };
+pub use traces::{export_trace, run_trace};
 pub use validation::{Report, validate_playbooks, validate_specialists};

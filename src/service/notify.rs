@@ -40,11 +40,11 @@ pub struct Untold {
 }
 
 impl Untold {
-    fn new(problem: String) -> Untold {
+    pub(super) fn new(problem: String) -> Untold {
         Untold { problem, retry_after: None, is_final: false }
     }
 
-    fn final_(problem: String) -> Untold {
+    pub(super) fn final_(problem: String) -> Untold {
         Untold { is_final: true, ..Untold::new(problem) }
     }
 }
@@ -103,17 +103,8 @@ fn cut(text: &str) -> String {
 
 /// Tells one hook. Secrets are read at each attempt and never appear in a problem.
 pub async fn tell(project: &Project, hook: &NotifyHook, what: &Notification) -> Result<(), Untold> {
-    let (context, settings) = (&project.context, project.catalog.settings.clone());
-    let redactor = Arc::new(Redactor::default());
-    context.environment.redactors.register(&redactor);
-    let secrets = ConfiguredSecrets::new(
-        settings.clone(),
-        context.environment.variables.clone(),
-        context.root.clone(),
-        context.supervisor(&settings),
-        redactor.clone(),
-    );
-    secrets.reveal_all_to_redactor();
+    let context = &project.context;
+    let (secrets, redactor) = reading_secrets(project);
     let told = match &hook.target {
         NotifyTarget::Webhook { url, secret } => post(&secrets, url, secret.as_deref(), what).await,
         NotifyTarget::Command(argv) => run(context, project, argv, what).await,
@@ -125,7 +116,24 @@ pub async fn tell(project: &Project, hook: &NotifyHook, what: &Notification) -> 
     })
 }
 
-async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Untold> {
+/// The secrets of the settings, and the redactor that masks what was read of them.
+pub(super) fn reading_secrets(project: &Project) -> (ConfiguredSecrets, Arc<Redactor>) {
+    let (context, settings) = (&project.context, project.catalog.settings.clone());
+    let redactor = Arc::new(Redactor::default());
+    context.environment.redactors.register(&redactor);
+    let secrets = ConfiguredSecrets::new(
+        settings.clone(),
+        context.environment.variables.clone(),
+        context.root.clone(),
+        context.supervisor(&settings),
+        redactor.clone(),
+    );
+    secrets.reveal_all_to_redactor();
+    (secrets, redactor)
+}
+
+/// The value of a secret by its name or reference.
+pub(super) async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Untold> {
     let cancel = CancellationToken::new();
     secrets.fetch(name, &cancel).await.map_err(|failure| Untold::new(failure.message))?;
     let value = match name.contains(':') {

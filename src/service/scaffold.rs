@@ -20,6 +20,15 @@ pub(super) const INITIAL: [(&str, &str); 5] = [
     ),
 ];
 
+/// The files of the demonstration of `kb serve`. They are written before the settings, so that the next `kb init`
+/// finishes one that was killed.
+const DEMO: [(&str, &str); 2] = [
+    (".kb/scripts/demo.yml", include_str!("../../templates/init/demo/script.yml")),
+    (".kb/playbooks/demo.yml", include_str!("../../templates/init/demo/demo.yml")),
+];
+/// The playbook of the demonstration.
+const DEMO_ID: &str = "demo";
+
 /// The result of `kb init`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Initialized {
@@ -27,12 +36,26 @@ pub struct Initialized {
     pub created: Vec<String>,
     /// Paths of the files that existed already and were not changed.
     pub kept: Vec<String>,
+    /// Id of the playbook with the demonstration, if it was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demo: Option<&'static str>,
 }
 
-/// Creates `.kb/` in a folder.
-pub fn init(environment: &Environment, folder: &Path) -> Result<Initialized, ServiceError> {
-    let NewFiles { created, kept } = write_with_schemas(&environment.absolute(folder), &INITIAL)?;
-    Ok(Initialized { created, kept })
+/// Creates `.kb/` in a folder; in a project without settings, `with_demo` adds a playbook that shows `kb serve`.
+pub fn init(
+    environment: &Environment,
+    folder: &Path,
+    with_demo: bool,
+) -> Result<Initialized, ServiceError> {
+    let folder = environment.absolute(folder);
+    // A project with settings is not new: who removed the demonstration does not get it again.
+    let settings = [".kb/kb.config.yml", ".kb/kb.config.json"];
+    let is_new = !settings.iter().any(|path| folder.join(path).exists());
+    let demo: &[(&str, &str)] = if with_demo && is_new { &DEMO } else { &[] };
+    let files: Vec<(&str, &str)> = demo.iter().chain(&INITIAL).copied().collect();
+    let NewFiles { created, kept } = write_with_schemas(&folder, &files)?;
+    let has_demo = DEMO.iter().all(|(path, _)| created.iter().any(|own| own == path));
+    Ok(Initialized { created, kept, demo: has_demo.then_some(DEMO_ID) })
 }
 
 /// Writes `.kb/specialists/ID.yml` and returns its path.

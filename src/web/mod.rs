@@ -20,9 +20,11 @@
 mod access;
 mod call;
 mod connection;
+mod exposition;
 mod gate;
 mod hosts;
 mod live;
+mod meter;
 mod openapi;
 mod pages;
 mod param;

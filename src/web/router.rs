@@ -8,6 +8,7 @@ use super::reply::{self, Answer};
 use super::route::{Access, Handler, Kind, Method, Route};
 use super::routes::ROUTE_GROUPS;
 use super::state::WebState;
+use crate::clock;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, RawPathParams, Request};
@@ -81,10 +82,16 @@ async fn outer(
     next: Next,
 ) -> Response {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+    let began = clock::instant();
+    // The query can name what a person searches for; it is not logged.
+    let (called, path) = (method.clone(), uri.path().to_owned());
     let mut response = match gate::check(state.hosts(), method, uri, headers) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    state.meter().add(status, took);
+    tracing::debug!(method = %called, path, status, ms = took.as_millis() as u64, "request");
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));

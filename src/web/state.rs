@@ -2,6 +2,7 @@
 
 use super::hosts::Hosts;
 use super::live::Live;
+use super::meter::Meter;
 use super::sessions::Sessions;
 use super::tail::Tails;
 use super::views::Views;
@@ -36,6 +37,7 @@ pub struct WebState {
     live: Live,
     tails: Tails,
     views: Views,
+    meter: Meter,
     document: String,
 }
 
@@ -61,6 +63,7 @@ impl WebState {
             live: Live::default(),
             tails: Tails::default(),
             views: Views::default(),
+            meter: Meter::default(),
             document,
         }
     }
@@ -105,6 +108,10 @@ impl WebState {
 
     pub(super) fn views(&self) -> &Views {
         &self.views
+    }
+
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {

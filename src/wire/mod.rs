@@ -16,6 +16,7 @@ mod problem;
 mod record_body;
 mod run_view;
 mod schema;
+mod spans;
 mod specialist_view;
 mod step_ends;
 mod translator;
@@ -36,6 +37,7 @@ pub use run_view::{
     BaseView, CachedFromView, InstanceView, ParentView, RunHead, RunView, TreeView,
 };
 pub use schema::event_schema;
+pub use spans::{Spans, TraceContext, trace_request};
 pub use specialist_view::{ExampleView, SpecialistLimits, SpecialistView};
 pub use translator::Translator;
 pub use verdicts::VerdictsView;

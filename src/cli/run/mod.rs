@@ -17,6 +17,7 @@ mod retry;
 mod session;
 mod show;
 pub(super) mod since;
+mod trace;
 mod verify;
 mod watch;
 
@@ -38,6 +39,7 @@ pub(super) enum RunCommand {
     Verify(verify::Args),
     Audit(audit::Args),
     Session(session::Args),
+    Trace(trace::Args),
     Resume(resume::Args),
     Retry(retry::Args),
     Cancel(cancel::Args),
@@ -62,6 +64,7 @@ pub(super) fn run(
         RunCommand::Diff(args) => diff::run(args, environment, terminal),
         RunCommand::Audit(args) => audit::run(args, environment, terminal),
         RunCommand::Session(args) => session::run(args, environment, terminal),
+        RunCommand::Trace(args) => trace::run(args, environment, terminal),
         RunCommand::Verify(args) => verify::run(args, environment, terminal),
         RunCommand::Resume(args) => resume::run(args, environment, terminal),
         RunCommand::Retry(args) => retry::run(args, environment, terminal),

@@ -89,6 +89,12 @@ const COMMON: &[KeySpec] = &[
     .example("{group: deploy, onConflict: queue}"),
     key("on", Map(&TRIGGERS), "Triggers that start a run without a person.")
         .example("{schedule: \"0 6 * * *\"}"),
+    key(
+        "script",
+        Text,
+        "File with responses that are used in place of a model, for demonstrations; relative to the project root.",
+    )
+    .example(".kb/scripts/demo.yml"),
 ];
 
 pub(crate) static PARAM: KeyTable =

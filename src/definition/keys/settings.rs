@@ -341,12 +341,46 @@ const CACHE_KEYS: &[KeySpec] = &[key(
 pub(crate) static SERVE: KeyTable =
     table("serveSettings", "`serve`", "The daemon `kb serve`.", &[SERVE_KEYS]);
 
-const SERVE_KEYS: &[KeySpec] = &[key(
-    "maxRuns",
-    Integer(1, 10_000),
-    "Maximum number of runs that triggers and the API keep running; further starts wait.",
-)
-.default("number of processors, at least 2")];
+const SERVE_KEYS: &[KeySpec] = &[
+    key(
+        "maxRuns",
+        Integer(1, 10_000),
+        "Maximum number of runs that triggers and the API keep running; further starts wait.",
+    )
+    .default("number of processors, at least 2"),
+    key(
+        "projects",
+        TEXTS,
+        "Further projects that a `kb serve` of this project serves, relative to the project root; `~/` is the home directory.",
+    )
+    .example("[../website, ~/reports]"),
+    key(
+        "traces",
+        OneOf(const { &[Text, Map(&TRACES)] }),
+        "Sends the trace of each run that has ended to a collector. A text is short for `{endpoint: TEXT}`.",
+    )
+    .example("{endpoint: \"http://127.0.0.1:4318\"}"),
+];
+
+pub(crate) static TRACES: KeyTable = table(
+    "traceSettings",
+    "`traces` of `serve`",
+    "Export of traces as OTLP/JSON over HTTP.",
+    &[TRACES_KEYS],
+);
+
+const TRACES_KEYS: &[KeySpec] = &[
+    key(
+        "endpoint",
+        Pattern("^(https?://|env:|file:).+"),
+        "Address of the collector, or a reference to it: `env:NAME` or `file:PATH`. `/v1/traces` is added if it is missing.",
+    )
+    .required()
+    .example("http://127.0.0.1:4318"),
+    key("headers", MapOf(&Text), "Headers of each request; `env:NAME` and `file:PATH` are references.")
+        .example("{authorization: env:OTLP_AUTHORIZATION}"),
+    key("service", Text, "The attribute `service.name` of all spans.").default("kb"),
+];
 
 pub(crate) static LIMITS: KeyTable =
     table("limitSettings", "`limits`", "Limits of runs.", &[LIMITS_KEYS]);

@@ -48,7 +48,7 @@ pub use requirements::Requirements;
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{
     ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, PromptRecording, SecretSource,
-    Settings, SyncMode, TierSettings, ToolSecurity,
+    Settings, SyncMode, TierSettings, ToolSecurity, TraceSettings,
 };
 pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, NetworkAccess, Specialist};
 pub use step::{

@@ -52,6 +52,8 @@ pub struct Playbook {
     pub order: Order,
     /// Triggers that start runs without a person.
     pub on: Vec<Trigger>,
+    /// `script:` file with responses in place of a model, relative to the project root.
+    pub script: Option<String>,
     /// Position of the id.
     pub span: Span,
     /// Path of the file, as diagnostics show it.

@@ -64,12 +64,27 @@ pub struct Settings {
     pub max_parallel: Option<u32>,
     /// `serve.maxRuns`: maximum runs that the daemon keeps running. `None`: the number of processors.
     pub max_runs: Option<u32>,
+    /// `serve.projects`: further projects that the daemon of this project serves.
+    pub projects: Vec<String>,
+    /// `serve.traces`: where the traces of runs are sent.
+    pub traces: Option<Box<TraceSettings>>,
     /// `notify`: what is told about runs.
     pub notify: Vec<super::NotifyHook>,
     /// `testCommands`: command texts that count as a test run.
     pub test_commands: Vec<String>,
     /// Limits in these settings that are not supported yet. A run is refused if there are any.
     pub not_yet: Vec<super::NotYet>,
+}
+
+/// `serve.traces`: where the traces of runs are sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceSettings {
+    /// Address of the collector, `env:NAME` or `file:PATH`.
+    pub endpoint: String,
+    /// Headers of each request; values may be references.
+    pub headers: BTreeMap<String, String>,
+    /// `service.name` of the spans.
+    pub service: String,
 }
 
 impl Settings {

@@ -81,6 +81,7 @@ pub(crate) fn playbook(
     let triggers = triggers(&fields, decoder);
     let limits = fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default();
     let budget = fields.get("budget").map(|node| decoder.budget(node)).unwrap_or_default();
+    let script = fields.text("script", decoder);
     let (id, span) = id?;
     Some(Playbook {
         name: name.unwrap_or_else(|| id.to_string()),
@@ -98,6 +99,7 @@ pub(crate) fn playbook(
         limits,
         order: order.unwrap_or_default(),
         on,
+        script,
         span,
         path: origin.path.to_owned(),
         digest: origin.digest,

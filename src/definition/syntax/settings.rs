@@ -1,7 +1,7 @@
 //! Decodes the project settings. Start at [`settings`].
 
 use super::environment::is_variable;
-use super::notify::notify;
+use super::notify::{notify, traces};
 use super::secrets::secrets;
 use super::tool_security::{agent_security, tools};
 use super::{Decoder, Key, Node};
@@ -70,11 +70,17 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
         settings.max_parallel = inner.and_then(|inner| inner.integer("maxParallel", decoder));
     }
     if let Some(node) = fields.get("serve") {
-        let inner = decoder.fields(node, &keys::SERVE);
-        settings.max_runs = inner.and_then(|inner| inner.integer("maxRuns", decoder));
+        serve(node, &mut settings, decoder);
     }
     decoder.unsupported_keys(&fields, &mut settings.not_yet);
     Some(settings)
+}
+
+fn serve(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(fields) = decoder.fields(node, &keys::SERVE) else { return };
+    settings.max_runs = fields.integer("maxRuns", decoder);
+    settings.projects = fields.texts("projects", decoder);
+    settings.traces = fields.get("traces").and_then(|node| traces(node, decoder)).map(Box::new);
 }
 
 /// Decodes `sandbox:`. `sandbox: required` is short for `{require: kernel}`.

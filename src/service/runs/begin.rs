@@ -24,7 +24,7 @@ use crate::service::{Project, ServiceError, StartRequest};
 use crate::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, StepId, json_text};
 use crate::workspace::IgnoreFiles;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a new run starts from, beside its definition and parameters.
@@ -57,6 +57,7 @@ pub(in crate::service) async fn begin(
     let StartRequest { script, record, overrides, run, notice, finds_predecessor, cache, .. } =
         request;
     let plan = project.plan(definition.as_str()).map_err(errors_only)?;
+    let script = script.or_else(|| own_script(&plan, &project, overrides.model.as_deref()));
     require_supported(&plan, &project.catalog)?;
     caching::require_steps(&plan, &cache)?;
     let context = project.context.clone();
@@ -133,6 +134,12 @@ fn may_compare_files(plan: &Plan) -> bool {
             || step.step.kind.checks().is_some()
     };
     plan.with_children().iter().flat_map(|plan| plan.steps()).any(needs)
+}
+
+/// The file of `script:` of the playbook, unless a model was chosen for the run.
+fn own_script(plan: &Plan, project: &Project, model: Option<&str>) -> Option<PathBuf> {
+    let path = plan.playbook().script.as_ref().filter(|_| model.is_none())?;
+    Some(project.context.root.join(path))
 }
 
 fn frozen_script(project: &Project, path: &Path) -> Result<FrozenFile, ServiceError> {

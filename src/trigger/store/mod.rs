@@ -84,6 +84,25 @@ impl TriggerStore {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// The number of fires by trigger and state.
+    pub fn fire_counts(&self) -> Result<Vec<(String, String, i64)>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection.prepare_cached(
+            "SELECT trigger, state, count(*) FROM fires GROUP BY trigger, state ORDER BY 1, 2",
+        )?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The number of notifications by state.
+    pub fn notification_counts(&self) -> Result<Vec<(String, i64)>, JournalError> {
+        let connection = self.connection();
+        let sql = "SELECT state, count(*) FROM notifications GROUP BY state ORDER BY 1";
+        let mut query = connection.prepare_cached(sql)?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// The fire that a run belongs to.
     pub fn fire_of(&self, run: &RunId) -> Result<Option<Fire>, JournalError> {
         let connection = self.connection();

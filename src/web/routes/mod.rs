@@ -5,6 +5,7 @@ mod commands;
 mod hooks;
 mod login;
 mod logs;
+mod metrics;
 mod pages;
 mod playbooks;
 mod runs;
@@ -26,6 +27,7 @@ pub static ROUTE_GROUPS: &[&[Route]] = &[
     tokens::ROUTES,
     hooks::ROUTES,
     system::ROUTES,
+    metrics::ROUTES,
     login::ROUTES,
     pages::ROUTES,
 ];

@@ -34,6 +34,7 @@ pub(crate) fn playbook(steps: Vec<Step>, finally: Vec<Step>) -> Arc<Playbook> {
         triggers: Vec::new(),
         params: Vec::new(),
         on: Vec::new(),
+        script: None,
         steps: steps.into_iter().map(Arc::new).collect(),
         finally: finally.into_iter().map(Arc::new).collect(),
         concurrency: None,
