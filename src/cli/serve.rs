@@ -11,8 +11,12 @@ use crate::value::counted;
 use crate::web::{Listen, Server};
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+/// How long the daemon may take to end its turn when it is stopped.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Start runs by their triggers, and serve the API and the pages
 ///
@@ -122,19 +126,23 @@ pub(super) fn run(
         }
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let stopper = stop.clone();
-        let waiting = tokio::spawn(async move {
-            let code = tokio::select! {
-                _ = terminate.recv() => Exit::Done,
-                _ = interrupt.recv() => Exit::Done,
-            };
-            stopper.cancel();
-            code
-        });
-        daemon.run(stop).await;
-        server.stopped().await;
+        // A database that another process keeps locked can hold the daemon for seconds. It has a thread of its
+        // own, which is left behind then: what it knows is in the store.
+        let (runtime, own) = (tokio::runtime::Handle::current(), stop.clone());
+        let (ended, mut has_ended) = tokio::sync::oneshot::channel();
+        std::thread::Builder::new().name("daemon".to_owned()).spawn(move || {
+            runtime.block_on(daemon.run(own));
+            let _ = ended.send(());
+        })?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = &mut has_ended => {}
+        }
+        stop.cancel();
+        let (_, _) = tokio::join!(tokio::time::timeout(GRACE, has_ended), server.stopped());
         say(format, "stopped; the runs that were started continue", terminal)?;
-        Ok::<Exit, CliError>(waiting.await.unwrap_or(Exit::Done))
+        Ok::<Exit, CliError>(Exit::Done)
     })?
 }
 

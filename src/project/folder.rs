@@ -33,6 +33,11 @@ impl ProjectFolder {
         &self.root
     }
 
+    /// Whether the project is still there.
+    pub fn is_there(&self) -> bool {
+        self.root.join(".kb").is_dir()
+    }
+
     /// All definition and settings files, sorted by path, and a problem for each file that cannot
     /// be read.
     pub fn definition_files(&self) -> (Vec<InputFile>, Vec<FileProblem>) {

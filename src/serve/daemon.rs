@@ -66,10 +66,6 @@ impl Daemon {
         while let Some(start) = folders.get(next).cloned() {
             next += 1;
             let folder = match ProjectFolder::find(&start) {
-                _ if next > given && !start.is_dir() => None,
-                found => found,
-            };
-            let folder = match folder {
                 Some(folder) => folder,
                 None if next <= given => return Err(ServiceError::NoProject { from: start }),
                 // A project that was moved must not keep the others from being served.
@@ -180,6 +176,7 @@ impl Daemon {
 
     fn serve(&mut self, index: usize, look: bool, now: Timestamp) -> Result<(), ServiceError> {
         let served = &mut self.projects[index];
+        served.require_folder()?;
         let due = served.due.is_some_and(|due| due <= now);
         let version = served.store.version()?;
         let written = version != served.version;

@@ -23,6 +23,7 @@ mod shared;
 mod starts;
 mod telemetry;
 mod triggers;
+mod undefined;
 mod unit;
 mod views;
 
@@ -41,5 +42,6 @@ pub use triggers::{
     Backfill, Fired, Tested, backfill, backfill_times, cancel_queued, disable, enable, fire, fires,
     list, next_times, pause, resume, show, start, test,
 };
+pub use undefined::undefined_triggers;
 pub use unit::{UnitKind, unit};
 pub use views::{FireView, OccurrenceView, TriggerStateName, TriggerView};

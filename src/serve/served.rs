@@ -8,12 +8,13 @@ use super::lease::ServeLease;
 use super::notify::{Notified, Notifier};
 use super::shared::{DaemonHandle, ProjectState, SharedProject};
 use super::telemetry::{Followed, Telemetry};
+use crate::diagnostic::Code;
 use crate::journal::Journal;
 use crate::project::ProjectFolder;
 use crate::service::runs::ProjectContext;
 use crate::service::{Environment, Project, ServiceError};
 use crate::trigger::{Fire, FireFilter, FireState, TriggerStore};
-use crate::value::Timestamp;
+use crate::value::{Failure, Timestamp};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,6 +91,20 @@ impl ServedProject {
             due: Some(now),
             _lease: lease,
         })
+    }
+
+    /// Fails if the project is not where it was: it was moved or removed, or its disk is not mounted. Nothing is
+    /// started then, and its times are accounted for when it is back.
+    pub(super) fn require_folder(&self) -> Result<(), ServiceError> {
+        let root = &self.context.root;
+        if self.folder.is_there() {
+            return Ok(());
+        }
+        let message = format!("the project `{}` was moved or removed", root.display());
+        let help =
+            "move it back, or start `kb serve` for its new folder and enable its triggers there";
+        let failure = Failure::new(Code::PATH_UNUSABLE, message).help(help);
+        Err(ServiceError::environment(failure))
     }
 
     /// The folders of `serve.projects`.

@@ -1,6 +1,7 @@
 //! The use cases of triggers: list, show, enable, pause, fire, backfill, test.
 
 use super::catalog::{LoadedTrigger, find, trigger_catalog};
+use super::undefined::undefined;
 use super::views::{self, FireView, OccurrenceView, TriggerStateName, TriggerView};
 use crate::clock;
 use crate::definition::{RunEnd, TriggerSource};
@@ -70,7 +71,11 @@ pub fn list(project: &Project) -> Result<Vec<TriggerView>, ServiceError> {
         let state = states.get(&loaded.id).cloned().unwrap_or_default();
         view_of(&store, loaded, &state, now, 1)
     };
-    trigger_catalog(project).values().map(one).collect()
+    let catalog = trigger_catalog(project);
+    let mut all: Vec<TriggerView> = catalog.values().map(one).collect::<Result<_, _>>()?;
+    all.extend(undefined(project, &catalog, &store, 1)?);
+    all.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(all)
 }
 
 /// One trigger with its next times and newest fires.
@@ -153,6 +158,11 @@ pub fn enable(
 /// Disables a trigger. Its active runs continue.
 pub fn disable(project: &Project, name: &str) -> Result<TriggerView, ServiceError> {
     let catalog = trigger_catalog(project);
+    let lost = undefined(project, &catalog, &store(project)?, 1)?;
+    if let Some(lost) = lost.into_iter().find(|lost| lost.id == name || lost.playbook == name) {
+        store(project)?.disable(&lost.id)?;
+        return Ok(TriggerView { state: TriggerStateName::Disabled, ..lost });
+    }
     let id = &find(&catalog, project, name)?.id;
     store(project)?.disable(id)?;
     show(project, id, 1)

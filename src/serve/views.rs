@@ -15,12 +15,15 @@ pub struct TriggerView {
     pub id: String,
     /// Id of the playbook.
     pub playbook: String,
-    /// `schedule`, `webhook`, `file`, `message` or `run`.
+    /// `schedule`, `webhook`, `file`, `message` or `run`; `unknown` if it is not defined.
     pub kind: &'static str,
     /// What it reacts to, for people.
     pub source: String,
     /// Whether it starts runs, and if not, why.
     pub state: TriggerStateName,
+    /// Why it is not defined: the errors of its file, or that it was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// Why it is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
@@ -48,6 +51,10 @@ pub enum TriggerStateName {
     Changed,
     /// It starts nothing until a person ends the pause.
     Paused,
+    /// A person enabled it, and its file has errors now.
+    Broken,
+    /// A person enabled it, and its playbook does not declare it any more.
+    Removed,
 }
 
 impl TriggerStateName {
@@ -58,6 +65,8 @@ impl TriggerStateName {
             TriggerStateName::Disabled => "disabled",
             TriggerStateName::Changed => "changed",
             TriggerStateName::Paused => "paused",
+            TriggerStateName::Broken => "broken",
+            TriggerStateName::Removed => "removed",
         }
     }
 }
@@ -191,10 +200,38 @@ pub(super) fn view(
         kind: loaded.trigger.source.kind(),
         source,
         state: state_name(loaded, state),
+        problem: None,
         paused: state.paused.clone(),
         zone,
         digest: loaded.digest.to_string(),
         next,
+        fires: fires.into_iter().map(FireView::from).collect(),
+    }
+}
+
+/// A trigger that a person enabled and that is not defined now.
+pub(super) fn undefined(
+    id: &str,
+    state: &TriggerState,
+    error: Option<String>,
+    fires: Vec<Fire>,
+) -> TriggerView {
+    let playbook = id.split('.').next().unwrap_or(id).to_owned();
+    let (name, problem) = match error {
+        Some(error) => (TriggerStateName::Broken, error),
+        None => (TriggerStateName::Removed, format!("`{playbook}` does not declare it any more")),
+    };
+    TriggerView {
+        id: id.to_owned(),
+        playbook,
+        kind: "unknown",
+        source: String::new(),
+        state: name,
+        problem: Some(problem),
+        paused: state.paused.clone(),
+        zone: None,
+        digest: state.enabled.map(|digest| digest.to_string()).unwrap_or_default(),
+        next: Vec::new(),
         fires: fires.into_iter().map(FireView::from).collect(),
     }
 }

@@ -131,14 +131,7 @@ pub(super) const fn get(
     handler: fn(&Call) -> Answer,
     summary: &'static str,
 ) -> Route {
-    Route::new(
-        Method::Get,
-        path,
-        Access::Role(role),
-        Kind::Api,
-        Handler::Blocking(handler),
-        summary,
-    )
+    row(Method::Get, (path, role), Kind::Api, handler, summary)
 }
 
 /// A row of the API that writes.
@@ -148,14 +141,36 @@ pub(super) const fn post(
     handler: fn(&Call) -> Answer,
     summary: &'static str,
 ) -> Route {
-    Route::new(
-        Method::Post,
-        path,
-        Access::Role(role),
-        Kind::Api,
-        Handler::Blocking(handler),
-        summary,
-    )
+    row(Method::Post, (path, role), Kind::Api, handler, summary)
+}
+
+/// A row of a page.
+pub(super) const fn page(
+    path: &'static str,
+    role: Role,
+    handler: fn(&Call) -> Answer,
+    summary: &'static str,
+) -> Route {
+    row(Method::Get, (path, role), Kind::Page, handler, summary)
+}
+
+/// A row of a static part of pages, which everybody can read.
+pub(super) const fn asset(
+    path: &'static str,
+    handler: fn(&Call) -> Answer,
+    summary: &'static str,
+) -> Route {
+    row(Method::Get, (path, Role::Read), Kind::Asset, handler, summary).public()
+}
+
+const fn row(
+    method: Method,
+    (path, role): (&'static str, Role),
+    kind: Kind,
+    handler: fn(&Call) -> Answer,
+    summary: &'static str,
+) -> Route {
+    Route::new(method, path, Access::Role(role), kind, Handler::Blocking(handler), summary)
 }
 
 /// A row of the API whose handler waits, such as a stream.
@@ -167,30 +182,4 @@ pub(super) const fn waiting(
     summary: &'static str,
 ) -> Route {
     Route::new(method, path, Access::Role(role), Kind::Api, Handler::Waiting(handler), summary)
-}
-
-/// A row of a page.
-pub(super) const fn page(
-    path: &'static str,
-    role: Role,
-    handler: fn(&Call) -> Answer,
-    summary: &'static str,
-) -> Route {
-    Route::new(
-        Method::Get,
-        path,
-        Access::Role(role),
-        Kind::Page,
-        Handler::Blocking(handler),
-        summary,
-    )
-}
-
-/// A row of a static part of pages, which everybody can read.
-pub(super) const fn asset(
-    path: &'static str,
-    handler: fn(&Call) -> Answer,
-    summary: &'static str,
-) -> Route {
-    Route::new(Method::Get, path, Access::Public, Kind::Asset, Handler::Blocking(handler), summary)
 }

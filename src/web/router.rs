@@ -3,6 +3,7 @@
 use super::access::{self, Identity};
 use super::call::{self, Call, Query};
 use super::gate;
+use super::pages;
 use super::problem::Problem;
 use super::reply::{self, Answer};
 use super::route::{Access, Handler, Kind, Method, Route};
@@ -13,8 +14,8 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
@@ -22,6 +23,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use tower_http::compression::CompressionLayer;
 
 /// The address of the sender, which the connection adds to each request.
 #[derive(Debug, Clone, Copy)]
@@ -65,13 +67,43 @@ pub(super) fn router(state: &Arc<WebState>) -> Router {
             let problem = Problem::plain(StatusCode::METHOD_NOT_ALLOWED, detail);
             async move { refuse(&wrong, &request, problem) }
         })
+        .layer(CompressionLayer::new().compress_when(compressed))
         .layer(from_fn_with_state(state.clone(), outer))
 }
 
+/// Whether an answer is compressed for those who accept it. Streams must reach the reader event by event.
+fn compressed(
+    status: StatusCode,
+    _: axum::http::Version,
+    headers: &axum::http::HeaderMap,
+    _: &axum::http::Extensions,
+) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kinds = ["text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"];
+    status == StatusCode::OK && kinds.iter().any(|one| kind.starts_with(one))
+}
+
 fn refuse(state: &WebState, request: &Request, problem: Problem) -> Response {
+    let accepts = request.headers().get(ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    let is_browser = request.method() == axum::http::Method::GET
+        && accepts.is_some_and(|accepted| accepted.contains("text/html"));
     match access::identify(state, request.headers()) {
+        Ok(_) if is_browser => page_of(problem),
         Ok(_) => problem.into_response(),
+        Err(_) if is_browser => reply::see_other("/login"),
         Err(unauthenticated) => unauthenticated.into_response(),
+    }
+}
+
+/// A problem as a page.
+fn page_of(problem: Problem) -> Response {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+    match pages::problem(&problem).and_then(reply::page) {
+        Ok(mut response) => {
+            *response.status_mut() = status;
+            response
+        }
+        Err(_) => problem.into_response(),
     }
 }
 
@@ -106,6 +138,7 @@ async fn serve(state: Arc<WebState>, route: &'static Route, request: Request) ->
         Err(problem) if is_browser && problem.status == StatusCode::UNAUTHORIZED.as_u16() => {
             reply::see_other("/login")
         }
+        Err(problem) if is_browser => page_of(problem),
         Err(problem) => problem.into_response(),
     }
 }

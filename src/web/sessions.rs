@@ -1,4 +1,4 @@
-//! Sessions of browsers, one-time codes and the throttle of the login. In memory: they end with the
+//! Sessions of browsers, one-time codes and the throttles of the login and of webhooks. In memory: they end with the
 //! process.
 
 use super::secret;
@@ -15,9 +15,9 @@ pub(super) const SESSION: Duration = Duration::from_secs(12 * 3600);
 const CODE: Duration = Duration::from_secs(300);
 /// Maximum number of sessions; the oldest ends when another one begins.
 const MOST_SESSIONS: usize = 64;
-/// Number of failed logins of one address in [`WINDOW`] after which more are refused.
+/// Number of failed attempts of one address in [`WINDOW`] after which more are refused.
 const MOST_FAILURES: u32 = 5;
-/// The time in which failed logins are counted.
+/// The time in which failed attempts are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 /// Maximum number of addresses whose failures are counted.
 const MOST_ADDRESSES: usize = 1024;
@@ -43,7 +43,31 @@ pub(super) struct Session {
 pub(super) struct Sessions {
     open: BTreeMap<Digest, Session>,
     codes: BTreeMap<Digest, Timestamp>,
-    failures: BTreeMap<IpAddr, (u32, Timestamp)>,
+    failures: Throttle,
+}
+
+/// Failed attempts by address.
+#[derive(Debug, Default)]
+pub(super) struct Throttle(BTreeMap<IpAddr, (u32, Timestamp)>);
+
+impl Throttle {
+    /// The seconds for which an address must wait before its next attempt; 0: it may try.
+    pub(super) fn must_wait(&mut self, peer: IpAddr, now: Timestamp) -> u64 {
+        self.0.retain(|_, (_, since)| now >= *since && now.since(*since) < WINDOW);
+        match self.0.get(&peer) {
+            Some((count, since)) if *count >= MOST_FAILURES => {
+                WINDOW.saturating_sub(now.since(*since)).as_secs().max(1)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Counts a failed attempt.
+    pub(super) fn has_failed(&mut self, peer: IpAddr, now: Timestamp) {
+        if self.0.len() < MOST_ADDRESSES || self.0.contains_key(&peer) {
+            self.0.entry(peer).or_insert((0, now)).0 += 1;
+        }
+    }
 }
 
 impl Sessions {
@@ -104,21 +128,16 @@ impl Sessions {
         self.codes.remove(&secret::digest(text)).is_some()
     }
 
-    /// The seconds for which an address must wait before its next login; 0: it may try.
-    pub(super) fn must_wait(&mut self, peer: IpAddr, now: Timestamp) -> u64 {
-        self.failures.retain(|_, (_, since)| now >= *since && now.since(*since) < WINDOW);
-        match self.failures.get(&peer) {
-            Some((count, since)) if *count >= MOST_FAILURES => {
-                WINDOW.saturating_sub(now.since(*since)).as_secs().max(1)
-            }
-            _ => 0,
-        }
+    /// The failed logins.
+    pub(super) fn failures(&mut self) -> &mut Throttle {
+        &mut self.failures
     }
 
-    /// Counts a failed login.
-    pub(super) fn has_failed(&mut self, peer: IpAddr, now: Timestamp) {
-        if self.failures.len() < MOST_ADDRESSES || self.failures.contains_key(&peer) {
-            self.failures.entry(peer).or_insert((0, now)).0 += 1;
-        }
+    /// The sessions that are open, oldest first.
+    pub(super) fn all(&mut self, now: Timestamp) -> Vec<Session> {
+        self.remove_expired(now);
+        let mut all: Vec<Session> = self.open.values().cloned().collect();
+        all.sort_by_key(|session| session.expires);
+        all
     }
 }

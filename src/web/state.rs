@@ -3,7 +3,7 @@
 use super::hosts::Hosts;
 use super::live::Live;
 use super::meter::Meter;
-use super::sessions::Sessions;
+use super::sessions::{Sessions, Throttle};
 use super::tail::Tails;
 use super::views::Views;
 use crate::serve::{ProjectState, SharedProject};
@@ -34,6 +34,7 @@ pub struct WebState {
     user: String,
     stop: CancellationToken,
     sessions: Mutex<Sessions>,
+    hook_failures: Mutex<Throttle>,
     live: Live,
     tails: Tails,
     views: Views,
@@ -60,6 +61,7 @@ impl WebState {
             user,
             stop,
             sessions: Mutex::default(),
+            hook_failures: Mutex::default(),
             live: Live::default(),
             tails: Tails::default(),
             views: Views::default(),
@@ -112,6 +114,11 @@ impl WebState {
 
     pub(super) fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// The failed deliveries of webhooks.
+    pub(super) fn hook_failures(&self) -> MutexGuard<'_, Throttle> {
+        self.hook_failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {

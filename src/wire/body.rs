@@ -11,9 +11,8 @@ use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
 use crate::run::{QuestionKind, RunStatus, StepStatus};
 use crate::value::{Json, OutcomeKind};
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::sync::Arc;
 
 /// The content of an event, by its `type`.
@@ -209,7 +208,7 @@ pub enum Body {
     #[schemars(rename = "attempt:end")]
     AttemptEnd {
         /// Outcome: `ok`, `transient`, `exit:1`, …
-        #[serde(serialize_with = "by_name")]
+        #[serde(serialize_with = "super::body_type::by_name")]
         #[schemars(with = "String")]
         outcome: OutcomeKind,
         /// The failure, if there is one.
@@ -251,7 +250,7 @@ pub enum Body {
     #[schemars(rename = "recovery:applied")]
     RecoveryApplied {
         /// Outcome of the failed attempt.
-        #[serde(serialize_with = "by_name")]
+        #[serde(serialize_with = "super::body_type::by_name")]
         #[schemars(with = "String")]
         outcome: OutcomeKind,
         /// Action of the row: `retry`, `rework`, …
@@ -404,22 +403,13 @@ pub enum Body {
         /// Number of steps by status.
         counts: BTreeMap<&'static str, u32>,
         /// Number of step instances that succeeded although their gate did not pass; absent if 0.
-        #[serde(skip_serializing_if = "is_zero")]
+        #[serde(skip_serializing_if = "super::body_type::is_zero")]
         #[schemars(with = "Option<u32>")]
         unproven: u32,
         /// Milliseconds since the first start.
         duration_ms: u64,
-        /// Head of the hash chain over every stored event, this one included; `kb run verify`
-        /// checks it. Absent if an older `kb` without a hash chain started the run.
+        /// Head of the hash chain over all stored events with this one; absent in runs of an older `kb`.
         #[serde(skip_serializing_if = "Option::is_none")]
         trace_head: Option<String>,
     },
-}
-
-fn by_name<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

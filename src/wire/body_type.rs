@@ -1,6 +1,8 @@
-//! The names of the public events.
+//! The names of the public events, and how some of their values are written.
 
 use super::Body;
+use serde::Serializer;
+use std::fmt::Display;
 
 impl Body {
     /// The value of `type`.
@@ -35,4 +37,17 @@ impl Body {
             Body::RunEnd { .. } => "run:end",
         }
     }
+}
+
+/// Serialises a value by its name.
+pub(super) fn by_name<S: Serializer>(
+    value: &impl Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// Whether a number is left out.
+pub(super) fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -92,7 +92,7 @@ fn init_makes_a_project_that_is_valid_and_keeps_what_is_there() {
     ] {
         assert!(said.out.contains(&format!("created {file}")), "{}", said.out);
     }
-    scratch.kb(&["playbook", "validate", "--strict"]).code(0).says(&["valid: 3 definitions"]);
+    scratch.kb(&["playbook", "validate", "--strict"]).code(0).says(&["valid: 4 definitions"]);
     scratch.write(".kb/specialists/researcher.yml", "mine");
     scratch.kb(&["init"]).code(0).says(&["kept", "exists already"]);
     assert_eq!(scratch.read(".kb/specialists/researcher.yml"), "mine");

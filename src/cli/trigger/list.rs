@@ -34,6 +34,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             format!("{when} {state}")
         });
         let source = match &trigger.zone {
+            None if trigger.problem.is_some() => trigger.problem.clone().unwrap_or_default(),
             Some(zone) => format!("{} {zone}", trigger.source),
             None => trigger.source.clone(),
         };

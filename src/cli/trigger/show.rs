@@ -60,6 +60,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         serve::TriggerStateName::Paused => {
             terminal.note(&format!("`kb trigger resume {}` ends the pause\n", trigger.id))?;
         }
+        serve::TriggerStateName::Broken | serve::TriggerStateName::Removed => {}
         serve::TriggerStateName::Enabled => note_daemon(&project, terminal)?,
     }
     Ok(Exit::Done)

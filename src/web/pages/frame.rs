@@ -41,6 +41,17 @@ pub(super) fn page(
     template::render(name, &all)
 }
 
+/// The page of a problem.
+pub(in crate::web) fn problem(problem: &Problem) -> Result<String, Problem> {
+    let link = |(label, path): (&str, &str)| json!({"label": label, "path": path, "here": false, "count": null});
+    let page = json!({"name": "", "nav": PAGES.map(link), "problem": null});
+    let content = json!({
+        "page": page, "title": problem.title, "status": problem.status, "detail": problem.detail,
+        "help": problem.help, "code": problem.code,
+    });
+    template::render("problem.html", &content)
+}
+
 fn open_questions(project: &Arc<WebProject>) -> usize {
     project.shared.journal.waiting().map_or(0, |runs| runs.len())
 }

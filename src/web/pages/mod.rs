@@ -19,6 +19,7 @@ mod template;
 mod timeline;
 mod triggers;
 
+pub(super) use frame::problem;
 pub(super) use inbox::inbox;
 pub(super) use playbooks::{playbook, playbooks};
 pub(super) use run::run;

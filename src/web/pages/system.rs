@@ -21,6 +21,7 @@ pub(in crate::web) fn system(call: &Call) -> Result<String, Problem> {
         let (shared, state) = (&project.shared, project.state());
         let findings = findings(&state.project);
         let notifications = serve::notifications(&state.project, 10)?;
+        let counted = shared.telemetry.counted();
         let fact = |name: &str, value: String| json!({"name": name, "value": value});
         let on = shared.store.states()?.len();
         projects.push(json!({
@@ -34,6 +35,7 @@ pub(in crate::web) fn system(call: &Call) -> Result<String, Problem> {
                 fact("State folder", shared.context.state_dir.display().to_string()),
                 fact("On disk", size(&shared.context.state_dir)),
             ],
+            "traces": counted.problem,
             "findings": findings,
             "notifications": notifications,
         }));
@@ -49,7 +51,19 @@ pub(in crate::web) fn system(call: &Call) -> Result<String, Problem> {
         }
     }
     let role = call.identity.as_ref().map_or("", |identity| identity.role.as_str());
+    let sessions = match call.has(Role::Admin) {
+        true => call.state.sessions().all(now),
+        false => Vec::new(),
+    };
+    let sessions: Vec<Value> = sessions
+        .iter()
+        .map(|session| {
+            let by = if session.token.is_some() { "a token" } else { "`kb serve --open`" };
+            json!({"role": session.role.as_str(), "by": by, "expires": session.expires.rfc3339()})
+        })
+        .collect();
     let content = json!({
+        "sessions": sessions,
         "version": env!("CARGO_PKG_VERSION"), "user": call.user(), "role": role,
         "projects": projects, "tokens": tokens,
     });

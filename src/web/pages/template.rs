@@ -29,6 +29,7 @@ const TEMPLATES: &[(&str, &str)] = templates![
     "playbooks.html",
     "playbook.html",
     "system.html",
+    "problem.html",
 ];
 
 /// Renders a template.

@@ -16,12 +16,16 @@ pub(in crate::web) fn triggers(call: &Call) -> Result<String, Problem> {
     let mut all = Vec::new();
     for project in call.projects()? {
         let state = project.state();
-        for id in state.triggers.keys() {
-            let view = serve::show(&state.project, id, SHOWN)?;
+        let defined = state.triggers.keys().map(|id| serve::show(&state.project, id, SHOWN));
+        let mut views = defined.collect::<Result<Vec<_>, _>>()?;
+        views.extend(serve::undefined_triggers(&state.project, SHOWN)?);
+        for view in views {
+            let id = &view.id;
             let mut one: Value = serde_json::to_value(&view)
                 .map_err(|error| Problem::internal(error.to_string()))?;
             for (name, empty) in [
                 ("paused", Value::Null),
+                ("problem", Value::Null),
                 ("zone", Value::Null),
                 ("next", json!([])),
                 ("fires", json!([])),

@@ -48,10 +48,6 @@ async fn receive(mut call: Call) -> Answer {
     if !is_signed.iter().any(|name| call.headers.contains_key(*name)) {
         return Err(refused(SignatureError::Unsigned));
     }
-    let wait = call.state.sessions().must_wait(call.peer, clock::wall());
-    if wait > 0 {
-        return Err(Problem::too_many("too many failed requests", wait));
-    }
     let body = call.read_body().await?;
     let answer = tokio::task::spawn_blocking(move || record(&call, &body)).await;
     answer.unwrap_or_else(|_| Err(Problem::internal("the delivery failed")))
@@ -105,9 +101,16 @@ fn verify(
     verify_webhook(form, &secrets, header, body, clock::wall())
 }
 
+/// Only what is not signed well is throttled: others behind the same proxy have the same address.
 fn failed(call: &Call, error: SignatureError) -> Problem {
-    call.state.sessions().has_failed(call.peer, clock::wall());
-    refused(error)
+    let now = clock::wall();
+    let mut failures = call.state.hook_failures();
+    let wait = failures.must_wait(call.peer, now);
+    failures.has_failed(call.peer, now);
+    match wait {
+        0 => refused(error),
+        wait => Problem::too_many("too many failed requests", wait),
+    }
 }
 
 fn refused(error: SignatureError) -> Problem {

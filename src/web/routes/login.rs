@@ -52,7 +52,7 @@ fn script(_: &Call) -> Answer {
 fn login(call: &Call) -> Answer {
     let body: Login = call.json()?;
     let (state, now) = (&call.state, clock::wall());
-    let wait = state.sessions().must_wait(call.peer, now);
+    let wait = state.sessions().failures().must_wait(call.peer, now);
     if wait > 0 {
         return Err(Problem::too_many("too many failed logins", wait));
     }
@@ -66,7 +66,8 @@ fn login(call: &Call) -> Answer {
         }
         _ => return Err(Problem::unprocessable("the body needs either `code` or `token`")),
     };
-    let (role, token) = found.inspect_err(|_| state.sessions().has_failed(call.peer, now))?;
+    let (role, token) =
+        found.inspect_err(|_| state.sessions().failures().has_failed(call.peer, now))?;
     // The cookie is always a new one: what the browser had before is ended, not continued.
     let mut sessions = state.sessions();
     if let Some(earlier) = access::session_id(state, &call.headers) {

@@ -1,0 +1,43 @@
+//! Triggers that a person enabled and that are not defined now: their file has errors, or they were removed.
+
+use super::catalog::{TriggerCatalog, trigger_catalog};
+use super::views::{self, TriggerView};
+use crate::service::{Project, ServiceError};
+use crate::trigger::{FireFilter, TriggerStore};
+
+/// The enabled triggers that are not defined now, each with its newest fires.
+pub fn undefined_triggers(
+    project: &Project,
+    count: usize,
+) -> Result<Vec<TriggerView>, ServiceError> {
+    let store = TriggerStore::open(&project.context.state_dir)?;
+    undefined(project, &trigger_catalog(project), &store, count)
+}
+
+pub(super) fn undefined(
+    project: &Project,
+    catalog: &TriggerCatalog,
+    store: &TriggerStore,
+    count: usize,
+) -> Result<Vec<TriggerView>, ServiceError> {
+    let mut all = Vec::new();
+    for (id, state) in store.states()? {
+        if state.enabled.is_none() || catalog.contains_key(&id) {
+            continue;
+        }
+        let filter = FireFilter { trigger: Some(id.clone()), open: false, limit: count };
+        let playbook = id.split('.').next().unwrap_or(&id);
+        let error = project.broken(playbook).map(|error| first(&error));
+        all.push(views::undefined(&id, &state, error, store.fires(&filter)?));
+    }
+    Ok(all)
+}
+
+/// The first error in one line.
+fn first(error: &ServiceError) -> String {
+    let ServiceError::Definitions { diagnostics, .. } = error else { return error.to_string() };
+    match diagnostics.iter().find(|problem| problem.is_error()) {
+        Some(problem) => format!("{}: {}", problem.code, problem.message),
+        None => error.to_string(),
+    }
+}
