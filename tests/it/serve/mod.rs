@@ -1,5 +1,6 @@
 //! `kb serve` and `kb trigger`.
 
+mod answers;
 mod api;
 mod browser;
 mod commands;

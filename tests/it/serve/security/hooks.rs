@@ -156,3 +156,16 @@ fn a_disabled_trigger_starts_nothing() {
     crate::serve::enable(&site.scratch, "p.webhook", Timestamp(0));
     assert_eq!(send(&site, "hook", &signed(SECRET, "m5", now(0), body), body).status, 202);
 }
+
+/// Senders behind one proxy have one address: wrong signatures of one do not keep out the others, nor logins.
+#[test]
+fn wrong_signatures_do_not_lock_out_others() {
+    let site = site();
+    let body = "{\"a\":{\"b\":\"x\"}}";
+    let wrong = signed("another secret of some length", "m6", now(0), body);
+    let statuses: Vec<u16> = (0..8).map(|_| send(&site, "hook", &wrong, body).status).collect();
+    assert_eq!(statuses, [401, 401, 401, 401, 401, 429, 429, 429]);
+    assert_eq!(send(&site, "hook", &signed(SECRET, "m7", now(0), body), body).status, 202);
+    let token = site.token(kb::trigger::Role::Read);
+    assert_eq!(site.login(&format!("{{\"token\": \"{token}\"}}"), &[]).status, 200);
+}

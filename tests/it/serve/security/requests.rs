@@ -244,3 +244,30 @@ fn tokens_and_codes_are_in_no_log() {
     assert!(log.contains("listening on"), "{log}");
     assert!(!log.contains(&token), "the token is in the log");
 }
+
+/// A client that asks for much and reads nothing is disconnected, and its place is freed.
+#[test]
+fn a_client_that_does_not_read_is_disconnected() {
+    use std::io::{ErrorKind, Write};
+    use std::time::{Duration, Instant};
+    let site = site();
+    let mut stream = site.connect();
+    stream.set_nonblocking(true).unwrap();
+    let request = format!("GET /assets/kb.css HTTP/1.1\r\nHost: {}\r\n\r\n", site.host);
+    let requests = request.repeat(64);
+    let (began, deadline) = (Instant::now(), Instant::now() + Duration::from_secs(120));
+    // It writes until the server reads no more, and then until the connection is reset.
+    let ended = loop {
+        assert!(Instant::now() < deadline, "the connection stays open");
+        match stream.write(requests.as_bytes()) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            Err(error) => break error.kind(),
+        }
+    };
+    assert!(matches!(ended, ErrorKind::ConnectionReset | ErrorKind::BrokenPipe), "{ended:?}");
+    assert!(began.elapsed() > Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(site.send("GET", "/healthz", &[], "").status, 200);
+}
