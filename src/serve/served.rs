@@ -101,8 +101,7 @@ impl ServedProject {
             return Ok(());
         }
         let message = format!("the project `{}` was moved or removed", root.display());
-        let help =
-            "move it back, or start `kb serve` for its new folder and enable its triggers there";
+        let help = "move it back, or start `kb serve` for its new folder and enable its triggers there (`kb doctor --adopt` takes over its runs)";
         let failure = Failure::new(Code::PATH_UNUSABLE, message).help(help);
         Err(ServiceError::environment(failure))
     }

@@ -31,7 +31,9 @@ fn answers_of_forms_must_fit_their_question() {
     let token = site.token(Role::Approve);
     let run = site.run(&token, &json!({"definition": "form"}), &["waiting"]);
     let first = ask(&site, &token, &run);
-    let answer = |ask: &Value, value: Value| reply(&site, &token, ask, &ask["digest"], json!({"answer": value}));
+    let answer = |ask: &Value, value: Value| {
+        reply(&site, &token, ask, &ask["digest"], json!({"answer": value}))
+    };
     assert_eq!(answer(&first, json!("moon")), 422);
     assert_eq!(answer(&first, json!("staging")), 202);
     let second = site.until("the second question", || {
@@ -58,7 +60,8 @@ fn a_question_whose_time_is_over_and_a_run_that_was_removed_are_gone() {
             let status = reply(&site, &token, ask, &json!("another"), json!({"answer": "no"}));
             assert_eq!(status, 409);
             let due = ask["question"]["due"].as_i64().unwrap_or(0);
-            (kb::service::now().0 > due + 1100).then(|| reply(&site, &token, ask, &ask["digest"], json!({"answer": "no"})))
+            (kb::service::now().0 > due + 1100)
+                .then(|| reply(&site, &token, ask, &ask["digest"], json!({"answer": "no"})))
         });
         assert!([409, 410].contains(&late), "{late}");
     }
@@ -92,8 +95,16 @@ fn evidence_that_changed_since_it_was_seen_refuses_the_decision() {
     });
     assert_eq!(now["evidence"][0]["verdict"], "failed", "{now}");
     let approve = json!({"decision": "approve"});
-    assert_eq!(reply(&site, &token, &seen, &seen["digest"], approve.clone()), 409, "the old question");
-    assert_eq!(reply(&site, &token, &now, &seen["digest"], approve.clone()), 409, "the old evidence");
+    assert_eq!(
+        reply(&site, &token, &seen, &seen["digest"], approve.clone()),
+        409,
+        "the old question"
+    );
+    assert_eq!(
+        reply(&site, &token, &now, &seen["digest"], approve.clone()),
+        409,
+        "the old evidence"
+    );
     assert_eq!(reply(&site, &token, &now, &now["digest"], approve), 202);
     site.until_status(&token, &run, &["succeeded"]);
 }
@@ -109,14 +120,22 @@ fn runs_are_resumed_and_triggers_fired() {
         let runs = site.get("/api/v1/runs?playbook=hold", &token).json();
         runs[0]["run"].as_str().map(str::to_owned)
     });
-    assert_eq!(site.post(&format!("/api/v1/runs/{run}/resume"), &token, "").status, 409, "it is driven");
+    assert_eq!(
+        site.post(&format!("/api/v1/runs/{run}/resume"), &token, "").status,
+        409,
+        "it is driven"
+    );
     process.kill().unwrap();
     process.wait().unwrap();
     site.until_status(&token, &run, &["interrupted"]);
     site.scratch.write("go", "");
     assert_eq!(site.post(&format!("/api/v1/runs/{run}/resume"), &token, "").status, 202);
     site.until_status(&token, &run, &["succeeded"]);
-    assert_eq!(site.post(&format!("/api/v1/runs/{run}/resume"), &token, "").status, 409, "it ended");
+    assert_eq!(
+        site.post(&format!("/api/v1/runs/{run}/resume"), &token, "").status,
+        409,
+        "it ended"
+    );
     // Fire and backfill start runs; a confirmed number must be the counted one.
     let trigger = "/api/v1/triggers/p.schedule";
     let digest = site.get(trigger, &token).json()["digest"].clone();
@@ -136,7 +155,10 @@ fn runs_are_resumed_and_triggers_fired() {
     assert_eq!(queued.json()["queued"], true);
     site.until("the run of the backfill", || {
         let fires = super::fires(&site.store);
-        fires.iter().any(|f| f.nominal.is_some() && matches!(f.state, FireState::Ended(_))).then_some(())
+        fires
+            .iter()
+            .any(|f| f.nominal.is_some() && matches!(f.state, FireState::Ended(_)))
+            .then_some(())
     });
     let again = site.post(&format!("{trigger}/backfill"), &token, &range.to_string()).json();
     assert_eq!((again["times"].as_array().unwrap().len(), &again["fired"]), (0, &json!(1)));
@@ -166,9 +188,16 @@ fn too_many_waiting_starts_are_refused() {
     site.store.enable("api", &kb::value::Digest::of("api"), now).unwrap();
     site.store.pause("api", "the test").unwrap();
     let fires = (0..1000).map(one).collect();
-    site.store.record(&[kb::trigger::Recorded { trigger: "api".to_owned(), cursor: now, fires }], now).unwrap();
+    site.store
+        .record(&[kb::trigger::Recorded { trigger: "api".to_owned(), cursor: now, fires }], now)
+        .unwrap();
     let answer = site.post("/api/v1/runs", &token, "{\"definition\": \"p\"}");
-    assert_eq!((answer.status, answer.header("retry-after").is_empty()), (429, false), "{}", answer.text());
+    assert_eq!(
+        (answer.status, answer.header("retry-after").is_empty()),
+        (429, false),
+        "{}",
+        answer.text()
+    );
     assert_eq!(answer.json()["status"], 429);
     assert_eq!(site.post(&format!("/api/v1/runs/{run}/cancel"), &token, "").status, 202);
     site.until_status(&token, &run, &["cancelled"]);

@@ -250,7 +250,7 @@ fn tokens_and_codes_are_in_no_log() {
 fn a_client_that_does_not_read_is_disconnected() {
     use std::io::{ErrorKind, Write};
     use std::time::{Duration, Instant};
-    let site = site();
+    let site = Site::new(&[]);
     let mut stream = site.connect();
     stream.set_nonblocking(true).unwrap();
     let request = format!("GET /assets/kb.css HTTP/1.1\r\nHost: {}\r\n\r\n", site.host);
