@@ -115,15 +115,12 @@ async fn outer(
 ) -> Response {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
     let began = clock::instant();
-    // The query can name what a person searches for; it is not logged.
-    let (called, path) = (method.clone(), uri.path().to_owned());
     let mut response = match gate::check(state.hosts(), method, uri, headers) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
     let (status, took) = (response.status().as_u16(), began.elapsed());
     state.meter().add(status, took);
-    tracing::debug!(method = %called, path, status, ms = took.as_millis() as u64, "request");
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
@@ -133,7 +130,14 @@ async fn outer(
 
 async fn serve(state: Arc<WebState>, route: &'static Route, request: Request) -> Response {
     let is_browser = route.kind == Kind::Page;
-    match answer(state, route, request).await {
+    let answer = answer(state, route, request).await;
+    let status = match &answer {
+        Ok(response) => response.status().as_u16(),
+        Err(problem) => problem.status,
+    };
+    // The route, not the address, which can have a token in a wrong place or what a person searches for.
+    tracing::debug!(method = route.method.as_str(), route = route.path, status, "request");
+    match answer {
         Ok(response) => response,
         Err(problem) if is_browser && problem.status == StatusCode::UNAUTHORIZED.as_u16() => {
             reply::see_other("/login")

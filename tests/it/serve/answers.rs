@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const FORM: &str = "schema: kb.playbook/1\nid: form\nsteps:\n  - {id: where, ask: {question: \"Where to?\", options: [staging, production]}}\n  - {id: how, dependsOn: [where], ask: {question: \"How?\", schema: {type: object, properties: {copies: {type: integer, minimum: 1}}, required: [copies]}}}\noutputs: {where: \"{{where.output}}\", copies: \"{{how.output.copies}}\"}\n";
 const SOON: &str = "schema: kb.playbook/1\nid: soon\nsteps: [{id: q, ask: {question: \"Now?\", default: \"no\", timeout: 1s}}]\n";
-const CHANGES: &str = "schema: kb.playbook/1\nid: changes\nsteps:\n  - {id: build, run: \"cat value\", verify: {checks: [{file: {path: value, count: {pattern: bad, max: 0}}}], onFailure: warn}}\n  - {id: ok, approve: \"Deploy?\", dependsOn: [build]}\n";
+const CHANGES: &str = "schema: kb.playbook/1\nid: changes\nsteps:\n  - {id: build, run: \"cat value\", onError: continue, verify: {checks: [{file: {path: value, count: {pattern: bad, max: 0}}}]}}\n  - {id: ok, approve: \"Deploy?\", dependsOn: [build], runIf: allDone}\n";
 
 /// The only open question of a run.
 fn ask(site: &Site, token: &str, run: &str) -> Value {
@@ -111,7 +111,8 @@ fn evidence_that_changed_since_it_was_seen_refuses_the_decision() {
 
 #[test]
 fn runs_are_resumed_and_triggers_fired() {
-    let site = site();
+    let timed = "schema: kb.playbook/1\nid: timed\nparams: [{name: day}]\non: {schedule: {cron: \"0 0 1 1 *\", payload: {day: date}}}\nsteps: [{id: a, run: \"echo $DAY\", env: {DAY: \"{{day}}\"}}]\n";
+    let site = Site::new(&[&super::api::FILES[1..], &[("playbooks/timed.yml", timed)]].concat());
     let (token, admin) = (site.token(Role::Run), site.token(Role::Admin));
     // A run whose process was killed, which no trigger started.
     let mut process = site.scratch.command();
@@ -137,7 +138,7 @@ fn runs_are_resumed_and_triggers_fired() {
         "it ended"
     );
     // Fire and backfill start runs; a confirmed number must be the counted one.
-    let trigger = "/api/v1/triggers/p.schedule";
+    let trigger = "/api/v1/triggers/timed.schedule";
     let digest = site.get(trigger, &token).json()["digest"].clone();
     let body = json!({"digest": digest}).to_string();
     assert_eq!(site.post(&format!("{trigger}/enable"), &admin, &body).status, 200);

@@ -342,6 +342,8 @@ fn the_examples_of_the_page_work() {
             .unwrap();
         let said = String::from_utf8_lossy(&out.stdout).into_owned();
         assert!(out.status.success(), "{block}\n{said}{}", String::from_utf8_lossy(&out.stderr));
-        serde_json::from_str::<Value>(&said).unwrap_or_else(|e| panic!("{e}: {said}"));
+        if !block.ends_with("/metrics\n") {
+            serde_json::from_str::<Value>(&said).unwrap_or_else(|e| panic!("{e}: {said}"));
+        }
     }
 }

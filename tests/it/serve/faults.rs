@@ -31,7 +31,7 @@ fn a_definition_that_is_broken_after_it_was_enabled() {
         page.contains("p.schedule") && page.contains("until its definition is repaired"),
         "{page}"
     );
-    assert_eq!(site.post("/api/v1/triggers/p.schedule/fire", &admin, "{}").status, 404);
+    assert_eq!(site.post("/api/v1/triggers/p.schedule/fire", &admin, "{}").status, 422);
     // Repaired as it was, it needs nobody.
     site.scratch.write("playbooks/p.yml", HOURLY);
     site.until("the repair", || (states(&admin)[0]["state"] == "enabled").then_some(()));
