@@ -47,7 +47,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     Ok(Exit::Done)
 }
 
-/// Enables the schedule of the demonstration, which nobody but this command has written. A state folder that cannot
+/// Enables the schedule of the demonstration, which this command has just written. A state folder that cannot
 /// be used does not fail the command: `kb trigger enable` remains.
 fn enable(
     environment: &Environment,

@@ -1,6 +1,5 @@
 //! The log of `kb` itself, on stderr. It is off unless `KB_LOG` is set, except for `kb serve`.
 
-use super::arguments::{Kb, KbCommand};
 use crate::service::Redactors;
 use std::io::Write;
 use tracing_subscriber::EnvFilter;
@@ -14,42 +13,35 @@ pub(super) enum LogFormat {
     Json,
 }
 
-impl LogFormat {
-    /// The form that `KB_LOG_FORMAT` asks for.
-    fn of_environment() -> Option<LogFormat> {
-        match std::env::var("KB_LOG_FORMAT").ok()?.as_str() {
-            "json" => Some(LogFormat::Json),
-            _ => Some(LogFormat::Text),
-        }
+/// How a command logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Logging {
+    /// The form.
+    pub(super) format: LogFormat,
+    /// The filter unless `KB_LOG` is set; `None`: nothing is logged.
+    pub(super) usual: Option<&'static str>,
+}
+
+impl Logging {
+    /// The form that was asked for, else that of `KB_LOG_FORMAT`.
+    pub(super) fn new(format: Option<LogFormat>, usual: Option<&'static str>) -> Logging {
+        let of_variable = || match std::env::var("KB_LOG_FORMAT") {
+            Ok(name) if name == "json" => LogFormat::Json,
+            _ => LogFormat::Text,
+        };
+        Logging { format: format.unwrap_or_else(of_variable), usual }
     }
 }
 
-/// The form of the log of a command line.
-pub(super) fn format(arguments: &Kb) -> LogFormat {
-    let given = match &arguments.command {
-        Some(KbCommand::Serve(args)) => args.log_format,
-        _ => None,
-    };
-    given.or_else(LogFormat::of_environment).unwrap_or(LogFormat::Text)
-}
-
 /// Starts logging with the filter in `KB_LOG` (`debug`, `kb::engine=trace`, …).
-pub(super) fn start(arguments: &Kb, redactors: Redactors) {
-    let is_daemon = matches!(&arguments.command, Some(KbCommand::Serve(args)) if args.is_daemon());
-    let usual = match arguments.quiet {
-        true => "kb=error",
-        false => "kb=info",
-    };
-    let wanted = match std::env::var("KB_LOG") {
-        Ok(wanted) => wanted,
-        Err(_) if is_daemon => usual.to_owned(),
-        Err(_) => return,
-    };
+pub(super) fn start(logging: Logging, redactors: Redactors) {
+    let given = std::env::var("KB_LOG").ok();
+    let Some(wanted) = given.or_else(|| logging.usual.map(str::to_owned)) else { return };
     let filter = EnvFilter::try_new(&wanted).unwrap_or_else(|_| EnvFilter::new("debug"));
     let writer = move || MaskedStderr { redactors: redactors.clone() };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     // A program that embeds this library may have installed a subscriber; it is kept.
-    let _ = match format(arguments) {
+    let _ = match logging.format {
         LogFormat::Text => builder.with_ansi(false).try_init(),
         LogFormat::Json => builder
             .json()

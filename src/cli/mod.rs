@@ -40,6 +40,7 @@ mod terminal;
 mod trigger;
 mod usage_hint;
 
+use logging::Logging;
 use crate::service::{Environment, Redactors};
 use arguments::{Kb, KbCommand};
 use clap::{CommandFactory, Parser};
@@ -66,8 +67,9 @@ pub fn run_with(redactors: Redactors) -> ExitCode {
     let result = match Kb::try_parse() {
         Ok(arguments) => {
             terminal.set_quiet(arguments.quiet);
-            logging::start(&arguments, redactors.clone());
-            dispatch(arguments, redactors, &mut terminal)
+            let logging = logging_of(&arguments);
+            logging::start(logging, redactors.clone());
+            dispatch(arguments, logging, redactors, &mut terminal)
         }
         Err(error) => usage_error(&error, &mut terminal),
     };
@@ -88,11 +90,26 @@ fn usage_error(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
     Ok(Exit::BadInput)
 }
 
-fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> CliResult {
+/// How a command logs: the daemon always, others if `KB_LOG` asks for it.
+fn logging_of(arguments: &Kb) -> Logging {
+    match &arguments.command {
+        Some(KbCommand::Serve(args)) if args.is_daemon() => {
+            let usual = if arguments.quiet { "kb=error" } else { "kb=info" };
+            Logging::new(args.log_format, Some(usual))
+        }
+        _ => Logging::new(None, None),
+    }
+}
+
+fn dispatch(
+    arguments: Kb,
+    logging: Logging,
+    redactors: Redactors,
+    terminal: &mut Terminal,
+) -> CliResult {
     let environment = environment::of_process(arguments.directory.as_deref())?;
     let environment = Environment { redactors, ..environment };
     terminal.adapt(&environment.variables);
-    let format = logging::format(&arguments);
     match arguments.command {
         None => arguments::first_steps(terminal),
         Some(KbCommand::Demo(args)) => demo::run(args, &environment, terminal),
@@ -105,7 +122,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
         Some(KbCommand::Cache(command)) => cache::run(command, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
-        Some(KbCommand::Serve(args)) => serve::run(args, format, &environment, terminal),
+        Some(KbCommand::Serve(args)) => serve::run(args, logging.format, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Notify(args)) => notify::run(args, &environment, terminal),
         Some(KbCommand::Eval(args)) => eval::run(args, &environment, terminal),

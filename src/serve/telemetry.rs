@@ -6,9 +6,8 @@
 
 use crate::clock;
 use crate::definition::TraceSettings;
-use crate::inspect::Reader;
 use crate::journal::{Journal, RunRow};
-use crate::service::{Project, ServiceError, export_trace};
+use crate::service::{Project, Reader, ServiceError, export_trace};
 use crate::trigger::TriggerStore;
 use crate::value::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -51,7 +51,9 @@ pub fn init(
     // A project with settings is not new: who removed the demonstration does not get it again.
     let settings = [".kb/kb.config.yml", ".kb/kb.config.json"];
     let is_new = !settings.iter().any(|path| folder.join(path).exists());
-    let demo: &[(&str, &str)] = if with_demo && is_new { &DEMO } else { &[] };
+    // Their schemas may be missing if an earlier command was killed.
+    let has_demo = DEMO.iter().all(|(path, _)| folder.join(path).exists());
+    let demo: &[(&str, &str)] = if with_demo && (is_new || has_demo) { &DEMO } else { &[] };
     let files: Vec<(&str, &str)> = demo.iter().chain(&INITIAL).copied().collect();
     let NewFiles { created, kept } = write_with_schemas(&folder, &files)?;
     let has_demo = DEMO.iter().all(|(path, _)| created.iter().any(|own| own == path));

@@ -178,6 +178,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "notifyPlaybook" => settings("{notify: {playbook: {@}}}"),
         "cacheSettings" => settings("{cache: {@}}"),
         "serveSettings" => settings("{serve: {@}}"),
+        "traceSettings" => settings("{serve: {traces: {@}}}"),
         "limitSettings" => settings("{limits: {@}}"),
         _ => None,
     }
