@@ -40,11 +40,11 @@ mod terminal;
 mod trigger;
 mod usage_hint;
 
-use logging::Logging;
 use crate::service::{Environment, Redactors};
 use arguments::{Kb, KbCommand};
 use clap::{CommandFactory, Parser};
 use exit::{CliResult, Exit};
+use logging::Logging;
 use std::process::ExitCode;
 use terminal::Terminal;
 
