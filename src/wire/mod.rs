@@ -11,6 +11,7 @@ mod definition_view;
 mod event;
 mod instance_reason;
 mod instances;
+mod otlp;
 mod parts;
 mod problem;
 mod record_body;
@@ -28,6 +29,7 @@ pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};
+pub use otlp::trace_request;
 pub use parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
     RequestView, UsageView, change_kind_name,
@@ -37,7 +39,7 @@ pub use run_view::{
     BaseView, CachedFromView, InstanceView, ParentView, RunHead, RunView, TreeView,
 };
 pub use schema::event_schema;
-pub use spans::{Spans, TraceContext, trace_request};
+pub use spans::{Spans, TraceContext};
 pub use specialist_view::{ExampleView, SpecialistLimits, SpecialistView};
 pub use translator::Translator;
 pub use verdicts::VerdictsView;

@@ -3,6 +3,7 @@
 //! Ids are functions of run, step, iteration and attempt: a run that is continued by another process, or
 //! exported twice, has the same ids. A span has names, numbers and statuses, but no prompts, arguments or outputs.
 
+use super::otlp::{attribute, cut, message, nanos, span_id, tokens};
 use super::{
     Body, ErrorView, Event, InstanceRef, InvocationStatus, RunStatus, StepStatus, UsageView,
 };
@@ -10,10 +11,6 @@ use crate::value::{Digest, Json, RunId, Timestamp};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The version of the semantic conventions that the names of attributes are taken from.
-const CONVENTIONS: &str = "https://opentelemetry.io/schemas/1.37.0";
-/// The longest text of an attribute in characters.
-const LONGEST: usize = 500;
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.
 const INTERNAL: u8 = 1;
 const CLIENT: u8 = 3;
@@ -145,6 +142,7 @@ impl Spans {
             | Body::BudgetWarning { .. }
             | Body::ToolCall { .. }
             | Body::LoopPass { .. }
+            | Body::AgentPhase { .. }
             | Body::StepMerged { .. }
             | Body::CacheHit(_)
             | Body::ChildStart { .. }
@@ -355,61 +353,4 @@ impl Spans {
     fn attempt_id(&self, key: &Key, attempt: u32) -> String {
         span_id(&self.run, &format!("attempt {} {} {attempt}", key.0, key.1))
     }
-}
-
-/// The request of OTLP (`ExportTraceServiceRequest`) with spans of a service.
-pub fn trace_request(spans: &[Json], service: &str) -> Json {
-    let resource = [
-        attribute("service.name", json!(service)),
-        attribute("service.version", json!(env!("CARGO_PKG_VERSION"))),
-    ];
-    json!({"resourceSpans": [{
-        "resource": {"attributes": resource},
-        "scopeSpans": [{
-            "scope": {"name": "kb", "version": env!("CARGO_PKG_VERSION")},
-            "spans": spans,
-            "schemaUrl": CONVENTIONS,
-        }],
-    }]})
-}
-
-fn span_id(run: &RunId, own: &str) -> String {
-    Digest::of(format!("span {run} {own}")).short(16)
-}
-
-/// Nanoseconds as a text, as OTLP writes 64-bit numbers.
-fn nanos(at: Timestamp) -> String {
-    match at.0 {
-        0 => "0".to_owned(),
-        ms => format!("{ms}000000"),
-    }
-}
-
-fn attribute(key: &str, value: Json) -> Json {
-    let value = match value {
-        Json::String(text) => json!({"stringValue": cut(&text)}),
-        Json::Bool(value) => json!({"boolValue": value}),
-        Json::Number(number) if number.is_f64() => json!({"doubleValue": number}),
-        Json::Number(number) => json!({"intValue": number.to_string()}),
-        other => json!({"stringValue": other.to_string()}),
-    };
-    json!({"key": key, "value": value})
-}
-
-fn tokens(usage: &UsageView) -> Vec<Json> {
-    match usage.model_calls == 0 && usage.prompt_tokens == 0 && usage.completion_tokens == 0 {
-        true => Vec::new(),
-        false => vec![
-            attribute("gen_ai.usage.input_tokens", json!(usage.prompt_tokens)),
-            attribute("gen_ai.usage.output_tokens", json!(usage.completion_tokens)),
-        ],
-    }
-}
-
-fn message(error: Option<&ErrorView>) -> String {
-    error.map_or_else(|| "failed".to_owned(), |error| format!("{}: {}", error.code, error.message))
-}
-
-fn cut(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
 }
