@@ -19,7 +19,7 @@ pub(crate) static JUDGE: KeyTable = table(
 const JUDGE_KEYS: &[KeySpec] = &[
     key("tier", Choice(TIER_NAMES), "Tier of the judge.")
         .default("one above that of the specialist"),
-    key("model", Text, "Model of the judge; takes precedence over `tier`."),
+    key("model", Text, "Model of the judge; takes precedence over `tier`.").example("gpt-4o"),
     key(
         "maxUnverified",
         Integer(0, u32::MAX),

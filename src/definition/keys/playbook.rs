@@ -52,7 +52,8 @@ const WORKFLOW_ID: &[KeySpec] = &[
 
 const COMMON: &[KeySpec] = &[
     key("name", Text, "Display name.").default("the id").example("Add a feature"),
-    key("description", Text, "Description shown in lists."),
+    key("description", Text, "Description shown in lists.")
+        .example("Adds a function with its tests"),
     key("triggers", ListOrOne(&Text), "Phrases by which a request finds this playbook.")
         .example("[add a feature, implement feature]"),
     key("params", List(const { &Map(&PARAM) }), "Parameters of a run.")
@@ -105,8 +106,9 @@ const PARAM_KEYS: &[KeySpec] = &[
     key("type", Choice(PARAM_TYPE_NAMES), "Type of the value.").default("string"),
     key("required", Boolean, "Whether a run needs a value.").default("false"),
     key("default", Any, "Value if none is given.").example("\".\""),
-    key("prompt", Text, "Question that asks for the value on a terminal."),
-    key("description", Text, "Description shown by `kb playbook info`."),
+    key("prompt", Text, "Question that asks for the value on a terminal.").example("Which file?"),
+    key("description", Text, "Description shown by `kb playbook info`.")
+        .example("The file to change"),
     key("enum", ListOrOne(&Any), "The allowed values.").example("[small, large]"),
     key("pattern", Text, "Regular expression that must match the whole text.")
         .example("\"[a-z]+\""),

@@ -14,8 +14,8 @@ const SCRIPT_KEYS: &[KeySpec] = &[
     key("schema", Constant("kb.script/1"), "Kind of the file and version of the format.")
         .required()
         .example("kb.script/1"),
-    key("description", Any, "Description of the script."),
-    key("params", Any, "Parameters of the recorded run, for information."),
+    key("description", Any, "Description of the script.").example("The second attempt succeeds"),
+    key("params", Any, "Parameters of the recorded run, for information.").example("{topic: tea}"),
     key(
         "steps",
         MapOf(const { &List(const { &Map(&TURN) }) }),
@@ -51,7 +51,9 @@ pub(crate) static CALL: KeyTable = table("call", "a call", "One tool call.", &[C
 
 const CALL_KEYS: &[KeySpec] = &[
     key("tool", Text, "Name of the tool.").required().example("fs:write"),
-    key("args", Any, "Arguments; can contain placeholders over `params`.").default("{}"),
+    key("args", Any, "Arguments; can contain placeholders over `params`.")
+        .example("{path: a.txt}")
+        .default("{}"),
 ];
 
 pub(crate) static USAGE: KeyTable =
@@ -68,5 +70,5 @@ pub(crate) static ERROR: KeyTable =
 const ERROR_KEYS: &[KeySpec] = &[
     key("status", Integer(0, 599), "HTTP status; 0 stands for a broken stream.").default("0"),
     key("retryAfter", Number(0.0, 86_400.0), "Seconds that the provider asks to wait."),
-    key("message", Text, "Error message of the provider."),
+    key("message", Text, "Error message of the provider.").example("overloaded"),
 ];

@@ -22,8 +22,10 @@ pub(crate) static SETTINGS: KeyTable = table(
 const TEXTS: KeyType = ListOrOne(&Text);
 
 const SETTINGS_KEYS: &[KeySpec] = &[
-    key("$schema", Text, "Address of the JSON Schema, for editors."),
-    key("schema", Any, "Not used: the settings are recognised by their path."),
+    key("$schema", Text, "Address of the JSON Schema, for editors.")
+        .example("https://example.org/kb.config.schema.json"),
+    key("schema", Any, "Not used: the settings are recognised by their path.")
+        .example("kb.config/1"),
     key("llm", Map(&LLM), "Models and prices.")
         .example("{tiers: {small: {provider: ollama, model: qwen3}}}"),
     key("tools", Map(&TOOLS), "Tool policies."),
@@ -50,8 +52,9 @@ const SETTINGS_KEYS: &[KeySpec] = &[
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),
     key("orchestrator", Map(&ORCHESTRATOR), "Escalation."),
     key("testCommands", TEXTS, "Command texts that count as a test run.").example("[make check]"),
-    key("memory", Any, "Memory across tasks.").planned(),
+    key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
     key("agentLoop", Any, "Limits of the loop of model calls. Use `limits` of a specialist.")
+        .example("{maxSteps: 20}")
         .planned(),
 ];
 
@@ -193,7 +196,7 @@ const INCONCLUSIVE_KEYS: &[KeySpec] = &[
     )
     .default("false"),
     key("maxRetries", Integer(0, 100), "Maximum number of repetitions of a probe.").default("1"),
-    key("escalateTo", Any, "Tier to escalate to.").planned(),
+    key("escalateTo", Any, "Tier to escalate to.").example("large").planned(),
 ];
 
 pub(crate) static TOOLS: KeyTable =

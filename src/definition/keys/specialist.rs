@@ -43,8 +43,9 @@ const SPECIALIST_ID: &[KeySpec] = &[
 ];
 
 const PROFILE_ID: &[KeySpec] = &[
-    key("schema", Any, "Not used: a profile is recognised by its folder."),
-    key("id", Any, "Not used: the path is the id."),
+    key("schema", Any, "Not used: a profile is recognised by its folder.")
+        .example("kb.specialist/1"),
+    key("id", Any, "Not used: the path is the id.").example("reviewer"),
 ];
 
 const TEMPERATURE: KeySpec =
@@ -88,9 +89,9 @@ const AGENT_LOOP_KEY: KeySpec = key(
 .example("{maxIterations: 3}");
 
 const COMMON: &[KeySpec] = &[
-    key("name", Text, "Display name.").default("the id"),
+    key("name", Text, "Display name.").example("Reviewer").default("the id"),
     VERSION,
-    key("description", Text, "Description shown in lists."),
+    key("description", Text, "Description shown in lists.").example("Reviews Rust code"),
     DISPLAY_KEY,
     key("role", Text, "System prompt.").example("You review Rust code."),
     key(
@@ -100,8 +101,8 @@ const COMMON: &[KeySpec] = &[
     )
     .default("`llm.context` of the settings")
     .example("standard"),
-    key("staticContext", Text, "Context that is part of every prompt."),
-    key("examples", List(const { &Map(&EXAMPLE) }), "Examples of past tasks for the prompt."),
+    key("staticContext", Text, "Context that is part of every prompt.").example("The project uses Rust 2024."),
+    key("examples", List(const { &Map(&EXAMPLE) }), "Examples of past tasks for the prompt.").example("[{task: Rename a flag, approach: Search and edit, outcome: 3 files changed}]"),
     key("llm", Map(&LLM), "Choice of the model.").example("{tier: small}"),
     key("limits", Map(&LIMITS), "Limits of one attempt.").example("{maxSteps: 10}"),
     FORCED_REASONING,
@@ -110,7 +111,7 @@ const COMMON: &[KeySpec] = &[
         .default("no tools")
         .example("[fs:read, \"fs:*\"]"),
     NETWORK_KEY,
-    key("constraints", ListOrOne(&Text), "Rules for the prompt."),
+    key("constraints", ListOrOne(&Text), "Rules for the prompt.").example("[Do not change public names]"),
     CAPABILITIES_KEY,
     key("input", Map(&INPUT), "Input of the specialist."),
     key("inputPolicy", Choice(INPUT_POLICY_NAMES), "`strict` makes invalid input an error.")
@@ -118,8 +119,8 @@ const COMMON: &[KeySpec] = &[
     key("output", Map(&OUTPUT), "Output of the specialist.")
         .example("{schema: {files: \"string[]\"}}"),
     BRAIN_KEY,
-    key("mcpServers", Any, "MCP servers that offer more tools.").planned(),
-    key("memory", Any, "Memory across tasks.").planned(),
+    key("mcpServers", Any, "MCP servers that offer more tools.").example("[{name: files, command: mcp-files}]").planned(),
+    key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
 ];
 
 /// Keys of all forms that are not supported yet.
@@ -136,8 +137,8 @@ const UNSUPPORTED: &[KeySpec] = &[
         "Limits of tool calls and model calls, in addition to those of the settings.",
     )
     .example("{maxToolCallsPerTask: 20}"),
-    key("progressHeartbeat", Any, "Progress events at an interval.").planned(),
-    key("singleton", Any, "At most one process per agent.").planned(),
+    key("progressHeartbeat", Any, "Progress events at an interval.").example("30s").planned(),
+    key("singleton", Any, "At most one process per agent.").example("true").planned(),
 ];
 
 const PROFILE_KEYS: &[KeySpec] = &[
@@ -151,24 +152,24 @@ const PROFILE_KEYS: &[KeySpec] = &[
     MAX_TOKENS,
     key("maxTurns", Integer(1, 10_000), "Maximum number of model calls.").default("15"),
     key("disallowedTools", TOOLS, "Tools to remove from `tools`.").example("[Bash]"),
-    key("color", Any, "Color for display; not used."),
-    key("type", Any, "Type of the agent; not used."),
-    key("tags", Any, "Tags; not used."),
+    key("color", Any, "Color for display; not used.").example("blue"),
+    key("type", Any, "Type of the agent; not used.").example("reviewer"),
+    key("tags", Any, "Tags; not used.").example("[review, rust]"),
     key(
         "permissionMode",
         Any,
         "Permission mode of Claude Code. Runs with `plan` are refused; other values have no effect.",
     )
     .example("default"),
-    key("skills", Any, "Skills of Claude Code.").planned(),
-    key("hooks", Any, "Hooks of Claude Code, which can deny tool calls.").run_refused(),
-    key("effort", Text, "Reasoning effort: `low`, `medium` or `high`; others count as `high`."),
-    key("background", Any, "Whether the agent runs in the background.").planned(),
-    key("isolation", Any, "Isolation of the agent. Use `workspace` of the step.").run_refused(),
+    key("skills", Any, "Skills of Claude Code.").example("[rust]").planned(),
+    key("hooks", Any, "Hooks of Claude Code, which can deny tool calls.").example("{PreToolUse: []}").run_refused(),
+    key("effort", Text, "Reasoning effort: `low`, `medium` or `high`; others count as `high`.").example("high"),
+    key("background", Any, "Whether the agent runs in the background.").example("true").planned(),
+    key("isolation", Any, "Isolation of the agent. Use `workspace` of the step.").example("worktree").run_refused(),
 ];
 
 const AGENT_FILE_KEYS: &[KeySpec] = &[
-    key("schema", Any, "Not used in this form."),
+    key("schema", Any, "Not used in this form.").example("kb.specialist/1"),
     key("agent", Map(&AGENT), "The specialist.").required(),
 ];
 
@@ -188,8 +189,8 @@ const AGENT_KEYS: &[KeySpec] = &[
     AGENT_LOOP_KEY,
     key("limits", Map(&AGENT_LIMITS), "Limits of one attempt.")
         .example("{max_execution_time_seconds: 300}"),
-    key("memory", Any, "Memory across tasks.").planned(),
-    key("registry", Any, "Registration of the agent.").planned(),
+    key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
+    key("registry", Any, "Registration of the agent.").example("{id: reviewer}").planned(),
 ];
 
 pub(crate) static AGENT_TOOLS: KeyTable = table(
@@ -243,11 +244,11 @@ pub(crate) static DISPLAY: KeyTable =
     table("display", "`display`", "How a specialist is shown.", &[DISPLAY_KEYS]);
 
 const DISPLAY_KEYS: &[KeySpec] = &[
-    key("name", Text, "Display name."),
-    key("description", Text, "Description shown in lists."),
-    key("emoji", Text, "Emoji in front of the name."),
-    key("avatar", Any, "Name of an icon; not used."),
-    key("color", Any, "Color; not used."),
+    key("name", Text, "Display name.").example("Reviewer"),
+    key("description", Text, "Description shown in lists.").example("Reviews Rust code"),
+    key("emoji", Text, "Emoji in front of the name.").example("🔍"),
+    key("avatar", Any, "Name of an icon; not used.").example("robot"),
+    key("color", Any, "Color; not used.").example("blue"),
 ];
 
 pub(crate) static CONTEXT: KeyTable =
@@ -255,17 +256,18 @@ pub(crate) static CONTEXT: KeyTable =
 
 const CONTEXT_KEYS: &[KeySpec] = &[
     key("profile", Choice(CONTEXT_PROFILE_NAMES), "How much of its conversation the model sees."),
-    key("system", Text, "System prompt, or additional context next to a `role`."),
-    key("rag", Any, "Retrieval of documents.").planned(),
+    key("system", Text, "System prompt, or additional context next to a `role`.")
+        .example("Answer in English."),
+    key("rag", Any, "Retrieval of documents.").example("{enabled: true}").planned(),
 ];
 
 pub(crate) static EXAMPLE: KeyTable =
     table("example", "an example", "An example of a past task.", &[EXAMPLE_KEYS]);
 
 const EXAMPLE_KEYS: &[KeySpec] = &[
-    key("task", Text, "The task.").required(),
-    key("approach", Text, "How the task was done.").required(),
-    key("outcome", Text, "The result.").required(),
+    key("task", Text, "The task.").example("Rename a flag").required(),
+    key("approach", Text, "How the task was done.").example("Search and edit").required(),
+    key("outcome", Text, "The result.").example("3 files changed").required(),
 ];
 
 const FORCED_REASONING: KeySpec = key(
@@ -312,6 +314,7 @@ const GENERATION: &[KeySpec] = &[
         Text,
         "Provider of the model. Providers are configured in the settings under `llm.tiers`.",
     )
+    .example("ollama")
     .planned(),
 ];
 
@@ -330,15 +333,17 @@ pub(crate) static BRAIN: KeyTable = table(
     &[BRAIN_KEYS, GENERATION],
 );
 
-const BRAIN_KEYS: &[KeySpec] = &[key("systemPrompt", Text, "System prompt.")];
+const BRAIN_KEYS: &[KeySpec] =
+    &[key("systemPrompt", Text, "System prompt.").example("You review Rust code.")];
 
 pub(crate) static CAPABILITY: KeyTable =
     table("capability", "a capability", "A capability of a specialist.", &[CAPABILITY_KEYS]);
 
 const CAPABILITY_KEYS: &[KeySpec] = &[
     key("name", Text, "Name of the capability.").required().example("write_article"),
-    key("version", Any, "Version of the capability; not used."),
-    key("description", Any, "Description of the capability; not used."),
+    key("version", Any, "Version of the capability; not used.").example("\"1.0\""),
+    key("description", Any, "Description of the capability; not used.")
+        .example("Writes an article"),
     key("inputSchema", Schema, "Schema of the `input` of a step that names the capability.")
         .example("{topic: string}"),
     key("outputSchema", Schema, "Schema of the output of such a step.").example("{text: string}"),

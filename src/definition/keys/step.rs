@@ -48,7 +48,7 @@ const AUTHOR: &[&str] = &["run", "tool", "gate"];
 const CACHED: &[&str] = &["specialist", "agent", "run", "tool", "http"];
 
 const COMMON: &[KeySpec] = &[
-    key("name", Text, "Display name.").scope(KeyScope::Name),
+    key("name", Text, "Display name.").example("Run the tests").scope(KeyScope::Name),
     key("dependsOn", ListOrOne(&Text), "Steps that must have ended before this one starts.")
         .scope(KeyScope::Attempts)
         .example("[build, lint]"),
@@ -88,7 +88,7 @@ const COMMON: &[KeySpec] = &[
         .default("fail"),
     key("env", MapOf(&ScalarTemplate), "Environment variables of its processes.")
         .example("{NAME: \"{{name}}\"}"),
-    key("cwd", Template, "Working directory, relative to the project root.").default("."),
+    key("cwd", Template, "Working directory, relative to the project root.").example("packages/app").default("."),
     key("locks", ListOrOne(&Text), "Locks that the step holds while it runs.")
         .example("[database]"),
     key(

@@ -18,7 +18,8 @@ const FILE_KEYS: &[KeySpec] = &[
     key("schema", Constant("kb.test/1"), "Kind of the file and version of the format.")
         .required()
         .example("kb.test/1"),
-    key("description", Any, "Description of the tests."),
+    key("description", Any, "Description of the tests.")
+        .example("Release notes for a range of commits"),
     key("tests", List(const { &Map(&TEST) }), "The tests. They run in parallel.")
         .required()
         .example(
@@ -264,7 +265,7 @@ pub(crate) static FILE_EXPECT: KeyTable = table(
 
 const FILE_EXPECT_KEYS: &[KeySpec] = &[
     key("exists", Boolean, "Whether the file exists.").default("true"),
-    key("equals", Text, "The whole content."),
+    key("equals", Text, "The whole content.").example("\"done\\n\""),
     key("contains", ListOrOne(&Text), "Texts that the content contains.").example("\"## Fixed\""),
     key("lacks", ListOrOne(&Text), "Texts that the content does not contain.").example("TODO"),
     key("matches", Text, "Regular expression that the content matches.").example("\"^# v[0-9]+\""),

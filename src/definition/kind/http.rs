@@ -32,14 +32,17 @@ pub struct HttpStep {
 static HTTP: KeyTable = table("http", "`http`", "The request of an `http` step.", &[HTTP_KEYS]);
 
 const HTTP_KEYS: &[KeySpec] = &[
-    key("method", Text, "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.").default("GET"),
+    key("method", Text, "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.")
+        .example("POST")
+        .default("GET"),
     key("url", KeyType::Template, "URL; scheme and host are literal.")
         .required()
         .example("\"https://example.org/items/{{id}}\""),
     key("headers", MapOf(&ScalarTemplate), "Request headers.")
         .example("{Authorization: \"Bearer {{secrets.TOKEN}}\"}"),
     key("query", MapOf(&Any), "Query parameters.").example("{page: 1}"),
-    key("body", Any, "Request body; text is sent as it is, other values as JSON."),
+    key("body", Any, "Request body; text is sent as it is, other values as JSON.")
+        .example("{title: \"{{name}}\"}"),
     key("expect", ListOrOne(&Integer(100, 599)), "Statuses that count as success.")
         .default("200–299")
         .example("[200, 404]"),

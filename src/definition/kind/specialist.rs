@@ -75,7 +75,7 @@ impl StepType for Box<SpecialistStep> {
         key("task", KeyType::Template, "The task of the specialist.")
             .only(KINDS)
             .example("\"Implement {{feature}}\""),
-        key("prompt", KeyType::Template, "The same as `task`.").only(KINDS),
+        key("prompt", KeyType::Template, "The same as `task`.").example("Review {{file}}").only(KINDS),
         key("taskFile", Text, "Path of a file that contains the task; it has no placeholders.")
             .only(KINDS)
             .example("tasks/implement.md"),

@@ -115,3 +115,20 @@ fn run(scratch: &Scratch, page: &Page, block: &Block) {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{}:\n{}\n{out}\n{err}", page.path, block.text);
 }
+
+#[test]
+fn every_key_of_the_reference_has_an_example() {
+    let mut keys = 0;
+    for page in pages() {
+        let mut in_keys = false;
+        for line in page.text.lines() {
+            in_keys = line == "| key | type | default | description | example |"
+                || in_keys && line.starts_with('|');
+            if in_keys && line.starts_with("| `") {
+                keys += 1;
+                assert!(line.ends_with("` |"), "{}: {line}", page.path);
+            }
+        }
+    }
+    assert!(keys > 400, "{keys} keys");
+}
