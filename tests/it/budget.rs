@@ -184,6 +184,14 @@ fn priced(playbook: &str, settings: &str) -> Scratch {
 const ONE_STEP: &str = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: reader, task: Look., retry: {max: 0}}\n";
 
 #[test]
+fn a_budget_of_zero_permits_no_call_and_can_be_raised() {
+    let scratch = priced(ONE_STEP, "");
+    let said = scratch.kb(&["playbook", "run", "p", "--budget", "0"]).code(3);
+    said.says(&["the budget of $0", "--budget USD"]);
+    scratch.kb(&["run", "resume", "@last", "--budget", "1000"]).code(1).says(&["cannot reach"]);
+}
+
+#[test]
 fn a_specialist_has_only_its_share_of_the_budget() {
     let shares = "orchestrator: {escalation: {budgetAllocation: {reader: 5, orchestrator: 10}}}\n";
     let scratch = priced(ONE_STEP, shares);

@@ -251,3 +251,42 @@ fn a_secret_in_a_handoff_is_masked() {
     let full = scratch.kb(&["run", "session", "@last", "--artifact", "research/1"]).code(0).out;
     assert!(full.contains("«secret:KEY»") && !full.contains("hunter"), "{full}");
 }
+
+/// Killed while a question is open and before the later specialist starts: the question is still open, and the
+/// session has what the first specialist handed over.
+#[test]
+fn a_killed_run_keeps_its_session_and_its_open_question() {
+    let hold = "test -e go || { touch waiting; sleep 600; }";
+    let steps = format!(
+        "  - {{id: research, specialist: researcher, task: Find the API}}\n\
+         \x20 - {{id: place, dependsOn: [research], ask: {{question: \"Where?\", options: [here, there]}}}}\n\
+         \x20 - {{id: hold, dependsOn: [research], run: {}}}\n\
+         \x20 - {{id: build, specialist: builder, task: \"Build {{{{place.output}}}}\", dependsOn: [research, hold]}}\n",
+        json!(hold)
+    );
+    let scratch = project(&steps, &chain_script(json!([{"output": {"summary": "built"}}])));
+    let quiet = std::process::Stdio::null;
+    let mut kb = scratch.command();
+    let mut kb = kb.args(RUN).stdout(quiet()).stderr(quiet()).spawn().unwrap();
+    let began = std::time::Instant::now();
+    let asks = || {
+        let shown = scratch.kb(&["run", "show", "@last", "--json"]);
+        shown.code == 0 && shown.out.contains("Where?")
+    };
+    while !(scratch.has("waiting") && asks()) {
+        assert!(began.elapsed().as_secs() < 60, "the question is not asked");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    kb.kill().unwrap();
+    kb.wait().unwrap();
+    scratch.write("go", "");
+    scratch.kb(&["run", "resume", "@last"]).code(3).says(&["Where?"]);
+    scratch.kb(&["run", "answer", "@last", "place", "there"]).code(0);
+    let seen = prompt(&scratch, "build");
+    for part in ["Build there", "use the parser of the standard library", "do not change the API"] {
+        assert!(seen.contains(part), "{part} is not in\n{seen}");
+    }
+    let events = scratch.kb(&["run", "events", "@last"]).code(0).events();
+    let asked = events.iter().filter(|event| event["type"] == "ask:opened").count();
+    assert_eq!(asked, 1, "the question is asked once");
+}

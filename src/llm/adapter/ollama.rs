@@ -180,7 +180,7 @@ struct Answer {
     thinking: String,
     calls: Vec<ToolCall>,
     done: bool,
-    begun: bool,
+    started: bool,
     reason: Option<String>,
     usage: Usage,
 }
@@ -192,7 +192,7 @@ impl Answer {
             return Ok(());
         }
         let Ok(data) = serde_json::from_slice::<Json>(line) else {
-            return Err(match self.begun {
+            return Err(match self.started {
                 true => invalid(reader.target),
                 false => cut(reader.target, false),
             });
@@ -200,7 +200,7 @@ impl Answer {
         if !data["error"].is_null() {
             return Err(in_stream(&data, reader.target));
         }
-        self.begun = true;
+        self.started = true;
         let said = &data["message"];
         let text = said["content"].as_str().unwrap_or_default();
         self.text.push_str(text);
@@ -229,7 +229,7 @@ impl Answer {
 
     fn reply(self, reader: &Reader<'_>) -> Result<ChatReply, ModelError> {
         if !self.done {
-            return Err(cut(reader.target, self.begun));
+            return Err(cut(reader.target, self.started));
         }
         let parts = self.calls.into_iter().map(ContentPart::ToolCall);
         let end = StreamEnd {
