@@ -14,6 +14,7 @@ use crate::trigger::{
 use crate::value::{Failure, Json, JsonMap, RunId, Timestamp, counted};
 use serde::Serialize;
 use serde_json::json;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Maximum number of times that one backfill starts.
 const MOST_TIMES: usize = 1000;
@@ -206,7 +207,10 @@ pub fn fire(project: &Project, name: &str, payload: &Json) -> Result<Fired, Serv
         _ => payload.clone(),
     };
     let store = store(project)?;
-    let key = format!("manual:{}:{}", now.0, std::process::id());
+    // Two requests within a millisecond are two fires.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let key = format!("manual:{}:{}:{count}", now.0, std::process::id());
     let fire = queued(loaded, key, None, params_of(loaded, &payload)?);
     store.add(&fire, now)?;
     Ok(Fired {

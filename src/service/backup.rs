@@ -5,6 +5,7 @@ use super::runs::ProjectContext;
 use crate::journal::{self, Backup};
 use crate::trigger::TriggerStore;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The database of triggers, as a backup names it.
 const TRIGGERS: &str = "serve.sqlite3";
@@ -15,7 +16,10 @@ pub fn back_up(context: &ProjectContext, file: &Path) -> Result<Backup, ServiceE
     let journal = context.journal(Default::default())?;
     let mut others = Vec::new();
     if context.state_dir.join(TRIGGERS).exists() {
-        let copy = context.state_dir.join(format!(".backup-{}.sqlite3", std::process::id()));
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".backup-{}-{count}.sqlite3", std::process::id());
+        let copy = context.state_dir.join(name);
         let _ = std::fs::remove_file(&copy);
         let copied = TriggerStore::open(&context.state_dir)?.copy_to(&copy);
         let bytes = copied.map(|()| std::fs::read(&copy));

@@ -12,6 +12,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Maximum size of a datagram in bytes. A longer text is left out.
 const DATAGRAM_BYTES: usize = 16 << 10;
@@ -86,10 +87,14 @@ pub struct ActivityReceiver {
 
 impl ActivityReceiver {
     /// A receiver for a run; `None` where no socket can be created, such as below a very long path.
+    ///
+    /// A process can have several receivers for one run.
     pub fn new(state_dir: &Path, run: &RunId) -> Option<ActivityReceiver> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = folder(state_dir, run);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
-        let path = folder.join(std::process::id().to_string());
+        let path = folder.join(format!("{}-{count}", std::process::id()));
         let _ = fs::remove_file(&path);
         let socket = UnixDatagram::bind(&path).ok()?;
         socket.set_nonblocking(true).ok()?;
@@ -123,6 +128,17 @@ fn folder(state_dir: &Path, run: &RunId) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_watchers_of_one_process_get_the_same() {
+        let state = tempfile::tempdir().unwrap();
+        let run = RunId::new("r1").unwrap();
+        let receivers = [(); 2].map(|()| ActivityReceiver::new(state.path(), &run).unwrap());
+        let mut sender = ActivitySender::new(state.path(), &run);
+        sender.find_watchers();
+        sender.send("a", &Progress::Token("x".into()));
+        assert!(receivers.iter().all(|receiver| receiver.next().is_some()));
+    }
 
     #[test]
     fn a_watcher_gets_what_is_sent_while_it_watches() {
