@@ -17,7 +17,8 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         | Event::RunEnded { .. }
         | Event::Answered { .. }
         | Event::CancelRequested { .. }
-        | Event::Reset { .. } => true,
+        | Event::Reset { .. }
+        | Event::SentBack { .. } => true,
         Event::Started { instance, .. } => {
             let step = &plan.step(state.instance(*instance).step).step;
             !step.details().retry_safe || step.kind.effects().sends_request

@@ -93,7 +93,7 @@ impl Folded {
                 self.histories.remove(instance);
                 self.traces.remove(instance);
             }
-            Event::Reset { closure, .. } => closure.iter().for_each(|instance| {
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => closure.iter().for_each(|instance| {
                 self.histories.remove(instance);
                 self.traces.remove(instance);
             }),

@@ -118,6 +118,7 @@ impl RunScope<'_> {
             Some("status") => json!(status),
             Some("error") => self.first_failure(),
             Some("failed") => self.failures(),
+            Some("rejection") => self.rejection(),
             Some(_) => return None,
             None => json!({
                 "id": self.run,
@@ -125,9 +126,23 @@ impl RunScope<'_> {
                 "status": status,
                 "error": self.first_failure(),
                 "failed": self.failures(),
+                "rejection": self.rejection(),
             }),
         };
         Some(Arc::new(value))
+    }
+
+    /// The last rejection that sent the work back; null without one.
+    fn rejection(&self) -> Json {
+        let Some(rejection) = self.state.rejection() else { return Json::Null };
+        let step = |ix| self.state.key(self.plan, ix).to_string();
+        json!({
+            "step": step(rejection.asked_by),
+            "to": step(rejection.to),
+            "by": rejection.by,
+            "comment": rejection.comment,
+            "count": rejection.taken,
+        })
     }
 
     fn in_finally(&self) -> bool {

@@ -22,7 +22,7 @@ pub const STEP_FIELDS: &[&str] = &[
     "attempts",
     "durationMs",
 ];
-const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error", "failed"];
+const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error", "failed", "rejection"];
 const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
 
 /// A resolved path.

@@ -263,6 +263,7 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::Merged { instance: _, trees: _ }
         | Event::Answered { answer: None, .. }
         | Event::Reset { .. }
+        | Event::SentBack { .. }
         | Event::Skipped { .. }
         | Event::CancelRequested { .. }
         | Event::TimedOut { .. }

@@ -103,7 +103,7 @@ impl Earlier {
             Event::Kept { instance, kept } => {
                 self.kept.insert(*instance, (**kept).clone());
             }
-            Event::Reset { closure, .. } => closure.iter().for_each(|ix| {
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => closure.iter().for_each(|ix| {
                 self.ends.remove(ix);
                 self.kept.remove(ix);
                 self.files.read.remove(ix);

@@ -5,7 +5,7 @@ use super::event::{Event, InstanceIx, StepStatus};
 use super::instance::{Instance, MergeState, Variation};
 use super::items::{Item, Items};
 use super::join::{DependencyEnds, affects_join};
-use super::state::State;
+use super::state::{Rejection, State};
 use crate::definition::{RecoveryKind, StepPhase};
 use crate::evidence::{Payload, Record};
 use crate::plan::{Plan, StepIx};
@@ -119,6 +119,13 @@ impl State {
             Event::Kept { instance, kept } => self.keep(plan, *instance, kept, at),
             Event::Skipped { instance } => self.deselect(plan, *instance, at),
             Event::Reset { closure, .. } => self.reset(plan, closure, at),
+            Event::SentBack { instance, to, closure, by, comment, taken, max: _ } => {
+                self.returns.insert(*instance, *taken);
+                let (by, comment) = (by.clone(), comment.clone());
+                let (asked_by, to, taken) = (*instance, *to, *taken);
+                self.rejection = Some(Box::new(Rejection { asked_by, to, by, comment, taken }));
+                self.restart(plan, closure, at);
+            }
             Event::CancelRequested { by } => self.cancel = Some(by.clone()),
             Event::TimedOut { limit_ms } => self.expired = Some(*limit_ms),
             Event::Draining { .. } => self.draining = true,
@@ -294,6 +301,13 @@ impl State {
         self.outputs = None;
         self.iteration += 1;
         self.failed_now = false;
+        self.returns.retain(|ix, _| !closure.contains(ix));
+        self.rejection = None;
+        self.restart(plan, closure, at);
+    }
+
+    /// Starts the next iteration of these instances, and counts the steps again.
+    fn restart(&mut self, plan: &Plan, closure: &[InstanceIx], at: Timestamp) {
         let chosen: BTreeSet<InstanceIx> = closure.iter().copied().collect();
         for &ix in closure {
             if self.instance(ix).item.is_some() {

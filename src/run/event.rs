@@ -254,6 +254,25 @@ pub enum Event {
         /// Reason, as text for people.
         reason: String,
     },
+    /// A person rejected the work of earlier steps, which start again. The events of their earlier
+    /// iterations stay in the journal.
+    SentBack {
+        /// The step that asked for the approval.
+        instance: InstanceIx,
+        /// The step that the work goes back to.
+        to: InstanceIx,
+        /// All instances that start again: `to`, `instance`, the steps between them and their hooks.
+        closure: Vec<InstanceIx>,
+        /// Who rejected it.
+        by: String,
+        /// The comment of that person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
+        /// How often the work went back, including this time.
+        taken: u32,
+        /// How often it may go back.
+        max: u32,
+    },
     /// The cancellation of the run was requested.
     CancelRequested {
         /// Who requested it, as text for people.

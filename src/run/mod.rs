@@ -36,7 +36,7 @@ pub use keep::{Choice, Comparison, Version, Why, choose, continues_child};
 pub use kept::{KeptItems, KeptResult, Preset};
 pub use recovery::{RecoveryRow, backoff, table};
 pub use session::Session;
-pub use state::{Rules, State};
+pub use state::{Rejection, Rules, State};
 
 pub use crate::value::RunStatus;
 pub use effect::Effect;

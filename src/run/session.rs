@@ -81,7 +81,7 @@ impl Session {
                     self.judged(*instance, verification);
                 }
             }
-            Event::Reset { closure, .. } => closure.iter().for_each(|instance| {
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => closure.iter().for_each(|instance| {
                 self.instances.remove(instance);
             }),
             _ => {}

@@ -3,6 +3,7 @@
 use super::event::{InstanceIx, StepStatus};
 use super::instance::Instance;
 use crate::definition::{InconclusivePolicy, OnError, Specialist, StepPhase};
+use crate::diagnostic::Code;
 use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
 use crate::value::{
@@ -64,6 +65,33 @@ pub struct State {
     pub(super) escalations: BTreeMap<SpecialistId, u32>,
     /// Attempts with the large tier in this run.
     pub(super) large_uses: u32,
+    /// How often a rejection sent the work back, by the step that asked.
+    pub(super) returns: BTreeMap<InstanceIx, u32>,
+    /// The last rejection that sent the work back.
+    pub(super) rejection: Option<Box<Rejection>>,
+}
+
+/// A rejection by a person that sent the work back to an earlier step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejection {
+    /// The step that asked for the approval.
+    pub asked_by: InstanceIx,
+    /// The step that starts again.
+    pub to: InstanceIx,
+    /// Who rejected the work.
+    pub by: String,
+    /// The comment of that person.
+    pub comment: Option<String>,
+    /// How often the work went back, including this time.
+    pub taken: u32,
+}
+
+impl Rejection {
+    /// The rejection as a failure, for people and for the next attempt.
+    pub fn failure(&self) -> Failure {
+        let why = self.comment.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+        Failure::new(Code::APPROVAL_REJECTED, format!("rejected by {}{why}", self.by))
+    }
 }
 
 impl State {
@@ -103,6 +131,8 @@ impl State {
             started_at: Timestamp::default(),
             escalations: BTreeMap::new(),
             large_uses: 0,
+            returns: BTreeMap::new(),
+            rejection: None,
         }
     }
 
@@ -199,6 +229,11 @@ impl State {
             wanted.extend(locks);
         }
         None
+    }
+
+    /// The last rejection that sent the work of earlier steps back.
+    pub fn rejection(&self) -> Option<&Rejection> {
+        self.rejection.as_deref()
     }
 
     /// Outputs of the run, once it has ended.

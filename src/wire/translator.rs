@@ -172,6 +172,11 @@ impl Translator {
             }
             E::Kept { instance, kept } => self.kept(*instance, kept),
             E::Reset { roots, closure, reason } => self.reset(roots, closure, reason),
+            E::SentBack { to, closure, by, comment, taken, max, .. } => {
+                let why = comment.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+                let reason = format!("rejected by {by}{why} ({taken} of {max})");
+                self.reset(&[*to], closure, &reason)
+            }
             E::Draining { reason } => {
                 let body =
                     Body::RunWaiting { status: RunStatus::Interrupted, reason: reason.clone() };

@@ -423,3 +423,40 @@ fn a_full_disk_is_named_and_leaves_no_tree() {
     assert_eq!(run(&scratch).code, 0);
     assert!(is_clean(&scratch));
 }
+
+/// A full disk while changes are merged fails the step, keeps the files of the step, and the run
+/// completes when there is room.
+#[test]
+fn a_full_disk_in_a_merge_keeps_the_files_of_the_step() {
+    let playbook = "steps: [{id: a, workspace: copy, run: 'head -c 300000 /dev/zero > made.bin; echo x >> lines.txt'}]\n";
+    let scratch = project(playbook);
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]);
+    let full = Fault::below(&scratch.root()).file("made.bin");
+    full.at(1, Deed::Enospc).and_ever_after().on(&mut command);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let view = shown(&scratch);
+    let error = view["steps"][0]["error"].to_string();
+    assert!(error.contains("No space left") || error.contains("disk is full"), "{error}");
+    let kept = view["trees"][0]["path"].as_str().expect("the files are kept");
+    assert_eq!(std::fs::metadata(format!("{kept}/made.bin")).unwrap().len(), 300_000);
+    assert!(!scratch.has("made.bin"), "no half of a file");
+    assert_eq!(scratch.kb(&["run", "retry", "@last"]).code, 0);
+    assert_eq!(std::fs::metadata(scratch.root().join("made.bin")).unwrap().len(), 300_000);
+}
+
+/// `workspace` and `merge` of a playbook hold for every step that can have files of its own and sets
+/// none.
+#[test]
+fn the_workspace_of_a_playbook_holds_for_its_steps() {
+    let scratch = repository(
+        "workspace: worktree\nmerge: none\nsteps:\n  - {id: name, set: {a: b}}\n  - {id: own, run: echo x > own}\n  - {id: here, workspace: shared, run: echo x > here}\n",
+    );
+    assert_eq!(run(&scratch).code, 0);
+    assert!(scratch.has("here") && !scratch.has("own"));
+    assert_eq!(shown(&scratch)["trees"][0]["instance"], "own");
+    let scratch = repository("workspace: wortree\nsteps: [{id: a, run: 'true'}]\n");
+    let said = scratch.kb(&["playbook", "validate", "p"]);
+    assert!(said.code == 2 && said.err.contains("did you mean `worktree`"), "{said:?}");
+}

@@ -183,3 +183,73 @@ fn keys_of_attempts_are_refused_on_waiting_kinds_with_the_place_where_they_belon
     said("  - {id: a, ask: {question: x, options: [a], default: b}}\n").says(&["one of a"]);
     said("  - {id: a, approve: {message: x, onTimeout: approve}}\n").says(&["needs a `timeout`"]);
 }
+
+const REVIEW: &str = "  - id: draft
+    run: 'echo \"draft: $WHY\" >> log; wc -l < log'
+    env: {WHY: \"{{run.rejection.comment | default('first')}}\"}
+  - {id: check, dependsOn: [draft], run: echo check >> log}
+  - id: ok
+    dependsOn: [check]
+    approve: {message: \"Publish {{draft.output}}?\", onReject: {retry: draft, max: 2}}
+  - {id: publish, dependsOn: [ok], run: echo publish >> log}
+";
+
+#[test]
+fn a_rejection_sends_the_work_back_to_the_named_step_with_the_comment() {
+    let scratch = project(REVIEW);
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let said = scratch.kb(&["run", "reject", "@last", "ok", "--comment", "too long"]);
+    said.code(3).says(&["too long", "1 of 2", "draft"]);
+    assert_eq!(scratch.read("log"), "draft: first\ncheck\ndraft: too long\ncheck\n");
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(shown["steps"][2]["question"]["text"], "Publish 3?");
+    assert_eq!(shown["steps"][0]["iteration"], 2);
+    scratch.kb(&["run", "approve", "@last", "ok"]).code(0);
+    assert!(scratch.read("log").ends_with("check\npublish\n"));
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+    // After `max` returns a rejection fails the step; a retry of the run counts from the start.
+    let scratch = project(REVIEW);
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    scratch.kb(&["run", "reject", "@last", "ok"]).code(3);
+    scratch.kb(&["run", "reject", "@last", "ok"]).code(3);
+    scratch.kb(&["run", "reject", "@last", "ok"]).code(1).says(&["KB0554"]);
+    scratch.kb(&["run", "retry", "@last"]).code(3);
+    scratch.kb(&["run", "reject", "@last", "ok"]).code(3);
+}
+
+#[test]
+fn the_specialist_that_starts_again_reads_the_comment() {
+    let steps = "  - {id: draft, specialist: writer, task: Write it.}
+  - {id: ok, dependsOn: [draft], approve: {message: Good?, onReject: {retry: draft}}}
+";
+    let scratch = project(steps);
+    scratch.write(
+        ".kb/specialists/writer.yml",
+        "schema: kb.specialist/1\nid: writer\nrole: You write.\ntools: [fs:read]\n",
+    );
+    let script = "schema: kb.script/1\nsteps:\n  draft: [{output: {summary: done}}]\n";
+    scratch.write("script.yml", script);
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(3);
+    scratch.kb(&["run", "reject", "@last", "ok", "--comment", "shorter sentences"]).code(3);
+    let prompts = scratch.kb(&["run", "logs", "@last", "draft", "--prompts"]).code(0);
+    prompts.says(&["rejected by", "shorter sentences"]);
+}
+
+#[test]
+fn a_rejection_can_go_back_only_to_a_step_above_without_others_beside_it() {
+    let refused = |steps: &str, texts: &[&str]| {
+        let said = project(steps).kb(&["playbook", "validate", "p"]);
+        said.code(2).says(&[&["KB0418"], texts].concat());
+    };
+    let ok = |back: &str| {
+        format!("  - {{id: a, run: 'true'}}\n  - {{id: ok, dependsOn: [a], approve: {{message: x, onReject: {{retry: {back}}}}}}}\n")
+    };
+    refused(&ok("aa"), &["no step `aa`", "did you mean `a`?"]);
+    refused(&ok("ok"), &["`ok` does not depend on `ok`"]);
+    refused(&format!("{}  - {{id: b, run: 'true'}}\n", ok("b")), &["does not depend on `b`"]);
+    let beside = format!("{}  - {{id: b, dependsOn: [a], run: 'true'}}\n", ok("a"));
+    refused(&beside, &["`b` depends on `a`, but not on the approval `ok`", "dependsOn: [ok]"]);
+    project(&format!("{}  - {{id: b, dependsOn: [ok], run: 'true'}}\n", ok("a")))
+        .kb(&["playbook", "validate", "p"])
+        .code(0);
+}

@@ -2,7 +2,8 @@
 
 use super::budget::BUDGET;
 use super::choices::{
-    CONFLICT_NAMES, GIT_STATE_NAMES, ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES,
+    CONFLICT_NAMES, GIT_STATE_NAMES, MERGE_NAMES, ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES,
+    WORKSPACE_NAMES,
 };
 use super::step::{DEFAULTS, STEP};
 use super::step_parts::HOOKS;
@@ -77,6 +78,18 @@ const COMMON: &[KeySpec] = &[
         .example("{CI: \"true\"}"),
     key("defaults", Map(&DEFAULTS), "Values of step keys for every step that does not set them.")
         .example("{timeout: 10m}"),
+    key(
+        "workspace",
+        Choice(WORKSPACE_NAMES),
+        "The files of every step that does not set `workspace` itself.",
+    )
+    .example("worktree"),
+    key(
+        "merge",
+        Choice(MERGE_NAMES),
+        "How the changes of every step that does not set `merge` itself reach the project.",
+    )
+    .example("rebase"),
     key("limits", Map(&LIMITS), "Limits of the run.").example("{maxParallel: 4}"),
     key("order", Choice(ORDER_NAMES), "`sequential` makes each step depend on the step before it.")
         .default("graph"),

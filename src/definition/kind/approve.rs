@@ -1,13 +1,13 @@
 //! `approve:`: waits for the approval of a person.
 
-use super::execution::{Ask, Execution, OnTimeout, OutputForm};
+use super::execution::{Ask, Execution, OnReject, OnTimeout, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{self, Choice, Map, OneOf};
 use crate::definition::keys::{KeySpec, KeyTable, choices, key, table};
 use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
-use crate::value::one_line;
+use crate::value::{StepId, one_line};
 use std::time::Duration;
 
 /// `approve:`, a request for approval. Its output is `{approved, by, comment}`.
@@ -19,6 +19,8 @@ pub struct ApproveStep {
     pub timeout: Option<Duration>,
     /// What follows when the timeout passes without a decision.
     pub on_timeout: OnTimeout,
+    /// What follows a rejection by a person; without it the step fails.
+    pub on_reject: Option<OnReject>,
 }
 
 choices! {
@@ -44,7 +46,31 @@ const APPROVE_KEYS: &[KeySpec] = &[
         "What follows when the time limit has passed; needs a `timeout`.",
     )
     .default("fail"),
+    key(
+        "onReject",
+        Map(&ON_REJECT),
+        "The step that is done again after a rejection; without it, the step fails.",
+    )
+    .example("{retry: draft}"),
 ];
+
+static ON_REJECT: KeyTable =
+    table("onReject", "`onReject`", "What follows a rejection.", &[ON_REJECT_KEYS]);
+
+const ON_REJECT_KEYS: &[KeySpec] = &[
+    key(
+        "retry",
+        KeyType::Text,
+        "Id of an earlier step, which starts again with all steps between it and this one.",
+    )
+    .required()
+    .example("draft"),
+    key("max", KeyType::Integer(1, 1000), "How often the work goes back; then a rejection fails the step.")
+        .default("3"),
+];
+
+/// How often a rejection sends the work back by default.
+const DEFAULT_RETURNS: u32 = 3;
 
 impl StepType for Box<ApproveStep> {
     const KEYS: &'static [KeySpec] = &[key(
@@ -69,8 +95,12 @@ impl StepType for Box<ApproveStep> {
     ) -> Option<Box<ApproveStep>> {
         if node.as_text().is_some() {
             let message = decoder.template(node, "approve", Secrets::Refused)?;
-            let approve = ApproveStep { message, timeout: None, on_timeout: OnTimeout::default() };
-            return Some(Box::new(approve));
+            return Some(Box::new(ApproveStep {
+                message,
+                timeout: None,
+                on_timeout: OnTimeout::default(),
+                on_reject: None,
+            }));
         }
         if node.as_map().is_none() {
             decoder.wrong_type(node, "approve", "a text (the message) or a map");
@@ -91,7 +121,8 @@ impl StepType for Box<ApproveStep> {
             );
         }
         let on_timeout = on_timeout.unwrap_or_default();
-        Some(Box::new(ApproveStep { message: message?, timeout, on_timeout }))
+        let on_reject = fields.get("onReject").and_then(|node| on_reject(node, decoder));
+        Some(Box::new(ApproveStep { message: message?, timeout, on_timeout, on_reject }))
     }
 
     fn execution(&self) -> Execution<'_> {
@@ -100,6 +131,7 @@ impl StepType for Box<ApproveStep> {
             answer: None,
             timeout: self.timeout,
             on_timeout: self.on_timeout,
+            on_reject: self.on_reject.as_ref(),
         })
     }
 
@@ -118,4 +150,20 @@ impl StepType for Box<ApproveStep> {
     fn detail(&self) -> String {
         self.message.as_literal().map(|text| one_line(text, 40)).unwrap_or_default()
     }
+}
+
+fn on_reject(node: &Node, decoder: &mut Decoder) -> Option<OnReject> {
+    if node.as_map().is_none() {
+        decoder.wrong_type(node, "onReject", "a map, such as `{retry: draft, max: 3}`");
+        return None;
+    }
+    let fields = decoder.fields(node, &ON_REJECT)?;
+    let max = fields.integer("max", decoder).unwrap_or(DEFAULT_RETURNS);
+    let step = decoder.required(&fields, "retry")?;
+    let id = StepId::new(decoder.text(step, "retry")?);
+    if let Err(error) = &id {
+        let message = "`onReject.retry` cannot be the id of a step".to_owned();
+        decoder.bad_value(step.span, message, format!("use {}", error.expected));
+    }
+    Some(OnReject { step: id.ok()?, span: step.span, max })
 }

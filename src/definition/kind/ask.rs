@@ -114,6 +114,7 @@ impl StepType for Box<AskStep> {
             answer: Some(&self.answer),
             timeout: self.timeout,
             on_timeout,
+            on_reject: None,
         })
     }
 

@@ -3,8 +3,9 @@
 
 use super::answer::AnswerRule;
 use crate::definition::gate_check::Check;
+use crate::diagnostic::Span;
 use crate::expression::{EvalError, Scope, Template};
-use crate::value::{DefinitionId, Json, SpecialistId};
+use crate::value::{DefinitionId, Json, SpecialistId, StepId};
 use std::time::Duration;
 
 /// How a step of a kind is executed.
@@ -54,6 +55,19 @@ pub struct Ask<'a> {
     pub timeout: Option<Duration>,
     /// What follows when the timeout passes without a reply. An answer is the default one.
     pub on_timeout: OnTimeout,
+    /// What follows a rejection by a person; without it the step fails.
+    pub on_reject: Option<&'a OnReject>,
+}
+
+/// The step that a rejection by a person sends the work back to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnReject {
+    /// The earlier step that starts again.
+    pub step: StepId,
+    /// Position of its id.
+    pub span: Span,
+    /// How often a rejection sends the work back; after that it fails the step.
+    pub max: u32,
 }
 
 /// What follows when the timeout of a question passes without a reply.

@@ -42,7 +42,7 @@ mod wait;
 pub use answer::AnswerRule;
 pub use approve::ApproveStep;
 pub use ask::AskStep;
-pub use execution::{Ask, Compute, Effects, Execution, Moment, OnTimeout, OutputForm};
+pub use execution::{Ask, Compute, Effects, Execution, Moment, OnReject, OnTimeout, OutputForm};
 pub use http::HttpStep;
 pub use playbook::{ChildParam, PlaybookStep};
 pub use run::{OutputParse, RunCommand, RunStep};

@@ -57,6 +57,16 @@ impl<'n> Fields<'n> {
         }
     }
 
+    /// Only the keys for which `wanted` is true, as keys of another table.
+    pub(crate) fn only(
+        &self,
+        table: &'static KeyTable,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Fields<'n> {
+        let found = self.found.iter().filter(|(own, ..)| wanted(own.name)).copied().collect();
+        Fields { table, found, meant: Vec::new(), span: self.span }
+    }
+
     /// Decodes a text without placeholders.
     pub(crate) fn text(&self, name: &str, decoder: &mut Decoder) -> Option<String> {
         self.get(name).and_then(|node| decoder.text(node, name)).map(str::to_owned)

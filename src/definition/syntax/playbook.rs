@@ -55,7 +55,16 @@ pub(crate) fn playbook(
     };
     let own_id = id.as_ref().map(|(id, _)| id);
     let on = on(&fields, own_id, &params, workflow, decoder);
-    let defaults = fields.get("defaults").and_then(|node| defaults(node, decoder));
+    // `workspace` and `merge` of the playbook are defaults of its steps.
+    let shared = |key: &str| matches!(key, "workspace" | "merge");
+    let own = fields.only(&keys::step::DEFAULTS, shared);
+    let defaults = match fields.get("defaults").and_then(|node| defaults(node, decoder)) {
+        Some(mut defaults) => {
+            defaults.inherit(&own, |_| true);
+            Some(defaults)
+        }
+        None => Some(own).filter(|own| own.iter().next().is_some()),
+    };
     let order = fields.choice("order", ORDER, decoder);
     let lists = StepLists { fields: &fields, defaults: defaults.as_ref() };
     let mut main = lists.main(steps, what, decoder);

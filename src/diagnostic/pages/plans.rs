@@ -258,6 +258,23 @@ Install the program, create the file, set the variable or commit the changes, th
 
 The requirements of the playbooks that run as child runs are checked too."#;
 
+    SEND_BACK = "KB0418", "rejection cannot send the work back",
+r#"`onReject` of an `approve` step names the step that starts again after a rejection. The approval must depend on
+that step, directly or not. Every other step that depends on it must lie between the two, or depend on the
+approval: it would otherwise use work that a person rejects afterwards.
+
+    - id: draft
+      specialist: writer
+      task: Write the notes
+    - id: ok
+      dependsOn: [draft]
+      approve: {message: "Publish them?", onReject: {retry: draft, max: 2}}
+    - id: publish
+      dependsOn: [ok]
+      run: ./publish
+
+An approval with `forEach` or `matrix`, in `finally` or in `hooks` cannot send work back."#;
+
     LOCK_OF_PARENT = "KB0416", "child run needs a lock of its parent",
 r#"A `playbook` step has `locks`, and a step of its child run needs one of the same locks. The step holds its
 locks until the child run has ended, so the child run would wait forever.

@@ -5,6 +5,7 @@ mod child_params;
 mod cycle;
 mod gate_reads;
 mod output_keys;
+mod send_back;
 mod subject;
 mod unguarded_reads;
 mod writers;
@@ -31,6 +32,7 @@ pub(super) fn all<'a>(
     let mut problems = output_keys::check(&subject);
     if plan.order().len() == plan.steps().len() {
         problems.extend(writers::check(plan));
+        problems.extend(send_back::check(&subject));
     } else {
         subject.retain_ordered();
     }

@@ -11,6 +11,7 @@ mod merge;
 mod preset;
 mod repeat;
 mod reset;
+mod send_back;
 mod settle;
 mod start;
 mod waiting;

@@ -3,6 +3,7 @@
 use super::Decider;
 use crate::definition::OnError;
 use crate::diagnostic::Code;
+use crate::evidence::Feedback;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::recovery;
@@ -53,8 +54,23 @@ impl Decider<'_> {
         let instance = self.instance(ix);
         let (attempt, iteration) = (instance.attempt, instance.iteration);
         let reworks = instance.attempts_of_pass() > 1 && self.step(ix).kind.is_specialist();
-        let feedback = if reworks { recovery::feedback(instance).map(Arc::new) } else { None };
+        let feedback = match reworks {
+            true => recovery::feedback(instance),
+            false => self.rejected_work(ix),
+        };
+        let feedback = feedback.map(Arc::new);
         self.effect(Effect::Execute { instance: ix, attempt, iteration, resumed, feedback });
+    }
+
+    /// Why a person rejected the earlier work of a specialist, for its first attempt after that.
+    fn rejected_work(&self, ix: InstanceIx) -> Option<Feedback> {
+        let rejection = self.state.rejection().filter(|_| self.instance(ix).attempt == 1)?;
+        let concerned = rejection.to.0 == self.instance(ix).step.0;
+        (concerned && self.step(ix).kind.is_specialist()).then(|| Feedback {
+            failure: Some(rejection.failure()),
+            verification: None,
+            new_approach: false,
+        })
     }
 
     pub(super) fn verify(&mut self, ix: InstanceIx) {

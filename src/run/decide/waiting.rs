@@ -67,7 +67,7 @@ impl Decider<'_> {
         };
         match expiry {
             Expiry::Done => self.finish_wait(ix, Payload::inline(Json::Null)),
-            Expiry::Reply(reply) => self.answered(ix, reply),
+            Expiry::Reply(reply) => self.replied(ix, reply, false),
             Expiry::Failed => {
                 let message = "no answer before the timeout";
                 let failure = Failure::new(Code::TIMED_OUT, message)
@@ -79,6 +79,10 @@ impl Decider<'_> {
 
     /// A person replied to an instance that waits for one; any other reply is dropped.
     pub(super) fn answered(&mut self, ix: InstanceIx, reply: Reply) {
+        self.replied(ix, reply, true);
+    }
+
+    fn replied(&mut self, ix: InstanceIx, reply: Reply, by_person: bool) {
         if !self.exists(ix) || !self.state.waits_for_person(self.plan, ix) {
             return;
         }
@@ -92,6 +96,7 @@ impl Decider<'_> {
             return self.decided_about(ix, *call, reply);
         }
         let asked = question.is_some();
+        let back = question.and_then(|question| question.on_reject.cloned());
         let recovers = !asked && self.instance(ix).question().is_some();
         let Reply { approved, by, answer, comment, call: _ } = reply;
         self.emit(Event::Answered {
@@ -101,6 +106,11 @@ impl Decider<'_> {
             answer: answer.clone(),
             comment: comment.clone(),
         });
+        if let Some(back) = back.filter(|_| by_person && !approved && !self.stopping(ix))
+            && self.send_back(ix, &back, (&by, &comment))
+        {
+            return;
+        }
         if !approved {
             let why = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
             let message = format!("rejected by {by}{why}");

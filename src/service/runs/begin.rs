@@ -11,7 +11,7 @@ use super::prepared::Prepared;
 use super::requirements;
 use super::task_files::all_task_files;
 use crate::clock;
-use crate::definition::{Catalog, EvidenceMode, NotYet};
+use crate::definition::{Catalog, EvidenceMode};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
 use crate::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole, load_model_script};
@@ -100,7 +100,7 @@ pub(in crate::service) async fn begin(
     }
     let group = {
         let journal = &*assembly.parts.journal;
-        concurrency::enter(plan.playbook(), &frozen.params, &run, journal, &notice).await?
+        concurrency::enter(plan.playbook(), &frozen.params, &run, journal, &notice, &[]).await?
     };
     let predecessor = match finds_predecessor {
         true => predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?,
@@ -169,17 +169,8 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
     let specialists = specialists.values().flat_map(|specialist| &specialist.not_yet);
     let steps = steps().flat_map(|step| &step.step.details().not_yet);
     let own = plans.iter().flat_map(|plan| &plan.playbook().not_yet);
-    let groups: Vec<NotYet> = plans
-        .iter()
-        .filter(|child| child.playbook().id != plan.playbook().id)
-        .filter(|child| child.playbook().concurrency.is_some())
-        .map(|child| {
-            let what = format!("concurrency` in the child run `{}", child.playbook().id);
-            NotYet { what, span: child.playbook().span }
-        })
-        .collect();
     let features =
-        own.chain(&groups).chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
+        own.chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
     let diagnostics: Vec<Diagnostic> = features
         .map(|feature| {
             let what = &feature.what;

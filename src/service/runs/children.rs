@@ -4,6 +4,7 @@
 //! Start at [`Children`]. Texts, models, secrets and tools are those of the parent, so that a child run
 //! uses what was frozen when the first run of the tree started.
 
+mod group;
 mod opening;
 mod outcome;
 mod roll_up;
@@ -129,6 +130,13 @@ impl Shared {
             let failure = Failure::new(Code::ATTEMPT_FAILED, "cancelled");
             return Ok(Outcome::failed(OutcomeKind::Cancelled, failure));
         }
+        let _group = match cancelled {
+            true => None,
+            false => match self.enter_group(&child, &context).await? {
+                Ok(group) => group,
+                Err(stopped) => return Ok(stopped),
+            },
+        };
         // The record precedes the child run, so that a resumed parent finds the child run.
         let started = Record::ChildRun { run: run.clone(), definition };
         if context.recorder.record(started).await.is_err() {

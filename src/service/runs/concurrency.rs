@@ -47,13 +47,14 @@ impl Scope for Params<'_> {
 }
 
 /// Enters the concurrency group of a playbook, if it has one, and waits until no earlier run of the group
-/// executes. The run is in the group until the result is dropped, or its process ends.
+/// executes. A child run cannot wait for one of the runs `above` it, which wait for its end. The run is in the group until the result is dropped, or its process ends.
 pub(super) async fn enter(
     playbook: &Playbook,
     params: &JsonMap,
     run: &RunId,
     journal: &dyn Journal,
     notice: &WaitNotice,
+    above: &[RunId],
 ) -> Result<Option<LockRequest>, ServiceError> {
     let Some(concurrency) = &playbook.concurrency else { return Ok(None) };
     let Some(locks) = journal.named_locks() else { return Ok(None) };
@@ -69,6 +70,9 @@ pub(super) async fn enter(
     loop {
         let queue = request.queue()?;
         let Some(owner) = queue.before.first() else { return Ok(Some(request)) };
+        if above.iter().any(|run| run.as_str() == owner) {
+            return Err(held_above(&group, owner));
+        }
         match concurrency.on_conflict {
             ConflictPolicy::Skip => return Err(busy(&group, owner, "onConflict: skip")),
             ConflictPolicy::CancelRunning if queue.is_followed => {
@@ -111,5 +115,13 @@ fn busy(group: &str, owner: &str, policy: &str) -> ServiceError {
     let message = format!("run {owner} of the concurrency group `{group}` executes ({policy})");
     let failure = Failure::new(Code::GROUP_BUSY, message)
         .help("start it again when that run has ended; `onConflict: queue` waits for it");
+    ServiceError::refused(failure)
+}
+
+fn held_above(group: &str, owner: &str) -> ServiceError {
+    let message =
+        format!("the child run waits for the concurrency group `{group}` of run {owner} above it");
+    let failure = Failure::new(Code::GROUP_BUSY, message)
+        .help("give the two playbooks different groups, or remove `concurrency` from one of them");
     ServiceError::refused(failure)
 }

@@ -62,6 +62,8 @@ pub(super) struct Spec {
     pub(super) heals: bool,
     /// What is decided about it before the run starts.
     pub(super) preset: Option<PresetSpec>,
+    /// Of an approval: which of the steps above a rejection sends the work back to, and how often.
+    pub(super) returns: Option<(u8, u32)>,
 }
 
 /// What is decided about a step before the run starts.
@@ -199,6 +201,7 @@ impl Spec {
             ends: vec![Vec::new()],
             heals: false,
             preset: None,
+            returns: None,
         }
     }
 
@@ -277,6 +280,7 @@ impl Spec {
                     message: Template::literal("?"),
                     timeout: on_timeout.map(|_| WAIT),
                     on_timeout: on_timeout.unwrap_or_default(),
+                    on_reject: None,
                 }
                 .into(),
             ),
@@ -361,12 +365,53 @@ impl Case {
             self.steps.iter().map(|spec| StepId::new(&spec.id).unwrap()).collect();
         let made = |finally: bool| {
             let chosen = self.steps.iter().filter(|spec| spec.finally == finally);
-            chosen.map(|spec| spec.step(&ids)).collect::<Vec<_>>()
+            let step = |spec: &Spec| {
+                let mut made = spec.step(&ids);
+                if let (StepKind::Approve(approve), Some((to, max))) =
+                    (&mut made.kind, self.sends_back(spec))
+                {
+                    let step = StepId::new(to).unwrap();
+                    approve.on_reject = Some(OnReject { step, span: super::plans::SPAN, max });
+                }
+                made
+            };
+            chosen.map(step).collect::<Vec<_>>()
         };
         let mut book = Arc::unwrap_or_clone(playbook(made(false), made(true)));
         book.limits.fail_fast = self.fail_fast;
         let (plan, problems) = Plan::build(&Arc::new(book), &specialists::catalog());
         plan.unwrap_or_else(|| panic!("{problems:?}"))
+    }
+
+    /// The step that a rejection sends the work back to, if a plan permits one, and how often.
+    pub(super) fn sends_back<'a>(&'a self, spec: &'a Spec) -> Option<(&'a str, u32)> {
+        let (n, max) = spec.returns?;
+        if spec.finally || spec.for_each.is_some() || !matches!(spec.kind, Kind::Approve(_)) {
+            return None;
+        }
+        let main = || self.steps.iter().filter(|step| !step.finally);
+        let above = self.above(spec);
+        let beside = |to: &str| {
+            main().any(|step| {
+                let below = self.above(step).contains(to) && step.id != spec.id;
+                below && !above.contains(&*step.id) && !self.above(step).contains(&*spec.id)
+            })
+        };
+        let able: Vec<&str> = above.iter().copied().filter(|to| !beside(to)).collect();
+        Some((able.get(usize::from(n) % able.len().max(1))?, max))
+    }
+
+    /// The steps that a step depends on, directly or not.
+    fn above<'a>(&'a self, spec: &'a Spec) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<&str> = spec.edges.iter().map(|(on, _)| on.as_str()).collect();
+        while let Some(id) = open.pop() {
+            if found.insert(id) {
+                let edges = self.steps.iter().filter(|step| step.id == id);
+                open.extend(edges.flat_map(|step| step.edges.iter().map(|(on, _)| on.as_str())));
+            }
+        }
+        found
     }
 
     pub(super) fn rules(&self) -> Rules {

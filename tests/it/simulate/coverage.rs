@@ -22,7 +22,7 @@ macro_rules! variants {
 variants!(INPUTS, input, Input: Started Recovered Evaluated Recorded AttemptEnded Judged TimerDue
     Merged Gathered Answered WaitOpened ChildWaits ChildMoved UntilEvaluated CancelRequested Expired Drain Reset Concluded);
 variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready Started Continued Recorded
-    AttemptEnded Judged Recovered Waiting Answered TimerSet Asked PassEnded Ended Reset CancelRequested TimedOut Draining
+    AttemptEnded Judged Recovered Waiting Answered TimerSet Asked PassEnded Ended Reset SentBack CancelRequested TimedOut Draining
     RunEnded Kept Skipped Merging Merged);
 variants!(EFFECTS, effect, Effect: Evaluate EvaluateUntil Execute Verify Timer Merge Gather Cancel Conclude Leave);
 variants!(TURNS, turn, Turn: Answer Together Repeat Alarm Record Ask Crash PowerCut Cancel Expire Drain

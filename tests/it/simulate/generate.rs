@@ -44,6 +44,10 @@ pub(super) fn case(seed: u64) -> Case {
     // Dice of their own, so that the other parts of a case do not depend on them.
     let mut more = Dice(seed.wrapping_mul(0x85EB_CA6B).wrapping_add(7));
     steps.iter_mut().for_each(|spec| spec.preset = preset(&mut more, spec));
+    let mut more = Dice(seed.wrapping_mul(0xC2B2_AE35).wrapping_add(11));
+    for spec in steps.iter_mut().filter(|spec| matches!(spec.kind, Kind::Approve(_))) {
+        spec.returns = more.chance(60).then(|| (more.number() as u8, 1 + more.below(2) as u32));
+    }
     let wild = seed % 4;
     Case {
         steps,

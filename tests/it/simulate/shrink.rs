@@ -129,7 +129,7 @@ impl Shrinking<'_> {
     }
 }
 
-const PLAINER: [fn(&mut Spec); 23] = [
+const PLAINER: [fn(&mut Spec); 24] = [
     |step| step.locks.clear(),
     |step| step.hook = None,
     |step| step.preset = None,
@@ -148,6 +148,7 @@ const PLAINER: [fn(&mut Spec); 23] = [
     |step| step.gathers = true,
     |step| step.merges = None,
     |step| step.heals = false,
+    |step| step.returns = None,
     |step| step.ends.iter_mut().for_each(Vec::clear),
     |step| step.repeat = None,
     |step| step.repeat = step.repeat.map(|(max, at)| (1, if at > max { 2 } else { 1 })),
@@ -254,6 +255,7 @@ fn fate(spec: &Spec) -> String {
     word(!spec.evaluates, "its condition or list cannot be evaluated");
     word(spec.merges.is_some(), "it has files of its own");
     word(spec.merges == Some(false), "its changes cannot be merged");
+    word(spec.returns.is_some(), "a rejection may send the work back");
     word(!spec.gathers && spec.for_each.is_some(), "its items cannot be gathered");
     words.iter().map(|word| format!("    # {word}\n")).collect()
 }

@@ -449,7 +449,7 @@ impl<'a> Simulation<'a> {
     fn is_durable(&self, event: &Event) -> bool {
         match event {
             Event::RunStarted { .. } | Event::RunEnded { .. } | Event::Answered { .. } => true,
-            Event::CancelRequested { .. } | Event::Reset { .. } => true,
+            Event::CancelRequested { .. } | Event::Reset { .. } | Event::SentBack { .. } => true,
             Event::Started { instance, .. } => !self.spec(*instance).retry_safe,
             _ => false,
         }

@@ -270,6 +270,16 @@ impl Watch {
                 hold!(self.starts.is_empty(), "{} is kept after a start", name(*instance));
             }
             Event::Reset { roots, closure, .. } => self.may_reset(case, roots, closure)?,
+            Event::SentBack { instance, to, closure, taken, max, .. } => {
+                let spec = self.spec(case, *instance);
+                let back = case.sends_back(spec);
+                let right = back == Some((&*self.spec(case, *to).id, *max)) && taken <= max;
+                hold!(right, "{} sends back to {}", name(*instance), name(*to));
+                let waits = status(*instance) == StepStatus::Waiting;
+                let ended = |ix: &InstanceIx| ix == instance || status(*ix).has_ended();
+                hold!(waits && closure.iter().all(ended), "{} sends live work back", spec.id);
+                hold!(closure.contains(to) && closure.contains(instance), "not all goes back");
+            }
             Event::CancelRequested { .. } => {
                 hold!(!self.folded.is_cancelled(), "cancelled twice");
             }
@@ -338,6 +348,10 @@ impl Watch {
             Event::Skipped { instance } => {
                 self.ended.insert(self.turned(*instance));
                 self.kept.insert(instance.at(), (StepStatus::Skipped, false));
+            }
+            Event::SentBack { closure, .. } => {
+                self.kept.retain(|at, _| !closure.contains(&InstanceIx(*at as u32)));
+                self.due.retain(|ix, _| !closure.contains(ix));
             }
             Event::CancelRequested { .. } | Event::TimedOut { .. } => self.disturbed = true,
             Event::Reset { closure, .. } => {

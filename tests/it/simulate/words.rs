@@ -118,6 +118,10 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
             let names: Vec<String> = closure.iter().map(name).collect();
             format!("back go [{}]", names.join(", "))
         }
+        Event::SentBack { instance, to, closure, .. } => {
+            let names: Vec<String> = closure.iter().map(name).collect();
+            format!("{} sends back to {}: [{}]", name(instance), name(to), names.join(", "))
+        }
         Event::CancelRequested { .. } => "cancel asked for".into(),
         Event::TimedOut { .. } => "out of time".into(),
         Event::Draining { .. } => "drains".into(),

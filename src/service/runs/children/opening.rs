@@ -185,7 +185,7 @@ impl Shared {
     }
 
     /// The stored record of the run that starts a child run.
-    fn frozen_parent(&self, run: &RunId) -> Executed<Arc<Frozen>> {
+    pub(super) fn frozen_parent(&self, run: &RunId) -> Executed<Arc<Frozen>> {
         let mut last = self.parent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, frozen)) = last.as_ref().filter(|(of, _)| of == run) {
             return Ok(frozen.clone());

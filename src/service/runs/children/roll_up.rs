@@ -79,7 +79,7 @@ impl RollUp {
                 }
             }
             // A new iteration starts with new files.
-            Event::Reset { closure, .. } => {
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
                 closure.iter().for_each(|ix| {
                     self.unmerged.remove(ix);
                 });
