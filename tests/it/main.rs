@@ -9,6 +9,7 @@ mod backup;
 mod bounds;
 mod budget;
 mod cache;
+mod cache_faults;
 mod capabilities;
 mod child_roll_up;
 mod children;

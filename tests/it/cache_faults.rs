@@ -1,0 +1,86 @@
+//! The cache when `kb` is killed while it writes, and together with files of their own.
+
+use crate::disk::{Deed, Fault, Op, read_log};
+use crate::scratch::Scratch;
+
+const PLAYBOOK: &str = "schema: kb.playbook/1
+id: p
+steps:
+  - id: make
+    run: |
+      echo x >> count
+      mkdir -p out; cat in/*.txt > out/all.txt; echo more > out/more.txt
+      echo made
+    cache: {inputs: \"in/*\", outputs: \"out/**\"}
+";
+
+fn project(playbook: &str) -> Scratch {
+    Scratch::new(&[
+        ("playbooks/p.yml", playbook),
+        ("in/a.txt", "a\n"),
+        (".gitignore", "count\nout/\n"),
+    ])
+}
+
+/// The folder of the cache of a project that has run once; it is empty.
+fn cache(scratch: &Scratch) -> std::path::PathBuf {
+    scratch.kb(&["playbook", "run", "p", "--no-cache"]).code(0);
+    let state = scratch.root().parent().unwrap().join("state/kb");
+    let folders = std::fs::read_dir(state).unwrap().flatten().map(|entry| entry.path());
+    let is_project = |path: &std::path::PathBuf| path.join("journal.sqlite3").exists();
+    let folder = folders.into_iter().find(is_project).expect("a state folder").join("cache");
+    std::fs::remove_dir_all(scratch.root().join("out")).unwrap();
+    folder
+}
+
+/// A kill before or after each change of a file in the cache loses at most the stored result: what is
+/// taken afterwards is always whole.
+#[test]
+fn kb_may_be_killed_at_every_write_of_the_cache() {
+    let first = project(PLAYBOOK);
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut command = first.command();
+    command.args(["playbook", "run", "p"]);
+    Fault::below(&cache(&first)).log(log.path()).on(&mut command);
+    assert!(command.output().unwrap().status.success());
+    let counts = |op: &Op| !matches!(op, Op::Synced | Op::Unsynced);
+    let changes = read_log(log.path()).iter().filter(|record| counts(&record.op)).count();
+    assert!(changes >= 5, "{changes} changes");
+    let wanted = crate::proof::amount("KB_CACHE_POINTS", 8, changes).clamp(1, changes);
+    for number in 0..wanted {
+        let point = 1 + number * changes / wanted;
+        let deed = if number % 2 == 0 { Deed::KillBefore } else { Deed::KillAfter };
+        let scratch = project(PLAYBOOK);
+        let mut command = scratch.command();
+        command.args(["playbook", "run", "p"]);
+        Fault::below(&cache(&scratch)).at(point, deed).on(&mut command);
+        if !command.output().unwrap().status.success() {
+            scratch.kb(&["run", "resume", "@last"]);
+        }
+        scratch.kb(&["cache", "list"]).code(0);
+        for _ in 0..2 {
+            let _ = std::fs::remove_dir_all(scratch.root().join("out"));
+            scratch.kb(&["playbook", "run", "p"]).code(0);
+            assert_eq!(scratch.read("out/all.txt"), "a\n", "point {point} of {changes}");
+            assert_eq!(scratch.read("out/more.txt"), "more\n", "point {point} of {changes}");
+        }
+        let shown = scratch.json(&["run", "show", "@last", "--json"]);
+        assert!(shown["steps"][0]["cachedFrom"].is_object(), "point {point} of {changes}");
+    }
+}
+
+/// A step with files of its own takes a stored result into them, and its changes are merged like those
+/// of an execution.
+#[test]
+fn a_stored_result_is_restored_into_a_copy_and_merged() {
+    let playbook = PLAYBOOK.replace("cache:", "workspace: copy\n    cache:");
+    let scratch = Scratch::new(&[("playbooks/p.yml", &playbook), ("in/a.txt", "a\n")]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    std::fs::remove_dir_all(scratch.root().join("out")).unwrap();
+    scratch.kb(&["playbook", "run", "p"]).code(0).says(&["from the cache"]);
+    assert_eq!(scratch.read("out/all.txt"), "a\n");
+    // Another input is a miss, also in the copy.
+    scratch.write("in/b.txt", "b\n");
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert_eq!(scratch.read("out/all.txt"), "a\nb\n");
+}
