@@ -435,7 +435,7 @@ fn a_full_disk_in_a_merge_keeps_the_files_of_the_step() {
     let scratch = project(playbook);
     let mut command = scratch.command();
     command.args(["playbook", "run", "p"]);
-    let full = Fault::below(&scratch.root()).ops("write,pwrite");
+    let full = Fault::below(&scratch.root()).ops("write");
     full.at(1, Deed::Enospc).and_ever_after().on(&mut command);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");

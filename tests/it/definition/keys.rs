@@ -116,6 +116,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "http" => playbook("{steps: [{http: {@}}]}"),
         "ask" => playbook("{steps: [{ask: {@}}]}"),
         "approve" => playbook("{steps: [{approve: {@}}]}"),
+        "onReject" => playbook("{steps: [{approve: {message: x, onReject: {@}}}]}"),
         "wait" => playbook("{steps: [{wait: {@}}]}"),
         "timeout" => playbook("{steps: [{run: x, timeout: {@}}]}"),
         "retry" => playbook("{steps: [{run: x, retry: {@}}]}"),
