@@ -93,10 +93,12 @@ impl Folded {
                 self.histories.remove(instance);
                 self.traces.remove(instance);
             }
-            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => closure.iter().for_each(|instance| {
-                self.histories.remove(instance);
-                self.traces.remove(instance);
-            }),
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
+                closure.iter().for_each(|instance| {
+                    self.histories.remove(instance);
+                    self.traces.remove(instance);
+                })
+            }
             Event::RunStarted { .. }
             | Event::Continued { .. }
             | Event::RunResumed { .. }

@@ -103,12 +103,14 @@ impl Earlier {
             Event::Kept { instance, kept } => {
                 self.kept.insert(*instance, (**kept).clone());
             }
-            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => closure.iter().for_each(|ix| {
-                self.ends.remove(ix);
-                self.kept.remove(ix);
-                self.files.read.remove(ix);
-                self.files.written.remove(ix);
-            }),
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
+                closure.iter().for_each(|ix| {
+                    self.ends.remove(ix);
+                    self.kept.remove(ix);
+                    self.files.read.remove(ix);
+                    self.files.written.remove(ix);
+                })
+            }
             Event::Recorded { instance, record, .. } => {
                 if let Record::ToolResult { invocation, .. } = &**record {
                     self.files.add(*instance, invocation);

@@ -81,9 +81,11 @@ impl Session {
                     self.judged(*instance, verification);
                 }
             }
-            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => closure.iter().for_each(|instance| {
-                self.instances.remove(instance);
-            }),
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
+                closure.iter().for_each(|instance| {
+                    self.instances.remove(instance);
+                })
+            }
             _ => {}
         }
     }

@@ -176,7 +176,9 @@ steps:
 fn the_concurrency_group_of_a_child_run_holds_between_runs_and_within_one() {
     let child = "schema: kb.playbook/1\nid: child\nconcurrency: {group: g, onConflict: POLICY}\nsteps:\n  - {id: s, run: 'echo +s >> log; sleep 0.1; echo -s >> log'}\n";
     let scratch = |policy: &str, own: &str, each: &str| {
-        let parent = format!("{own}\nlimits: {{maxParallel: 4}}\nsteps:\n  - {{id: call, playbook: child{each}}}\n");
+        let parent = format!(
+            "{own}\nlimits: {{maxParallel: 4}}\nsteps:\n  - {{id: call, playbook: child{each}}}\n"
+        );
         let scratch = project(&parent);
         scratch.write(".kb/playbooks/child.yml", &child.replace("POLICY", policy));
         scratch
@@ -187,7 +189,10 @@ fn the_concurrency_group_of_a_child_run_holds_between_runs_and_within_one() {
     assert!(!overlaps(&queued.read("log"), &["s"]), "{}", queued.read("log"));
     assert_eq!(queued.read("log").lines().count(), 6);
     // `skip` fails the step; a group of a run above would never become free.
-    scratch("skip", "", ", forEach: [1, 2]").kb(&["playbook", "run", "p"]).code(1).says(&["KB0587"]);
+    scratch("skip", "", ", forEach: [1, 2]")
+        .kb(&["playbook", "run", "p"])
+        .code(1)
+        .says(&["KB0587"]);
     let held = scratch("queue", "concurrency: g", "");
     held.kb(&["playbook", "run", "p"]).code(1).says(&["KB0587", "above it"]);
 }

@@ -242,7 +242,9 @@ fn a_rejection_can_go_back_only_to_a_step_above_without_others_beside_it() {
         said.code(2).says(&[&["KB0418"], texts].concat());
     };
     let ok = |back: &str| {
-        format!("  - {{id: a, run: 'true'}}\n  - {{id: ok, dependsOn: [a], approve: {{message: x, onReject: {{retry: {back}}}}}}}\n")
+        format!(
+            "  - {{id: a, run: 'true'}}\n  - {{id: ok, dependsOn: [a], approve: {{message: x, onReject: {{retry: {back}}}}}}}\n"
+        )
     };
     refused(&ok("aa"), &["no step `aa`", "did you mean `a`?"]);
     refused(&ok("ok"), &["`ok` does not depend on `ok`"]);

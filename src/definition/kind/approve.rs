@@ -65,8 +65,12 @@ const ON_REJECT_KEYS: &[KeySpec] = &[
     )
     .required()
     .example("draft"),
-    key("max", KeyType::Integer(1, 1000), "How often the work goes back; then a rejection fails the step.")
-        .default("3"),
+    key(
+        "max",
+        KeyType::Integer(1, 1000),
+        "How often the work goes back; then a rejection fails the step.",
+    )
+    .default("3"),
 ];
 
 /// How often a rejection sends the work back by default.

@@ -81,7 +81,9 @@ impl Replay<'_> {
                 self.judged(seq, *instance, verification);
             }
             Event::Ended { instance, .. } => self.forget(*instance),
-            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => closure.iter().for_each(|ix| self.forget(*ix)),
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
+                closure.iter().for_each(|ix| self.forget(*ix))
+            }
             _ => {}
         }
     }

@@ -28,7 +28,9 @@ fn problem(
     };
     if step.phase != StepPhase::Main || step.for_each.is_some() {
         return error(
-            format!("`{id}` cannot send work back: it is a step with items, or one of `finally` or `hooks`"),
+            format!(
+                "`{id}` cannot send work back: it is a step with items, or one of `finally` or `hooks`"
+            ),
             "remove `onReject`, or ask in a step of its own".to_owned(),
         );
     }
@@ -40,7 +42,9 @@ fn problem(
     };
     if target == asks || !subject.is_above(target, asks) {
         return error(
-            format!("`{id}` does not depend on `{to}`, so a rejection cannot send the work back to it"),
+            format!(
+                "`{id}` does not depend on `{to}`, so a rejection cannot send the work back to it"
+            ),
             format!("add `dependsOn: [{to}]` to `{id}`, or name a step that it depends on"),
         );
     }
@@ -54,7 +58,9 @@ fn problem(
     let (_, beside) = beside?;
     let beside = &beside.step.id;
     error(
-        format!("`{beside}` depends on `{to}`, but not on the approval `{id}`, so it could use rejected work"),
+        format!(
+            "`{beside}` depends on `{to}`, but not on the approval `{id}`, so it could use rejected work"
+        ),
         format!("add `dependsOn: [{id}]` to `{beside}`, or `dependsOn: [{beside}]` to `{id}`"),
     )
 }

@@ -22,9 +22,13 @@ impl Decider<'_> {
         let Some(to) = to.filter(chosen).filter(|_| taken <= back.max) else { return false };
         let asked = self.instance(ix).step;
         let below = self.reached(to, |step| self.plan.dependents(step).map(|d| d.step).collect());
-        let above = self.reached(asked, |step| self.plan.dependencies(step).map(|d| d.on).collect());
-        let between: BTreeSet<InstanceIx> =
-            below.intersection(&above).filter(|step| chosen(step)).map(|s| InstanceIx(s.0)).collect();
+        let above =
+            self.reached(asked, |step| self.plan.dependencies(step).map(|d| d.on).collect());
+        let between: BTreeSet<InstanceIx> = below
+            .intersection(&above)
+            .filter(|step| chosen(step))
+            .map(|s| InstanceIx(s.0))
+            .collect();
         let hooks = (0..self.plan.steps().len()).map(|i| InstanceIx(i as u32)).filter(|at| {
             let of = self.hook(*at).and_then(|hook| self.of(hook));
             of.is_some_and(|of| between.contains(&of)) && self.instance(*at).status.has_ended()

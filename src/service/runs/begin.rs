@@ -169,8 +169,7 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
     let specialists = specialists.values().flat_map(|specialist| &specialist.not_yet);
     let steps = steps().flat_map(|step| &step.step.details().not_yet);
     let own = plans.iter().flat_map(|plan| &plan.playbook().not_yet);
-    let features =
-        own.chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
+    let features = own.chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
     let diagnostics: Vec<Diagnostic> = features
         .map(|feature| {
             let what = &feature.what;
