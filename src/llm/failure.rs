@@ -28,7 +28,10 @@ impl ModelError {
                  `llm.tiers` in the settings or from the environment",
             ),
             ModelError::Timeout { .. } => failure(Code::MODEL_TIMEOUT)
-                .help("raise `timeout` of the step or lower `llm.maxTokens`"),
+                .help(
+                "raise `limits.timeout` of the specialist (5 minutes without it) and `timeout` of the \
+                 step, if it has one; or lower `llm.maxTokens` of the specialist, or use a faster model",
+            ),
             ModelError::Refused { .. } => failure(Code::MODEL_REFUSED)
                 .help("`kb doctor --call` tests each tier with one small call"),
             ModelError::ScriptEnded { .. } => {

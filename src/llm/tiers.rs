@@ -142,6 +142,11 @@ impl Tiers {
         targets.filter_map(key).filter(|(_, key)| key.len() >= SHORTEST_KEY).collect()
     }
 
+    /// Why a variable of the environment has no effect.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Whether no tier is configured, so that the caller should look for a local server.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()

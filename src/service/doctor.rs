@@ -313,7 +313,9 @@ async fn models(project: &Project, call: bool) -> Vec<Finding> {
     }
     let reports = tiers.describe();
     if reports.is_empty() {
-        let finding = Finding::new(FindingLevel::Warning, "models", "none found");
+        let hint = tiers.hint().map(|hint| format!(": {hint}")).unwrap_or_default();
+        let found = format!("none found{hint}");
+        let finding = Finding::new(FindingLevel::Warning, "models", found);
         return vec![finding.help(
             "set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server such as \
              Ollama, or write `llm.tiers` in the settings; playbooks without specialists and \

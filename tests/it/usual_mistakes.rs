@@ -143,3 +143,17 @@ fn keys_of_other_tools_have_the_way_to_write_the_same_here() {
     let text = format!("schema: kb.playbook/1\nid: p\n{known}");
     Scratch::new(&[("playbooks/p.yml", &text)]).kb(&["playbook", "run", "p"]).code(0);
 }
+
+#[test]
+fn the_first_mistakes_with_tools_and_models_name_their_fix() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, tool: fs:write, with: {path: x, content: y}}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    scratch.kb(&["playbook", "validate"]).code(2).says(&["write `input:` in place of `with:`"]);
+    let said = scratch.kb_with(&["doctor"], |command| {
+        // A port that nothing listens on: local servers of this machine are not found.
+        command.env("KB_LLM_ENDPOINT", "http://127.0.0.1:9/v1");
+    });
+    if said.out.contains("none found") {
+        said.says(&["none found: `KB_LLM_ENDPOINT` is set, `KB_LLM_MODEL` is not"]);
+    }
+}

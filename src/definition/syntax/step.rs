@@ -96,6 +96,10 @@ fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
             let message = format!("`{name}` does not belong to {} `{own}` step", article(own));
             let help = match excluded {
                 Some((_, help)) => (*help).to_owned(),
+                None if name == "with" && own == "tool" => {
+                    "the arguments of a tool are `input`: write `input:` in place of `with:`"
+                        .to_owned()
+                }
                 None => format!("it belongs to {}", spec.only.join(" and ")),
             };
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));

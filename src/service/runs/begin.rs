@@ -63,7 +63,9 @@ pub(in crate::service) async fn begin(
     let context = project.context.clone();
     let settings = project.catalog.settings.clone();
     requirements::check(&plan, &context, &settings, &project.catalog.sources).await?;
-    default_secrets::check(&plan, &params, &basis, &context, &project.catalog.sources)?;
+    let kept = basis.base.iter().flat_map(|base| &base.keep);
+    let idle = basis.skip.iter().chain(kept).collect();
+    default_secrets::check(&plan, &params, &idle, &context, &project.catalog.sources)?;
     let is_scripted = script.is_some() || basis.script.is_some();
     let tiers = tiers(&plan, is_scripted, &settings, &context, overrides.model.as_deref()).await?;
     let missing = |diagnostics| {

@@ -2,28 +2,27 @@
 //! surely reads them. A step that may not run may do without.
 
 use super::ProjectContext;
-use super::begin::Basis;
 use crate::definition::{StepKind, StepPhase};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::expression::{Reference, Root};
 use crate::plan::{Plan, StepIx};
 use crate::service::ServiceError;
 use crate::service::params::SecretSources;
-use crate::value::JsonMap;
+use crate::value::{JsonMap, StepId};
 use std::collections::BTreeSet;
 
-/// Fails with all defaults that give no value although a step needs them.
+/// Fails with all defaults that give no value although a step needs them. The steps in `idle` do not run.
 pub(super) fn check(
     plan: &Plan,
     params: &JsonMap,
-    basis: &Basis,
+    idle: &BTreeSet<&StepId>,
     context: &ProjectContext,
     sources: &Sources,
 ) -> Result<(), ServiceError> {
     if context.doubles.stubs.is_some() {
         return Ok(());
     }
-    let read = read_names(plan, basis);
+    let read = read_names(plan, idle);
     let secrets = SecretSources { variables: &context.environment.variables, root: &context.root };
     let playbook = plan.playbook();
     let used = playbook.params.iter().filter(|param| {
@@ -39,12 +38,10 @@ pub(super) fn check(
 }
 
 /// The parameters that steps read which run if nothing fails: without a condition of their own or of a step
-/// before them, and without a result of an earlier run.
-fn read_names<'p>(plan: &'p Plan, basis: &Basis) -> BTreeSet<&'p str> {
+/// before them.
+fn read_names<'p>(plan: &'p Plan, idle: &BTreeSet<&StepId>) -> BTreeSet<&'p str> {
     let mut certain: BTreeSet<StepIx> = BTreeSet::new();
     let mut read = BTreeSet::new();
-    let kept = basis.base.iter().flat_map(|base| &base.keep);
-    let idle: BTreeSet<_> = basis.skip.iter().chain(kept).collect();
     for ix in plan.order() {
         let planned = plan.step(*ix);
         let after = plan.dependencies(*ix).all(|before| certain.contains(&before.on));
