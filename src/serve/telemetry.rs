@@ -142,7 +142,7 @@ impl Telemetry {
     async fn work(&self, followed: Followed) -> Result<(), ServiceError> {
         let followed = Arc::new(followed);
         let (own, read) = (self.clone(), followed.clone());
-        let counted = tokio::task::spawn_blocking(move || own.count(&*read)).await;
+        let counted = tokio::task::spawn_blocking(move || own.count(&read)).await;
         counted.unwrap_or(Ok(()))?;
         let to = followed.project.catalog.settings.traces.clone();
         match to {
