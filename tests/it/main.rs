@@ -49,6 +49,7 @@ mod keep;
 mod llm;
 mod locks;
 mod lsp;
+mod lsp_client;
 mod named_files;
 mod people;
 mod plan;
