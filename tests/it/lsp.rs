@@ -111,9 +111,13 @@ impl Editor {
         items.iter().map(|item| item["label"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The problems of the document.
+    /// The problems of the document. Quick fixes are answered after the problems of the text were sent.
     fn problems(&mut self, text: &str) -> Vec<Value> {
-        self.complete(text);
+        let at = self.write(text);
+        let (document, range) = (json!({"uri": self.uri}), json!({"start": at, "end": at}));
+        let params =
+            json!({"textDocument": document, "range": range, "context": {"diagnostics": []}});
+        self.request("textDocument/codeAction", params);
         self.problems.get(&self.uri).cloned().unwrap_or_default()
     }
 
