@@ -44,7 +44,8 @@ const TURN_KEYS: &[KeySpec] = &[
     key("error", Map(&ERROR), "Error instead of a response.")
         .example("{status: 429, retryAfter: 2}"),
     key("given", List(&Text), "What the model was given since the turn before, as names with digests. `--record` writes it; `kb playbook test` compares it to explain why a recording no longer fits.")
-        .default("[]"),
+        .default("[]")
+        .example("[\"src/main.rs 3f2a9c01\"]"),
 ];
 
 pub(crate) static CALL: KeyTable = table("call", "a call", "One tool call.", &[CALL_KEYS]);
