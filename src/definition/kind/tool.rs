@@ -36,7 +36,7 @@ impl StepType for Box<ToolStep> {
         node: &Node,
         fields: &Fields<'_>,
         decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
+        refused: &mut Vec<NotYet>,
     ) -> Option<Box<ToolStep>> {
         let text = decoder.text(node, "tool")?;
         if text.contains("{{") || text.contains("<<") {
@@ -52,7 +52,7 @@ impl StepType for Box<ToolStep> {
                 tool_input::check(&spec, node.span, fields.get("input"), decoder);
             }
             (Some(tool), _) => tool_input::check(tool, node.span, fields.get("input"), decoder),
-            (None, ToolMatch::NotYet) => decoder.comes_later(text, node.span),
+            (None, ToolMatch::NotYet) => decoder.not_yet(text, node.span, Some(refused)),
             (None, pattern) => {
                 let meant = match pattern {
                     ToolMatch::Tools(tools) => tools.first().map(|tool| &*tool.name),

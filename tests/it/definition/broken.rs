@@ -384,7 +384,7 @@ fn tools_are_known_with_their_arguments() {
     error KB0108 6:19 `fs:write` needs `content` | add `input: {content: …}`
     error KB0106 6:46 `fs:write` does not take `contents` | did you mean `content`?
     error KB0108 7:19 `fs:read` needs `path` | add `input: {path: …}`
-    warning KB0902 8:19 `mind:rag-query` is not supported yet | it has no effect for now
+    warning KB0901 8:19 `mind:rag-query` is not supported yet | the definition loads, but cannot run with this version
     error KB0217 9:19 unknown tool `file_read` | did you mean `fs:read`?
     error KB0108 10:19 `shell:exec` needs `command` or `argv` | write `input: {command: make}` or `input: {argv: [make, all]}`
     ");
