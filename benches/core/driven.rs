@@ -75,6 +75,8 @@ impl House {
             secrets: Arc::new(NothingToDo),
             redactor: Arc::default(),
             prompts: Default::default(),
+            clock: Default::default(),
+            faults: None,
         };
         let (_keep, commands) = unbounded_channel();
         let setup = Setup {

@@ -80,7 +80,7 @@ impl RunClock {
     }
 
     /// The opposite of [`busy`](RunClock::busy), for a dispatcher that waits for its next input. It rests
-    /// once [`Rest::begin`] is polled, after its timers.
+    /// once `Rest::begin` is polled, after its timers.
     pub fn rest(&self) -> Rest {
         Rest { clock: self.clone(), resting: AtomicBool::new(false) }
     }
