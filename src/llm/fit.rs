@@ -72,7 +72,8 @@ impl Fit {
 /// The first difference between what was recorded and what is given now.
 fn difference(recorded: &[String], given: &[String]) -> Option<String> {
     let name = |text: &str| text.split(' ').next().unwrap_or(text).to_owned();
-    for (then, now) in recorded.iter().zip(given).filter(|(then, now)| then != now) {
+    let changed = recorded.iter().zip(given).find(|(then, now)| then != now);
+    if let Some((then, now)) = changed {
         return Some(match (name(then).as_str(), name(now).as_str()) {
             (TOOLS, TOOLS) => tools(then, now),
             ("system", "system") => {

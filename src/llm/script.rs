@@ -41,7 +41,7 @@ impl ScriptPlayer {
         let Some((key, turns)) = found else {
             return Err(self.missing(origin, "no key matches"));
         };
-        self.fit.compare(&key, turns, request);
+        self.fit.compare(key, turns, request);
         let index = (origin.turn.max(1) - 1) as usize;
         turns.get(index).ok_or_else(|| {
             let count = match turns.len() {
