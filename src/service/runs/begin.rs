@@ -175,7 +175,9 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
     let diagnostics: Vec<Diagnostic> = features
         .map(|feature| {
             let what = &feature.what;
-            let message = format!("`{what}` is not supported yet; a run would not do what the definition says");
+            let message = format!(
+                "`{what}` is not supported yet; a run would not do what the definition says"
+            );
             Diagnostic::error(Code::NOT_IMPLEMENTED, feature.span, message)
                 .help(format!("remove `{what}` to run the rest"))
         })
