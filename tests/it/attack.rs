@@ -8,6 +8,7 @@ mod obedient;
 mod outputs;
 mod paths;
 mod sandbox;
+mod shared_places;
 mod state;
 mod terminal;
 mod unproven;

@@ -382,7 +382,7 @@ const TRACES_KEYS: &[KeySpec] = &[
     .example("http://127.0.0.1:4318"),
     key("headers", MapOf(&Text), "Headers of each request; `env:NAME` and `file:PATH` are references.")
         .example("{authorization: env:OTLP_AUTHORIZATION}"),
-    key("service", Text, "The attribute `service.name` of all spans.").default("kb"),
+    key("service", Text, "The attribute `service.name` of all spans.").default("kb").example("kb-ci"),
 ];
 
 pub(crate) static LIMITS: KeyTable =

@@ -161,7 +161,9 @@ const FAULT_KEYS: &[KeySpec] = &[
     key("slow", Duration, "A model call takes this much longer.").example("20m"),
     key("lie", Boolean, "The model submits its output without the tool calls before it."),
     key("tool", Text, "One call of this tool fails.").example("\"fs:write\""),
-    key("error", Text, "Message of the failed tool call.").default("injected fault"),
+    key("error", Text, "Message of the failed tool call.")
+        .default("injected fault")
+        .example("disk quota exceeded"),
     key("call", Integer(1, 100_000), "Which call of the tool in the attempt fails.").default("1"),
     key("turn", Integer(1, 100_000), "Which model call of the attempt fails.").default("1"),
     key("attempts", Integer(1, 1000), "How many attempts have the fault, from the first.")

@@ -1,0 +1,54 @@
+//! Places that a specialist and the author could share: definitions behind a linked folder, and
+//! temporary directories.
+
+use crate::scratch::Scratch;
+use serde_json::json;
+
+const SPECIALIST: &str = "schema: kb.specialist/1
+id: worker
+role: You change what others read.
+tools: [fs:write, shell:exec]
+";
+
+/// Runs a playbook in a linked folder whose specialist makes these calls.
+fn run(steps: &str, calls: &[serde_json::Value]) -> (Scratch, crate::scratch::Said) {
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: work, agent: worker, task: Try., verify: {{claims: none}}}}\n{steps}"
+    );
+    let turns = json!([{"calls": calls}, {"output": {"summary": "done"}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}}).to_string();
+    let scratch = Scratch::new(&[
+        ("shared/p.yml", &playbook),
+        (".kb/specialists/worker.yml", SPECIALIST),
+        ("script.yml", &script),
+    ]);
+    std::os::unix::fs::symlink("../shared", scratch.root().join(".kb/playbooks")).unwrap();
+    let said = scratch.kb(&["playbook", "run", "p", "--script", "script.yml", "--yes"]);
+    (scratch, said)
+}
+
+#[test]
+fn definitions_behind_a_linked_folder_are_not_written() {
+    for path in ["shared/evil.yml", ".kb/playbooks/evil.yml", "shared/p.yml"] {
+        let call = json!({"tool": "fs:write", "args": {"path": path, "content": "x"}});
+        let (scratch, said) = run("", &[call]);
+        said.says(&["KB0606"]);
+        assert!(!scratch.has("shared/evil.yml"), "{path}");
+        assert!(!scratch.read("shared/p.yml").starts_with('x'), "{path}");
+    }
+    // Read-only where the kernel can hold it, noticed anywhere else: the step never succeeds with it.
+    for command in ["echo x >> shared/p.yml", "mv shared s; mkdir shared; echo x > shared/p.yml"] {
+        let call = json!({"tool": "shell:exec", "args": {"command": command}});
+        let (scratch, said) = run("", &[call]);
+        let kept = scratch.has("shared/p.yml") && !scratch.read("shared/p.yml").ends_with("x\n");
+        assert!(kept || said.code != 0 && said.err.contains("KB0606"), "{command}: {said:?}");
+    }
+}
+
+#[test]
+fn a_specialist_and_the_author_have_different_temporary_directories() {
+    let call = json!({"tool": "shell:exec", "args": {"command": "touch \"$TMPDIR/planted\""}});
+    let steps = "  - {id: look, dependsOn: work, run: 'test ! -e \"$TMPDIR/planted\" && ls -A \"$TMPDIR\" | wc -l'}\n";
+    let (_, said) = run(steps, &[call]);
+    said.code(0).says(&["p succeeded"]);
+}
