@@ -2,7 +2,8 @@
 
 use super::compact::CompactPayload;
 use super::event::{Event, InstanceIx, StepStatus};
-use super::instance::{Instance, MergeState, Variation};
+use super::extras::{MergeState, Variation};
+use super::instance::Instance;
 use super::items::{Item, Items};
 use super::join::{DependencyEnds, affects_join};
 use super::state::{Rejection, State};

@@ -3,14 +3,15 @@
 use super::child_link::{ChildLink, ChildLinkState};
 use super::compact::CompactPayload;
 use super::event::StepStatus;
+use super::extras::{Extras, MergeState, Origin, Passes, PreviousPass, Recovery, Variation};
 use super::items::{Item, Items};
 use super::join::DependencyEnds;
 use super::optional_time::OptionalTime;
 use super::question::Question;
 use crate::diagnostic::Code;
-use crate::evidence::{CacheHit, Verdict, Verification};
+use crate::evidence::{CacheHit, Verification};
 use crate::plan::StepIx;
-use crate::value::{Digest, Failure, OutcomeKind, RunId, SpecialistId, Tier, Timestamp, Usage};
+use crate::value::{Digest, Failure, OutcomeKind, RunId, Timestamp, Usage};
 
 /// One step or item in its current iteration. A run keeps one for each step and item until it ends,
 /// so rarely used fields are boxed.
@@ -40,101 +41,6 @@ pub struct Instance {
     started: OptionalTime,
     ended: OptionalTime,
     extras: Option<Box<Extras>>,
-}
-
-/// Fields that few instances use.
-#[derive(Debug, Clone, PartialEq)]
-struct Extras {
-    failure: Option<Failure>,
-    verification: Option<Verification>,
-    usage: Usage,
-    due: Option<Timestamp>,
-    items: Option<Items>,
-    recovery: Option<Box<Recovery>>,
-    question: Option<Box<Question>>,
-    passes: Option<Box<Passes>>,
-    child: Option<Box<ChildLink>>,
-    origin: Option<Box<Origin>>,
-    deselected: bool,
-    continues: bool,
-    merge: MergeState,
-}
-
-/// How far the changes of a step with files of its own are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum MergeState {
-    /// Its work is not accepted yet, or it has no files of its own.
-    #[default]
-    Open,
-    /// The merge has started.
-    Merging,
-    /// The merge has ended.
-    Merged,
-}
-
-/// Where a result comes from that this run did not make.
-#[derive(Debug, Clone, PartialEq)]
-enum Origin {
-    /// An earlier run whose results this run keeps.
-    Kept(RunId),
-    /// The stored result of a step instance of a run.
-    Cached { run: RunId, instance: String },
-}
-
-/// The use of the recovery table in the current pass.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Recovery {
-    /// By row: how often it was used, and the fingerprint of the failure that it last followed.
-    rows: Vec<(u32, Option<Digest>)>,
-    variation: Variation,
-    changes_strategy: bool,
-}
-
-/// The tier and specialist that recovery chose for the attempts of an instance.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Variation {
-    /// Tier of an escalation; `None`: the tier of the specialist.
-    pub tier: Option<Tier>,
-    /// Specialist of a switch; `None`: the specialist of the step.
-    pub specialist: Option<SpecialistId>,
-}
-
-/// The finished passes of a `loop`.
-#[derive(Debug, Clone, PartialEq)]
-struct Passes {
-    count: u32,
-    /// Attempts that they took.
-    attempts: u32,
-    last: PreviousPass,
-}
-
-/// The result of the pass before the current one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PreviousPass {
-    /// The output that the pass ended with.
-    pub output: Option<CompactPayload>,
-    /// The verdict of its gate.
-    pub verdict: Option<Verdict>,
-}
-
-impl Default for Extras {
-    fn default() -> Self {
-        Extras {
-            failure: None,
-            verification: None,
-            usage: Usage::NONE,
-            due: None,
-            items: None,
-            recovery: None,
-            question: None,
-            passes: None,
-            child: None,
-            origin: None,
-            deselected: false,
-            continues: false,
-            merge: MergeState::Open,
-        }
-    }
 }
 
 impl Instance {
@@ -411,13 +317,3 @@ impl Instance {
 
 // Every step of a run has one.
 const _: () = assert!(size_of::<Instance>() <= 96);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_instance_is_small() {
-        assert!(size_of::<Instance>() <= 120, "{}", size_of::<Instance>());
-    }
-}

@@ -1,7 +1,8 @@
 //! The recovery table: what follows a failed attempt. The first matching row applies.
 
 use super::event::InstanceIx;
-use super::instance::{Instance, Variation};
+use super::extras::Variation;
+use super::instance::Instance;
 use super::state::State;
 use crate::definition::{Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RetryPolicy};
 use crate::evidence::Feedback;

@@ -1,9 +1,10 @@
 //! The judge of an answer: one call of a larger model, which submits its assessment with a tool.
 
 use super::SpecialistRunner;
+use super::account::Amount;
 use super::compression::estimated_tokens;
 use super::fencing::fenced;
-use super::ledger::{Amount, ORCHESTRATOR, Payer};
+use super::ledger::{ORCHESTRATOR, Payer};
 use super::prompt_record::{model_call, recorded_calls, recorded_usage};
 use super::text_form::json_candidates;
 use crate::attempt::Recorder;

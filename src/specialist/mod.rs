@@ -6,6 +6,7 @@
 //! contents are data: the model sees them, but they never change what the loop may do. Nothing is
 //! retried here except one call of the fallback model; retries belong to the engine.
 
+mod account;
 mod approval;
 mod brief;
 mod compression;
@@ -41,11 +42,12 @@ mod transcript;
 mod transition;
 pub mod turn;
 
+pub use account::{Amount, Exhausted};
 pub use brief::Brief;
 pub use context::ContextLimits;
 pub use conversation::Conversation;
 pub use judge::{JudgeCall, Judged};
-pub use ledger::{Amount, ChildBudget, Exhausted, Ledger, ORCHESTRATOR, Payer, Reservation};
+pub use ledger::{ChildBudget, Ledger, ORCHESTRATOR, Payer, Reservation};
 pub use runner::SpecialistRunner;
 pub use submit::{SUBMIT, Submission};
 pub use toolset::ToolSet;

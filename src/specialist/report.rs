@@ -1,9 +1,9 @@
 //! The failure report of an attempt that ended without an output: message, help, partial results,
 //! a hypothesis and suggested next steps.
 
+use super::account::Exhausted;
 use super::conversation::Conversation;
 use super::excerpt::first_line;
-use super::ledger::Exhausted;
 use super::turn::{DENIALS, GiveUpReason, REPEATS};
 use crate::attempt::Outcome;
 use crate::definition::Specialist;

@@ -1,9 +1,10 @@
 //! Model and tool calls of an attempt against the budgets of the run.
 
+use super::account::{Amount, Exhausted};
 use super::approval;
 use super::compression::estimated_tokens;
 use super::handover::HISTORY_CALL;
-use super::ledger::{Amount, Exhausted, ORCHESTRATOR, Payer, Reservation};
+use super::ledger::{ORCHESTRATOR, Payer, Reservation};
 use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Request;

@@ -5,7 +5,7 @@ use crate::definition::MergePolicy;
 use crate::evidence::Merged;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
-use crate::run::instance::MergeState;
+use crate::run::extras::MergeState;
 
 impl Decider<'_> {
     /// Whether the changes of an instance must be merged before it ends. Those of items are merged when

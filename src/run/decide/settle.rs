@@ -4,7 +4,7 @@ use super::Decider;
 use crate::definition::StepPhase;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
-use crate::run::instance::MergeState;
+use crate::run::extras::MergeState;
 use crate::run::join::{Join, join};
 use crate::value::{Failure, RunStatus};
 
