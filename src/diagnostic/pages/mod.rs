@@ -32,6 +32,7 @@ macro_rules! pages {
     };
 }
 
+mod attempts;
 mod definitions;
 mod environment;
 mod evidence;
@@ -74,6 +75,7 @@ fn all() -> impl Iterator<Item = &'static Page> {
         definitions::TABLE,
         expressions::TABLE,
         plans::TABLE,
+        attempts::TABLE,
         outcomes::TABLE,
         tools::TABLE,
         models::TABLE,
