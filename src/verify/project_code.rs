@@ -4,7 +4,7 @@
 //! runners, and programs that are files of the project themselves. What another program executes is up
 //! to the author of the playbook.
 
-use super::shell::Script;
+use super::shell::{SHELL, Script};
 
 /// Programs that execute files of the directory that they run in, or files that they are given. Names
 /// without the version.
@@ -31,12 +31,18 @@ const INSTALLED: [&str; 6] = ["/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/sn
 pub fn executes_project_code(argv: &[String]) -> bool {
     let script = Script::of(argv);
     match &script.unparsed {
-        Some(text) => text_executes(text),
+        Some(text) => text_executes(own_shell(argv).unwrap_or(text)),
         None => {
             !script.sourced.is_empty()
                 || script.commands.iter().any(|used| command_executes(&used.argv))
         }
     }
+}
+
+/// The script of a `run:` step or of `shell:exec`. That its shell executes it is no file of the project.
+fn own_shell(argv: &[String]) -> Option<&str> {
+    let (script, shell) = argv.split_last()?;
+    (shell == SHELL).then_some(script)
 }
 
 fn command_executes(argv: &[String]) -> bool {

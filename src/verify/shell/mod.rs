@@ -56,6 +56,9 @@ struct Options {
     pipefail: bool,
 }
 
+/// The shell of `run:` steps and of `shell:exec`, before the script.
+pub(super) const SHELL: [&str; 4] = ["bash", "-euo", "pipefail", "-c"];
+
 /// Commands that do not fail in practice, or whose failure means nothing.
 const NEUTRAL: [&str; 16] = [
     "cd", "pushd", "popd", "export", "set", "true", ":", "echo", "printf", "source", ".", "cat",
@@ -86,7 +89,7 @@ impl Script {
 
     /// The commands of a text, as the tool `shell:exec` executes it: `bash -euo pipefail -c TEXT`.
     pub(super) fn of_text(text: &str) -> Script {
-        let argv = ["bash", "-euo", "pipefail", "-c", text].map(str::to_owned);
+        let argv: Vec<String> = SHELL.into_iter().chain([text]).map(str::to_owned).collect();
         Script::of(&argv)
     }
 
