@@ -99,6 +99,9 @@ pub fn bare_names(text: &str) -> Vec<(Range<usize>, String)> {
     found
 }
 
+/// How many placeholders that are not closed are looked for in one text.
+const MAX_UNCLOSED: usize = 16;
+
 /// Scans a text once from left to right.
 pub(super) struct Scanner<'a> {
     text: &'a str,
@@ -108,12 +111,14 @@ pub(super) struct Scanner<'a> {
     pieces: Vec<Piece>,
     problems: Vec<ScanProblem>,
     pending: String,
+    /// How many placeholders were not closed.
+    unclosed: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str, names: &'a Names, style: Style, mode: Mode) -> Self {
         let (pieces, problems, pending) = (Vec::new(), Vec::new(), String::new());
-        Scanner { text, names, style, mode, pieces, problems, pending }
+        Scanner { text, names, style, mode, pieces, problems, pending, unclosed: 0 }
     }
 
     /// The pieces in order, and the texts that are almost placeholders.
@@ -191,13 +196,19 @@ impl<'a> Scanner<'a> {
     }
 
     fn double(&mut self, at: usize) -> Option<usize> {
-        let Some(end) = close(self.text, at + 2) else {
-            self.problem(
-                at..at + 2,
-                Code::BAD_PLACEHOLDER,
-                "the placeholder is not closed".to_owned(),
-                "close it with `}}`, or write `\\{{` for two literal braces",
-            );
+        // Each search can read the rest of the text, so their number is limited.
+        let end = (self.unclosed < MAX_UNCLOSED).then(|| close(self.text, at + 2)).flatten();
+        let Some(end) = end else {
+            // Of several placeholders that are not closed, the first one is reported.
+            if self.unclosed == 0 {
+                self.problem(
+                    at..at + 2,
+                    Code::BAD_PLACEHOLDER,
+                    "the placeholder is not closed".to_owned(),
+                    "close it with `}}`, or write `\\{{` for two literal braces",
+                );
+            }
+            self.unclosed += 1;
             self.pending.push_str("{{");
             return Some(at + 2);
         };
