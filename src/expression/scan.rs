@@ -81,14 +81,16 @@ pub fn placeholders_in(text: &str, names: &Names, style: Style) -> Vec<(Range<us
 /// Workflows without `params` infer their parameters from them.
 pub fn bare_names(text: &str) -> Vec<(Range<usize>, String)> {
     let mut found = Vec::new();
-    let mut at = 0;
+    let (mut at, mut unclosed) = (0, 0);
     while let Some(open) = text[at..].find('{').map(|i| at + i) {
         at = open + 1;
         let before = text[..open].chars().next_back();
         if text[at..].starts_with('{') {
-            at = close(text, at + 1).map_or(at + 1, |end| end + 2);
+            let end = (unclosed < MAX_UNCLOSED).then(|| close(text, at + 1)).flatten();
+            unclosed += usize::from(end.is_none());
+            at = end.map_or(at + 1, |end| end + 2);
         } else if !matches!(before, Some('$' | '\\' | '{'))
-            && let Some(end) = text[at..].find('}').map(|i| at + i)
+            && let Some(end) = end_of_names(text, at)
             && is_word(&text[at..end])
             && !text[at..end].contains('-')
             && !text[end + 1..].starts_with('}')
@@ -249,7 +251,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn single(&mut self, at: usize) -> Option<usize> {
-        let end = at + 1 + self.text[at + 1..].find('}')?;
+        let end = end_of_names(self.text, at + 1)?;
         let inner = &self.text[at + 1..end];
         let before = self.text[..at].chars().next_back();
         if before == Some('$') || !inner.split('.').all(is_word) {
@@ -268,6 +270,13 @@ impl<'a> Scanner<'a> {
         }
         None
     }
+}
+
+/// The offset of the `}` that follows names and dots directly.
+fn end_of_names(text: &str, at: usize) -> Option<usize> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let end = at + text[at..].find(|c| !is_part(c))?;
+    text[end..].starts_with('}').then_some(end)
 }
 
 /// Whether `{a.b}` of a workflow names a parameter, a step or an output.
