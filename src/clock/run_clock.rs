@@ -91,9 +91,14 @@ impl RunClock {
         self.change(|time| time.ahead += ahead);
     }
 
-    /// Waits as a part of the work of one attempt.
+    /// Waits as a part of the work of one attempt. Virtual time does not jump before what waits beside it in
+    /// the same task, such as a limit, waits too.
     pub async fn sleep(&self, duration: Duration) {
-        drop(self.wait(self.instant() + duration, true).await);
+        let moment = self.instant() + duration;
+        if self.0.is_some() {
+            tokio::task::yield_now().await;
+        }
+        drop(self.wait(moment, true).await);
     }
 
     /// Waits beside work, for its time limit or for a timer of a dispatcher that rests. Time does not
@@ -255,6 +260,7 @@ mod tests {
         let _work = clock.busy();
         let limit = Limit::of(&clock, HOUR);
         let ended = tokio::select! {
+            biased;
             () = clock.sleep(2 * HOUR) => "sleep",
             _woken = limit.passed() => "limit",
         };

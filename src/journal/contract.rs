@@ -45,14 +45,16 @@ pub trait RunIndex: Send + Sync {
         Ok(rows.filter(|row| query.includes(row)).take(query.limit).collect())
     }
 
-    /// The newest run of a definition, with this status if one is given. Child runs do not count.
+    /// The newest run, of this definition and with this status if they are given. Child runs do not
+    /// count.
     fn latest(
         &self,
-        definition: &str,
+        definition: Option<&str>,
         status: Option<RunStatus>,
     ) -> Result<Option<RunRow>, JournalError> {
         let fits = |row: &RunRow| {
-            row.definition == definition && status.is_none_or(|status| row.status == status)
+            definition.is_none_or(|id| row.definition == id)
+                && status.is_none_or(|status| row.status == status)
         };
         for row in self.list()?.into_iter().filter(fits) {
             if self.frozen(&row.run)?.get("parent").is_none_or(Json::is_null) {
@@ -79,7 +81,8 @@ pub trait RunIndex: Send + Sync {
     /// and with [`JournalError::Broken`] if the run has not ended.
     fn remove(&self, run: &RunId) -> Result<(), JournalError>;
 
-    /// Finds a run by its id, a unique prefix of its id, or `@last`.
+    /// Finds a run by its id, a unique prefix of its id, or `@last`, the newest run that is no
+    /// child run.
     fn resolve(&self, text: &str) -> Result<RunId, JournalError>;
 }
 

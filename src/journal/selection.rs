@@ -1,14 +1,20 @@
 //! Resolves the name of a run that a person typed.
 
-use super::JournalError;
+use super::{JournalError, RunIndex};
 use crate::value::RunId;
 
-/// Selects a run by `@last`, its id, or a unique prefix. The runs are given newest first.
+/// Names the newest run that is no child run.
+pub(super) const LAST: &str = "@last";
+
+/// The run that [`LAST`] names.
+pub(super) fn last_run(runs: &dyn RunIndex) -> Result<RunId, JournalError> {
+    let last = runs.latest(None, None)?;
+    last.map(|row| row.run).ok_or_else(|| JournalError::NoRun(LAST.to_owned()))
+}
+
+/// Selects a run by its id or a unique prefix. The runs are given newest first.
 pub(super) fn select_run(text: &str, newest_first: &[RunId]) -> Result<RunId, JournalError> {
     let none = || JournalError::NoRun(text.to_owned());
-    if text == "@last" {
-        return newest_first.first().cloned().ok_or_else(none);
-    }
     if let Some(exact) = newest_first.iter().find(|run| run.as_str() == text) {
         return Ok(exact.clone());
     }

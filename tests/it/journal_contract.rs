@@ -3,11 +3,11 @@
 //! A new back end implements [`BackEnd`] and adds one line of `contract!` at the end of this file.
 //! The durability of SQLite is tested in `journal`, `crash` and `disk`.
 
-use crate::journals::{append, id, masked_event, masked_text, new_run, started, wait};
+use crate::journals::{append, id, masked_event, masked_json, masked_text, new_run, started, wait};
 use kb::definition::SyncMode;
 use kb::journal::memory::MemoryJournal;
 use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Batch, Durability, Journal, JournalError, StoredEvent};
+use kb::journal::{Batch, Durability, Journal, JournalError, NewRun, StoredEvent};
 use kb::run::{Event, InstanceIx, RunStatus};
 use kb::value::{Digest, RunId, Timestamp};
 use serde_json::json;
@@ -149,12 +149,16 @@ fn runs_are_listed_and_resolved(back_end: &impl BackEnd) {
     assert_eq!(resolve("s"), Ok("s-three".into()));
     assert_eq!(resolve("r-one"), Ok("r-one".into()));
     assert_eq!(resolve("r-"), Err(JournalError::Ambiguous { prefix: "r-".into(), count: 2 }));
+    let child = masked_json(json!({"parent": "r-one"}));
+    assert_eq!(journal.create(NewRun { frozen: child, ..new_run("t-child", 9) }), Ok(1));
+    assert_eq!(resolve("@last"), Ok("s-three".into()), "a child run is not the last run");
+    assert_eq!(resolve("t"), Ok("t-child".into()));
     for unknown in ["x", "", "%"] {
         assert_eq!(resolve(unknown), Err(JournalError::NoRun(unknown.into())));
     }
     let listed: Vec<String> =
         journal.list().unwrap().iter().map(|row| row.run.to_string()).collect();
-    assert_eq!(listed, ["s-three", "r-two", "r-one"], "newest first");
+    assert_eq!(listed, ["t-child", "s-three", "r-two", "r-one"], "newest first");
 }
 
 fn blobs_are_stored_by_their_digest(back_end: &impl BackEnd) {

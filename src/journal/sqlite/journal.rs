@@ -6,7 +6,7 @@ use super::{backup, read, write};
 use crate::definition::SyncMode;
 use crate::journal::blob_store::BlobStore;
 use crate::journal::lease::LeaseFiles;
-use crate::journal::selection::select_run;
+use crate::journal::selection::{LAST, last_run, select_run};
 use crate::journal::{
     Backup, Batch, Blobs, Chain, Durability, EventLog, Inbox, InboxItem, Journal, JournalError,
     Leases, Ledger, NamedLocks, NewRun, RunIndex, RunQuery, RunRow, StoredEvent,
@@ -179,7 +179,7 @@ impl RunIndex for SqliteJournal {
 
     fn latest(
         &self,
-        definition: &str,
+        definition: Option<&str>,
         status: Option<RunStatus>,
     ) -> Result<Option<RunRow>, JournalError> {
         let found = self.read(|connection| read::latest(connection, definition, status))?;
@@ -206,7 +206,10 @@ impl RunIndex for SqliteJournal {
     }
 
     fn resolve(&self, text: &str) -> Result<RunId, JournalError> {
-        select_run(text, &self.read(read::run_ids)?)
+        match text {
+            LAST => last_run(self),
+            _ => select_run(text, &self.read(read::run_ids)?),
+        }
     }
 }
 

@@ -80,14 +80,14 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<RunRow>, JournalErr
     connection.prepare_cached(&text)?.query_and_then([status], run_row)?.collect()
 }
 
-/// The newest run of a definition that is not a child run.
+/// The newest run that is not a child run, of this definition and with this status if they are given.
 pub(super) fn latest(
     connection: &Connection,
-    definition: &str,
+    definition: Option<&str>,
     status: Option<RunStatus>,
 ) -> Result<Option<RunRow>, JournalError> {
     let mut query = connection.prepare_cached(&format!(
-        "{ROW} WHERE definition = ?1 AND (?2 IS NULL OR status = ?2) AND NOT EXISTS (
+        "{ROW} WHERE (?1 IS NULL OR definition = ?1) AND (?2 IS NULL OR status = ?2) AND NOT EXISTS (
            SELECT 1 FROM frozen WHERE frozen.number = runs.number
            AND json_extract(frozen.body, '$.parent') IS NOT NULL)
          ORDER BY number DESC LIMIT 1"

@@ -75,7 +75,7 @@ pub async fn start_from(
     let project = project.with_named(&[&start.definition])?;
     let definition = project.definition_id(&start.definition)?;
     let journal = project.context.journal(Default::default())?;
-    let last = journal.latest(definition.as_str(), None)?;
+    let last = journal.latest(Some(definition.as_str()), None)?;
     let Some(last) = last else {
         let message =
             format!("`{definition}` has not run yet, so there is no result to start from");

@@ -31,7 +31,8 @@ impl Expectation {
         if !self.is_comparable {
             return None;
         }
-        let last = self.journal.latest(&self.definition, Some(RunStatus::Succeeded)).ok()??;
+        let last =
+            self.journal.latest(Some(&self.definition), Some(RunStatus::Succeeded)).ok()??;
         (last.epoch == 1).then_some(last.ended_at?.since(last.started_at))
     }
 }

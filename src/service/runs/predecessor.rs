@@ -26,7 +26,7 @@ pub(super) fn predecessor(
     root: &Path,
     definition: &str,
 ) -> Result<Option<Predecessor>, ServiceError> {
-    let Some(last) = journal.latest(definition, None)? else { return Ok(None) };
+    let Some(last) = journal.latest(Some(definition), None)? else { return Ok(None) };
     match last.status {
         RunStatus::Failed | RunStatus::Cancelled | RunStatus::Interrupted => {}
         RunStatus::Running | RunStatus::Waiting | RunStatus::Succeeded => return Ok(None),
