@@ -57,11 +57,7 @@ impl Folded {
         self.note_code(plan, event);
         match event {
             Event::Recorded { instance, record, .. } => {
-                let calls = match &**record {
-                    Record::ToolResult { invocation, .. } => std::slice::from_ref(invocation),
-                    Record::CacheHit(hit) => hit.trace.as_slice(),
-                    _ => &[],
-                };
+                let calls = record.calls();
                 let trace = self.traces.entry(*instance);
                 if !calls.is_empty() {
                     let trace = trace.or_default();
@@ -124,12 +120,8 @@ impl Folded {
     fn note_code(&mut self, plan: &Plan, event: &Event) {
         let (instance, path) = match event {
             Event::Recorded { instance, record, .. } => {
-                let calls = match &**record {
-                    Record::ToolResult { invocation, .. } => std::slice::from_ref(invocation),
-                    Record::CacheHit(hit) => hit.trace.as_slice(),
-                    _ => return,
-                };
-                let executed = calls.iter().filter(|call| call.purpose == Purpose::Execution);
+                let executed =
+                    record.calls().iter().filter(|call| call.purpose == Purpose::Execution);
                 let is_new = |change: &&Change| !change.same_content && is_code(&change.path);
                 let Some(change) = executed.flat_map(|call| &call.changes).find(is_new) else {
                     return;

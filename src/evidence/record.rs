@@ -190,6 +190,17 @@ pub enum Record {
     Note(Note),
 }
 
+impl Record {
+    /// The tool calls that it records; those of a stored result, for a hit of the cache.
+    pub fn calls(&self) -> &[Invocation] {
+        match self {
+            Record::ToolResult { invocation, .. } => std::slice::from_ref(invocation),
+            Record::CacheHit(hit) => &hit.trace,
+            _ => &[],
+        }
+    }
+}
+
 /// A message for the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredNote")]

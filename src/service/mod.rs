@@ -21,6 +21,7 @@ mod hook_secrets;
 mod importing;
 mod matching;
 mod notify;
+mod outgoing;
 mod pages;
 pub mod params;
 mod plan_view;

@@ -1,12 +1,12 @@
 //! Notifications: the text of one, and how one hook of `notify` is told.
 
+use super::outgoing::Receiver;
 use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError, params};
 use crate::clock;
 use crate::definition::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
 use crate::diagnostic::Code;
 use crate::engine::Secrets;
-use crate::http::{HttpClient, HttpError, HttpRequest, host_of, shown_url};
 use crate::process::{ProcessEnd, Spawn};
 use crate::redaction::Redactor;
 use crate::trigger::{NewFire, Notification, TriggerStore, sign_standard};
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 const MOST_STEPS: usize = 10;
 /// Maximum number of characters of one text in a notification.
 const LONGEST: usize = 1000;
-/// Time that a program or a web service has.
+/// Time that a program has.
 const LIMIT: Duration = Duration::from_secs(30);
 /// Maximum number of notifications in a row that lead to a run.
 const DEEPEST: u32 = 8;
@@ -143,22 +143,16 @@ pub(super) async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<St
     value.ok_or_else(|| Untold::new(format!("the secret `{name}` has no value here")))
 }
 
-/// Sends a signed request. The host of the URL is the choice of the settings, so that it may be private;
-/// a redirect is not followed, so that the receiver cannot choose another one.
+/// Sends a signed request.
 async fn post(
     secrets: &ConfiguredSecrets,
     url: &str,
     signed_by: Option<&str>,
     what: &Notification,
 ) -> Result<(), Untold> {
-    let is_secret = !url.starts_with("http");
-    let url = if is_secret { secret(secrets, url).await? } else { url.to_owned() };
-    let Some(host) = host_of(&url) else {
-        return Err(Untold::final_("the address of the webhook is not a URL".to_owned()));
-    };
-    // The path of such an address is a password.
-    let shown = if is_secret { host.clone() } else { shown_url(&url) };
-    let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    let invalid = Untold::final_("the address of the webhook is not a URL".to_owned());
+    let receiver = Receiver::at(secrets, url, |url| url, invalid).await?;
+    let mut headers = Vec::new();
     if let Some(name) = signed_by {
         let key = secret(secrets, name).await?;
         let signed = sign_standard(&key, &what.id, clock::wall(), what.body.as_bytes());
@@ -166,20 +160,8 @@ async fn post(
     } else {
         headers.push(("webhook-id".to_owned(), what.id.clone()));
     }
-    let request = HttpRequest {
-        method: "POST".to_owned(),
-        url: url.clone(),
-        headers,
-        query: Vec::new(),
-        body: Some(Json::String(what.body.clone())),
-        timeout: Some(LIMIT),
-    };
-    let response = HttpClient::new(&[host]).send_once(&request).await;
-    let response = response.map_err(|error| {
-        let message = error.failure().message.replace(&shown_url(&url), &shown);
-        let is_final = matches!(error, HttpError::Invalid(_) | HttpError::Refused(_));
-        Untold { is_final, ..Untold::new(message) }
-    })?;
+    let response = receiver.post(headers, what.body.clone()).await?;
+    let shown = &receiver.shown;
     match response.status {
         200..=299 => Ok(()),
         300..=399 => Err(Untold::final_(format!(

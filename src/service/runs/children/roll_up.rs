@@ -50,13 +50,9 @@ impl RollUp {
     fn read(&mut self, plan: &Plan, state: &State, event: &Event) {
         match event {
             Event::Recorded { instance, record, .. } => {
-                let calls = match &**record {
-                    Record::ToolResult { invocation, .. } => std::slice::from_ref(invocation),
-                    Record::CacheHit(hit) => hit.trace.as_slice(),
-                    _ => &[],
-                };
                 let own_files = plan.step(state.instance(*instance).step).isolation().is_some();
-                for call in calls.iter().filter(|call| call.purpose == Purpose::Execution) {
+                for call in record.calls().iter().filter(|call| call.purpose == Purpose::Execution)
+                {
                     let process = call.process.as_deref();
                     self.truncated |= process.is_some_and(|process| process.manifest_truncated);
                     let changes = call.changes.iter().cloned();
