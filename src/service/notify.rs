@@ -1,12 +1,11 @@
 //! Notifications: the text of one, and how one hook of `notify` is told.
 
-use super::outgoing::Receiver;
+use super::outgoing::{Receiver, Untold, secret};
 use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError, params};
 use crate::clock;
 use crate::definition::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
 use crate::diagnostic::Code;
-use crate::engine::Secrets;
 use crate::process::{ProcessEnd, Spawn};
 use crate::redaction::Redactor;
 use crate::trigger::{NewFire, Notification, TriggerStore, sign_standard};
@@ -27,27 +26,6 @@ const LIMIT: Duration = Duration::from_secs(30);
 const DEEPEST: u32 = 8;
 /// The trigger name of runs that a notification started.
 const NOTIFY: &str = "notify";
-
-/// Why a hook was not told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Untold {
-    /// The reason, masked.
-    pub problem: String,
-    /// How long the receiver asks to wait.
-    pub retry_after: Option<Duration>,
-    /// Whether another attempt cannot succeed.
-    pub is_final: bool,
-}
-
-impl Untold {
-    pub(super) fn new(problem: String) -> Untold {
-        Untold { problem, retry_after: None, is_final: false }
-    }
-
-    pub(super) fn final_(problem: String) -> Untold {
-        Untold { is_final: true, ..Untold::new(problem) }
-    }
-}
 
 /// The notification about a run: `{type, timestamp, text, data}`. The texts are those of the journal, in
 /// which secrets are masked.
@@ -130,17 +108,6 @@ pub(super) fn reading_secrets(project: &Project) -> (ConfiguredSecrets, Arc<Reda
     );
     secrets.reveal_all_to_redactor();
     (secrets, redactor)
-}
-
-/// The value of a secret by its name or reference.
-pub(super) async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Untold> {
-    let cancel = CancellationToken::new();
-    secrets.fetch(name, &cancel).await.map_err(|failure| Untold::new(failure.message))?;
-    let value = match name.contains(':') {
-        true => secrets.by_reference(name),
-        false => secrets.by_name(name),
-    };
-    value.ok_or_else(|| Untold::new(format!("the secret `{name}` has no value here")))
 }
 
 /// Sends a signed request.

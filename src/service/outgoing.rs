@@ -1,13 +1,36 @@
-//! [`Receiver`]: an address that the settings choose, such as that of a webhook or a collector.
+//! [`Receiver`]: an address that the settings choose, such as that of a webhook or a collector; and
+//! [`Untold`], why it was not told.
 
-use super::notify::{Untold, secret};
 use super::runs::ConfiguredSecrets;
+use crate::engine::Secrets;
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse, host_of, shown_url};
 use crate::value::Json;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Time that a receiver has.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// Why a hook was not told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untold {
+    /// The reason, masked.
+    pub problem: String,
+    /// How long the receiver asks to wait.
+    pub retry_after: Option<Duration>,
+    /// Whether another attempt cannot succeed.
+    pub is_final: bool,
+}
+
+impl Untold {
+    pub(super) fn new(problem: String) -> Untold {
+        Untold { problem, retry_after: None, is_final: false }
+    }
+
+    pub(super) fn final_(problem: String) -> Untold {
+        Untold { is_final: true, ..Untold::new(problem) }
+    }
+}
 
 /// Receives requests of `kb`. The address is the choice of the settings, so that its host may be private.
 pub(super) struct Receiver {
@@ -56,4 +79,15 @@ impl Receiver {
             Untold { is_final, ..Untold::new(message) }
         })
     }
+}
+
+/// The value of a secret by its name or reference.
+pub(super) async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Untold> {
+    let cancel = CancellationToken::new();
+    secrets.fetch(name, &cancel).await.map_err(|failure| Untold::new(failure.message))?;
+    let value = match name.contains(':') {
+        true => secrets.by_reference(name),
+        false => secrets.by_name(name),
+    };
+    value.ok_or_else(|| Untold::new(format!("the secret `{name}` has no value here")))
 }

@@ -1,7 +1,7 @@
 //! Export of the traces of runs to a collector, as OTLP/JSON over HTTP.
 
-use super::notify::{Untold, reading_secrets, secret};
-use super::outgoing::Receiver;
+use super::notify::reading_secrets;
+use super::outgoing::{Receiver, Untold, secret};
 use super::runs::ProjectContext;
 use super::{Project, ServiceError};
 use crate::definition::TraceSettings;
