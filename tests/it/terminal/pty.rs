@@ -100,10 +100,24 @@ impl Pty {
 
     fn rest(&mut self) -> (i32, Vec<u8>) {
         let mut all = Vec::new();
-        while let Ok(bytes) = self.output.recv_timeout(Duration::from_secs(60)) {
-            self.parser.process(&bytes);
-            all.extend(bytes);
+        loop {
+            match self.output.recv_timeout(Duration::from_secs(60)) {
+                Ok(bytes) => {
+                    self.parser.process(&bytes);
+                    all.extend(bytes);
+                }
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end:\n{}", self.all()),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
         (self.child.wait().unwrap().code().unwrap_or(-1), all)
+    }
+}
+
+impl Drop for Pty {
+    /// Closes the terminal, which ends what runs in it, also when a test has failed.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
