@@ -26,7 +26,7 @@ struct Serving {
 impl Serving {
     fn start(scratch: &Scratch, args: &[&str]) -> Serving {
         let mut command = scratch.command();
-        command.args(["serve", "--port", "0"]).args(args).stderr(Stdio::piped());
+        command.args(["serve", "--listen", "localhost:0"]).args(args).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let (own, errors) = (lines.clone(), process.stderr.take().unwrap());
