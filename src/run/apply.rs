@@ -36,7 +36,16 @@ impl State {
                 Record::CacheHit(hit) => {
                     self.instances[instance.at()].set_cached_from(Some(hit));
                 }
-                _ => {}
+                Record::ModelCall { .. }
+                | Record::ToolCall { .. }
+                | Record::ToolResult { .. }
+                | Record::Approval { .. }
+                | Record::Compression { .. }
+                | Record::Observed { .. }
+                | Record::Reservation { .. }
+                | Record::BudgetWarning { .. }
+                | Record::Phase { .. }
+                | Record::Note(_) => {}
             },
             Event::Expanded { instance, first, keys, items, keyed } => {
                 self.expand(plan, *instance, *first, keys, items, *keyed, at);

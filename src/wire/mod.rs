@@ -14,6 +14,7 @@ mod instances;
 mod otlp;
 mod parts;
 mod problem;
+mod question_view;
 mod record_body;
 mod run_view;
 mod schema;
@@ -35,6 +36,7 @@ pub use parts::{
     RequestView, UsageView, change_kind_name,
 };
 pub use problem::Problem;
+pub use question_view::QuestionView;
 pub use run_view::{
     BaseView, CachedFromView, InstanceView, ParentView, RunHead, RunView, TreeView,
 };

@@ -4,6 +4,7 @@ use super::Body;
 use super::event::{Event, InstanceRef};
 use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, MergedView, inline_or_blob};
+use super::question_view::QuestionView;
 use super::record_body::{record_body, stdout_cut};
 use crate::diagnostic::Code;
 use crate::evidence::{AttemptStreams, Payload, Verification};
@@ -132,14 +133,8 @@ impl Translator {
                 if planned.is_some_and(|planned| planned.child().is_some()) {
                     return self.here(*instance, waiting);
                 }
-                let asked = Body::AskOpened {
-                    question: reason.clone(),
-                    kind: QuestionKind::Approve,
-                    options: Vec::new(),
-                    schema: None,
-                    default: None,
-                    until: None,
-                };
+                let question = QuestionView::from(&Question::approval(reason.clone()));
+                let asked = Body::AskOpened(Box::new(question));
                 [self.here(*instance, waiting), self.here(*instance, asked)].concat()
             }
             E::PassEnded { instance, pass, done, due } => {
@@ -309,15 +304,8 @@ impl Translator {
             QuestionKind::Ask => "an answer".to_owned(),
             QuestionKind::Approve => "an approval".to_owned(),
         };
-        let waiting = Body::StepWaiting { reason, until: until.clone(), needs_budget: false };
-        let asked = Body::AskOpened {
-            question: question.text.clone(),
-            kind: question.kind,
-            options: question.options.clone(),
-            schema: question.schema.clone(),
-            default: question.default.clone(),
-            until,
-        };
+        let waiting = Body::StepWaiting { reason, until, needs_budget: false };
+        let asked = Body::AskOpened(Box::new(question.into()));
         [self.here(ix, waiting), self.here(ix, asked)].concat()
     }
 

@@ -11,6 +11,7 @@ mod budget;
 mod cache;
 mod cache_faults;
 mod capabilities;
+mod child_projects;
 mod child_roll_up;
 mod children;
 mod claims;

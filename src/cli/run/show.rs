@@ -103,9 +103,9 @@ fn work(view: &RunView) -> Option<String> {
 /// The status of a step. A step that was running when its process was killed is interrupted.
 fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
     let is_active = matches!(step.status, StepStatus::Running | StepStatus::Verifying);
-    match view.status {
-        RunStatus::Interrupted if is_active => "interrupted",
-        _ => step.status.name(),
+    match view.status == RunStatus::Interrupted && is_active {
+        true => "interrupted",
+        false => step.status.name(),
     }
 }
 
