@@ -163,8 +163,7 @@ impl State {
         let asks = action == RecoveryKind::AskUser;
         self.wait(plan, ix, (!asks).then_some(due));
         let failure = super::recovery::fingerprint(self.instance(ix));
-        let changes_strategy = action == RecoveryKind::ChangeStrategy;
-        self.instances[ix.at()].take_row(row, failure, variation, changes_strategy);
+        self.instances[ix.at()].take_row(row, failure, variation, action);
         self.count_large_use(plan, ix);
     }
 

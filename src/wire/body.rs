@@ -355,6 +355,10 @@ pub enum Body {
         /// Bytes of stdout over the size limit, which were not stored.
         #[serde(skip_serializing_if = "Option::is_none")]
         stdout_cut: Option<u64>,
+        /// Number of attempts for which recovery chose a larger model; absent if 0.
+        #[serde(skip_serializing_if = "super::body_type::is_zero")]
+        #[schemars(with = "Option<u32>")]
+        escalations: u32,
         /// The earlier run whose result was kept; absent if this run executed the instance.
         #[serde(skip_serializing_if = "Option::is_none")]
         kept_from: Option<Box<KeptView>>,

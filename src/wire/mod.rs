@@ -27,6 +27,7 @@ mod work_time;
 
 pub use crate::evidence::{ChangeKind, Confidence, InvocationStatus, ProcessEvidence, Verdict};
 pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
+pub use crate::value::RecoveryHint;
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};

@@ -6,7 +6,9 @@ use crate::cli::render::{Status, check_text, evidence_text, spent, summary, time
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment};
-use crate::wire::{InstanceView, Question, QuestionKind, RunStatus, RunView, StepStatus, Verdict};
+use crate::wire::{
+    InstanceView, Question, QuestionKind, RecoveryHint, RunStatus, RunView, StepStatus, Verdict,
+};
 use std::collections::BTreeMap;
 
 /// The indentation of the steps of a child run.
@@ -66,6 +68,7 @@ fn text(view: &RunView, children: &Children) -> String {
             out.extend(evidence_text(check).map(|text| format!("    {text}\n")));
         }
     }
+    view.steps.iter().for_each(|step| out.push_str(&suggestions(step)));
     if let Some(error) = &view.error {
         out.push_str(&format!("\n{} [{}]\n", plain(&error.message), error.code));
         if let Some(help) = &error.help {
@@ -86,6 +89,22 @@ fn text(view: &RunView, children: &Children) -> String {
     }
     out.push_str(&next(view, children, !waiting.is_empty()));
     out
+}
+
+/// What can follow the failure of a step.
+fn suggestions(step: &InstanceView) -> String {
+    let shown = step.status == StepStatus::Failed && step.instance == step.step;
+    let failed = step.error.as_ref().filter(|_| shown);
+    let hints = failed.map(|error| error.suggested_next.as_slice()).unwrap_or_default();
+    if hints.is_empty() {
+        return String::new();
+    }
+    let line = |hint: &RecoveryHint| {
+        let action = format!("{:<18}", hint.action.as_str().replace('_', " "));
+        format!("  {}{}\n", paint(DIM, &action), plain(&hint.note))
+    };
+    let lines: String = hints.iter().map(line).collect();
+    format!("\nsuggested for {}\n{lines}", paint(TITLE, &plain(&step.instance)))
 }
 
 /// The time of the last attempt to run it, and of all of them.
