@@ -21,9 +21,8 @@ const UNDECIDED: &[Note] =
     &[(AskUser, "decide whether the work is accepted, and add a check that can prove it")];
 const REJECTED: &[Note] = &[(AskUser, "change what was rejected, then `kb run retry`")];
 const ITEMS: &[Note] = &[(Retry, "`kb run retry` repeats the items that failed")];
-const LOOP: &[Note] = &[
-    (AskUser, "raise `max` of the loop, or correct the step that never makes `until` true"),
-];
+const LOOP: &[Note] =
+    &[(AskUser, "raise `max` of the loop, or correct the step that never makes `until` true")];
 const MERGE: &[Note] = &[(AskUser, "combine both sides by hand; the files of the step are kept")];
 const CHILD: &[Note] = &[(Retry, "`kb run retry` continues the child run where it failed")];
 const EVALUATION: &[Note] = &[(AskUser, "correct the expression or the value that it reads")];
@@ -48,10 +47,8 @@ const SLOW_MODEL: &[Note] = &[
     (Retry, "with more time or a smaller task"),
     (EscalateModel, "a larger model may need fewer turns"),
 ];
-const TOOL: &[Note] = &[
-    (AskUser, "correct what the message names"),
-    (Retry, "if the cause was temporary"),
-];
+const TOOL: &[Note] =
+    &[(AskUser, "correct what the message names"), (Retry, "if the cause was temporary")];
 const TOOL_OF_SPECIALIST: &[Note] = &[
     (ChangeStrategy, "the task can name another way"),
     (AskUser, "correct what the message names"),

@@ -10,9 +10,7 @@ use crate::definition::Specialist;
 use crate::diagnostic::Code;
 use crate::evidence::ApprovalRequest;
 use crate::llm::ModelError;
-use crate::value::{
-    Failure, HintAction, Json, OutcomeKind, RecoveryHint, Tier, format_duration,
-};
+use crate::value::{Failure, HintAction, Json, OutcomeKind, RecoveryHint, Tier, format_duration};
 use serde_json::json;
 
 /// The reason why an attempt ends without an output.
@@ -262,9 +260,7 @@ fn suggested(reason: &StopReason) -> Vec<RecoveryHint> {
             (ChangeStrategy, "state in the task what to do instead"),
             (EscalateModel, "a larger model repeats itself less"),
         ],
-        StopReason::GaveUp(_) => {
-            &[(EscalateModel, "a larger model may follow the output schema")]
-        }
+        StopReason::GaveUp(_) => &[(EscalateModel, "a larger model may follow the output schema")],
         StopReason::TimedOut => &[
             (Retry, "with more time or a smaller task"),
             (EscalateModel, "a larger model may need fewer turns"),

@@ -90,7 +90,13 @@ impl ErrorView {
         let text = |key: &str| error.get(key).and_then(Json::as_str).map(str::to_owned);
         let code = Code::find(error.get("code")?.as_str()?).unwrap_or(Code::OTHER);
         let message = text("message")?;
-        Some(ErrorView { code, message, help: text("help"), details: None, suggested_next: Vec::new() })
+        Some(ErrorView {
+            code,
+            message,
+            help: text("help"),
+            details: None,
+            suggested_next: Vec::new(),
+        })
     }
 }
 

@@ -125,8 +125,7 @@ const FAILURES: &str = "  - {id: exits, run: exit 3, onError: continue}
 
 #[test]
 fn every_failure_suggests_what_can_follow_and_later_steps_read_it() {
-    let script =
-        format!("    model: {INVALID}\n    claims: [{{output: {{summary: I looked}}}}]\n");
+    let script = format!("    model: {INVALID}\n    claims: [{{output: {{summary: I looked}}}}]\n");
     let scratch = project(FAILURES, &script);
     scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
     let shown = scratch.json(&["run", "show", "@last", "--json"]);
@@ -162,7 +161,10 @@ fn every_failure_suggests_what_can_follow_and_later_steps_read_it() {
             "next": "change_strategy",
         })
     );
-    scratch.kb(&["run", "show", "@last"]).code(0).says(&["suggested for claims", "change strategy"]);
+    scratch
+        .kb(&["run", "show", "@last"])
+        .code(0)
+        .says(&["suggested for claims", "change strategy"]);
 }
 
 #[test]
