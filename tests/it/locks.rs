@@ -18,7 +18,7 @@ fn start(scratch: &Scratch, args: &[&str]) -> Child {
 fn wait_for(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "waited for {what}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "waited for {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -195,4 +195,85 @@ fn the_concurrency_group_of_a_child_run_holds_between_runs_and_within_one() {
         .says(&["KB0587"]);
     let held = scratch("queue", "concurrency: g", "");
     held.kb(&["playbook", "run", "p"]).code(1).says(&["KB0587", "above it"]);
+}
+
+/// Two runs hold what the other one needs: one of them is told and gives up, and the other one continues.
+#[test]
+fn runs_that_wait_for_each_other_are_found() {
+    let both = |first: [&str; 2], children: [&str; 2]| {
+        let scratch = project(first[0]);
+        let file = |name: &str, text: &str| {
+            let text = format!("schema: kb.playbook/1\nid: {name}\n{text}");
+            scratch.write(&format!(".kb/playbooks/{name}.yml"), &text);
+        };
+        file("q", first[1]);
+        file("cp", children[0]);
+        file("cq", children[1]);
+        let runs = [
+            start(&scratch, &["playbook", "run", "p"]),
+            start(&scratch, &["playbook", "run", "q"]),
+        ];
+        let mut ended = runs.map(said);
+        ended.sort();
+        let [(succeeded, _), (failed, err)] = &ended;
+        assert_eq!((*succeeded, *failed), (Some(0), Some(1)), "{ended:?}");
+        assert!(err.contains("KB0591") && err.contains("these wait for each other: "), "{err}");
+        scratch.kb(&["run", "list"]).code(0);
+        err.clone()
+    };
+    let meet = |own: &str, other: &str| {
+        format!("touch {own}; while ! test -e {other}; do sleep 0.05; done")
+    };
+    // Concurrency groups: each run keeps its own and calls a child run of the other one's.
+    let run = |own: &str, other: &str, group: &str, child: &str| {
+        let meet = meet(own, other);
+        format!(
+            "concurrency: {group}\nsteps: [{{id: meet, run: '{meet}'}}, {{id: call, dependsOn: [meet], playbook: {child}}}]\n"
+        )
+    };
+    let child = |group: &str| format!("concurrency: {group}\nsteps: [{{id: s, run: 'true'}}]\n");
+    let err =
+        both([&run("p", "q", "a", "cp"), &run("q", "p", "b", "cq")], [&child("b"), &child("a")]);
+    assert!(
+        err.contains("concurrency group `a`") && err.contains("concurrency group `b`"),
+        "{err}"
+    );
+    // Locks: a `playbook` step keeps one while its child run needs the other.
+    let run = |lock: &str, child: &str| {
+        format!("steps: [{{id: call, playbook: {child}, locks: [{lock}]}}]\n")
+    };
+    let child = |own: &str, other: &str, lock: &str| {
+        let meet = meet(own, other);
+        format!(
+            "steps: [{{id: meet, run: '{meet}'}}, {{id: s, dependsOn: [meet], locks: [{lock}], run: 'true'}}]\n"
+        )
+    };
+    let err =
+        both([&run("x", "cp"), &run("y", "cq")], [&child("p", "q", "y"), &child("q", "p", "x")]);
+    assert!(err.contains("the lock `x`") && err.contains("the lock `y`"), "{err}");
+}
+
+#[test]
+fn a_child_run_takes_the_place_of_a_run_of_its_group() {
+    let scratch = project("concurrency: g\nsteps: [{id: a, run: 'touch started; sleep 60'}]\n");
+    scratch.write(
+        ".kb/playbooks/parent.yml",
+        "schema: kb.playbook/1\nid: parent\nsteps: [{id: call, playbook: child}]\n",
+    );
+    scratch.write(
+        ".kb/playbooks/child.yml",
+        "schema: kb.playbook/1\nid: child\nconcurrency: {group: g, onConflict: cancelRunning}\nsteps: [{id: s, run: touch done}]\n",
+    );
+    let other = start(&scratch, &["playbook", "run", "p"]);
+    wait_for("the other run", || scratch.has("started"));
+    scratch.kb(&["playbook", "run", "parent"]).code(0).says(&["cancelling run"]);
+    assert_eq!(said(other).0, Some(1));
+    assert!(scratch.has("done"));
+    let runs = scratch.json(&["run", "list", "--json"]);
+    let status = |definition: &str| {
+        let found = runs.as_array().unwrap().iter().find(|run| run["definition"] == definition);
+        found.unwrap()["status"].clone()
+    };
+    assert_eq!(status("p"), "cancelled");
+    assert_eq!((status("parent"), status("child")), ("succeeded".into(), "succeeded".into()));
 }
