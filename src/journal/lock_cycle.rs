@@ -32,7 +32,7 @@ pub struct LockCycle(Vec<Waiting>);
 struct Waiting {
     owner: String,
     lock: String,
-    holder: String,
+    held_by: String,
 }
 
 impl Ticket {
@@ -75,11 +75,11 @@ pub(super) fn find(queues: &[Vec<Ticket>], own: &Ticket) -> Option<LockCycle> {
     }
     let waiting = path.iter().map(|place| {
         let ticket = of(place);
-        let holder = queues[place.0].first().map(|first| first.owner.clone());
+        let held_by = queues[place.0].first().map(|first| first.owner.clone());
         Waiting {
             owner: ticket.owner.clone(),
             lock: ticket.lock.clone(),
-            holder: holder.unwrap_or_default(),
+            held_by: held_by.unwrap_or_default(),
         }
     });
     Some(LockCycle(waiting.collect()))
@@ -125,14 +125,14 @@ fn waited_for(queues: &[Vec<Ticket>], (queue, place): (usize, usize)) -> Vec<(us
 
 impl fmt::Display for LockCycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, Waiting { owner, lock, holder }) in self.0.iter().enumerate() {
+        for (number, Waiting { owner, lock, held_by }) in self.0.iter().enumerate() {
             let separator = if number > 0 { "; " } else { "" };
             let (kind, name) = match lock.split_once('/') {
                 Some(("group", name)) => ("concurrency group", name),
                 Some((_, name)) => ("lock", name),
                 None => ("lock", &**lock),
             };
-            write!(f, "{separator}{owner} waits for the {kind} `{name}`, which {holder} holds")?;
+            write!(f, "{separator}{owner} waits for the {kind} `{name}`, which {held_by} holds")?;
         }
         Ok(())
     }

@@ -218,7 +218,7 @@ mod tests {
         let cycle = fourth.cycle().unwrap().expect("a cycle").to_string();
         let expected = "c2 waits for the concurrency group `a`, which r1 holds; c1 waits for the concurrency group `b`, which r2 holds";
         assert_eq!(cycle, expected);
-        // Somebody who waits behind both is no part of it.
+        // A request behind both is not a part of it.
         let mut beside = locks.request("group/a", "r9", "r9").unwrap();
         beside.wait_within(&within(&["r9"])).unwrap();
         assert_eq!(beside.cycle().unwrap(), None);

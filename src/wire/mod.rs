@@ -9,6 +9,7 @@ mod body;
 mod body_type;
 mod definition_view;
 mod event;
+mod following;
 mod instance_reason;
 mod instances;
 mod otlp;
@@ -31,6 +32,7 @@ pub use crate::value::RecoveryHint;
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};
+pub use following::FollowingStep;
 pub use otlp::trace_request;
 pub use parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,

@@ -1,5 +1,6 @@
 //! The JSON form of runs.
 
+use super::following::{FollowingStep, following};
 use super::instance_reason::reason;
 use super::parts::{CheckView, ErrorView, UsageView};
 use super::verdicts::VerdictsView;
@@ -155,6 +156,9 @@ pub struct InstanceView {
     /// The question that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// The steps that run because of the approval that it waits for, at most 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<FollowingStep>,
     /// The earlier run that executed it, if its result was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<String>,
@@ -288,6 +292,7 @@ impl InstanceView {
             reason: None,
             needs_budget: instance.needs_budget(),
             question: instance.question().cloned(),
+            then: following(plan, instance.step, instance.question()),
             kept_from: instance.kept_from().map(ToString::to_string),
             cached_from: instance.cached_from().map(|(run, instance)| CachedFromView {
                 run: run.to_string(),

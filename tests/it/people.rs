@@ -255,3 +255,54 @@ fn a_rejection_can_go_back_only_to_a_step_above_without_others_beside_it() {
         .kb(&["playbook", "validate", "p"])
         .code(0);
 }
+
+#[test]
+fn an_approval_says_what_it_starts_and_holds_for_the_definition_of_the_run() {
+    let steps = "  - {id: ok, approve: \"Publish?\"}
+  - {id: publish, dependsOn: [ok], run: [echo, old]}
+  - {id: tell, dependsOn: [publish], run: [echo, told]}
+  - {id: beside, run: [echo, beside]}
+";
+    let scratch = project(steps);
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let shown = scratch.kb(&["run", "show", "@last"]).code(0);
+    shown.says(&["approval starts publish (run echo …), tell (run echo …)\n"]);
+    let then = &scratch.json(&["run", "show", "@last", "--json"])["steps"][0]["then"];
+    assert_eq!(then[0], json!({"step": "publish", "does": "run echo …"}), "{then}");
+    assert_eq!(then.as_array().map(Vec::len), Some(2), "{then}");
+    // What was approved is what runs, also when the file has changed since.
+    scratch.write(
+        ".kb/playbooks/p.yml",
+        &format!("schema: kb.playbook/1\nid: p\nsteps:\n{}", steps.replace("old", "new")),
+    );
+    let said = scratch.kb(&["run", "approve", "@last", "ok"]).code(0);
+    said.says(&["`.kb/playbooks/p.yml` has changed since run", "the run uses the old text"]);
+    assert_eq!(scratch.kb(&["run", "output", "@last", "publish"]).out, "old\n");
+}
+
+/// Two processes decide at the same time: one decision counts, and the other one is told.
+#[test]
+fn of_two_decisions_at_the_same_time_one_counts() {
+    let scratch = project(
+        "  - {id: ok, approve: \"Go?\"}\n  - {id: after, dependsOn: [ok], run: echo x >> log}\n",
+    );
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let decide = |verb: &str| {
+        let mut command = scratch.command();
+        command.args(["run", verb, "@last", "ok"]).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let ended = [decide("approve"), decide("approve"), decide("reject")]
+        .map(|child| child.wait_with_output().unwrap());
+    let events = scratch.kb(&["run", "events", "@last"]).events();
+    let answered = events.iter().filter(|event| event["type"] == "ask:answered").count();
+    assert_eq!(answered, 1, "{ended:?}");
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    let approved = event(&events, "ask:answered").unwrap()["approved"] == true;
+    assert_eq!(shown["status"], if approved { "succeeded" } else { "failed" }, "{ended:?}");
+    assert_eq!(scratch.has("log"), approved);
+    if approved {
+        assert_eq!(scratch.read("log"), "x\n");
+    }
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+}

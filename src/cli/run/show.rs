@@ -1,6 +1,7 @@
 //! `kb run show`
 
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::prompting;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{Status, check_text, evidence_text, spent, summary, time, unproven};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
@@ -132,8 +133,10 @@ fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
 fn questions(view: &RunView) -> String {
     let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     let line = |(step, question): (&InstanceView, &Question)| {
-        let (step, question) = (plain(&step.instance), plain(&question.text));
-        format!("\n{} {step}: {question}\n", paint(WARNING, "waits"))
+        let (name, question) = (plain(&step.instance), plain(&question.text));
+        let then = prompting::what_follows(step).map(|text| format!("      {text}\n"));
+        let waits = paint(WARNING, "waits");
+        format!("\n{waits} {name}: {question}\n{}", then.unwrap_or_default())
     };
     open.map(line).collect()
 }
