@@ -1,6 +1,7 @@
 //! What a child run adds to its parent: verdicts, changed files, and what it spent of a budget.
 
 use crate::child_projects::{parent_run, project};
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 
@@ -159,7 +160,7 @@ fn a_resumed_run_counts_what_its_child_run_spent_before() {
     let mut command = scratch.command();
     command.args(["playbook", "run", "parent", "--script", "script.yml"]);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let mut process = command.spawn().expect("kb starts");
+    let mut process = command.start();
     let begun = std::time::Instant::now();
     while !scratch.has("started") {
         assert!(begun.elapsed().as_secs() < 60, "the child run starts");

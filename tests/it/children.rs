@@ -1,6 +1,7 @@
 //! Child runs: `playbook` steps.
 
 use crate::child_projects::{parent_run, project};
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::process::Stdio;
@@ -222,9 +223,9 @@ steps:
 outputs: {done: true}
 ";
 
-fn spawn(scratch: &Scratch, args: &[&str]) -> std::process::Child {
+fn spawn(scratch: &Scratch, args: &[&str]) -> Running {
     let mut command = scratch.command();
-    command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).start()
 }
 
 #[test]
@@ -360,7 +361,7 @@ outputs: {answer: \"{{q.output}}\"}
     let scratch = project(steps, &[child]);
     let mut parent = scratch.command();
     parent.args(["playbook", "run", "parent"]).stdin(Stdio::null());
-    let mut parent = parent.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("kb starts");
+    let mut parent = parent.stdout(Stdio::null()).stderr(Stdio::null()).start();
     let begun = Instant::now();
     let asked = loop {
         assert!(begun.elapsed() < Duration::from_secs(30), "the child run asks");

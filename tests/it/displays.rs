@@ -1,5 +1,6 @@
 //! What a run shows off a terminal: output of steps, failures, times, and other views of it.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::json;
 
@@ -38,7 +39,7 @@ fn live_output_arrives_before_the_step_ends_and_is_not_repeated() {
     let scratch = project(steps);
     let mut command = scratch.command();
     command.args(["playbook", "run", "p"]).stderr(std::process::Stdio::piped());
-    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut child = command.stdout(std::process::Stdio::null()).start();
     let lines = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut lines = std::io::BufRead::lines(lines).map_while(Result::ok);
     assert!(lines.any(|line| line.ends_with("a | first")), "the step still runs");
@@ -198,8 +199,7 @@ fn another_process_watches_a_run_to_its_end() {
     );
     let mut command = scratch.command();
     let silent = || std::process::Stdio::null();
-    let mut run =
-        command.args(["playbook", "run", "p"]).stdout(silent()).stderr(silent()).spawn().unwrap();
+    let mut run = command.args(["playbook", "run", "p"]).stdout(silent()).stderr(silent()).start();
     while scratch.kb(&["run", "list", "-q"]).out.is_empty() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -208,11 +208,10 @@ fn another_process_watches_a_run_to_its_end() {
         .args(["run", "watch"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     std::thread::sleep(std::time::Duration::from_millis(300));
     scratch.write("go", "");
-    let watched = watcher.wait_with_output().unwrap();
+    let watched = watcher.finish();
     assert_eq!(run.wait().unwrap().code(), Some(1));
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let (out, err) = (text(&watched.stdout), text(&watched.stderr));
@@ -228,13 +227,8 @@ fn a_watcher_shows_output_while_the_step_still_runs() {
         "  - {id: a, run: 'for i in $(seq 1200); do echo line $i; test -e go && exit 0; sleep 0.05; done; exit 9'}\n",
     );
     let silent = || std::process::Stdio::null();
-    let mut run = scratch
-        .command()
-        .args(["playbook", "run", "p"])
-        .stdout(silent())
-        .stderr(silent())
-        .spawn()
-        .unwrap();
+    let mut run =
+        scratch.command().args(["playbook", "run", "p"]).stdout(silent()).stderr(silent()).start();
     while scratch.kb(&["run", "list", "-q"]).out.is_empty() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -243,8 +237,7 @@ fn a_watcher_shows_output_while_the_step_still_runs() {
         .args(["run", "watch"])
         .stdout(silent())
         .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     // The step ends after the watcher has shown a line of it, so the line was not read from the journal.
     let mut lines = BufReader::new(watcher.stderr.take().unwrap()).lines().map_while(Result::ok);
     let live = lines.find(|line| line.contains("a | line"));

@@ -1,7 +1,8 @@
 //! `locks:` of steps and `concurrency:` of playbooks, in one run and between runs of several processes.
 
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 fn project(text: &str) -> Scratch {
@@ -9,10 +10,10 @@ fn project(text: &str) -> Scratch {
     Scratch::new(&[(".kb/playbooks/p.yml", &text)])
 }
 
-fn start(scratch: &Scratch, args: &[&str]) -> Child {
+fn start(scratch: &Scratch, args: &[&str]) -> Running {
     let mut command = scratch.command();
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    command.spawn().expect("kb starts")
+    command.start()
 }
 
 fn wait_for(what: &str, holds: impl Fn() -> bool) {
@@ -23,8 +24,8 @@ fn wait_for(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-fn said(child: Child) -> (Option<i32>, String) {
-    let done = child.wait_with_output().expect("kb ends");
+fn said(child: Running) -> (Option<i32>, String) {
+    let done = child.finish();
     (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
 }
 

@@ -68,6 +68,7 @@ mod redaction;
 mod repeat;
 mod run;
 mod run_commands;
+mod running;
 mod schedule;
 mod scratch;
 mod secrets;

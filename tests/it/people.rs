@@ -1,5 +1,6 @@
 //! Steps that wait for people and times: `ask`, `approve` and `wait`.
 
+use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 use serde_json::json;
 use std::process::Stdio;
@@ -133,8 +134,7 @@ fn a_wait_goes_on_counting_while_kb_is_killed() {
         .args(["playbook", "run", "p", "--json"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     let waits = || {
         let shown = scratch.kb(&["run", "show", "@last", "--json"]);
         shown.code == 0 && shown.out.contains("\"waiting\"")

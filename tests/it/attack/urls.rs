@@ -3,6 +3,7 @@
 //! redirect, is refused before a connection is made.
 
 use crate::proof;
+use crate::running::Start;
 use crate::tools::bench::{Setup, call};
 use kb::http::{HttpClient, HttpError, HttpRequest, HttpResponse, Lookup};
 use serde_json::json;
@@ -651,7 +652,7 @@ async fn a_proxy_of_the_environment_is_not_asked() {
         ),
     );
     let proxy_url = format!("http://127.0.0.1:{}", proxy.port);
-    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_kb"));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kb"));
     command.args(["playbook", "run", "p"]).current_dir(dir.path());
     command.env("XDG_STATE_HOME", dir.path().join("state"));
     for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
@@ -659,7 +660,7 @@ async fn a_proxy_of_the_environment_is_not_asked() {
         command.env(name, &proxy_url);
     }
     command.env_remove("NO_PROXY").env_remove("no_proxy");
-    let ended = command.output().await.unwrap();
+    let ended = tokio::task::spawn_blocking(move || command.finish()).await.unwrap();
     let said = String::from_utf8_lossy(&ended.stderr) + String::from_utf8_lossy(&ended.stdout);
     assert_eq!(inside.asked().len(), 1, "{said}");
     assert_eq!(proxy.asked(), Vec::<String>::new(), "{said}");

@@ -1,5 +1,6 @@
 //! Secrets that a command gives, and those that cannot be obtained.
 
+use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -59,7 +60,7 @@ fn a_run_is_cancelled_while_a_command_of_a_secret_waits() {
     );
     let mut command = scratch.command();
     command.args(["playbook", "run", "p", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
+    let mut child = command.start();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("step:start")));
     let began = Instant::now();

@@ -1,6 +1,7 @@
 //! The daemon is killed at random moments: no fire is lost, none happens twice.
 
 use super::{at, daemon, enable, fires, store, until};
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use kb::serve::Daemon;
 use kb::trigger::FireState;
@@ -39,7 +40,7 @@ fn mortal_daemon() {
     }
 }
 
-fn spawn(scratch: &Scratch, began: i64) -> std::process::Child {
+fn spawn(scratch: &Scratch, began: i64) -> Running {
     let given = scratch.command();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -50,7 +51,7 @@ fn spawn(scratch: &Scratch, began: i64) -> std::process::Child {
         .env(BEGAN, began.to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    command.spawn().unwrap()
+    command.start()
 }
 
 #[test]

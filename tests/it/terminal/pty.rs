@@ -1,14 +1,15 @@
 //! The binary on a pseudo-terminal, and a model of the screen. `pseudo_terminal.py` opens the terminal.
 
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// A run of the binary on a terminal.
 pub(super) struct Pty {
-    child: Child,
+    child: Running,
     keys: ChildStdin,
     output: Receiver<Vec<u8>>,
     parser: vt100::Parser,
@@ -24,7 +25,7 @@ impl Pty {
         let envs = kb.get_envs().filter_map(|(name, value)| Some((name, value?)));
         command.env_clear().envs(envs).env("TERM", "xterm-256color").env_remove("NO_COLOR");
         command.current_dir(scratch.root()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("python3 starts");
+        let mut child = command.start();
         let (keys, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let (sender, output) = channel();
         std::thread::spawn(move || {
@@ -111,13 +112,5 @@ impl Pty {
             }
         }
         (self.child.wait().unwrap().code().unwrap_or(-1), all)
-    }
-}
-
-impl Drop for Pty {
-    /// Closes the terminal, which ends what runs in it, also when a test has failed.
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
