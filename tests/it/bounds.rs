@@ -295,7 +295,7 @@ fn monstrous() -> Scratch {
             {"tool": "fs:write", "args": {"path": "big.txt", "content": content}},
             {"tool": "fs:write", "args": {"path": "none", "content": "x", "deep": deep(20)}},
         ]},
-        {"delayMs": 700, "output": {"summary": 1, "more": content}},
+        {"delayMs": 2500, "output": {"summary": 1, "more": content}},
         {"output": {"summary": "done"}},
     ]}});
     Scratch::new(&[

@@ -218,7 +218,7 @@ const SLOW: &str = "schema: kb.playbook/1
 id: slow
 steps:
   - {id: first, run: \"echo first >> log\"}
-  - {id: second, dependsOn: [first], run: \"touch started; sleep 1; echo second >> log\"}
+  - {id: second, dependsOn: [first], run: \"touch started; until test -e go; do sleep 0.05; done; echo second >> log\"}
   - {id: third, dependsOn: [second], run: \"echo third >> log\"}
 outputs: {done: true}
 ";
@@ -239,6 +239,7 @@ fn a_killed_process_continues_its_child_run_and_repeats_no_finished_step() {
     wait_for(&scratch, "started");
     process.kill().unwrap();
     process.wait().unwrap();
+    scratch.write("go", "");
     let parent = parent_run(&scratch);
     let child = show(&scratch)["steps"][1]["childRun"].clone();
     scratch.kb(&["run", "resume", &parent]).code(0);
@@ -364,7 +365,7 @@ outputs: {answer: \"{{q.output}}\"}
     let mut parent = parent.stdout(Stdio::null()).stderr(Stdio::null()).start();
     let begun = Instant::now();
     let asked = loop {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the child run asks");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the child run asks");
         std::thread::sleep(Duration::from_millis(50));
         let runs = scratch.json(&["run", "list", "--json"]);
         let waits = |run: &&Value| run["definition"] == "asks" && run["status"] == "waiting";
@@ -375,7 +376,7 @@ outputs: {answer: \"{{q.output}}\"}
     scratch.kb(&["run", "answer", &asked, "q", "this"]).code(0);
     let begun = Instant::now();
     while !scratch.has("answered") {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the parent continues");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the parent continues");
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(scratch.read("answered"), "this\n");

@@ -2,6 +2,7 @@
 
 use crate::running::{Running, Start};
 use crate::scratch::Scratch;
+use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -75,14 +76,16 @@ steps:
     let scratch = project(text);
     let mut first = start(&scratch, &["playbook", "run", "p", "-p", "name=1", "-p", "hold=60"]);
     wait_for("the first run", || scratch.has("log"));
-    let second = start(&scratch, &["playbook", "run", "p", "-p", "name=2"]);
-    std::thread::sleep(Duration::from_millis(300));
+    let mut second = start(&scratch, &["playbook", "run", "p", "-p", "name=2"]);
+    let mut pipe = BufReader::new(second.stderr.take().expect("a pipe"));
+    let waits = |line: String| line.contains("waiting for the lock `db`");
+    assert!(pipe.by_ref().lines().map_while(Result::ok).any(waits), "it waits");
+    second.stderr = Some(pipe.into_inner());
     assert_eq!(scratch.read("log"), "+1\n");
     first.kill().expect("killed");
     first.wait().expect("ended");
     let (code, err) = said(second);
     assert_eq!(code, Some(0), "{err}");
-    assert!(err.contains("waiting for the lock `db`"), "{err}");
     assert_eq!(scratch.read("log"), "+1\n+2\n-2\n");
 }
 
@@ -90,7 +93,10 @@ steps:
 fn runs_of_a_group_queue_in_their_order() {
     let text = "params: [{name: name}, {name: target, default: x}]
 concurrency: \"deploy-{{target}}\"
-steps: [{id: a, run: 'echo \"+$NAME\" >> log; sleep 0.3; echo \"-$NAME\" >> log', env: {NAME: \"{{name}}\"}}]
+steps:
+  - id: a
+    run: 'echo \"+$NAME\" >> log; until test -e go -o \"$TARGET\" = y; do sleep 0.05; done; echo \"-$NAME\" >> log'
+    env: {NAME: \"{{name}}\", TARGET: \"{{target}}\"}
 ";
     let scratch = project(text);
     let mut runs = Vec::new();
@@ -117,6 +123,7 @@ steps: [{id: a, run: 'echo \"+$NAME\" >> log; sleep 0.3; echo \"-$NAME\" >> log'
     }
     let other = scratch.kb(&["playbook", "run", "p", "-p", "name=4", "-p", "target=y"]).code(0);
     assert!(!other.err.contains("waiting for run"));
+    scratch.write("go", "");
     for run in runs {
         assert_eq!(said(run).0, Some(0));
     }

@@ -101,7 +101,7 @@ async fn check_gone(script: &str, spawn: impl FnOnce(Spawn) -> Spawn) -> Process
 
 #[track_caller]
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(20);
+    let limit = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < limit, "{what} did not come");
         std::thread::sleep(Duration::from_millis(5));

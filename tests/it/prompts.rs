@@ -117,7 +117,7 @@ fn a_killed_and_resumed_run_shows_the_prompts_of_all_its_turns() {
     let scratch = project("{}\n");
     scratch.write(
         "script.yml",
-        &SCRIPT.replace("    - output:", "    - delayMs: 1500\n      output:"),
+        &SCRIPT.replace("    - output:", "    - delayMs: 3000\n      output:"),
     );
     let mut child = scratch
         .command()

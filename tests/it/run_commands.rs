@@ -128,7 +128,7 @@ fn signal(child: &Running, signal: rustix::process::Signal) {
 #[test]
 fn the_first_interrupt_lets_what_runs_end_and_leaves_a_resumable_run() {
     let scratch = project(
-        "  - id: a\n    run: 'touch began; for i in $(seq 200); do test -e go && exit 0; sleep 0.05; done; exit 9'\n  - {id: b, run: echo b, dependsOn: [a]}\n",
+        "  - id: a\n    run: 'touch began; until test -e go; do sleep 0.05; done'\n  - {id: b, run: echo b, dependsOn: [a]}\n",
     );
     let (mut child, run) = begun(&scratch, "a");
     signal(&child, rustix::process::Signal::INT);
@@ -196,7 +196,7 @@ fn a_run_without_a_lease_owner_can_be_cancelled_too() {
 #[test]
 fn logs_follow_a_run_to_its_end() {
     let scratch = project(
-        "  - id: a\n    run: 'for i in $(seq 400); do test -e go && exit 0; sleep 0.05; done; exit 9'\n  - {id: b, run: echo bee, dependsOn: [a]}\n",
+        "  - id: a\n    run: 'until test -e go; do sleep 0.05; done'\n  - {id: b, run: echo bee, dependsOn: [a]}\n",
     );
     let (mut child, run) = begun(&scratch, "a");
     let mut follower =

@@ -2,6 +2,7 @@
 
 use crate::running::{Start, kill_below};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A project and a state folder that vanish together, with the processes that work in them.
@@ -132,5 +133,15 @@ impl Said {
         let line =
             |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
         self.out.lines().map(line).collect()
+    }
+}
+
+/// Waits for something that other processes bring about.
+#[track_caller]
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < deadline, "it does not come: {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -125,7 +125,7 @@ impl Trap {
     /// One call, which must end.
     async fn call(&self, tool: &str, args: Json) -> CallResult {
         let work = self.bench.run(tool, args.clone());
-        let ended = tokio::time::timeout(Duration::from_secs(20), work).await;
+        let ended = tokio::time::timeout(Duration::from_secs(60), work).await;
         ended.unwrap_or_else(|_| panic!("`{tool}` waits for ever: {args}"))
     }
 }

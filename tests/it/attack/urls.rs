@@ -613,10 +613,10 @@ async fn an_answer_without_end_ends() {
     });
     let client = HttpClient::resolving(std::slice::from_ref(&at), names());
     let cases = [
-        ("large", 20_000, "KB0622"),
-        ("chunked", 20_000, "KB0622"),
+        ("large", 60_000, "KB0622"),
+        ("chunked", 60_000, "KB0622"),
         // What says that it is too large is not waited for.
-        ("announced", 5_000, "KB0622"),
+        ("announced", 30_000, "KB0622"),
         ("slow", 150, "KB0618"),
         // Six answers within the time each, and not all of them.
         ("hops", 200, "KB0618"),
@@ -629,7 +629,7 @@ async fn an_answer_without_end_ends() {
             ..HttpRequest::default()
         };
         let cancel = CancellationToken::new();
-        let ended = tokio::time::timeout(Duration::from_secs(30), client.send(&request, &cancel));
+        let ended = tokio::time::timeout(Duration::from_secs(120), client.send(&request, &cancel));
         let error = ended.await.expect("it ends").unwrap_err();
         assert_eq!(error.failure().code.as_str(), code, "{path}: {error}");
     }

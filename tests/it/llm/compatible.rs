@@ -353,7 +353,7 @@ async fn cancelling_in_mid_stream_closes_the_connection() {
     };
     let asking = provider.chat(question("hi"), &on_token, &cancel);
     let both = async { tokio::join!(asking, serving) };
-    let (reply, ()) = tokio::time::timeout(Duration::from_secs(10), both).await.unwrap();
+    let (reply, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.unwrap();
     assert_eq!(reply, Err(ModelError::Cancelled));
 }
 

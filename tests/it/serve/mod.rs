@@ -82,9 +82,19 @@ fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
 }
 
-/// Ticks with a fixed time until a condition holds.
-fn until(daemon: &mut Daemon, now: Timestamp, what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+/// Ticks with a fixed time until a condition holds, at most a minute.
+fn until(daemon: &mut Daemon, now: Timestamp, what: &str, holds: impl FnMut() -> bool) {
+    until_within(Duration::from_secs(60), daemon, now, what, holds);
+}
+
+fn until_within(
+    limit: Duration,
+    daemon: &mut Daemon,
+    now: Timestamp,
+    what: &str,
+    mut holds: impl FnMut() -> bool,
+) {
+    let deadline = Instant::now() + limit;
     let mut time = now;
     while !holds() {
         assert!(Instant::now() < deadline, "{what} does not happen");

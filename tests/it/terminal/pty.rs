@@ -13,6 +13,16 @@ pub(super) struct Pty {
     keys: ChildStdin,
     output: Receiver<Vec<u8>>,
     parser: vt100::Parser,
+    /// The bytes of a frame whose end has not arrived.
+    frame: Vec<u8>,
+}
+
+/// What begins and ends a frame, which a terminal shows as a whole.
+const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
+
+/// The place behind the last of these words.
+fn behind_last(bytes: &[u8], word: &[u8]) -> Option<usize> {
+    bytes.windows(word.len()).rposition(|found| found == word).map(|at| at + word.len())
 }
 
 impl Pty {
@@ -36,7 +46,29 @@ impl Pty {
                 }
             }
         });
-        Pty { child, keys, output, parser: vt100::Parser::new(rows, columns, 10_000) }
+        Pty {
+            child,
+            keys,
+            output,
+            parser: vt100::Parser::new(rows, columns, 10_000),
+            frame: Vec::new(),
+        }
+    }
+
+    /// Shows bytes. Those of a frame are kept until it is whole.
+    fn show(&mut self, bytes: &[u8]) {
+        self.frame.extend_from_slice(bytes);
+        let [begin, end] = FRAME.map(|word| behind_last(&self.frame, word));
+        let whole = match begin {
+            Some(begin) if end < Some(begin) => begin - FRAME[0].len(),
+            // The last bytes may be a part of what begins one.
+            _ => {
+                let is_part = |count: &usize| self.frame.ends_with(&FRAME[0][..*count]);
+                self.frame.len() - (1..FRAME[0].len()).rev().find(is_part).unwrap_or(0)
+            }
+        };
+        self.parser.process(&self.frame[..whole]);
+        self.frame.drain(..whole);
     }
 
     /// The text on the screen.
@@ -68,7 +100,7 @@ impl Pty {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
-                Ok(bytes) => self.parser.process(&bytes),
+                Ok(bytes) => self.show(&bytes),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     panic!("not on the screen: {what}\n{}", self.all())
                 }
@@ -104,13 +136,14 @@ impl Pty {
         loop {
             match self.output.recv_timeout(Duration::from_secs(60)) {
                 Ok(bytes) => {
-                    self.parser.process(&bytes);
+                    self.show(&bytes);
                     all.extend(bytes);
                 }
                 Err(RecvTimeoutError::Timeout) => panic!("it does not end:\n{}", self.all()),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.parser.process(&std::mem::take(&mut self.frame));
         (self.child.wait().unwrap().code().unwrap_or(-1), all)
     }
 }
