@@ -568,6 +568,7 @@ fn a_log_that_cannot_be_written_disturbs_nothing() {
         .args(["playbook", "run", "hello", "--param", "who=you"])
         .env("KB_LOG", "trace")
         .stderr(std::fs::File::options().write(true).open("/dev/full").unwrap())
+        .start()
         .finish();
     assert_eq!(said.status.code(), Some(0));
     assert_eq!(scratch.json(&["run", "show", "@last", "--json"])["status"], "succeeded");

@@ -35,7 +35,8 @@ pub(crate) trait Start {
     /// Starts it with a limit of its own.
     fn start_for(&mut self, limit: Duration) -> Running;
 
-    /// Runs it to its end without input, and returns what it wrote.
+    /// Runs it to its end without input, and returns what it wrote to stdout and stderr, which become
+    /// pipes. For other streams, `start` it and finish that.
     fn finish(&mut self) -> Output;
 
     /// Runs a program to its end that may be missing: `None` if it cannot be started.
