@@ -576,8 +576,12 @@ fn a_stdout_on_a_full_disk_is_an_error() {
     run(&scratch).code(0);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = scratch.command();
-    let ended =
-        command.args(["run", "events", "@last"]).stdout(full).stderr(Stdio::piped()).start().finish();
+    let ended = command
+        .args(["run", "events", "@last"])
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .start()
+        .finish();
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(5), "{said}");
     assert!(said.contains("No space left") && !said.contains("panicked"), "{said}");

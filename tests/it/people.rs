@@ -285,10 +285,10 @@ fn of_two_decisions_at_the_same_time_one_counts() {
     let decide = |verb: &str| {
         let mut command = scratch.command();
         command.args(["run", verb, "@last", "ok"]).stdin(Stdio::null());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).start()
     };
-    let ended = [decide("approve"), decide("approve"), decide("reject")]
-        .map(|child| child.wait_with_output().unwrap());
+    let ended =
+        [decide("approve"), decide("approve"), decide("reject")].map(|child| child.finish());
     let events = scratch.kb(&["run", "events", "@last"]).events();
     let answered = events.iter().filter(|event| event["type"] == "ask:answered").count();
     assert_eq!(answered, 1, "{ended:?}");

@@ -6,6 +6,7 @@
 use super::orphans;
 use crate::disk::{Deed, Fault, Op, read_log};
 use crate::proof;
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +166,7 @@ fn play(scratch: &Scratch, fault: impl Fn(usize) -> Option<Fault>) -> Result<usi
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut command = scratch.command();
         fault(number).iter().for_each(|fault| fault.on(&mut command));
-        let ended = command.args(&words).stdin(std::process::Stdio::null()).output().unwrap();
+        let ended = command.args(&words).stdin(std::process::Stdio::null()).finish();
         match ended.status.code() {
             Some(0 | 3) => {}
             None => drop(orphans::gone(&folder)?),
