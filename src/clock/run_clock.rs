@@ -16,7 +16,11 @@ use tokio::time::Instant;
 /// for a moment, it moves on to the earliest of them. Work is what holds a [`Busy`]: attempts from their
 /// start until the dispatcher has processed their end, and the dispatcher unless it [rests](RunClock::rest).
 #[derive(Debug, Clone, Default)]
-pub struct RunClock(Option<Arc<Mutex<Virtual>>>);
+pub struct RunClock {
+    /// How far the times of the run are ahead of the system clock; see [`RunClock::continuing`].
+    ahead: Duration,
+    time: Option<Arc<Mutex<Virtual>>>,
+}
 
 #[derive(Debug, Default)]
 struct Virtual {
@@ -54,20 +58,31 @@ fn locked(time: &Mutex<Virtual>) -> MutexGuard<'_, Virtual> {
 impl RunClock {
     /// Virtual time, which starts at the time of the system.
     pub fn virtual_time() -> RunClock {
-        RunClock(Some(Arc::default()))
+        RunClock { ahead: Duration::ZERO, time: Some(Arc::default()) }
+    }
+
+    /// The clock of a run whose last event has this time. It continues from there if the system clock was set
+    /// back since, so that the time of a run never goes back and no timer takes longer than it was set to.
+    pub fn continuing(mut self, last: Timestamp) -> RunClock {
+        let behind = last.since(self.now());
+        match &self.time {
+            Some(_) => self.skip_to(last),
+            None => self.ahead += behind,
+        }
+        self
     }
 
     /// The current time, for events and timers.
     pub fn now(&self) -> Timestamp {
-        match &self.0 {
+        match &self.time {
             Some(time) => now().after(locked(time).ahead),
-            None => now(),
+            None => now().after(self.ahead),
         }
     }
 
     /// The current time for measuring durations.
     pub fn instant(&self) -> Instant {
-        match &self.0 {
+        match &self.time {
             Some(time) => timer_instant() + locked(time).ahead,
             None => timer_instant(),
         }
@@ -95,7 +110,7 @@ impl RunClock {
     /// the same task, such as a limit, waits too.
     pub async fn sleep(&self, duration: Duration) {
         let moment = self.instant() + duration;
-        if self.0.is_some() {
+        if self.time.is_some() {
             tokio::task::yield_now().await;
         }
         drop(self.wait(moment, true).await);
@@ -108,7 +123,7 @@ impl RunClock {
     }
 
     async fn wait(&self, moment: Instant, working: bool) -> Option<Waiter> {
-        let Some(time) = &self.0 else {
+        let Some(time) = &self.time else {
             tokio::time::sleep_until(moment).await;
             return None;
         };
@@ -131,7 +146,7 @@ impl RunClock {
     }
 
     fn change(&self, change: impl FnOnce(&mut Virtual)) {
-        if let Some(time) = &self.0 {
+        if let Some(time) = &self.time {
             let mut time = locked(time);
             change(&mut time);
             time.advance();
@@ -242,7 +257,7 @@ mod tests {
                 drop(first);
             }
         });
-        while clock.0.as_ref().is_some_and(|time| locked(time).busy == 2) {
+        while clock.time.as_ref().is_some_and(|time| locked(time).busy == 2) {
             tokio::task::yield_now().await;
         }
         assert!(clock.instant() - started < HOUR, "time jumped beside work");
@@ -252,6 +267,21 @@ mod tests {
         drop(second);
         sleeper.await.unwrap();
         assert!(clock.instant() - started >= HOUR);
+    }
+
+    #[test]
+    fn a_run_continues_from_its_last_event_if_the_clock_was_set_back() {
+        let day = 24 * HOUR;
+        let last = now().after(day);
+        for clock in [RunClock::default(), RunClock::virtual_time()] {
+            let clock = clock.continuing(last);
+            let first = clock.now();
+            assert!(first >= last && first < last.after(HOUR), "{first:?}");
+            let again = clock.continuing(last).now();
+            assert!(again >= first && again < last.after(HOUR), "{again:?}");
+        }
+        let clock = RunClock::default().continuing(Timestamp(0)).now();
+        assert!(clock < last);
     }
 
     #[tokio::test]

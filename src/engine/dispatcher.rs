@@ -93,7 +93,11 @@ impl Dispatcher {
         events: Option<EventSender>,
         control: UnboundedReceiver<RunControl>,
     ) -> Self {
-        let Setup { parts, run, epoch, plan, params, task_files, rules, start, history } = setup;
+        let Setup { mut parts, run, epoch, plan, params, task_files, rules, start, history } =
+            setup;
+        if let Some(last) = history.last() {
+            parts.clock = parts.clock.continuing(last.at);
+        }
         let folded = Folded::of(&plan, rules, &history);
         let clock = parts.clock.clone();
         let timers = Timers::new(clock.clone(), plan.playbook().limits.timeout);
@@ -314,11 +318,7 @@ impl Dispatcher {
         let status = match state.status() {
             RunStatus::Running if self.abandoned || state.is_draining() => RunStatus::Interrupted,
             RunStatus::Running => RunStatus::Waiting,
-            stored @ (RunStatus::Waiting
-            | RunStatus::Interrupted
-            | RunStatus::Succeeded
-            | RunStatus::Failed
-            | RunStatus::Cancelled) => stored,
+            stored => stored,
         };
         Summary {
             run: self.context.run.clone(),

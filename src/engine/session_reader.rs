@@ -29,8 +29,10 @@ pub(super) fn has_reader(plan: &Plan, step: StepIx) -> bool {
 
 /// The specialist step at a place of the plan.
 pub(super) fn reader(plan: &Plan, ix: StepIx) -> Option<&SpecialistStep> {
-    let StepKind::Specialist(step) = &plan.step(ix).step.kind else { return None };
-    Some(step)
+    match &plan.step(ix).step.kind {
+        StepKind::Specialist(step) => Some(step),
+        _ => None,
+    }
 }
 
 fn includes(plan: &Plan, ix: StepIx) -> bool {

@@ -12,4 +12,4 @@ mod shim;
 mod shim_tests;
 
 pub(crate) use log::{Op, Record, read_log};
-pub(crate) use shim::{Deed, Fault};
+pub(crate) use shim::{Deed, Fault, compiled};

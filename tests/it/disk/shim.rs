@@ -1,9 +1,9 @@
 //! Builds the preloaded library that intercepts system calls.
 
-use crate::running::Start;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What happens at the chosen call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,23 +104,28 @@ impl Fault {
 /// The library, compiled once for what its source says.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/disk.c");
-        let digest = kb::value::Digest::of(std::fs::read(&source).unwrap()).to_string();
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let library = folder.join(format!("disk-{}.so", &digest[..16]));
-        if !library.exists() {
-            // Tests are processes of their own and may compile at the same time.
-            let mine = folder.join(format!("disk-{}.so.{}", &digest[..16], std::process::id()));
-            let args = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o"];
-            let made =
-                Command::new("cc").args(args).arg(&mine).arg(&source).arg("-ldl").finish_if_found();
-            let made = made.expect("a C compiler is there, as it is for the bundled SQLite");
-            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-            std::fs::rename(&mine, &library).unwrap();
-        }
-        library
-    })
+    LIBRARY.get_or_init(|| compiled("disk"))
+}
+
+/// The library of a source in `tests/faults`, to be preloaded.
+pub(crate) fn compiled(name: &str) -> PathBuf {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/faults/{name}.c"));
+    let digest = kb::value::Digest::of(std::fs::read(&source).unwrap()).to_string();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let library = folder.join(format!("{name}-{}.so", &digest[..16]));
+    if !library.exists() {
+        // Tests are processes or threads of their own and may compile at the same time.
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mine = format!("{name}-{}.so.{}.{number}", &digest[..16], std::process::id());
+        let mine = folder.join(mine);
+        let args = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o"];
+        let made = Command::new("cc").args(args).arg(&mine).arg(&source).arg("-ldl").output();
+        let made = made.expect("a C compiler is there, as it is for the bundled SQLite");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        std::fs::rename(&mine, &library).unwrap();
+    }
+    library
 }
 
 /// The functions that the library stands in for.
@@ -130,7 +135,7 @@ pub(super) fn stands_in_for() -> Vec<String> {
 
 /// The functions that a program takes from libraries, or has for others.
 pub(super) fn symbols(program: &Path, which: &str) -> Vec<String> {
-    let output = Command::new("nm").args(["-D", which]).arg(program).finish();
+    let output = Command::new("nm").args(["-D", which]).arg(program).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let names = text.lines().filter_map(|line| line.split_whitespace().last());

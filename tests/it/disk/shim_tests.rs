@@ -2,7 +2,6 @@
 
 use super::shim::{stands_in_for, symbols};
 use super::{Deed, Fault, Op, Record, read_log};
-use crate::running::Start;
 use crate::scratch::Scratch;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -28,7 +27,7 @@ fn log_of(
     let mut command = scratch.command();
     command.args(["playbook", "run", "p", "--json"]);
     change(Fault::below(&state(scratch)).log(&path)).on(&mut command);
-    let output = command.finish();
+    let output = command.output().unwrap();
     (read_log(&path), output)
 }
 
