@@ -9,7 +9,7 @@ use crate::value::Failure;
 use crate::verify::executes_project_code;
 
 /// The network of a command that has to run in the sandbox; `None` for other commands.
-pub(super) fn network(confined: &Confined, argv: &[String]) -> Option<NetworkAccess> {
+fn network(confined: &Confined, argv: &[String]) -> Option<NetworkAccess> {
     match confined {
         Confined::Always => Some(NetworkAccess::Loopback),
         Confined::IfCode(code) => executes_project_code(argv).then_some(code.network),

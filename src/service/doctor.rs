@@ -19,6 +19,10 @@ use serde::Serialize;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+/// What the finding of the sandbox says below the level `kernel`.
+const OWN_CHECKS: &str =
+    "; commands that check the work of a specialist run with the rights of this user";
+
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -262,7 +266,7 @@ fn sandbox(project: &Project) -> Finding {
             .help("no run starts below the level of `sandbox.require` in the settings");
     }
     if needed > level {
-        let message = format!("{name}: `shell:exec` of specialists requires approval");
+        let message = format!("{name}: `shell:exec` of specialists requires approval{OWN_CHECKS}");
         return Finding::new(FindingLevel::Warning, "sandbox", message).help(
             "`--yes` approves it for one run, `sandbox: {criticalUnapprovedAt: process}` in the \
              settings for all runs",
@@ -271,6 +275,7 @@ fn sandbox(project: &Project) -> Finding {
     let holds = crate::process::KernelSandbox::detect()
         .filter(|_| level == ApprovalLevel::Kernel)
         .map_or_else(String::new, |kernel| format!("; {}", kernel.description()));
+    let holds = if level == ApprovalLevel::Kernel { holds } else { OWN_CHECKS.to_owned() };
     let message = format!("{name}: `shell:exec` of specialists runs without approval{holds}");
     let missing = match level {
         ApprovalLevel::Kernel => project.context.supervisor(settings).missing_isolation(),

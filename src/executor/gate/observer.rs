@@ -105,10 +105,14 @@ impl Observer<'_> {
             idle: None,
             max_stream: limits::STREAM_BYTES,
         };
-        let network = self.confined.and_then(|confined| confinement::network(confined, argv));
-        let supervisor = match self.sandboxed.or(network) {
+        let supervisor = match self.sandboxed {
             Some(network) => self.host.processes.confined(network),
-            None => self.host.processes.unconfined().clone(),
+            None => match confinement::supervisor(self.host, self.confined, argv) {
+                Ok((supervisor, _)) => supervisor,
+                Err(refused) => {
+                    return not_started(format!("{}; `--yes` approves it", refused.message));
+                }
+            },
         };
         let trace = self.host.processes.trace(&spawn, &self.host.redactor);
         let exited = supervisor.run(spawn, self.cancel, None).await;
@@ -222,6 +226,11 @@ fn location(workspace: &Workspace, path: &str) -> Result<Location, ObservationEr
         }
         Err(error) => return Err(unseen(error)),
     };
+    if resolved.state.is_none() && has_unreadable_name(workspace.root(), &resolved.entry) {
+        let reason =
+            "a name in the path is not valid UTF-8 on disk, so the file is not known".to_owned();
+        return Err(ObservationError { denied: false, reason });
+    }
     let full = workspace.root().join(&resolved.entry);
     let is_folder = resolved.state.as_ref().is_some_and(|s| s.kind == FileKind::Directory);
     let empty = is_folder && contains_only_folders(&full, 16);
@@ -232,6 +241,21 @@ fn location(workspace: &Workspace, path: &str) -> Result<Location, ObservationEr
         target: resolved.target,
         empty,
         impossible: None,
+    })
+}
+
+/// Whether a file has this path if bytes of names that are not UTF-8 are replaced by U+FFFD, as in evidence
+/// and claims.
+fn has_unreadable_name(root: &Path, path: &str) -> bool {
+    if !path.contains(char::REPLACEMENT_CHARACTER) {
+        return false;
+    }
+    let mut real = root.to_owned();
+    path.split('/').all(|part| {
+        let names = std::fs::read_dir(&real).into_iter().flatten().flatten();
+        let found =
+            names.map(|entry| entry.file_name()).find(|name| name.to_string_lossy() == part);
+        found.map(|name| real.push(name)).is_some()
     })
 }
 

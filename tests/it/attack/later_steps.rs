@@ -1,7 +1,6 @@
 //! Files that a specialist changed and that a later step of the author executes: build files, scripts
 //! and test code. Such a step runs in the sandbox, or waits for a person.
 
-use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::json;
 
@@ -34,7 +33,7 @@ fn attacks() -> Vec<(&'static str, String, &'static str)> {
         ("conftest.py", python.clone(), "run: python3 conftest.py"),
         ("helper.py", python, "run: [python3, -c, import helper]"),
     ];
-    if std::process::Command::new("npm").arg("--version").finish_if_found().is_some() {
+    if std::process::Command::new("npm").arg("--version").output().is_ok() {
         let scripts = json!({"name": "x", "scripts": {"test": PLANT}}).to_string();
         all.push(("package.json", scripts, "run: npm test"));
     }
@@ -116,6 +115,25 @@ fn without_a_sandbox_such_a_step_needs_an_approval() {
         let retry = ["run", "retry", "@last", "--from", "later", "--yes"];
         let (said, executed) = run(&scratch, &retry, "process");
         assert!(executed, "{said:?}");
+    }
+}
+
+/// The command of a gate is not started then, and the gate proves nothing.
+#[test]
+fn without_a_sandbox_the_command_of_a_gate_proves_nothing() {
+    for step in [
+        "gate: [{command: [bash, ci.sh]}]",
+        "run: 'true', verify: {checks: [{command: [bash, ci.sh]}]}",
+    ] {
+        let scratch = project("ci.sh", PLANT, step, "");
+        let (said, escaped) = run(&scratch, &RUN, "process");
+        assert!(!escaped, "{said:?}");
+        said.says(&["1 unproven", "step `work` changed `ci.sh`", "`--yes` approves it"]);
+        scratch.kb(&["run", "verify", "@last"]).code(0);
+        let (said, escaped) = run(&scratch, &[&RUN[..], &["--strict"]].concat(), "process");
+        assert!(!escaped && said.code != 0, "{said:?}");
+        let (said, executed) = run(&scratch, &[&RUN[..], &["--yes"]].concat(), "process");
+        assert!(executed && said.code == 0, "{said:?}");
     }
 }
 
