@@ -64,14 +64,6 @@ fn code_of(kind: OutcomeKind) -> Code {
         OutcomeKind::Exit(_) => Code::NON_ZERO_EXIT,
         OutcomeKind::Timeout => Code::TIMED_OUT,
         OutcomeKind::ValidationFailed => Code::BAD_OUTPUT,
-        OutcomeKind::Ok
-        | OutcomeKind::Transient
-        | OutcomeKind::ToolError
-        | OutcomeKind::GateFailed
-        | OutcomeKind::GateInconclusive
-        | OutcomeKind::Stuck
-        | OutcomeKind::PolicyDenied
-        | OutcomeKind::Cancelled
-        | OutcomeKind::Unknown => Code::ATTEMPT_FAILED,
+        _ => Code::ATTEMPT_FAILED,
     }
 }

@@ -20,6 +20,7 @@ use crate::value::{StepId, json_text};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Runs attempts of specialists.
 #[derive(Clone)]
@@ -237,7 +238,7 @@ impl<'a> Attempt<'a> {
     pub(super) async fn record(&mut self, record: Record) -> Result<(), StopReason> {
         let stored = self.context.recorder.record(record.clone()).await;
         stored.map_err(|_| StopReason::Cancelled)?;
-        self.conversation.apply(&record);
+        beside_others(|| self.conversation.apply(&record));
         Ok(())
     }
 
@@ -253,6 +254,15 @@ impl<'a> Attempt<'a> {
             }
             (Err(end), _) => report::outcome(&end, &self.conversation, specialist),
         }
+    }
+}
+
+/// Does work that can take long, such as the validation of an output. Other tasks of the runtime continue on
+/// other threads.
+fn beside_others<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 

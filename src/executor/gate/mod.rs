@@ -73,7 +73,8 @@ pub async fn run_gate(
         usage = spent;
     }
     let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
-    if changes < LARGE {
+    let validates = gate.output_schema.is_some() || !gate.plugins.is_empty();
+    if changes < LARGE && !validates {
         return Verification { usage, ..evaluated(&gate, &seen, &host.redactor) };
     }
     let redactor = host.redactor.clone();
@@ -83,11 +84,9 @@ pub async fn run_gate(
 
 /// The checks with all placeholders evaluated, and the thresholds of the settings.
 fn criteria(checks: &[Check], scope: &dyn Scope, host: &HostAccess) -> Vec<Criterion> {
-    let resolved = checks.iter().map(|check| {
-        if let Check::Judge(judge) = check {
-            return Criterion::resolve(&Check::Judge(judge.or(&host.judge)), scope);
-        }
-        Criterion::resolve(check, scope)
+    let resolved = checks.iter().map(|check| match check {
+        Check::Judge(judge) => Criterion::resolve(&Check::Judge(judge.or(&host.judge)), scope),
+        check => Criterion::resolve(check, scope),
     });
     resolved.collect()
 }

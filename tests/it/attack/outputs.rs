@@ -1,7 +1,6 @@
 //! Structured outputs that would exhaust a validator, through the binary: values that a recursive schema
 //! takes exponential time for, schemas whose references multiply, and large outputs of a model.
 
-use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -119,6 +118,34 @@ fn a_megabyte_of_honest_output_is_accepted() {
     ends(&scratch, &["playbook", "run", "p"], 1, &["output/items/0/line: expected integer"]);
 }
 
+/// The thread of the dispatcher does not validate: of the processor time of a run that validates, it uses a
+/// small part. A step of the level `group` reads the times of `kb`.
+#[test]
+fn outputs_are_validated_on_other_threads_than_the_dispatcher_s() {
+    let choices: Vec<Value> = (0..20)
+        .map(|n| json!({"properties": {"id": {"maximum": n}}, "required": ["id"]}))
+        .collect();
+    let items: Vec<Value> = (0..60_000).map(|n| json!({"id": n})).collect();
+    let schema = json!({"type": "object", "properties": {
+        "items": {"type": "array", "items": {"anyOf": choices}}}});
+    let scratch = project(&schema, &json!({"items": items}).to_string());
+    scratch.write(".kb/kb.config.yml", "sandbox: {processes: group}\n");
+    let times = "  - {id: times, dependsOn: a, runIf: allDone, run: 'cat /proc/$PPID/task/$PPID/stat /proc/$PPID/stat'}\n";
+    let text = scratch
+        .read("playbooks/p.yml")
+        .replace("    output:", "    onError: continue\n    output:");
+    scratch.write("playbooks/p.yml", &format!("{text}{times}"));
+    scratch.kb(&["playbook", "run", "p", "--quiet"]).code(0);
+    let printed = scratch.kb(&["run", "output", "@last", "times"]).code(0).out;
+    // User and system time are fields 14 and 15; the name before them has no space.
+    let ticks = |line: &str| -> u64 {
+        line.split(' ').skip(13).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    };
+    let all: Vec<u64> = printed.lines().filter(|line| !line.is_empty()).map(ticks).collect();
+    let [dispatcher, process] = all[..] else { panic!("{printed}") };
+    assert!(dispatcher * 2 < process, "{dispatcher} of {process} ticks");
+}
+
 /// Schemas that are accepted and expensive, each with a value of about a megabyte.
 fn expensive() -> Vec<(&'static str, Value, String)> {
     let list = |items: Value| json!({"type": "array", "items": items});
@@ -184,7 +211,7 @@ fn measured(scratch: &Scratch) -> (i32, u128, u64) {
     command.args(["playbook", "run", "p", "--quiet"]).current_dir(scratch.root());
     kb.get_envs().for_each(|(name, value)| _ = command.env(name, value.unwrap_or_default()));
     let began = Instant::now();
-    let done = command.finish();
+    let done = command.output().unwrap();
     let took = began.elapsed().as_millis();
     (done.status.code().unwrap_or(-1), took, scratch.read("peak").trim().parse().unwrap())
 }
