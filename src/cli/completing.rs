@@ -8,7 +8,7 @@ use super::environment;
 use crate::serve;
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, Project, RunFilter};
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -55,6 +55,9 @@ fn with_completers(command: Command, parents: &str) -> Command {
     command
         .mut_args(move |arg| match completer(&own, &arg) {
             Some(completer) => arg.add(ArgValueCompleter::new(completer)),
+            None if arg.get_value_hint() == ValueHint::AnyPath => {
+                arg.add(ArgValueCompleter::new(paths as Completer))
+            }
             None => arg,
         })
         .mut_subcommands(move |sub| with_completers(sub, &path))
@@ -104,9 +107,22 @@ fn playbooks(current: &OsStr) -> Vec<CompletionCandidate> {
     let found = project().map(|project| service::list_playbooks(&project)).unwrap_or_default();
     let found = fitting(current, found.into_iter().map(|view| (view.id, view.name)));
     match is_path || found.is_empty() {
-        true => PathCompleter::file().complete(current),
+        true => harmless(PathCompleter::file().complete(current)),
         false => found,
     }
+}
+
+fn paths(current: &OsStr) -> Vec<CompletionCandidate> {
+    harmless(PathCompleter::any().complete(current))
+}
+
+/// Without names that the shell would show with characters that control the terminal or hide text.
+fn harmless(mut found: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+    found.retain(|candidate| {
+        let word = candidate.get_value().to_string_lossy();
+        !word.contains(char::is_control) && super::escape::escaped(&word) == word
+    });
+    found
 }
 
 fn specialists(current: &OsStr) -> Vec<CompletionCandidate> {
@@ -134,7 +150,7 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let context = here().and_then(|environment| ProjectContext::find(&environment).ok());
     let filter = RunFilter { limit: RUNS, ..RunFilter::default() };
     let found = context.and_then(|context| service::list_runs(&context, &filter).ok());
-    let last = ("@last".to_owned(), "the newest run that is no child run".to_owned());
+    let last = ("@last".to_owned(), "the newest run".to_owned());
     let found = found.unwrap_or_default().into_iter().map(|run| {
         let about = format!("{} {}", run.definition, run.status.as_str());
         (run.run.to_string(), about)

@@ -19,7 +19,6 @@ mod eval;
 mod exit;
 mod explain;
 mod fmt;
-mod hidden_input;
 mod init;
 mod logging;
 mod lsp;

@@ -22,9 +22,6 @@ pub const STEP_FIELDS: &[&str] = &[
     "attempts",
     "durationMs",
 ];
-/// The fields of the failure of a step, as in `STEP.error.message`.
-const ERROR_FIELDS: &[&str] =
-    &["code", "message", "help", "kind", "hypothesis", "partial", "suggestedNext"];
 const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error", "failed", "rejection"];
 const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
 
@@ -148,8 +145,8 @@ pub(super) fn resolve(
             }
             Ok(Resolved::new(Root::Secret(name.into()), &rest[1..]))
         }
-        "run" => fields(Root::Run, "run", RUN_FIELDS, rest, rest),
-        "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest, rest),
+        "run" => fields(Root::Run, "run", RUN_FIELDS, rest),
+        "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest),
         _ => bare(names, root, at, rest, in_braces),
     }
 }
@@ -226,10 +223,7 @@ fn below_step(
         let near = nearest(field, STEP_FIELDS.iter().copied());
         return Err(no_field(step, &format!("`{field}`"), first.at.clone(), near));
     }
-    match &**field {
-        "error" => fields(root, &format!("{step}.error"), ERROR_FIELDS, rest, &rest[1..]),
-        _ => Ok(Resolved::new(root, rest)),
-    }
+    Ok(Resolved::new(root, rest))
 }
 
 fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Unresolved {
@@ -251,15 +245,13 @@ fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Un
     Unresolved { at, code: Code::UNKNOWN_FIELD, message, help: Some(help) }
 }
 
-/// A path whose name below the last known one must be one of `known`.
 fn fields(
     root: Root,
     name: &str,
     known: &[&'static str],
-    path: &[PathSegment],
-    below: &[PathSegment],
+    rest: &[PathSegment],
 ) -> Result<Resolved, Unresolved> {
-    match below.first() {
+    match rest.first() {
         Some(PathSegment { key: Key::Name(field), at }) if !known.contains(&&**field) => {
             let mut problem =
                 unknown("field", field, at.clone(), known.iter().copied(), "the fields are");
@@ -267,7 +259,7 @@ fn fields(
             problem.message = format!("`{name}` has no field `{field}`");
             Err(problem)
         }
-        _ => Ok(Resolved::new(root, path)),
+        _ => Ok(Resolved::new(root, rest)),
     }
 }
 

@@ -240,13 +240,7 @@ impl Earlier {
         let usable = match instance.status {
             StepStatus::Succeeded | StepStatus::Skipped => true,
             StepStatus::Failed => instance.tolerated,
-            StepStatus::Pending
-            | StepStatus::Ready
-            | StepStatus::Running
-            | StepStatus::Verifying
-            | StepStatus::Waiting
-            | StepStatus::Blocked
-            | StepStatus::Cancelled => false,
+            _ => false,
         };
         if let Some(kept) = self.kept.get(&ix).filter(|_| usable) {
             return Some(kept.clone());

@@ -86,27 +86,7 @@ impl Session {
                     self.instances.remove(instance);
                 })
             }
-            Event::RunStarted { .. }
-            | Event::RunResumed { .. }
-            | Event::Evaluated { .. }
-            | Event::Expanded { .. }
-            | Event::Ready { .. }
-            | Event::Started { .. }
-            | Event::Continued { .. }
-            | Event::Recorded { .. }
-            | Event::Recovered { .. }
-            | Event::Waiting { .. }
-            | Event::Answered { .. }
-            | Event::PassEnded { .. }
-            | Event::TimerSet { .. }
-            | Event::Asked { .. }
-            | Event::Merging { .. }
-            | Event::Merged { .. }
-            | Event::Skipped { .. }
-            | Event::CancelRequested { .. }
-            | Event::TimedOut { .. }
-            | Event::Draining { .. }
-            | Event::RunEnded { .. } => {}
+            _ => {}
         }
     }
 

@@ -157,9 +157,7 @@ impl TestClaim {
                 CommandResult::Masked(_) | CommandResult::Unknown => {
                     doubt.get_or_insert(refuted);
                 }
-                CommandResult::Succeeded
-                | CommandResult::Failed(..)
-                | CommandResult::FailedScript(_) => return doubt.unwrap_or(refuted),
+                _ => return doubt.unwrap_or(refuted),
             }
         }
         doubt.unwrap_or_else(|| Finding::inconclusive("no test run has a known result"))

@@ -28,11 +28,7 @@ pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<
         StepStatus::Failed | StepStatus::Cancelled => {
             instance.items().map(|items| item_counts(state, items))
         }
-        StepStatus::Pending
-        | StepStatus::Ready
-        | StepStatus::Running
-        | StepStatus::Verifying
-        | StepStatus::Succeeded => None,
+        _ => None,
     }
 }
 

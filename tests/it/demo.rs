@@ -1,6 +1,5 @@
 //! `kb demo`: the whole thing, also killed in the middle.
 
-use crate::running::Start;
 use crate::scratch::Scratch;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -63,7 +62,8 @@ fn killed_at(kind: &str, count: usize) -> Scratch {
         .args(["demo", "--dir", "demo", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .start();
+        .spawn()
+        .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let wanted = format!("\"type\":\"{kind}\"");
     let seen =

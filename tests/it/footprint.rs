@@ -4,7 +4,6 @@
 
 use super::proof;
 use super::scratch::Scratch;
-use crate::running::Start;
 use kb::definition::{FileRole, InputFile};
 use kb::project::ProjectFolder;
 use kb::run::RunStatus;
@@ -53,7 +52,8 @@ fn most(project: &Scratch, args: &[&str], sort: &str) -> u64 {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .start();
+        .spawn()
+        .unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
     while child.try_wait().unwrap().is_none() {
@@ -153,7 +153,8 @@ fn shown_late(project: &Scratch, args: &[&str]) -> (String, u64) {
     let (out, err) = if is_json { (lines, rest) } else { (rest, lines) };
     let before = project.kb(&["run", "list"]).out.matches("succeeded").count();
     let mut command = project.command();
-    let mut child = command.args(args).stdin(Stdio::null()).stdout(out).stderr(err).start();
+    let mut child =
+        command.args(args).stdin(Stdio::null()).stdout(out).stderr(err).spawn().unwrap();
     while project.kb(&["run", "list"]).out.matches("succeeded").count() == before {
         assert!(child.try_wait().unwrap().is_none(), "{args:?} ended");
     }
@@ -175,7 +176,8 @@ fn runs_in_one_process_leave_nothing_behind() {
     let told = Command::new(mine)
         .args(["footprint::many_runs_in_this_process", "--exact", "--ignored", "--nocapture"])
         .env("KB_FOOTPRINT", format!("{runs}:{}", folder.root().display()))
-        .finish();
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&told.stdout);
     assert!(told.status.success(), "{text}{}", String::from_utf8_lossy(&told.stderr));
     let figure = |name: &str| kib_of(&text, name);

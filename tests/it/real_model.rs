@@ -3,7 +3,6 @@
 //! The answers are poor and the protocol is real: streams, usage, schemas held by the sampler, and
 //! connections that break. Skipped, with a line that says so, where there is no such server.
 
-use crate::running::{Running, Start};
 use kb::definition::Settings;
 use kb::llm::*;
 use kb::value::{Json, Money, OutcomeKind, Tier};
@@ -12,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, mpsc};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 pub(crate) struct LabServer {
     /// Its OpenAI-compatible address.
     pub(crate) endpoint: String,
-    keeper: Mutex<(Running, Option<ChildStdin>)>,
+    keeper: Mutex<(Child, Option<ChildStdin>)>,
 }
 
 /// Runs the server in a group of its own and kills all of it at the end of its own input. The keeper
@@ -62,7 +61,8 @@ impl LabServer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .start_for(Duration::from_secs(24 * 3600));
+            .spawn()
+            .expect("bash starts");
         let input = keeper.stdin.take();
         let output = BufReader::new(keeper.stdout.take().expect("its output is piped"));
         let (ready, waiting) = mpsc::channel();

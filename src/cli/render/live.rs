@@ -329,13 +329,6 @@ fn mark(status: StepStatus) -> &'static str {
     match status {
         StepStatus::Succeeded => "✓",
         StepStatus::Failed => "✗",
-        StepStatus::Pending
-        | StepStatus::Ready
-        | StepStatus::Running
-        | StepStatus::Verifying
-        | StepStatus::Waiting
-        | StepStatus::Skipped
-        | StepStatus::Blocked
-        | StepStatus::Cancelled => "-",
+        _ => "-",
     }
 }

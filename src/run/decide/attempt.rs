@@ -137,12 +137,7 @@ impl Decider<'_> {
         // The approval of a person is the time of the next attempt.
         let due = match row.action {
             RecoveryAction::AskUser => self.at,
-            RecoveryAction::Retry
-            | RecoveryAction::Rework
-            | RecoveryAction::EscalateModel
-            | RecoveryAction::ChangeStrategy
-            | RecoveryAction::SwitchSpecialist(_)
-            | RecoveryAction::Fail => self.at.after(delay),
+            _ => self.at.after(delay),
         };
         let action = row.action.kind();
         let taken = self.instance(ix).row_use(index).0 + 1;

@@ -102,15 +102,7 @@ pub(in crate::service) async fn begin(
     }
     let group = {
         let journal = &*assembly.parts.journal;
-        concurrency::enter(
-            plan.playbook(),
-            &frozen.params,
-            &run,
-            journal,
-            &notice,
-            &Default::default(),
-        )
-        .await?
+        concurrency::enter(plan.playbook(), &frozen.params, &run, journal, &notice, &[]).await?
     };
     let predecessor = match finds_predecessor {
         true => predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?,

@@ -120,10 +120,7 @@ impl Playing<'_> {
             let next = match status {
                 RunStatus::Interrupted => Some(self.resume(&run)?),
                 RunStatus::Waiting => self.after_waiting(&run)?,
-                RunStatus::Running
-                | RunStatus::Succeeded
-                | RunStatus::Failed
-                | RunStatus::Cancelled => None,
+                _ => None,
             };
             prepared = match next {
                 Some(prepared) => prepared,

@@ -4,7 +4,6 @@
 //! a command planted, or if a command printed a text that only exists outside.
 
 use crate::proof;
-use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,13 +12,14 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The text that exists only outside.
 const MARK: &str = "REACHED-4711";
 
 /// Ways out: a name, and a command of `bash`. `$OUT` is the home directory of the author, which
-/// contains the project; `$PID` is a process outside, `$PORT` a port of a server outside.
+/// contains the project; `$PID` is a process outside, `$PORT` a port of a server outside, `$NAME` the end of names of sockets.
 const FILES: &[(&str, &str)] = &[
     ("write a file", "echo x > $OUT/victim"),
     ("append to a file", "echo x >> $OUT/victim"),
@@ -52,8 +52,8 @@ const FILES: &[(&str, &str)] = &[
     ("write into a cache", "mkdir -p $OUT/.cache/x && echo x > $OUT/.cache/x/y"),
     ("write a file of the shell", "echo 'touch $HOME/pwned' >> $OUT/.bashrc"),
     ("use another temporary directory", "ls $TMPDIR/../.. | grep steps && echo $MARK"),
-    ("shared memory", "cat /dev/shm/kb-escape-$PID"),
-    ("write shared memory", "echo x > /dev/shm/kb-escape-$PID"),
+    ("shared memory", "cat /dev/shm/kb-escape-$NAME"),
+    ("write shared memory", "echo x > /dev/shm/kb-escape-$NAME"),
     ("mount over a file", "mount --bind /dev/null $OUT/victim"),
     ("mount in a user namespace", "unshare -Urm sh -c 'umount -l /; cat $OUT/victim'"),
     ("pivot_root", "mkdir -p p/q && pivot_root p p/q"),
@@ -135,6 +135,38 @@ const PROCESSES: &[(&str, &str)] = &[
         "python3 -c 'import ctypes, os; p = int(os.environ[\"PID\"]); k = ctypes.CDLL(None).syscall(312, p, p, 0, 0, 0); print(\"'$MARK'\") if k >= 0 else 0'",
     ),
     (
+        "process_madvise",
+        "python3 -c 'import ctypes, os\nc = ctypes.CDLL(None)\nfor p in (int(os.environ[\"PID\"]), 1):\n  try: f = os.pidfd_open(p)\n  except OSError: continue\n  v = (ctypes.c_size_t * 2)(0x400000, 4096); k = c.syscall(440, f, v, 1, 21, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "pidfd_getfd",
+        "python3 -c 'import ctypes, os\nc = ctypes.CDLL(None)\nfor p in (int(os.environ[\"PID\"]), 1):\n  try: f = os.pidfd_open(p)\n  except OSError: continue\n  k = c.syscall(438, f, 0, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "process_mrelease",
+        "python3 -c 'import ctypes, os\nc = ctypes.CDLL(None)\nfor p in (int(os.environ[\"PID\"]), 1):\n  try: f = os.pidfd_open(p)\n  except OSError: continue\n  k = c.syscall(448, f, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "pidfd_send_signal",
+        "python3 -c 'import ctypes, os\nf = os.pidfd_open(int(os.environ[\"PID\"]))\nk = ctypes.CDLL(None).syscall(424, f, 18, 0, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "sched_setattr",
+        "python3 -c 'import ctypes, os\nc = ctypes.CDLL(None)\nfor p in (int(os.environ[\"PID\"]), 1):\n  a = (ctypes.c_uint32 * 14)(48, 3); k = c.syscall(314, p, a, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "prlimit, the system call",
+        "python3 -c 'import ctypes, os\nc = ctypes.CDLL(None)\nfor p in (int(os.environ[\"PID\"]), 1):\n  l = (ctypes.c_ulong * 2)(1, 1); k = c.syscall(302, p, 1, l, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "process_vm_writev",
+        "python3 -c 'import ctypes, os\nc = ctypes.CDLL(None)\nfor p in (int(os.environ[\"PID\"]), 1):\n  b = ctypes.create_string_buffer(8); v = (ctypes.c_size_t * 2)(ctypes.addressof(b), 8); r = (ctypes.c_size_t * 2)(0x400000, 8); k = c.syscall(311, p, v, 1, r, 1, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "migrate_pages",
+        "python3 -c 'import ctypes, os\nc = ctypes.CDLL(None)\nfor p in (int(os.environ[\"PID\"]), 1):\n  k = c.syscall(256, p, 0, 0, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
         "io_uring",
         "python3 -c 'import ctypes; k = ctypes.CDLL(None).syscall(425, 1, bytes(120)); print(\"'$MARK'\") if k >= 0 else 0'",
     ),
@@ -152,11 +184,11 @@ const NETWORK: &[(&str, &str)] = &[
     ),
     (
         "Unix socket in /tmp",
-        "python3 -c 'import socket, os; s = socket.socket(1); s.connect(\"/tmp/kb-escape-\" + os.environ[\"PID\"]); print(s.recv(99))'",
+        "python3 -c 'import socket, os; s = socket.socket(1); s.connect(\"/tmp/kb-escape-\" + os.environ[\"NAME\"]); print(s.recv(99))'",
     ),
     (
         "abstract socket",
-        "python3 -c 'import socket, os; s = socket.socket(1); s.connect(\"\\0kb-escape-\" + os.environ[\"PID\"]); print(s.recv(99))'",
+        "python3 -c 'import socket, os; s = socket.socket(1); s.connect(\"\\0kb-escape-\" + os.environ[\"NAME\"]); print(s.recv(99))'",
     ),
     ("vsock", "python3 -c 'import socket; socket.socket(40, 1); print(\"'$MARK'\")'"),
     ("packet socket", "python3 -c 'import socket; socket.socket(17, 3); print(\"'$MARK'\")'"),
@@ -215,12 +247,22 @@ const GIT: &[(&str, &str)] = &[
     ("renaming linked definitions", "mv shared s; mkdir shared; echo x > shared/linked.yml"),
     ("settings of kb", "echo 'env: {}' > .kb/kb.config.yml"),
     (".envrc", "echo 'touch $HOME/pwned' >> .envrc"),
+    ("hook in .husky", "PLANT .husky/pre-commit; chmod +x .husky/pre-commit"),
+    ("renaming .husky", "mv .husky h; mkdir .husky; PLANT .husky/pre-commit; chmod +x .husky/*"),
+    ("program of core.fsmonitor", "echo 'touch $HOME/pwned' >> tools/monitor.sh"),
+    ("replacing the program of core.fsmonitor", "PLANT m; chmod +x m; mv m tools/monitor.sh"),
+    ("renaming the folder of a program", "mv tools t; cp -r t tools; PLANT tools/monitor.sh"),
+    ("attributes that choose a filter", "echo 'a.txt filter=trap' >> .gitattributes"),
+    ("replacing attributes", "echo 'a.txt filter=trap' > g; mv g .gitattributes"),
 ];
 
 /// What a test sets up outside, and takes down at its end.
 struct Outside {
     scratch: Scratch,
-    victim: Running,
+    victim: Child,
+    /// The end of the names of sockets and shared memory. Numbers of processes are used again, and a socket
+    /// stays until the test ends.
+    name: String,
     port: u16,
     user: Option<u32>,
 }
@@ -247,16 +289,20 @@ impl Outside {
             use std::os::unix::process::CommandExt as _;
             victim.uid(user).gid(user);
         }
-        let victim = victim.start_for(std::time::Duration::from_secs(600));
-        let pid = victim.id();
-        std::fs::write(format!("/dev/shm/kb-escape-{pid}"), MARK).unwrap();
-        let paths = [home.join("socket"), format!("/tmp/kb-escape-{pid}").into()];
+        let victim = victim.spawn().unwrap();
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number}", std::process::id());
+        std::fs::write(format!("/dev/shm/kb-escape-{name}"), MARK).unwrap();
+        let paths = [home.join("socket"), format!("/tmp/kb-escape-{name}").into()];
         for path in paths {
+            // A test that was killed leaves its socket.
+            let _ = std::fs::remove_file(&path);
             answer_unix(UnixListener::bind(&path).unwrap());
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
         }
-        let name = SocketAddr::from_abstract_name(format!("kb-escape-{pid}")).unwrap();
-        answer_unix(UnixListener::bind_addr(&name).unwrap());
+        let address = SocketAddr::from_abstract_name(format!("kb-escape-{name}")).unwrap();
+        answer_unix(UnixListener::bind_addr(&address).unwrap());
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = server.local_addr().unwrap().port();
         std::thread::spawn(move || {
@@ -266,14 +312,16 @@ impl Outside {
         });
         let make = "import ctypes; c = ctypes.CDLL(None); k = 0x4b420001; \
                     c.shmget(k, 64, 0o1666); c.semget(k, 1, 0o1666); c.msgget(k, 0o1666)";
-        let _ = Command::new("python3").args(["-c", make]).finish_if_found();
+        let _ = Command::new("python3").args(["-c", make]).status();
         if let Some(user) = user {
             let all = format!("{user}:{user}");
-            assert!(Command::new("chown").args(["-hR", &all]).arg(&home).finish().status.success());
+            assert!(
+                Command::new("chown").args(["-hR", &all]).arg(&home).status().unwrap().success()
+            );
         }
         std::fs::set_permissions(home.join(".ssh/id"), std::fs::Permissions::from_mode(0o600))
             .unwrap();
-        Outside { scratch, victim, port, user }
+        Outside { scratch, victim, name, port, user }
     }
 
     fn command(&self, program: &str) -> Command {
@@ -299,7 +347,7 @@ impl Outside {
     }
 
     fn ok(&self, program: &str, args: &[&str]) {
-        let done = self.command(program).args(args).finish();
+        let done = self.command(program).args(args).output().unwrap();
         assert!(done.status.success(), "{program} {args:?}: {done:?}");
     }
 
@@ -342,9 +390,10 @@ impl Outside {
 
 impl Drop for Outside {
     fn drop(&mut self) {
-        let pid = self.victim.id();
-        let _ = std::fs::remove_file(format!("/dev/shm/kb-escape-{pid}"));
-        let _ = std::fs::remove_file(format!("/tmp/kb-escape-{pid}"));
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+        let _ = std::fs::remove_file(format!("/dev/shm/kb-escape-{}", self.name));
+        let _ = std::fs::remove_file(format!("/tmp/kb-escape-{}", self.name));
     }
 }
 
@@ -392,14 +441,14 @@ fn is_complete() -> bool {
 
 /// Runs commands as calls of a scripted model. Returns what they printed, by name.
 fn run(outside: &Outside, rows: &[(&str, String)]) -> BTreeMap<String, String> {
-    let (pid, port) = (outside.victim.id(), outside.port);
+    let (pid, name, port) = (outside.victim.id(), &outside.name, outside.port);
     let home = outside.scratch.root().parent().unwrap().display().to_string();
     let calls: Vec<Value> = rows
         .iter()
         .enumerate()
         .map(|(number, (_, command))| {
             let command = format!(
-                "export OUT={home} PID={pid} PORT={port} MARK={MARK}; ({command}) > out-{number} 2>&1 || true"
+                "export OUT={home} PID={pid} NAME={name} PORT={port} MARK={MARK}; ({command}) > out-{number} 2>&1 || true"
             );
             json!({"tool": "shell:exec", "args": {"argv": ["bash", "-c", command], "timeoutMs": 20_000}})
         })
@@ -412,7 +461,8 @@ fn run(outside: &Outside, rows: &[(&str, String)]) -> BTreeMap<String, String> {
     let done = outside
         .command(env!("CARGO_BIN_EXE_kb"))
         .args(["playbook", "run", "p", "--script", "script.yml"])
-        .finish();
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&done.stderr).into_owned();
     rows.iter()
         .enumerate()
@@ -420,7 +470,10 @@ fn run(outside: &Outside, rows: &[(&str, String)]) -> BTreeMap<String, String> {
             let path = outside.scratch.root().join(format!("out-{number}"));
             let printed =
                 std::fs::read(path).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
-            ((*name).to_owned(), String::from_utf8_lossy(&printed).into_owned())
+            let printed = String::from_utf8_lossy(&printed).into_owned();
+            let is_wrong = ["SyntaxError", "IndentationError", "NameError", "syntax error"];
+            assert!(!is_wrong.iter().any(|text| printed.contains(text)), "{name}: {printed}");
+            ((*name).to_owned(), printed)
         })
         .collect()
 }
@@ -589,6 +642,9 @@ fn git_of_the_author_executes_nothing_of_a_command() {
                     ("hooks/own/post-merge", "#!/bin/sh\n"),
                     ("tools/git-settings", "[user]\nname = a\n"),
                     ("tools/clean.sh", "cat\n"),
+                    ("tools/monitor.sh", "#!/bin/sh\nexit 1\n"),
+                    (".husky/post-merge", "#!/bin/sh\n"),
+                    (".gitattributes", "*.bin binary\n"),
                     (".envrc", ""),
                     ("a.txt", "a\n"),
                 ],
@@ -599,12 +655,25 @@ fn git_of_the_author_executes_nothing_of_a_command() {
                 root.join(".kb/specialists/linked.yml"),
             )
             .unwrap();
+            let monitor = root.join("tools/monitor.sh");
+            let mut mode = monitor.metadata().unwrap().permissions();
+            mode.set_mode(0o755);
+            std::fs::set_permissions(&monitor, mode).unwrap();
             outside.ok("git", &["init", "-q"]);
             outside.ok("git", &["config", "user.email", "a@example.org"]);
             outside.ok("git", &["config", "include.path", "../tools/git-settings"]);
             outside.ok("git", &["config", "filter.x.clean", "sh ./tools/clean.sh"]);
             if name.contains("core.hooksPath") {
                 outside.ok("git", &["config", "core.hooksPath", "hooks/own"]);
+            }
+            if name.contains(".husky") {
+                outside.ok("git", &["config", "core.hooksPath", ".husky"]);
+            }
+            if name.contains("program") {
+                outside.ok("git", &["config", "core.fsmonitor", "tools/monitor.sh"]);
+            }
+            if name.contains("attributes") {
+                outside.ok("git", &["config", "filter.trap.clean", "touch $HOME/pwned; cat"]);
             }
             outside.ok("git", &["add", "a.txt"]);
             let before = outside.files();
@@ -615,7 +684,7 @@ fn git_of_the_author_executes_nothing_of_a_command() {
             assert!(!text.contains(MARK), "as {user:?}, `{name}` worked: {text}");
             std::fs::write(root.join("a.txt"), "b\n").unwrap();
             for args in [&["add", "a.txt"][..], &["commit", "-qm", "x"], &["status"]] {
-                let _ = outside.command("git").args(args).finish();
+                let _ = outside.command("git").args(args).output().unwrap();
             }
             assert_eq!(outside.files(), before, "as {user:?}, `{name}`: {text}");
             for (path, text) in kept {
@@ -626,6 +695,110 @@ fn git_of_the_author_executes_nothing_of_a_command() {
         }
     }
     proof::record("escapes: git and definitions", None, [("tried", tried), ("escaped", 0)]);
+}
+
+/// Limits that a command sets for itself or tries to set for its parents do not reach `kb` and later steps.
+#[test]
+fn limits_of_a_command_end_with_it() {
+    if !is_complete() {
+        return;
+    }
+    let later =
+        "  - {id: later, dependsOn: work, run: 'head -c 300000 /dev/zero > big; exec 9< big'}\n";
+    for processes in ["pidNamespace", "group"] {
+        let outside = Outside::new(
+            None,
+            &[
+                (".kb/playbooks/p.yml", &format!("{PLAYBOOK}{later}")),
+                (".kb/specialists/worker.yml", SPECIALIST),
+                (".kb/kb.config.yml", &format!("sandbox: {{processes: {processes}}}")),
+            ],
+        );
+        let limits = "for p in $PPID 1 $$; do prlimit --pid $p --fsize=0:0; prlimit --pid $p --cpu=1:1; \
+            prlimit --pid $p --nofile=9:9; done; ulimit -f 0; ulimit -n 9; ulimit -t 1; true";
+        let calls = [json!({"tool": "shell:exec", "args": {"argv": ["bash", "-c", limits]}})];
+        let turns = [json!({"calls": calls}), json!({"output": {"summary": "done"}})];
+        let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+        outside.scratch.write("script.yml", &script.to_string());
+        let said = outside.scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
+        let big = outside.scratch.root().join("big").metadata().unwrap().len();
+        assert_eq!(big, 300_000, "{processes}: {said:?}");
+    }
+}
+
+/// What git or direnv of the author executes is not written by a tool either, at any level.
+#[test]
+fn tools_write_nothing_that_git_executes() {
+    let paths = [
+        (".husky/pre-commit", "#!/bin/sh\n"),
+        (".husky/new", ""),
+        (".gitattributes", "a.txt filter=x\n"),
+        (".gitmodules", ""),
+        (".envrc", "export A=1\n"),
+        (".git/hooks/pre-commit", ""),
+        (".git/info/attributes", ""),
+        ("tools/clean.sh", "cat\n"),
+        ("tools/monitor.sh", "#!/bin/sh\nexit 1\n"),
+        ("tools/settings", "[user]\nname = a\n"),
+        ("tools/../tools/settings", "[user]\nname = a\n"),
+        ("tools/alias.sh", "true\n"),
+    ];
+    let playbook = format!(
+        "{PLAYBOOK}  - {{id: commit, dependsOn: work, run: 'git add -A; git commit -qm x; git status; git hi'}}\n"
+    );
+    for level in ["kernel", "process", "none"] {
+        let scratch = Scratch::new(&[
+            (".kb/playbooks/p.yml", &playbook),
+            (".kb/specialists/worker.yml", SPECIALIST),
+            ("a.txt", "a\n"),
+        ]);
+        let there = paths.iter().filter(|(path, text)| !text.is_empty() && !path.contains(".."));
+        there.for_each(|(path, text)| scratch.write(path, text));
+        for file in [".husky/pre-commit", "tools/monitor.sh"] {
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(scratch.root().join(file), mode).unwrap();
+        }
+        let settings = [
+            ("user.email", "a@example.org"),
+            ("core.hooksPath", ".husky"),
+            ("core.fsmonitor", "tools/monitor.sh"),
+            ("filter.x.clean", "sh ./tools/clean.sh"),
+            ("include.path", "../tools/settings"),
+            ("alias.hi", "!sh tools/alias.sh"),
+        ];
+        let git = |args: &[&str]| {
+            let mut git = Command::new("git");
+            git.args(args)
+                .current_dir(scratch.root())
+                .env("HOME", scratch.root().parent().unwrap());
+            assert!(git.status().unwrap().success(), "{args:?}");
+        };
+        git(&["init", "-q"]);
+        settings.iter().for_each(|(name, value)| git(&["config", name, value]));
+        let plant = "#!/bin/sh\ntouch $HOME/pwned\n";
+        let write =
+            |path: &str| json!({"tool": "fs:write", "args": {"path": path, "content": plant}});
+        // Three denied calls in a row would end the step.
+        let turns = paths
+            .iter()
+            .enumerate()
+            .map(|(n, (path, _))| json!({"calls": [write(path), write(&format!("plain-{n}.sh"))]}));
+        let turns: Vec<Value> = turns.chain([json!({"output": {"summary": "done"}})]).collect();
+        let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+        scratch.write("script.yml", &script.to_string());
+        let args = ["playbook", "run", "p", "--script", "script.yml"];
+        let said = scratch.kb_with(&args, |kb| _ = kb.env("KB_SANDBOX_AT_MOST", level)).code(0);
+        for (path, text) in paths {
+            let at = scratch.root().join(path);
+            assert_eq!(
+                std::fs::read_to_string(at).unwrap_or_default(),
+                text,
+                "{level} {path}: {said:?}"
+            );
+        }
+        assert!(!scratch.root().parent().unwrap().join("pwned").exists(), "{level}: {said:?}");
+        git(&["log", "-1", "--format=%s"]);
+    }
 }
 
 /// A protected path that did not exist cannot be read-only: the step fails, and the step of the

@@ -1,7 +1,6 @@
 //! Commands of a specialist against the kernel sandbox. A row says what they may do, not how they
 //! are kept from it; where the kernel has no Landlock, the tests say so and end.
 
-use crate::running::Start;
 use crate::tools::bench::{Bench, Setup, call_of, put};
 use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
 use kb::evidence::InvocationStatus;
@@ -278,7 +277,7 @@ async fn a_command_reaches_no_process_outside() {
 async fn reaches_no_process(supervisor: &Supervisor) {
     let bench = confined(supervisor, &[], Settings::default());
     let own = std::process::id();
-    let mut victim = std::process::Command::new("sleep").arg("600").start();
+    let mut victim = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     let pid = victim.id();
     let scoped = cfg!(target_os = "linux")
         && kb::process::KernelSandbox::detect().unwrap().description().contains("signals");
@@ -331,6 +330,9 @@ async fn is_told(supervisor: &Supervisor) {
     let result = shell(&bench, &format!("cat {}/file", outside.path().display())).await;
     let note = result.result["note"].as_str().unwrap();
     assert!(note.contains("`sandbox.read`"), "{note}");
+    let result = shell(&bench, "exec 3<>/dev/tcp/127.0.0.1/9").await;
+    let note = result.result["note"].as_str().unwrap();
+    assert!(note.contains("`network: open` in the specialist `helper`"), "{note}");
     assert_eq!(shell(&bench, "false").await.result.get("note"), None);
 }
 

@@ -1,11 +1,10 @@
 //! Text that would control a terminal, in every text of a definition and of a run.
 
-use crate::running::Start;
 use crate::scratch::Scratch;
 use std::process::{Command, Stdio};
 
 /// Clears the screen, sets the title and the clipboard, hides text, reorders it, and has no width.
-const EVIL: &str = "x\u{1b}[2J\u{1b}]0;t\u{7}\u{1b}]52;c;aGk=\u{7}\u{1b}[8mh\u{9b}1A\u{202e}y\u{2066}\u{200b}\u{e0041}z";
+pub(crate) const EVIL: &str = "x\u{1b}[2J\u{1b}]0;t\u{7}\u{1b}]52;c;aGk=\u{7}\u{1b}[8mh\u{9b}1A\u{202e}y\u{2066}\u{200b}\u{e0041}z";
 
 fn project() -> Scratch {
     // YAML allows this character as an escape only.
@@ -42,7 +41,7 @@ outputs: {{text: '{{{{show.output}}}}'}}
 }
 
 /// Characters that control a terminal or hide text; line breaks, tabs and colours are allowed.
-fn dangerous(text: &str) -> Vec<String> {
+pub(crate) fn dangerous(text: &str) -> Vec<String> {
     let text = anstream::adapter::strip_str(text).to_string();
     let is_bad = |c: &char| {
         c.is_control() && !"\n\t".contains(*c) || "\u{202e}\u{2066}\u{200b}\u{e0041}".contains(*c)
@@ -93,7 +92,7 @@ fn output_is_unchanged_for_a_pipe_and_escaped_on_a_terminal() {
     scratch.kb(&["playbook", "run", "p"]).code(3);
     let args = ["run", "output", "@last", "show"];
     assert_eq!(scratch.kb(&args).code(0).out, format!("{EVIL}\n"));
-    if Command::new("script").arg("--version").finish_if_found().is_none() {
+    if Command::new("script").arg("--version").output().is_err() {
         return eprintln!("skipped in part: no `script` makes a terminal here");
     }
     for more in [&[][..], &["--json"]] {
@@ -106,9 +105,45 @@ fn output_is_unchanged_for_a_pipe_and_escaped_on_a_terminal() {
         for (name, value) in call.env("CI", "1").get_envs() {
             value.map(|value| terminal.env(name, value));
         }
-        let shown = String::from_utf8(terminal.finish().stdout).unwrap();
+        let shown = String::from_utf8(terminal.output().unwrap().stdout).unwrap();
         let shown = shown.replace("\r\n", "\n");
         assert!(shown.contains('z'), "{shown:?}");
         assert_eq!(dangerous(&shown), Vec::<String>::new(), "{more:?}: {shown:?}");
+    }
+}
+
+/// Names of files and of definitions, as shells offer them.
+#[test]
+fn completions_offer_no_text_that_controls_a_terminal() {
+    let scratch = project();
+    for file in
+        ["x\u{1b}[2J.yml", "x\u{1b}[31m.yml", "x\u{202e}.yml", "x\u{200b}.yml", "xplain.yml"]
+    {
+        scratch.write(file, "");
+    }
+    let lines: [&[&str]; 6] = [
+        &["playbook", "run", ""],
+        &["playbook", "run", "./x"],
+        &["specialist", "info", ""],
+        &["fmt", "x"],
+        &["-C", ""],
+        &["playbook", "run", "p", "--script", "./x"],
+    ];
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        for words in lines {
+            let args: Vec<&str> = ["--", "kb"].into_iter().chain(words.iter().copied()).collect();
+            let said = scratch.kb_with(&args, |kb| {
+                kb.env("KB_COMPLETE", shell).env("_CLAP_IFS", "\n");
+                kb.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+            });
+            let offered = said.code(0).out;
+            assert_eq!(dangerous(&offered), Vec::<String>::new(), "{shell} {words:?}: {offered:?}");
+            assert!(!offered.contains("\u{1b}["), "{shell} {words:?}: {offered:?}");
+            let names_file = words.last().is_some_and(|word| word.ends_with('x'));
+            assert!(
+                !names_file || offered.contains("xplain.yml"),
+                "{shell} {words:?}: {offered:?}"
+            );
+        }
     }
 }

@@ -183,6 +183,19 @@ fn a_value_within_a_class_is_an_error() {
     );
 }
 
+/// Regular expressions of checks take no values; what looks like a placeholder is no expression.
+#[test]
+fn a_value_is_never_part_of_a_regular_expression() {
+    for pattern in ["{{v}}", "x{{v}}", "^{{v}}$", "a|{{ v }}", "{{v | upper}}"] {
+        let scratch = project(&format!(
+            "  - {{id: a, run: 'true', verify: {{checks: [{{file: {{path: out/a.txt, count: {{pattern: '{pattern}', min: 1}}}}}}]}}}}\n"
+        ));
+        let said = scratch.kb(&["playbook", "run", "p", "--param", "v=.*"]);
+        assert_eq!(said.code, 2, "{pattern}: {}", said.out);
+        said.says(&["KB0214", "is not a regular expression"]);
+    }
+}
+
 /// An option of one letter that is written with a value is known only when the words are complete.
 #[test]
 fn a_computed_option_does_not_make_the_next_value_code() {

@@ -97,7 +97,31 @@ fn spellings() -> Vec<(&'static str, Vec<Act>, &'static str)> {
     all.push(("created", vec![Shell("echo x > ' a file '")], " a file "));
     all.push(("created", vec![Shell("echo x > $'caf\\xc3\\xa9.txt'")], "cafe\u{301}.txt"));
     all.push(("modified", vec![Shell("sed -i 's/c/d/' linked/deep/c.rs")], "linked/deep/c.rs"));
+    // The model sees such a name with replacement characters.
+    all.push(("created", vec![Shell("echo x > $'bad\\xff.txt'")], "bad\u{fffd}.txt"));
+    all.push(("created", vec![Shell("mkdir -p $'b\\xfe'; echo x > $'b\\xfe/y'")], "b\u{fffd}/y"));
     all
+}
+
+/// A path of this many folders.
+fn deep(folders: usize) -> String {
+    format!("{}file", "d/".repeat(folders))
+}
+
+/// Deeper than a scan goes: work that was done is not refuted, and a claim of work that was not is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_below_the_depth_of_scans_is_neither_refuted_nor_believed() {
+    let path: &'static str = deep(130).leak();
+    let make = format!("mkdir -p {}; echo x > {path}", path.trim_end_matches("file"));
+    let claim = || json!({"created": [path]});
+    let honest = case("deep", vec![Shell(make.leak())], claim());
+    let refuted = table("deep", &[honest], Verdict::Failed).await;
+    assert!(refuted.is_empty(), "refuted:\n{}", refuted.join("\n"));
+    for acts in [vec![], vec![Write("src/other.rs", "x")], vec![Shell("mkdir -p d/d/d")]] {
+        let lie = case("deep", acts, claim());
+        let refuted = table("deep", &[lie], Verdict::Failed).await;
+        assert_eq!(refuted.len(), 1, "a file that does not exist was not refuted");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,6 @@
 
 use super::case::{Case, Product};
 use super::orphans;
-use crate::running::Start;
 use kb::value::Digest;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -86,7 +85,7 @@ fn blobs(state: &Path) -> Result<(), String> {
 
 /// `kb run show` works at every moment, from the first run on.
 fn view(show: &mut Command) -> Result<(), String> {
-    let said = show.finish();
+    let said = show.output().unwrap();
     let out = String::from_utf8_lossy(&said.stdout);
     match said.status.code() {
         Some(0) if serde_json::from_str::<Value>(&out).is_ok() => Ok(()),

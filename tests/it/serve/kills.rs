@@ -1,14 +1,13 @@
 //! The daemon is killed at random moments: no fire is lost, none happens twice.
 
-use super::{at, daemon, enable, fires, store};
-use crate::running::{Running, Start};
+use super::{at, daemon, enable, fires, store, until};
 use crate::scratch::Scratch;
 use kb::serve::Daemon;
 use kb::trigger::FireState;
 use kb::value::Timestamp;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Variables of the child that runs a daemon: the root of the project, and the wall time in
 /// milliseconds at which its clock was [`START`].
@@ -40,7 +39,7 @@ fn mortal_daemon() {
     }
 }
 
-fn spawn(scratch: &Scratch, began: i64) -> Running {
+fn spawn(scratch: &Scratch, began: i64) -> std::process::Child {
     let given = scratch.command();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -51,7 +50,7 @@ fn spawn(scratch: &Scratch, began: i64) -> Running {
         .env(BEGAN, began.to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    command.start()
+    command.spawn().unwrap()
 }
 
 #[test]
@@ -75,9 +74,8 @@ fn random_kills_lose_and_double_nothing() {
     let _context = runtime.enter();
     let (mut last, store) = (daemon(&scratch), store(&scratch));
     last.tick(end);
-    super::until_within(Duration::from_secs(240), &mut last, end, "the end of all runs", || {
-        fires(&store).iter().all(|fire| !fire.state.is_open())
-    });
+    let started = Instant::now();
+    until_all_ended(&mut last, &store, end, started);
     let mut expected = BTreeSet::new();
     let mut minute = at("2026-01-10T00:01:00Z");
     while minute <= end {
@@ -98,4 +96,17 @@ fn random_kills_lose_and_double_nothing() {
     let mut ran: Vec<String> = scratch.read("log").lines().map(str::to_owned).collect();
     ran.sort();
     assert_eq!(ran, expected.into_iter().collect::<Vec<_>>(), "each time ran once");
+}
+
+fn until_all_ended(
+    daemon: &mut Daemon,
+    store: &kb::trigger::TriggerStore,
+    end: Timestamp,
+    started: Instant,
+) {
+    let deadline = Duration::from_secs(240);
+    until(daemon, end, "the end of all runs", || {
+        assert!(started.elapsed() < deadline, "the runs do not end");
+        fires(store).iter().all(|fire| !fire.state.is_open())
+    });
 }

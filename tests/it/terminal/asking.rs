@@ -1,6 +1,7 @@
 //! Questions for parameters, on a pseudo-terminal.
 
 use super::pty::Pty;
+use crate::attack::{EVIL, dangerous};
 use crate::scratch::Scratch;
 
 const ASKING: (&str, &str) = (
@@ -57,20 +58,6 @@ fn parameters_are_asked_for_with_choices_types_and_defaults_until_they_fit() {
 }
 
 #[test]
-fn a_secret_that_is_typed_early_or_interrupted_is_not_shown() {
-    let scratch = Scratch::new(&[ASKING]);
-    let given = ["playbook", "run", "p", "-p", "colour=red", "-p", "times=1", "-p", "size=7"];
-    let mut terminal = Pty::start(&scratch, 24, 80, &given);
-    terminal.until("the question", |screen| screen.trim_end().ends_with("apiToken:"));
-    terminal.key(b"first-secret\nsecond-secret");
-    terminal.until("a problem", |screen| screen.contains("`apiToken` is given a literal secret"));
-    terminal.key(b"\x03");
-    let (code, printed) = terminal.end();
-    assert_eq!(code, 130, "{printed}");
-    assert!(!printed.contains("-secret"), "{printed}");
-}
-
-#[test]
 fn a_variable_that_is_not_set_is_named_without_a_terminal_too() {
     let scratch = Scratch::new(&[ASKING]);
     let given = ["-p", "colour=red", "-p", "times=1"];
@@ -114,4 +101,42 @@ fn a_default_that_a_step_needs_must_have_a_source_when_the_run_starts() {
     let guarded = text("").replace("{{token}}", "{{token | default('none')}}");
     scratch.write("playbooks/p.yml", &guarded);
     scratch.kb(&["playbook", "run", "p"]).code(0);
+}
+
+/// Texts of a definition in prompts for parameters, questions and approvals.
+#[test]
+fn prompts_show_no_text_that_controls_the_terminal() {
+    let evil = |mark: &str| {
+        serde_json::json!(format!("{EVIL}{mark}")).to_string().replace('\u{9b}', "\\u009b")
+    };
+    let scratch = Scratch::new(&[(
+        "playbooks/p.yml",
+        &format!(
+            "schema: kb.playbook/1
+id: p
+params:
+  - {{name: v, required: true, prompt: {}, description: {}}}
+steps:
+  - {{id: q, ask: {{question: {}}}}}
+  - {{id: ok, dependsOn: q, approve: {}}}
+",
+            evil("PROMPT"),
+            evil("ABOUT"),
+            evil("QUESTION"),
+            evil("APPROVAL")
+        ),
+    )]);
+    let mut terminal = Pty::start(&scratch, 40, 200, &["playbook", "run", "p"]);
+    let end = |s: &str| s.trim_end().ends_with([':', '>', ']', '?']);
+    for (mark, typed) in [("PROMPT", "x\n"), ("QUESTION", "yes\r"), ("APPROVAL", "y\r")] {
+        terminal.until(mark, |s| s.contains(mark) && end(s));
+        terminal.key(typed.as_bytes());
+    }
+    terminal.until("the end", |s| s.contains("p succeeded"));
+    let shown = terminal.bytes().replace("\r", "");
+    assert_eq!(dangerous(&shown), Vec::<String>::new(), "{shown:?}");
+    for sequence in ["\u{1b}[8m", "\u{1b}]0;", "\u{1b}]52"] {
+        assert!(!shown.contains(sequence), "{shown:?}");
+    }
+    assert_eq!(terminal.end().0, 0);
 }

@@ -78,12 +78,7 @@ impl Shared {
             RunStatus::Failed | RunStatus::Cancelled if !fresh => {
                 StartMode::Retry { from: Vec::new(), alone: false }
             }
-            RunStatus::Running
-            | RunStatus::Waiting
-            | RunStatus::Interrupted
-            | RunStatus::Succeeded
-            | RunStatus::Failed
-            | RunStatus::Cancelled => StartMode::Resume,
+            _ => StartMode::Resume,
         })
     }
 

@@ -3,7 +3,6 @@
 mod driver;
 
 use super::site::Site;
-use crate::running::Start;
 use crate::scratch::Scratch;
 use driver::{Browser, SIZES, axe};
 use kb::trigger::Role;
@@ -218,9 +217,10 @@ fn compressed(bytes: &[u8]) -> usize {
         .args(["-c", "-6"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .start();
+        .spawn()
+        .unwrap();
     gzip.stdin.take().unwrap().write_all(bytes).unwrap();
-    gzip.finish().stdout.len()
+    gzip.wait_with_output().unwrap().stdout.len()
 }
 
 #[test]
