@@ -150,7 +150,7 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let context = here().and_then(|environment| ProjectContext::find(&environment).ok());
     let filter = RunFilter { limit: RUNS, ..RunFilter::default() };
     let found = context.and_then(|context| service::list_runs(&context, &filter).ok());
-    let last = ("@last".to_owned(), "the newest run".to_owned());
+    let last = ("@last".to_owned(), "the newest run that is no child run".to_owned());
     let found = found.unwrap_or_default().into_iter().map(|run| {
         let about = format!("{} {}", run.definition, run.status.as_str());
         (run.run.to_string(), about)

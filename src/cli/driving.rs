@@ -103,7 +103,7 @@ async fn ask_in_place(
     let mut open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     let Some((step, question)) = open.next() else { return Ok(None) };
     loop {
-        let asked = prompting::ask(&step.instance, question, terminal).await?;
+        let asked = prompting::ask(step, question, terminal).await?;
         let Some((decision, comment)) = asked else { return Ok(None) };
         let (step, by) = (Some(step.instance.clone()), context.environment.user());
         let about = Some(question.text.clone());

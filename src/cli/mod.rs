@@ -19,6 +19,7 @@ mod eval;
 mod exit;
 mod explain;
 mod fmt;
+mod hidden_input;
 mod init;
 mod logging;
 mod lsp;

@@ -3,18 +3,21 @@
 use super::render::table::plain;
 use super::terminal::{DIM, HINT, TITLE, Terminal, paint};
 use crate::service::runs::Decision;
-use crate::wire::{Question, QuestionKind};
+use crate::wire::{InstanceView, Question, QuestionKind};
 use std::io::BufRead;
 
 /// Asks for a decision or an answer. `None` where the person leaves it open: an empty reply without
 /// a default, the end of the input, or Ctrl-C.
 pub(super) async fn ask(
-    instance: &str,
+    step: &InstanceView,
     question: &Question,
     terminal: &mut Terminal,
 ) -> std::io::Result<Option<(Decision, Option<String>)>> {
-    let title = paint(TITLE, &plain(instance));
+    let title = paint(TITLE, &plain(&step.instance));
     terminal.err(&format!("\n{title}  {}\n", plain(&question.text)))?;
+    if let Some(text) = what_follows(step) {
+        terminal.err(&format!("{text}\n"))?;
+    }
     let choices = match question.kind {
         QuestionKind::Approve => {
             "y to approve, n to reject, n REASON to reject with a reason".into()
@@ -40,6 +43,21 @@ pub(super) async fn ask(
             }
         }
     }
+}
+
+/// Maximum number of steps that are named.
+const MOST_NAMED: usize = 5;
+
+/// The steps that an approval lets run, in one line.
+pub(super) fn what_follows(step: &InstanceView) -> Option<String> {
+    let named = step.then.iter().take(MOST_NAMED);
+    let named: Vec<String> =
+        named.map(|next| format!("{} ({})", plain(&next.step), plain(&next.does))).collect();
+    let more = match step.then.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| format!("approval starts {}{more}", named.join(", ")))
 }
 
 /// The decision that a line stands for: `Some(None)` leaves it open, `None` is not understood.

@@ -9,8 +9,9 @@ use crate::serve::{self, Daemon, DaemonOptions, UnitKind};
 use crate::service::Environment;
 use crate::value::counted;
 use crate::web::{Listen, Server};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -37,10 +38,10 @@ pub(super) struct Args {
     /// Open the pages in the browser, with a session of the role `admin`
     #[arg(long)]
     open: bool,
-    /// Address to listen on; one that other machines can reach needs `--host`
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
-    listen: IpAddr,
-    /// Port to listen on; by default 7900, or a free one if that is in use
+    /// Address to listen on, with or without a port; one that other machines can reach needs `--host`
+    #[arg(long, value_name = "ADDR[:PORT]", default_value = "127.0.0.1")]
+    listen: ListenAddress,
+    /// Port to listen on; by default that of `--listen`, else 7900, or a free one if that is in use
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
     /// Accept requests for this host too, such as the name of a proxy; can be repeated
@@ -76,6 +77,32 @@ impl Args {
     }
 }
 
+/// An address, and the port if one is given.
+#[derive(Debug, Clone, Copy)]
+struct ListenAddress {
+    address: IpAddr,
+    port: Option<u16>,
+}
+
+impl FromStr for ListenAddress {
+    type Err = &'static str;
+
+    /// Reads `127.0.0.1`, `127.0.0.1:7900`, `::1`, `[::1]:7900`, `localhost` and `localhost:7900`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = match text.strip_prefix("localhost") {
+            Some(rest) if rest.is_empty() || rest.starts_with(':') => format!("127.0.0.1{rest}"),
+            _ => text.to_owned(),
+        };
+        if let Ok(address) = text.parse() {
+            return Ok(Self { address, port: None });
+        }
+        let both: SocketAddr = text.parse().map_err(
+            |_| "an IP address with or without a port, such as 127.0.0.1:7900 or [::1]:7900",
+        )?;
+        Ok(Self { address: both.ip(), port: Some(both.port()) })
+    }
+}
+
 /// Says what a person should know: as a note, or in the log where a program reads it.
 fn say(format: LogFormat, text: &str, terminal: &mut Terminal) -> Result<(), CliError> {
     match format {
@@ -98,7 +125,8 @@ pub(super) fn run(
     if let Some(kind) = args.unit {
         return print_unit(kind, &args.project, environment, terminal);
     }
-    let listen = Listen { address: args.listen, port: args.port, hosts: args.host };
+    let ListenAddress { address, port } = args.listen;
+    let listen = Listen { address, port: args.port.or(port), hosts: args.host };
     let options = DaemonOptions { projects: args.project, max_runs, program: None };
     runtime::block_on(Workers::One, async {
         let daemon = Daemon::open(environment, &options)?;

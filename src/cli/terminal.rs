@@ -1,6 +1,7 @@
 //! The standard streams, and the text styles used on them.
 
 use super::escape::{escaped, escaped_json};
+use super::hidden_input::read_hidden;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
@@ -152,10 +153,7 @@ impl Terminal {
 
     /// As [`Terminal::ask`]; the answer is not shown while it is typed.
     pub(super) fn ask_hidden(&mut self, question: &str) -> Option<String> {
-        self.err(&format!("{} ", paint(TITLE, question))).ok()?;
-        let answer = console::Term::stderr().read_secure_line();
-        // `read_secure_line` gives an empty text at the end of the input, as for an empty line.
-        answer.ok()
+        read_hidden(|| self.err(&format!("{} ", paint(TITLE, question)))).ok()?
     }
 }
 

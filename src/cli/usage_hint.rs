@@ -73,7 +73,9 @@ fn unknown_command(words: &[&str]) -> Option<String> {
         ["run" | "runs", "start", ..] => "use `kb playbook run ID`".into(),
         ["run" | "runs", "log", ..] => "use `kb run logs RUN`".into(),
         ["run" | "runs", name, ..] => {
-            format!("`kb run` is for existing runs; to start one, use `kb playbook run {name}`")
+            format!(
+                "`kb run` is for existing runs: `kb run show {name}` shows one; to start one, use `kb playbook run {name}`"
+            )
         }
         ["playbook" | "workflow", name, ..] if OF_RUN.contains(name) => {
             format!("use `kb run {name} RUN`")

@@ -318,7 +318,11 @@ impl Dispatcher {
         let status = match state.status() {
             RunStatus::Running if self.abandoned || state.is_draining() => RunStatus::Interrupted,
             RunStatus::Running => RunStatus::Waiting,
-            stored => stored,
+            stored @ (RunStatus::Waiting
+            | RunStatus::Interrupted
+            | RunStatus::Succeeded
+            | RunStatus::Failed
+            | RunStatus::Cancelled) => stored,
         };
         Summary {
             run: self.context.run.clone(),

@@ -42,10 +42,11 @@ impl Dispatcher {
         if names.is_empty() || self.locks.has(instance) {
             return None;
         }
-        let locks = self.context.parts.journal.named_locks()?;
+        let journal = self.context.parts.journal.clone();
+        let locks = journal.named_locks()?;
         let names = names.iter().map(|name| format!("lock/{name}")).collect();
-        let owner = format!("run {}", self.context.run);
-        Some(WantedLocks { locks, names, owner })
+        let instance = self.folded.state.key(&self.context.plan, instance).to_string();
+        Some(WantedLocks { locks, names, journal, run: self.context.run.clone(), instance })
     }
 
     fn perform_now(&mut self, effect: Effect) {

@@ -9,7 +9,7 @@ use crate::evidence::AttemptStreams;
 use crate::expression::{EvalError, Reference, Root, Scope};
 use crate::journal::JournalError;
 use crate::plan::{Plan, StepIx};
-use crate::run::{Instance, InstanceIx, RunStatus, State, StepStatus};
+use crate::run::{Instance, InstanceIx, RunStatus, State, StepStatus, hints};
 use crate::value::{Json, RunId, StepId};
 use serde_json::json;
 use std::cell::Cell;
@@ -169,7 +169,7 @@ impl RunScope<'_> {
                 let step = self.plan.step(instance.step).step.id.as_str();
                 let instance_name = self.state.key(self.plan, ix).to_string();
                 let entry =
-                    json!({"step": step, "instance": instance_name, "error": error_of(instance)});
+                    json!({"step": step, "instance": instance_name, "error": self.error_of(instance)});
                 (instance.step, ix, entry)
             })
             .collect();
@@ -186,7 +186,7 @@ impl RunScope<'_> {
             return json!({"code": Code::RUN_TIMED_OUT.as_str(), "message": "the run exceeded its timeout"});
         }
         failed.map_or(Json::Null, |(ix, instance)| {
-            let mut error = error_of(instance);
+            let mut error = self.error_of(instance);
             if let Some(map) = error.as_object_mut() {
                 map.insert("step".into(), json!(self.state.key(self.plan, ix).to_string()));
             }
@@ -235,7 +235,7 @@ impl RunScope<'_> {
         }
         let value = match field {
             "status" => json!(instance.status),
-            "error" => error_of(instance),
+            "error" => self.error_with_partial(instance),
             "verdict" => json!(instance.verification().map(|v| v.verdict)),
             "verdictDetails" => json!(instance.verification()),
             "attempts" => json!(instance.attempt),
@@ -262,6 +262,35 @@ impl RunScope<'_> {
         Some(Arc::new(value))
     }
 
+    /// The failure of an instance, with what its specialist reported about it; null without one.
+    fn error_of(&self, instance: &Instance) -> Json {
+        let Some(failure) = instance.failure() else { return Json::Null };
+        let mut error =
+            json!({"code": failure.code, "message": failure.message, "help": failure.help});
+        for field in ["kind", "hypothesis", "partial"] {
+            let value = failure.details.as_ref().and_then(|details| details.get(field));
+            value.into_iter().for_each(|value| error[field] = value.clone());
+        }
+        if error.get("kind").is_none() {
+            error["kind"] = json!(instance.failed_with().map(|outcome| outcome.to_string()));
+        }
+        let step = &self.plan.step(instance.step).step;
+        error["suggestedNext"] = json!(hints(step, instance.outcome, failure));
+        error
+    }
+
+    /// The failure of an instance. If its gate refuted an output, that output is its partial result.
+    fn error_with_partial(&self, instance: &Instance) -> Json {
+        let mut error = self.error_of(instance);
+        let output = instance.output.as_ref().filter(|_| error.get("partial").is_none());
+        if let Some(output) = output.filter(|_| error.is_object())
+            && let Some(output) = self.loaded(self.payloads.read(output))
+        {
+            error["partial"] = json!({"output": &*output});
+        }
+        error
+    }
+
     fn item_errors(&self, ix: InstanceIx) -> Option<Json> {
         let items = self.state.instance(ix).items()?;
         let failed = items
@@ -270,15 +299,10 @@ impl RunScope<'_> {
             .filter(|i| i.status == StepStatus::Failed);
         let errors = failed.map(|instance| {
             let key = instance.item.as_ref().map(|item| item.key().into_owned());
-            json!({"key": key, "error": error_of(instance)})
+            json!({"key": key, "error": self.error_of(instance)})
         });
         Some(Json::Array(errors.collect()))
     }
-}
-
-fn error_of(instance: &Instance) -> Json {
-    let failure = instance.failure();
-    failure.map_or(Json::Null, |f| json!({"code": f.code, "message": f.message, "help": f.help}))
 }
 
 impl Scope for RunScope<'_> {

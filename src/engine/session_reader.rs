@@ -29,10 +29,8 @@ pub(super) fn has_reader(plan: &Plan, step: StepIx) -> bool {
 
 /// The specialist step at a place of the plan.
 pub(super) fn reader(plan: &Plan, ix: StepIx) -> Option<&SpecialistStep> {
-    match &plan.step(ix).step.kind {
-        StepKind::Specialist(step) => Some(step),
-        _ => None,
-    }
+    let StepKind::Specialist(step) = &plan.step(ix).step.kind else { return None };
+    Some(step)
 }
 
 fn includes(plan: &Plan, ix: StepIx) -> bool {

@@ -4,16 +4,19 @@
 use super::attempts::{self, AttemptChannel};
 use crate::attempt::{Progress, Recorder};
 use crate::diagnostic::Code;
-use crate::journal::{JournalError, LockRequest, NamedLocks};
+use crate::journal::{Journal, JournalError, LockCycle, LockRequest, NamedLocks};
 use crate::run::{InstanceIx, State};
-use crate::value::{Failure, OutcomeKind};
+use crate::value::{Failure, OutcomeKind, RunId};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Intervals between two reads of the queue of a lock.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_millis(200);
+/// Reads of the queue from one search for requests that wait for each other to the next: about a second.
+const CYCLE_ROUNDS: u32 = 8;
 
 /// The locks that the live instances of a run hold.
 #[derive(Default)]
@@ -43,7 +46,10 @@ pub(super) struct WantedLocks {
     pub(super) locks: NamedLocks,
     /// In order, so that two steps do not wait for each other.
     pub(super) names: Vec<String>,
-    pub(super) owner: String,
+    pub(super) journal: Arc<dyn Journal>,
+    pub(super) run: RunId,
+    /// Key of the instance.
+    pub(super) instance: String,
 }
 
 impl WantedLocks {
@@ -54,34 +60,70 @@ impl WantedLocks {
         cancel: &CancellationToken,
     ) -> Result<Vec<LockRequest>, (OutcomeKind, Failure)> {
         let mut held = Vec::with_capacity(self.names.len());
+        let owner = format!("run {}", self.run);
+        let unit = format!("{}/{}", self.run, self.instance);
         for name in &self.names {
-            let request = self.locks.request(name, &self.owner).map_err(unusable)?;
-            held.push(wait(request, name, channel, cancel).await?);
+            let request = self.locks.request(name, &owner, &unit).map_err(unusable)?;
+            held.push(self.wait(request, name, channel, cancel).await?);
         }
         Ok(held)
     }
+
+    async fn wait(
+        &self,
+        mut request: LockRequest,
+        name: &str,
+        channel: &AttemptChannel,
+        cancel: &CancellationToken,
+    ) -> Result<LockRequest, (OutcomeKind, Failure)> {
+        let (mut pause, mut told) = (FIRST_PAUSE, false);
+        for round in 1_u32.. {
+            let queue = request.queue().map_err(unusable)?;
+            let Some(owner) = queue.before.first() else { return Ok(request) };
+            if !std::mem::replace(&mut told, true) {
+                let lock = name.trim_start_matches("lock/");
+                let text = format!("waiting for the lock `{lock}`, which {owner} holds");
+                channel.progress(Progress::Output(text));
+            }
+            if round == CYCLE_ROUNDS {
+                request.wait_within(&self.within()).map_err(unusable)?;
+            }
+            if round.is_multiple_of(CYCLE_ROUNDS)
+                && let Some(cycle) = request.cycle().map_err(unusable)?
+            {
+                return Err((OutcomeKind::ToolError, in_a_cycle(&cycle)));
+            }
+            tokio::select! {
+                () = cancel.cancelled() => break,
+                () = channel.clock.sleep(pause) => pause = (pause * 2).min(MAX_PAUSE),
+            }
+        }
+        Err((OutcomeKind::Cancelled, attempts::cancelled()))
+    }
+
+    /// The runs and steps that cannot end before this step: itself, its run, and all above them.
+    fn within(&self) -> Vec<String> {
+        let mut within = Vec::new();
+        let mut at = Some((self.run.clone(), self.instance.clone()));
+        while let Some((run, instance)) = at {
+            within.extend([format!("{run}/{instance}"), run.to_string()]);
+            let text = |key: &str, frozen: &crate::value::Json| {
+                frozen["parent"][key].as_str().map(str::to_owned)
+            };
+            at = self.journal.frozen(&run).ok().and_then(|frozen| {
+                let run = RunId::new(text("run", &frozen)?).ok()?;
+                Some((run, text("instance", &frozen)?))
+            });
+        }
+        within
+    }
 }
 
-async fn wait(
-    request: LockRequest,
-    name: &str,
-    channel: &AttemptChannel,
-    cancel: &CancellationToken,
-) -> Result<LockRequest, (OutcomeKind, Failure)> {
-    let (mut pause, mut told) = (FIRST_PAUSE, false);
-    loop {
-        let queue = request.queue().map_err(unusable)?;
-        let Some(owner) = queue.before.first() else { return Ok(request) };
-        if !std::mem::replace(&mut told, true) {
-            let lock = name.trim_start_matches("lock/");
-            let text = format!("waiting for the lock `{lock}`, which {owner} holds");
-            channel.progress(Progress::Output(text));
-        }
-        tokio::select! {
-            () = cancel.cancelled() => return Err((OutcomeKind::Cancelled, attempts::cancelled())),
-            () = channel.clock.sleep(pause) => pause = (pause * 2).min(MAX_PAUSE),
-        }
-    }
+/// The failure of a step that would wait for ever.
+fn in_a_cycle(cycle: &LockCycle) -> Failure {
+    Failure::new(Code::LOCK_CYCLE, format!("these wait for each other: {cycle}")).help(
+        "start it again when the other run has ended; let both runs take the outer lock first, or use one lock for both",
+    )
 }
 
 fn unusable(error: JournalError) -> (OutcomeKind, Failure) {

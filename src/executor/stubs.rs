@@ -64,6 +64,14 @@ fn code_of(kind: OutcomeKind) -> Code {
         OutcomeKind::Exit(_) => Code::NON_ZERO_EXIT,
         OutcomeKind::Timeout => Code::TIMED_OUT,
         OutcomeKind::ValidationFailed => Code::BAD_OUTPUT,
-        _ => Code::ATTEMPT_FAILED,
+        OutcomeKind::Ok
+        | OutcomeKind::Transient
+        | OutcomeKind::ToolError
+        | OutcomeKind::GateFailed
+        | OutcomeKind::GateInconclusive
+        | OutcomeKind::Stuck
+        | OutcomeKind::PolicyDenied
+        | OutcomeKind::Cancelled
+        | OutcomeKind::Unknown => Code::ATTEMPT_FAILED,
     }
 }

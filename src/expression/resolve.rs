@@ -22,6 +22,9 @@ pub const STEP_FIELDS: &[&str] = &[
     "attempts",
     "durationMs",
 ];
+/// The fields of the failure of a step, as in `STEP.error.message`.
+const ERROR_FIELDS: &[&str] =
+    &["code", "message", "help", "kind", "hypothesis", "partial", "suggestedNext"];
 const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error", "failed", "rejection"];
 const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
 
@@ -145,8 +148,8 @@ pub(super) fn resolve(
             }
             Ok(Resolved::new(Root::Secret(name.into()), &rest[1..]))
         }
-        "run" => fields(Root::Run, "run", RUN_FIELDS, rest),
-        "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest),
+        "run" => fields(Root::Run, "run", RUN_FIELDS, rest, rest),
+        "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest, rest),
         _ => bare(names, root, at, rest, in_braces),
     }
 }
@@ -223,7 +226,10 @@ fn below_step(
         let near = nearest(field, STEP_FIELDS.iter().copied());
         return Err(no_field(step, &format!("`{field}`"), first.at.clone(), near));
     }
-    Ok(Resolved::new(root, rest))
+    match &**field {
+        "error" => fields(root, &format!("{step}.error"), ERROR_FIELDS, rest, &rest[1..]),
+        _ => Ok(Resolved::new(root, rest)),
+    }
 }
 
 fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Unresolved {
@@ -245,13 +251,15 @@ fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Un
     Unresolved { at, code: Code::UNKNOWN_FIELD, message, help: Some(help) }
 }
 
+/// A path whose name below the last known one must be one of `known`.
 fn fields(
     root: Root,
     name: &str,
     known: &[&'static str],
-    rest: &[PathSegment],
+    path: &[PathSegment],
+    below: &[PathSegment],
 ) -> Result<Resolved, Unresolved> {
-    match rest.first() {
+    match below.first() {
         Some(PathSegment { key: Key::Name(field), at }) if !known.contains(&&**field) => {
             let mut problem =
                 unknown("field", field, at.clone(), known.iter().copied(), "the fields are");
@@ -259,7 +267,7 @@ fn fields(
             problem.message = format!("`{name}` has no field `{field}`");
             Err(problem)
         }
-        _ => Ok(Resolved::new(root, rest)),
+        _ => Ok(Resolved::new(root, path)),
     }
 }
 

@@ -240,7 +240,13 @@ impl Earlier {
         let usable = match instance.status {
             StepStatus::Succeeded | StepStatus::Skipped => true,
             StepStatus::Failed => instance.tolerated,
-            _ => false,
+            StepStatus::Pending
+            | StepStatus::Ready
+            | StepStatus::Running
+            | StepStatus::Verifying
+            | StepStatus::Waiting
+            | StepStatus::Blocked
+            | StepStatus::Cancelled => false,
         };
         if let Some(kept) = self.kept.get(&ix).filter(|_| usable) {
             return Some(kept.clone());

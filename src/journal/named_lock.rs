@@ -5,14 +5,15 @@
 //! still locked has the lock; a process that finds an unlocked one removes it.
 
 use super::JournalError;
+use super::lock_cycle::{self, LockCycle, Ticket};
 use crate::value::Digest;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Maximum length of the text of a owner.
-const OWNER_BYTES: u64 = 256;
+/// Maximum length of the file of a request.
+const TICKET_BYTES: u64 = 64 * 1024;
 
 /// The named locks of a project.
 #[derive(Debug, Clone)]
@@ -25,8 +26,9 @@ pub struct NamedLocks {
 pub struct LockRequest {
     folder: PathBuf,
     number: u64,
+    ticket: Ticket,
     /// Locked while the request exists.
-    _file: File,
+    file: File,
 }
 
 /// The requests of a lock around one of them, oldest first.
@@ -44,8 +46,14 @@ impl NamedLocks {
         NamedLocks { directory }
     }
 
-    /// Enters the queue of a lock. `owner` says who requests it.
-    pub fn request(&self, name: &str, owner: &str) -> Result<LockRequest, JournalError> {
+    /// Enters the queue of a lock. `owner` says who requests it, for people; `unit` is the run, or the step
+    /// of a run, whose end releases it.
+    pub fn request(
+        &self,
+        name: &str,
+        owner: &str,
+        unit: &str,
+    ) -> Result<LockRequest, JournalError> {
         let digest = Digest::of(name).to_string();
         let folder = self.directory.join(digest.chars().take(32).collect::<String>());
         let failed = |error: io::Error| JournalError::of_file("lock", &folder, &error);
@@ -56,8 +64,9 @@ impl NamedLocks {
             let path = path_of(&folder, number);
             let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
             flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-            file.write_all(owner.as_bytes())?;
-            Ok(LockRequest { folder: folder.clone(), number, _file: file })
+            let ticket = Ticket::new(name, owner, unit);
+            file.write_all(ticket.text().as_bytes())?;
+            Ok(LockRequest { folder: folder.clone(), number, ticket, file })
         };
         made().map_err(failed)
     }
@@ -71,27 +80,70 @@ impl LockRequest {
     }
 
     fn read(&self) -> io::Result<LockQueue> {
-        let _entry = enter(&self.folder)?;
         let mut queue = LockQueue::default();
-        for number in numbers(&self.folder)?.into_iter().filter(|number| *number != self.number) {
-            let path = path_of(&self.folder, number);
-            let file = match File::open(&path) {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            match flock(&file, FlockOperation::NonBlockingLockShared) {
-                Ok(()) => std::fs::remove_file(&path)?,
-                Err(_) if number > self.number => queue.is_followed = true,
-                Err(_) => {
-                    let mut owner = String::new();
-                    let _ = file.take(OWNER_BYTES).read_to_string(&mut owner);
-                    queue.before.push(owner);
-                }
+        for (number, ticket) in tickets(&self.folder, self.number)? {
+            match number > self.number {
+                true => queue.is_followed = true,
+                false => queue.before.push(ticket.owner),
             }
         }
         Ok(queue)
     }
+
+    /// Notes that the work of these runs and steps cannot end before this request is granted, so that
+    /// [`cycle`](Self::cycle) of others finds it. The unit of the request is one of them.
+    pub fn wait_within(&mut self, units: &[String]) -> Result<(), JournalError> {
+        let failed = |error: io::Error| JournalError::of_file("lock", &self.folder, &error);
+        self.ticket.wait_within(units);
+        let _entry = enter(&self.folder).map_err(failed)?;
+        self.file.rewind().map_err(failed)?;
+        self.file.write_all(self.ticket.text().as_bytes()).map_err(failed)
+    }
+
+    /// The requests that wait for each other, if this is the one of them that has to be given up. It finds
+    /// requests for which [`wait_within`](Self::wait_within) was called.
+    pub fn cycle(&self) -> Result<Option<LockCycle>, JournalError> {
+        let failed = |error: io::Error| JournalError::of_file("lock", &self.folder, &error);
+        let mut queues = Vec::new();
+        let locks = self.folder.parent().unwrap_or(&self.folder);
+        for entry in std::fs::read_dir(locks).map_err(failed)? {
+            let folder = entry.map_err(failed)?.path();
+            if !folder.is_dir() {
+                continue;
+            }
+            let own = if folder == self.folder { self.number } else { 0 };
+            let mut queue = tickets(&folder, own).map_err(failed)?;
+            if own > 0 {
+                queue.push((own, self.ticket.clone()));
+            }
+            queue.sort_unstable_by_key(|(number, _)| *number);
+            queues.push(queue.into_iter().map(|(_, ticket)| ticket).collect());
+        }
+        Ok(lock_cycle::find(&queues, &self.ticket))
+    }
+}
+
+/// The requests in a folder but one, oldest first. Those of processes that have ended are removed.
+fn tickets(folder: &Path, but: u64) -> io::Result<Vec<(u64, Ticket)>> {
+    let _entry = enter(folder)?;
+    let mut found = Vec::new();
+    for number in numbers(folder)?.into_iter().filter(|number| *number != but) {
+        let path = path_of(folder, number);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => std::fs::remove_file(&path)?,
+            Err(_) => {
+                let mut text = String::new();
+                let _ = file.take(TICKET_BYTES).read_to_string(&mut text);
+                found.push((number, Ticket::read(&text)));
+            }
+        }
+    }
+    Ok(found)
 }
 
 impl Drop for LockRequest {
@@ -131,10 +183,10 @@ mod tests {
     fn requests_are_granted_in_order_and_gone_ones_are_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let locks = NamedLocks::new(folder.path().join("queues"));
-        let first = locks.request("db", "first").unwrap();
-        let second = locks.request("db", "second").unwrap();
-        let third = locks.request("db", "third").unwrap();
-        let other = locks.request("other", "x").unwrap();
+        let first = locks.request("db", "first", "1").unwrap();
+        let second = locks.request("db", "second", "2").unwrap();
+        let third = locks.request("db", "third", "3").unwrap();
+        let other = locks.request("other", "x", "4").unwrap();
         let before = |request: &LockRequest| request.queue().unwrap().before;
         assert_eq!(before(&first), [""; 0]);
         assert_eq!(before(&third), ["first", "second"]);
@@ -147,5 +199,30 @@ mod tests {
         drop(first);
         assert_eq!(before(&third), [""; 0]);
         assert!(!path_of(&third.folder, 0).exists());
+    }
+
+    #[test]
+    fn one_of_the_requests_that_wait_for_each_other_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let locks = NamedLocks::new(folder.path().join("queues"));
+        let within =
+            |units: &[&str]| units.iter().map(|unit| (*unit).to_owned()).collect::<Vec<_>>();
+        let _first = locks.request("group/a", "r1", "r1").unwrap();
+        let _second = locks.request("group/b", "r2", "r2").unwrap();
+        let mut third = locks.request("group/b", "c1", "c1").unwrap();
+        let mut fourth = locks.request("group/a", "c2", "c2").unwrap();
+        third.wait_within(&within(&["c1", "r1/call", "r1"])).unwrap();
+        assert_eq!(third.cycle().unwrap(), None, "the other one has not said what waits for it");
+        fourth.wait_within(&within(&["c2", "r2/call", "r2"])).unwrap();
+        assert_eq!(third.cycle().unwrap(), None, "one of the two is enough");
+        let cycle = fourth.cycle().unwrap().expect("a cycle").to_string();
+        let expected = "c2 waits for the concurrency group `a`, which r1 holds; c1 waits for the concurrency group `b`, which r2 holds";
+        assert_eq!(cycle, expected);
+        // A request behind both is not a part of it.
+        let mut beside = locks.request("group/a", "r9", "r9").unwrap();
+        beside.wait_within(&within(&["r9"])).unwrap();
+        assert_eq!(beside.cycle().unwrap(), None);
+        drop(third);
+        assert_eq!(fourth.cycle().unwrap(), None);
     }
 }

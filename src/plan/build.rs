@@ -152,9 +152,9 @@ fn alternatives(
     problems: &mut Vec<Diagnostic>,
 ) -> Box<[Arc<Specialist>]> {
     let rules = step.details().recovery.iter().flatten();
-    let named = rules.filter_map(|rule| match &rule.action {
-        RecoveryAction::SwitchSpecialist(to) => loaded(to, rule.span, catalog, problems),
-        _ => None,
+    let named = rules.filter_map(|rule| {
+        let RecoveryAction::SwitchSpecialist(to) = &rule.action else { return None };
+        loaded(to, rule.span, catalog, problems)
     });
     named.collect()
 }

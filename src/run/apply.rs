@@ -36,7 +36,16 @@ impl State {
                 Record::CacheHit(hit) => {
                     self.instances[instance.at()].set_cached_from(Some(hit));
                 }
-                _ => {}
+                Record::ModelCall { .. }
+                | Record::ToolCall { .. }
+                | Record::ToolResult { .. }
+                | Record::Approval { .. }
+                | Record::Compression { .. }
+                | Record::Observed { .. }
+                | Record::Reservation { .. }
+                | Record::BudgetWarning { .. }
+                | Record::Phase { .. }
+                | Record::Note(_) => {}
             },
             Event::Expanded { instance, first, keys, items, keyed } => {
                 self.expand(plan, *instance, *first, keys, items, *keyed, at);
@@ -154,8 +163,7 @@ impl State {
         let asks = action == RecoveryKind::AskUser;
         self.wait(plan, ix, (!asks).then_some(due));
         let failure = super::recovery::fingerprint(self.instance(ix));
-        let changes_strategy = action == RecoveryKind::ChangeStrategy;
-        self.instances[ix.at()].take_row(row, failure, variation, changes_strategy);
+        self.instances[ix.at()].take_row(row, failure, variation, action);
         self.count_large_use(plan, ix);
     }
 

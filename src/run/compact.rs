@@ -17,7 +17,7 @@ impl CompactPayload {
         CompactPayload(match payload {
             Payload::Inline(value) => format!("{before}{value}{after}").into(),
             // A digest and a number always serialise.
-            blob => serde_json::to_string(blob).unwrap_or_default().into(),
+            blob @ Payload::Blob { .. } => serde_json::to_string(blob).unwrap_or_default().into(),
         })
     }
 

@@ -53,6 +53,7 @@ pub(super) struct Recovery {
     pub(super) rows: Vec<(u32, Option<Digest>)>,
     pub(super) variation: Variation,
     pub(super) changes_strategy: bool,
+    pub(super) escalations: u32,
 }
 
 /// The tier and specialist that recovery chose for the attempts of an instance.
@@ -70,6 +71,7 @@ pub(super) struct Passes {
     pub(super) count: u32,
     /// Attempts that they took.
     pub(super) attempts: u32,
+    pub(super) escalations: u32,
     pub(super) last: PreviousPass,
 }
 

@@ -8,6 +8,7 @@ use super::items::{Item, Items};
 use super::join::DependencyEnds;
 use super::optional_time::OptionalTime;
 use super::question::Question;
+use crate::definition::RecoveryKind;
 use crate::diagnostic::Code;
 use crate::evidence::{CacheHit, Verification};
 use crate::plan::StepIx;
@@ -116,7 +117,8 @@ impl Instance {
     pub(super) fn next_pass(&mut self) {
         let verdict = self.verification().map(|found| found.verdict);
         let last = PreviousPass { output: self.output.clone(), verdict };
-        let passes = Passes { count: self.pass(), attempts: self.attempt, last };
+        let (count, attempts, escalations) = (self.pass(), self.attempt, self.escalations());
+        let passes = Passes { count, attempts, escalations, last };
         let rest = self.extras.get_or_insert_default();
         rest.passes = Some(Box::new(passes));
         (rest.failure, rest.verification, rest.recovery) = (None, None, None);
@@ -189,6 +191,22 @@ impl Instance {
     /// Cause of the failure of the last attempt or of the instance.
     pub fn failure(&self) -> Option<&Failure> {
         self.extras.as_ref()?.failure.as_ref()
+    }
+
+    /// The outcome that its failure stands for: that of its gate, else that of its last attempt.
+    pub fn failed_with(&self) -> Option<OutcomeKind> {
+        match (self.failure()?.code, self.outcome) {
+            (Code::GATE_FAILED, _) => Some(OutcomeKind::GateFailed),
+            (Code::GATE_INCONCLUSIVE, _) => Some(OutcomeKind::GateInconclusive),
+            (_, Some(OutcomeKind::Ok)) => None,
+            (_, outcome) => outcome,
+        }
+    }
+
+    /// How often recovery chose a larger model in this iteration.
+    pub fn escalations(&self) -> u32 {
+        let now = self.recovery().map_or(0, |recovery| recovery.escalations);
+        now + self.passes().map_or(0, |passes| passes.escalations)
     }
 
     /// Last result of its gate.
@@ -296,7 +314,7 @@ impl Instance {
         row: u32,
         failure: Digest,
         variation: Variation,
-        changes_strategy: bool,
+        action: RecoveryKind,
     ) {
         let recovery = self.extras.get_or_insert_default().recovery.get_or_insert_default();
         let row = row as usize;
@@ -305,7 +323,9 @@ impl Instance {
         }
         recovery.rows[row].0 += 1;
         recovery.rows[row].1 = Some(failure);
-        (recovery.variation, recovery.changes_strategy) = (variation, changes_strategy);
+        recovery.variation = variation;
+        recovery.changes_strategy = action == RecoveryKind::ChangeStrategy;
+        recovery.escalations += u32::from(action == RecoveryKind::EscalateModel);
     }
 
     fn set<T>(&mut self, value: Option<T>, field: impl Fn(&mut Extras) -> &mut Option<T>) {

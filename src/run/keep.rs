@@ -166,7 +166,15 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
     }
     let ignored = match instance.status {
         StepStatus::Skipped => KeyScope::Name,
-        _ => KeyScope::Attempts,
+        StepStatus::Pending
+        | StepStatus::Ready
+        | StepStatus::Running
+        | StepStatus::Verifying
+        | StepStatus::Waiting
+        | StepStatus::Succeeded
+        | StepStatus::Failed
+        | StepStatus::Blocked
+        | StepStatus::Cancelled => KeyScope::Attempts,
     };
     let changed = changed_definition((before, was), (now, planned), ignored)
         .or_else(|| changed_value(before, now, planned))

@@ -4,6 +4,11 @@
 //! the effects to perform once they are stored. [`State::apply`] folds an event and never decides or
 //! evaluates. No async, clock, file, network or hash-map iteration here: the same code runs under
 //! tokio and SQLite, in the simulator, and in replays. Start at [`decide`] and [`Event`].
+//!
+//! No match here has a wildcard arm, so that the compiler lists every decision that a new event, record,
+//! status, action or phase needs.
+
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 mod apply;
 mod apply_kept;
@@ -14,6 +19,7 @@ mod decide;
 mod effect;
 mod event;
 mod extras;
+mod hint;
 mod input;
 mod instance;
 mod items;
@@ -31,6 +37,7 @@ pub use child_link::{ChildLink, ChildLinkState};
 pub use compact::CompactPayload;
 pub use decide::{Decision, decide};
 pub use extras::{PreviousPass, Variation};
+pub use hint::hints;
 pub use instance::Instance;
 pub use items::{Item, Items};
 pub use join::{DependencyEnds, Join, affects_join, join};

@@ -31,7 +31,7 @@ pub struct Question {
 
 impl Question {
     /// A request for a decision, without a timeout.
-    pub(super) fn approval(text: String) -> Question {
+    pub fn approval(text: String) -> Question {
         let (kind, options) = (QuestionKind::Approve, Vec::new());
         Question { kind, text, options, schema: None, default: None, due: None, call: None }
     }

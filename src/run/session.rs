@@ -86,7 +86,27 @@ impl Session {
                     self.instances.remove(instance);
                 })
             }
-            _ => {}
+            Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+            | Event::Evaluated { .. }
+            | Event::Expanded { .. }
+            | Event::Ready { .. }
+            | Event::Started { .. }
+            | Event::Continued { .. }
+            | Event::Recorded { .. }
+            | Event::Recovered { .. }
+            | Event::Waiting { .. }
+            | Event::Answered { .. }
+            | Event::PassEnded { .. }
+            | Event::TimerSet { .. }
+            | Event::Asked { .. }
+            | Event::Merging { .. }
+            | Event::Merged { .. }
+            | Event::Skipped { .. }
+            | Event::CancelRequested { .. }
+            | Event::TimedOut { .. }
+            | Event::Draining { .. }
+            | Event::RunEnded { .. } => {}
         }
     }
 

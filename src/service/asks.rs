@@ -8,7 +8,7 @@ use crate::journal::Journal;
 use crate::plan::Plan;
 use crate::run::{Question, QuestionKind, RunStatus};
 use crate::value::{Digest, Json, Timestamp, json_text};
-use crate::wire::{CheckView, InstanceView, RunView, Verdict};
+use crate::wire::{CheckView, FollowingStep, InstanceView, RunView, Verdict};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -33,6 +33,9 @@ pub struct AskView {
     pub instance: String,
     /// The question.
     pub question: Question,
+    /// The steps that an approval lets run, at most 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<FollowingStep>,
     /// The steps that it depends on, with their verdicts.
     pub evidence: Vec<AskEvidence>,
     /// Digest of question and evidence: a decision names the one that the person has seen.
@@ -156,6 +159,7 @@ fn ask(plan: &Plan, view: &RunView, step: &InstanceView, question: &Question) ->
         step: step.step.clone(),
         instance: step.instance.clone(),
         question: question.clone(),
+        then: step.then.clone(),
         evidence,
         digest: Digest::of_json(&seen).to_string(),
     }

@@ -10,7 +10,7 @@ use crate::definition::Specialist;
 use crate::diagnostic::Code;
 use crate::evidence::ApprovalRequest;
 use crate::llm::ModelError;
-use crate::value::{Failure, Json, OutcomeKind, Tier, format_duration};
+use crate::value::{Failure, HintAction, Json, OutcomeKind, RecoveryHint, Tier, format_duration};
 use serde_json::json;
 
 /// The reason why an attempt ends without an output.
@@ -249,33 +249,36 @@ fn hypothesis(reason: &StopReason) -> Option<&'static str> {
 }
 
 /// Suggested next steps: recovery actions with a note.
-fn suggested(reason: &StopReason) -> Json {
-    let hint = |action: &str, note: &str| json!({"action": action, "note": note});
-    match reason {
-        StopReason::GaveUp(GiveUpReason::Denied) => {
-            json!([hint("ask_user", "allow the tool or the path")])
-        }
-        StopReason::GaveUp(GiveUpReason::Loop) => json!([
-            hint("change_strategy", "state in the task what to do instead"),
-            hint("escalate_model", "a larger model repeats itself less"),
-        ]),
-        StopReason::GaveUp(_) => {
-            json!([hint("escalate_model", "a larger model may follow the output schema")])
-        }
-        StopReason::TimedOut => json!([hint("retry", "with more time or a smaller task")]),
+fn suggested(reason: &StopReason) -> Vec<RecoveryHint> {
+    use HintAction::{AskUser, ChangeStrategy, EscalateModel, Retry, SwitchSpecialist};
+    let notes: &[(HintAction, &str)] = match reason {
+        StopReason::GaveUp(GiveUpReason::Denied) => &[
+            (AskUser, "allow the tool or the path"),
+            (SwitchSpecialist, "another specialist may have the tool that the task needs"),
+        ],
+        StopReason::GaveUp(GiveUpReason::Loop) => &[
+            (ChangeStrategy, "state in the task what to do instead"),
+            (EscalateModel, "a larger model repeats itself less"),
+        ],
+        StopReason::GaveUp(_) => &[(EscalateModel, "a larger model may follow the output schema")],
+        StopReason::TimedOut => &[
+            (Retry, "with more time or a smaller task"),
+            (EscalateModel, "a larger model may need fewer turns"),
+        ],
         StopReason::Model(ModelError::Transient { .. } | ModelError::Timeout { .. }) => {
-            json!([hint("retry", "the model may respond later")])
+            &[(Retry, "the model may respond later")]
         }
         StopReason::Model(_) => {
-            json!([hint("ask_user", "the model cannot be used with the current configuration")])
+            &[(AskUser, "the model cannot be used with the current configuration")]
         }
         StopReason::ProtectedPathsChanged(_) => {
-            json!([hint("ask_user", "check the changed paths and undo the change")])
+            &[(AskUser, "check the changed paths and undo the change")]
         }
-        StopReason::Budget(_) => json!([hint("ask_user", "raise the budget")]),
-        StopReason::Unpriced(_) => json!([hint("ask_user", "set the price of the model")]),
-        StopReason::Asks(_) | StopReason::Cancelled => json!([]),
-    }
+        StopReason::Budget(_) => &[(AskUser, "raise the budget")],
+        StopReason::Unpriced(_) => &[(AskUser, "set the price of the model")],
+        StopReason::Asks(_) | StopReason::Cancelled => &[],
+    };
+    notes.iter().map(|(action, note)| RecoveryHint::new(*action, *note)).collect()
 }
 
 /// The keys that the output needed.

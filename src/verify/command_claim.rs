@@ -175,10 +175,10 @@ impl CommandClaim {
         same: &[(&'r RecordedRun<'r>, &'r CommandUse)],
     ) -> Option<(&'r RecordedRun<'r>, &'r CommandUse)> {
         let fits = |(run, used): &&(&'r RecordedRun<'r>, &'r CommandUse)| match self.result {
-            ClaimedResult::Failed(claimed) => match run.result(used) {
-                CommandResult::Failed(code, _) => claimed.is_none() || claimed == code,
-                _ => false,
-            },
+            ClaimedResult::Failed(claimed) => {
+                let CommandResult::Failed(code, _) = run.result(used) else { return false };
+                claimed.is_none() || claimed == code
+            }
             ClaimedResult::Succeeded | ClaimedResult::Any => false,
         };
         same.iter().rev().find(fits).or(same.last()).copied()

@@ -31,9 +31,9 @@ pub struct JudgeQuestion {
 /// The question to the judge of a gate. `None` if the gate has no judge, the answer is too short, or the
 /// observations refute it already.
 pub fn judge_question(gate: &Gate, seen: &Observations) -> Option<JudgeQuestion> {
-    let criterion = gate.criteria.iter().find_map(|criterion| match criterion {
-        Criterion::Judge(judge) => Some(judge.clone()),
-        _ => None,
+    let criterion = gate.criteria.iter().find_map(|criterion| {
+        let Criterion::Judge(judge) = criterion else { return None };
+        Some(judge.clone())
     })?;
     let answer = answer(&gate.output);
     let verification = evaluate(gate, seen);
@@ -71,10 +71,15 @@ fn line(call: &Invocation) -> String {
     };
     let failed = match call.status {
         InvocationStatus::Success => String::new(),
-        _ => match call.process.as_ref().and_then(|process| process.exit_code) {
-            Some(code) => format!(" (exit code {code})"),
-            None => " (failed)".to_owned(),
-        },
+        InvocationStatus::Failed
+        | InvocationStatus::Timeout
+        | InvocationStatus::Denied
+        | InvocationStatus::Unknown => {
+            match call.process.as_ref().and_then(|process| process.exit_code) {
+                Some(code) => format!(" (exit code {code})"),
+                None => " (failed)".to_owned(),
+            }
+        }
     };
     let Some(spec) = toolspec::known(&call.tool) else {
         return format!("Called {}{failed}", call.tool);

@@ -157,7 +157,9 @@ impl TestClaim {
                 CommandResult::Masked(_) | CommandResult::Unknown => {
                     doubt.get_or_insert(refuted);
                 }
-                _ => return doubt.unwrap_or(refuted),
+                CommandResult::Succeeded
+                | CommandResult::Failed(..)
+                | CommandResult::FailedScript(_) => return doubt.unwrap_or(refuted),
             }
         }
         doubt.unwrap_or_else(|| Finding::inconclusive("no test run has a known result"))

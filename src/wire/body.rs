@@ -4,11 +4,12 @@ use super::parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
     RequestView, UsageView,
 };
+use super::question_view::QuestionView;
 use super::verdicts::VerdictsView;
 use crate::definition::RecoveryKind;
 use crate::diagnostic::Severity;
 use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
-use crate::run::{QuestionKind, RunStatus, StepStatus};
+use crate::run::{RunStatus, StepStatus};
 use crate::value::{Json, OutcomeKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -311,25 +312,7 @@ pub enum Body {
     },
     /// A question to a person.
     #[schemars(rename = "ask:opened")]
-    AskOpened {
-        /// The question or the message.
-        question: String,
-        /// `ask` needs an answer, `approve` a decision.
-        #[schemars(with = "String", extend("enum" = ["ask", "approve"]))]
-        kind: QuestionKind,
-        /// The accepted answers; empty accepts any.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        options: Vec<String>,
-        /// The JSON Schema of the answer.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        schema: Option<Json>,
-        /// The answer that an empty reply stands for.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        default: Option<Json>,
-        /// When it is decided without a person, in RFC 3339.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        until: Option<String>,
-    },
+    AskOpened(Box<QuestionView>),
     /// The answer of a person.
     #[schemars(rename = "ask:answered")]
     AskAnswered {
@@ -372,6 +355,10 @@ pub enum Body {
         /// Bytes of stdout over the size limit, which were not stored.
         #[serde(skip_serializing_if = "Option::is_none")]
         stdout_cut: Option<u64>,
+        /// Number of attempts for which recovery chose a larger model; absent if 0.
+        #[serde(skip_serializing_if = "super::body_type::is_zero")]
+        #[schemars(with = "Option<u32>")]
+        escalations: u32,
         /// The earlier run whose result was kept; absent if this run executed the instance.
         #[serde(skip_serializing_if = "Option::is_none")]
         kept_from: Option<Box<KeptView>>,

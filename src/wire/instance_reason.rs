@@ -28,7 +28,11 @@ pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<
         StepStatus::Failed | StepStatus::Cancelled => {
             instance.items().map(|items| item_counts(state, items))
         }
-        _ => None,
+        StepStatus::Pending
+        | StepStatus::Ready
+        | StepStatus::Running
+        | StepStatus::Verifying
+        | StepStatus::Succeeded => None,
     }
 }
 

@@ -4,7 +4,7 @@ use super::event::InstanceRef;
 use crate::evidence::{Payload, Verdict};
 use crate::plan::{Plan, PlanStep, StepIx};
 use crate::run::{InstanceIx, Item, StepStatus};
-use crate::value::{Failure, InstanceKey, StepId, Timestamp, Usage};
+use crate::value::{Failure, InstanceKey, OutcomeKind, StepId, Timestamp, Usage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,10 +28,14 @@ pub(super) struct ActiveInstance {
     pub(super) usage: Usage,
     pub(super) output: Option<Payload>,
     pub(super) failure: Option<Failure>,
+    /// Outcome of the last attempt.
+    pub(super) outcome: Option<OutcomeKind>,
     pub(super) verdict: Option<Verdict>,
     pub(super) stdout_cut: Option<u64>,
     /// Tier that an escalation chose for its attempts.
     pub(super) tier: Option<&'static str>,
+    /// Number of escalations.
+    pub(super) escalations: u32,
     /// Specialist that recovery switched to.
     pub(super) specialist: Option<String>,
 }
@@ -45,9 +49,11 @@ impl ActiveInstance {
             usage: Usage::NONE,
             output: None,
             failure: None,
+            outcome: None,
             verdict: None,
             stdout_cut: None,
             tier: None,
+            escalations: 0,
             specialist: None,
         }
     }

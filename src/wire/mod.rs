@@ -9,11 +9,13 @@ mod body;
 mod body_type;
 mod definition_view;
 mod event;
+mod following;
 mod instance_reason;
 mod instances;
 mod otlp;
 mod parts;
 mod problem;
+mod question_view;
 mod record_body;
 mod run_view;
 mod schema;
@@ -26,15 +28,18 @@ mod work_time;
 
 pub use crate::evidence::{ChangeKind, Confidence, InvocationStatus, ProcessEvidence, Verdict};
 pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
+pub use crate::value::RecoveryHint;
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};
+pub use following::FollowingStep;
 pub use otlp::trace_request;
 pub use parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
     RequestView, UsageView, change_kind_name,
 };
 pub use problem::Problem;
+pub use question_view::QuestionView;
 pub use run_view::{
     BaseView, CachedFromView, InstanceView, ParentView, RunHead, RunView, TreeView,
 };

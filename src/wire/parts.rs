@@ -1,12 +1,13 @@
 //! Parts that several public forms share: usage, errors, checks, file changes.
 
+use crate::definition::Step;
 use crate::diagnostic::Code;
 use crate::evidence::{
     CacheHit, Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, MergedTree, Payload,
     RequestDigests, Verdict,
 };
-use crate::run::KeptResult;
-use crate::value::{Digest, Failure, Json, Usage};
+use crate::run::{KeptResult, hints};
+use crate::value::{Digest, Failure, Json, OutcomeKind, RecoveryHint, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
@@ -63,23 +64,39 @@ pub struct ErrorView {
     /// Details for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Json>,
+    /// What can follow the failure of a step: `retry`, `escalate_model`, `change_strategy`,
+    /// `switch_specialist` or `ask_user`, each with a note.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggested_next: Vec<RecoveryHint>,
 }
 
 impl From<&Failure> for ErrorView {
     fn from(failure: &Failure) -> Self {
         let Failure { code, message, help, details } = failure.clone();
-        ErrorView { code, message, help, details: details.map(|details| *details) }
+        let details = details.map(|details| *details);
+        ErrorView { code, message, help, details, suggested_next: Vec::new() }
     }
 }
 
 impl ErrorView {
+    /// The failure of a step whose last attempt had this outcome.
+    pub(super) fn of_step(step: &Step, outcome: Option<OutcomeKind>, failure: &Failure) -> Self {
+        ErrorView { suggested_next: hints(step, outcome, failure), ..ErrorView::from(failure) }
+    }
+
     /// The error in the result of a tool, if it has the form `{error: {code, message, help}}`.
     pub(super) fn of_result(result: &Json) -> Option<ErrorView> {
         let error = result.get("error")?;
         let text = |key: &str| error.get(key).and_then(Json::as_str).map(str::to_owned);
         let code = Code::find(error.get("code")?.as_str()?).unwrap_or(Code::OTHER);
         let message = text("message")?;
-        Some(ErrorView { code, message, help: text("help"), details: None })
+        Some(ErrorView {
+            code,
+            message,
+            help: text("help"),
+            details: None,
+            suggested_next: Vec::new(),
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The JSON form of runs.
 
+use super::following::{FollowingStep, following};
 use super::instance_reason::reason;
 use super::parts::{CheckView, ErrorView, UsageView};
 use super::verdicts::VerdictsView;
@@ -7,7 +8,7 @@ use super::work_time::WorkTime;
 use crate::evidence::Verdict;
 use crate::plan::Plan;
 use crate::run::{Instance, Question, RunStatus, State, StepStatus};
-use crate::value::{RunId, Timestamp};
+use crate::value::{RunId, Tier, Timestamp};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -122,6 +123,12 @@ pub struct InstanceView {
     pub iteration: u32,
     /// Number of attempts so far.
     pub attempts: u32,
+    /// Model tier of its specialist in the last attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<&'static str>,
+    /// Number of attempts for which recovery chose a larger model; absent if 0.
+    #[serde(skip_serializing_if = "super::body_type::is_zero")]
+    pub escalations: u32,
     /// Time of the start, in RFC 3339.
     pub started_at: Option<String>,
     /// Time of the end, in RFC 3339; null if it has not ended.
@@ -149,6 +156,9 @@ pub struct InstanceView {
     /// The question that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// The steps that run because of the approval that it waits for, at most 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<FollowingStep>,
     /// The earlier run that executed it, if its result was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<String>,
@@ -250,7 +260,11 @@ impl InstanceView {
     }
 
     fn of(name: String, plan: &Plan, instance: &Instance) -> InstanceView {
-        let step = &plan.step(instance.step).step;
+        let planned = plan.step(instance.step);
+        let step = &planned.step;
+        let chosen = instance.variation();
+        let specialist = planned.specialist_named(chosen.specialist.as_ref());
+        let tier = chosen.tier.or_else(|| specialist.map(|specialist| specialist.model.tier));
         let duration =
             instance.started_at().zip(instance.ended_at()).map(|(from, to)| millis(from, to));
         let failed = instance.status != StepStatus::Succeeded;
@@ -262,6 +276,8 @@ impl InstanceView {
             status: instance.status,
             iteration: instance.iteration,
             attempts: instance.attempt,
+            tier: tier.map(Tier::as_str),
+            escalations: instance.escalations(),
             started_at: instance.started_at().map(Timestamp::rfc3339),
             ended_at: instance.ended_at().map(Timestamp::rfc3339),
             duration_ms: duration,
@@ -269,10 +285,14 @@ impl InstanceView {
             verdict: instance.verification().map(|v| v.verdict),
             checks: checks.map(CheckView::from).collect(),
             tolerated: instance.tolerated,
-            error: instance.failure().filter(|_| failed).map(ErrorView::from),
+            error: instance
+                .failure()
+                .filter(|_| failed)
+                .map(|failure| ErrorView::of_step(step, instance.outcome, failure)),
             reason: None,
             needs_budget: instance.needs_budget(),
             question: instance.question().cloned(),
+            then: following(plan, instance.step, instance.question()),
             kept_from: instance.kept_from().map(ToString::to_string),
             cached_from: instance.cached_from().map(|(run, instance)| CachedFromView {
                 run: run.to_string(),

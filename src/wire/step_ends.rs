@@ -1,15 +1,57 @@
-//! Translates the ends of step instances, those that an earlier run executed included.
+//! Translates the ends of attempts and of step instances, those that an earlier run executed included.
 
 use super::Body;
 use super::event::InstanceRef;
 use super::parts::{ErrorView, KeptView, inline_or_blob};
 use super::translator::{Translator, elapsed};
-use crate::evidence::{Payload, Verdict};
+use crate::evidence::{AttemptStreams, Payload, Verdict};
 use crate::plan::PlanStep;
-use crate::run::{InstanceIx, KeptResult, StepStatus};
-use crate::value::{Failure, Timestamp, Usage};
+use crate::run::{self, InstanceIx, KeptResult, StepStatus};
+use crate::value::{Failure, OutcomeKind, Timestamp, Usage};
 
 impl Translator {
+    pub(super) fn attempt_ended(
+        &mut self,
+        at: Timestamp,
+        ix: InstanceIx,
+        ended: &run::Event,
+    ) -> Vec<(Option<InstanceRef>, Body)> {
+        let run::Event::AttemptEnded { outcome, output, failure, usage, streams, .. } = ended
+        else {
+            return Vec::new();
+        };
+        let streams = streams.as_ref().and_then(Payload::as_inline);
+        let streams = streams.map(|streams| AttemptStreams::of(streams)).unwrap_or_default();
+        self.usage += *usage;
+        self.instances.spend(ix, *usage);
+        let Some(active) = self.instances.active(ix) else { return Vec::new() };
+        active.output.clone_from(output);
+        active.failure.clone_from(failure);
+        active.outcome = Some(*outcome);
+        active.verdict = None;
+        active.stdout_cut = Some(streams.stdout_cut).filter(|cut| *cut > 0).or(active.stdout_cut);
+        let duration_ms = elapsed(active.attempt_began, at);
+        let body = Body::AttemptEnd {
+            outcome: *outcome,
+            error: self.error_of(ix, Some(*outcome), failure.as_ref()),
+            usage: (*usage).into(),
+            duration_ms,
+            process: streams.process,
+        };
+        self.here(ix, body)
+    }
+
+    /// The public form of a failure of an instance, with suggestions.
+    fn error_of(
+        &self,
+        ix: InstanceIx,
+        outcome: Option<OutcomeKind>,
+        failure: Option<&Failure>,
+    ) -> Option<ErrorView> {
+        let step = &self.instances.step(ix)?.step;
+        failure.map(|failure| ErrorView::of_step(step, outcome, failure))
+    }
+
     pub(super) fn ended(
         &mut self,
         at: Timestamp,
@@ -31,9 +73,10 @@ impl Translator {
             tolerated,
             output,
             output_blob,
-            error: failure.map(ErrorView::from),
+            error: self.error_of(ix, active.outcome, failure),
             verdict: active.verdict,
             stdout_cut: active.stdout_cut,
+            escalations: active.escalations,
             kept_from: None,
             is_finally,
             usage: active.usage.into(),
@@ -63,9 +106,10 @@ impl Translator {
             tolerated: kept.status == StepStatus::Failed,
             output,
             output_blob,
-            error: kept.failure.as_ref().map(ErrorView::from),
+            error: self.error_of(ix, None, kept.failure.as_ref()),
             verdict,
             stdout_cut: None,
+            escalations: 0,
             kept_from: Some(Box::new(KeptView::from(kept))),
             is_finally: false,
             usage: Usage::NONE.into(),

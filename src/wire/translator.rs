@@ -4,9 +4,11 @@ use super::Body;
 use super::event::{Event, InstanceRef};
 use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, MergedView, inline_or_blob};
+use super::question_view::QuestionView;
 use super::record_body::{record_body, stdout_cut};
+use crate::definition::RecoveryKind;
 use crate::diagnostic::Code;
-use crate::evidence::{AttemptStreams, Payload, Verification};
+use crate::evidence::{Payload, Verification};
 use crate::plan::Plan;
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
 use crate::value::{Digest, Json, RunId, SpecialistId, Tier, Timestamp, Usage};
@@ -21,7 +23,7 @@ pub struct Translator {
     run: RunId,
     pub(super) instances: InstanceTable,
     began: Option<Timestamp>,
-    usage: Usage,
+    pub(super) usage: Usage,
     /// Instances that succeeded although their gate did not pass.
     pub(super) unproven: BTreeSet<InstanceIx>,
 }
@@ -132,14 +134,8 @@ impl Translator {
                 if planned.is_some_and(|planned| planned.child().is_some()) {
                     return self.here(*instance, waiting);
                 }
-                let asked = Body::AskOpened {
-                    question: reason.clone(),
-                    kind: QuestionKind::Approve,
-                    options: Vec::new(),
-                    schema: None,
-                    default: None,
-                    until: None,
-                };
+                let question = QuestionView::from(&Question::approval(reason.clone()));
+                let asked = Body::AskOpened(Box::new(question));
                 [self.here(*instance, waiting), self.here(*instance, asked)].concat()
             }
             E::PassEnded { instance, pass, done, due } => {
@@ -252,35 +248,6 @@ impl Translator {
         self.here(ix, body)
     }
 
-    fn attempt_ended(
-        &mut self,
-        at: Timestamp,
-        ix: InstanceIx,
-        ended: &run::Event,
-    ) -> Vec<(Option<InstanceRef>, Body)> {
-        let run::Event::AttemptEnded { outcome, output, failure, usage, streams, .. } = ended
-        else {
-            return Vec::new();
-        };
-        let streams = streams.as_ref().and_then(Payload::as_inline);
-        let streams = streams.map(|streams| AttemptStreams::of(streams)).unwrap_or_default();
-        self.usage += *usage;
-        self.instances.spend(ix, *usage);
-        let Some(active) = self.instances.active(ix) else { return Vec::new() };
-        active.output.clone_from(output);
-        active.failure.clone_from(failure);
-        active.verdict = None;
-        active.stdout_cut = Some(streams.stdout_cut).filter(|cut| *cut > 0).or(active.stdout_cut);
-        let body = Body::AttemptEnd {
-            outcome: *outcome,
-            error: failure.as_ref().map(ErrorView::from),
-            usage: (*usage).into(),
-            duration_ms: elapsed(active.attempt_began, at),
-            process: streams.process,
-        };
-        self.here(ix, body)
-    }
-
     fn judged(
         &mut self,
         ix: InstanceIx,
@@ -309,15 +276,8 @@ impl Translator {
             QuestionKind::Ask => "an answer".to_owned(),
             QuestionKind::Approve => "an approval".to_owned(),
         };
-        let waiting = Body::StepWaiting { reason, until: until.clone(), needs_budget: false };
-        let asked = Body::AskOpened {
-            question: question.text.clone(),
-            kind: question.kind,
-            options: question.options.clone(),
-            schema: question.schema.clone(),
-            default: question.default.clone(),
-            until,
-        };
+        let waiting = Body::StepWaiting { reason, until, needs_budget: false };
+        let asked = Body::AskOpened(Box::new(question.into()));
         [self.here(ix, waiting), self.here(ix, asked)].concat()
     }
 
@@ -337,6 +297,7 @@ impl Translator {
         let specialist = specialist.as_ref().map(ToString::to_string);
         if let Some(active) = self.instances.active(ix) {
             (active.tier, active.specialist) = (tier, specialist.clone());
+            active.escalations += u32::from(*action == RecoveryKind::EscalateModel);
         }
         let body = Body::RecoveryApplied {
             outcome: *outcome,

@@ -1,5 +1,6 @@
 //! The benchmark of the agent loop, with its recorded solutions in place of a model.
 
+use crate::running::Start;
 use serde_json::Value;
 use std::process::Command;
 
@@ -7,8 +8,7 @@ fn bench(options: &[&str]) -> std::process::Output {
     Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent-bench"))
         .args(["--script", "--kb", env!("CARGO_BIN_EXE_kb")])
         .args(options)
-        .output()
-        .expect("the benchmark starts; it needs python3")
+        .finish()
 }
 
 #[test]

@@ -59,9 +59,38 @@ pub(crate) fn with_variable(name: &str, value: impl AsRef<OsStr>) -> Vec<String>
 
 /// Living processes that work below this folder.
 pub(crate) fn working_below(folder: &Path) -> Vec<String> {
-    told(all().filter(|process| {
+    told(below(folder))
+}
+
+/// The ids of the processes that work below this folder.
+pub(crate) fn ids_working_below(folder: &Path) -> Vec<Pid> {
+    below(folder).filter_map(|process| id(&process)).collect()
+}
+
+fn below(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    all().filter(move |process| {
         std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
-    }))
+    })
+}
+
+fn id(process: &Path) -> Option<Pid> {
+    Pid::from_raw(process.file_name()?.to_str()?.parse().ok()?)
+}
+
+/// The processes that a process has started, and those that these have started.
+pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
+    let parent = |process: &Path| {
+        let stat = std::fs::read_to_string(process.join("stat")).ok()?;
+        Pid::from_raw(stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?)
+    };
+    let pairs: Vec<_> = all().filter_map(|path| Some((parent(&path)?, id(&path)?))).collect();
+    let mut found = vec![of];
+    let mut at = 0;
+    while let Some(parent) = found.get(at).copied() {
+        found.extend(pairs.iter().filter(|(own, _)| *own == parent).map(|(_, child)| *child));
+        at += 1;
+    }
+    found.split_off(1)
 }
 
 /// The one child of that name, once it has it.
@@ -74,7 +103,7 @@ pub(crate) fn child(of: i32, name: &str) -> Pid {
             return Pid::from_raw(found).unwrap();
         }
         let found = children(of, name);
-        assert!(began.elapsed() < Duration::from_secs(20), "{name} of {of}: {found:?}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{name} of {of}: {found:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -100,7 +129,7 @@ pub(crate) fn end(left: impl Fn() -> Vec<String>) {
         if left.is_empty() {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "still there: {left:?}");
+        assert!(began.elapsed() < Duration::from_secs(60), "still there: {left:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -8,6 +8,7 @@
 mod additions;
 mod cycles;
 mod source;
+mod wildcards;
 
 use super::generated;
 use source::{SourceFile, has, source_root, sources};
@@ -288,12 +289,18 @@ fn only_process_starts_processes() {
 }
 
 #[test]
-fn every_module_has_documentation() {
-    for module in MODULES {
-        let path = source_root().join(module.name).join("mod.rs");
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(text.starts_with("//!"), "{} does not start with `//!`", path.display());
+fn every_file_has_documentation_and_at_most_400_lines() {
+    let mut wrong = BTreeSet::new();
+    for file in sources() {
+        let text = std::fs::read_to_string(source_root().join(&file.path)).expect("it was read");
+        if !text.starts_with("//!") {
+            wrong.insert(format!("{} does not start with `//!`", file.path));
+        }
+        if text.lines().count() > 400 {
+            wrong.insert(format!("{} has {} lines", file.path, text.lines().count()));
+        }
     }
+    assert!(wrong.is_empty(), "{}", lines(&wrong));
 }
 
 fn outside(module: &str, banned: &[&[&str]]) {

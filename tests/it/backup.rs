@@ -1,5 +1,6 @@
 //! `kb backup`: a consistent copy while runs go on, and what is restored from it.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -20,8 +21,7 @@ fn a_backup_is_restored_with_runs_blobs_and_triggers() {
                 .args(["playbook", "run", "p", "--quiet"])
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
-                .spawn()
-                .unwrap()
+                .start()
         })
         .collect();
     let saved = scratch.json(&["backup", "copy.kb", "--json"]);

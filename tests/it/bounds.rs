@@ -1,6 +1,7 @@
 //! Every stored event has a bounded size, whatever a model or tool returns, and loses nothing.
 
 use crate::journals::{masked_event, masked_json, wait};
+use crate::running::Start;
 use crate::scratch::Scratch;
 use kb::definition::SyncMode;
 use kb::diagnostic::Code;
@@ -294,7 +295,7 @@ fn monstrous() -> Scratch {
             {"tool": "fs:write", "args": {"path": "big.txt", "content": content}},
             {"tool": "fs:write", "args": {"path": "none", "content": "x", "deep": deep(20)}},
         ]},
-        {"delayMs": 700, "output": {"summary": 1, "more": content}},
+        {"delayMs": 2500, "output": {"summary": 1, "more": content}},
         {"output": {"summary": "done"}},
     ]}});
     Scratch::new(&[
@@ -313,7 +314,7 @@ fn a_run_with_huge_arguments_goes_on_after_kill_9_and_is_bounded() {
     let scratch = monstrous();
     let base = ["playbook", "run", "p", "--script", "script.yml", "--json"];
     let mut child =
-        scratch.command().args(base).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        scratch.command().args(base).stdout(Stdio::piped()).stderr(Stdio::null()).start();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let seen = lines.by_ref().filter(|line| line.contains("\"tool:result\"")).nth(2);
     assert!(seen.is_some(), "both calls end, after the record of the shell");

@@ -1,5 +1,6 @@
 //! Budgets: the ledger under any order of reservations and settlements, and runs that wait for more.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use futures::FutureExt as _;
 use kb::definition::Budget;
@@ -276,10 +277,9 @@ fn a_call_that_a_kill_interrupts_counts_with_its_reservation() {
         .args(["playbook", "run", "p", "--budget", "1"])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     // The request has arrived, so that its reservation is recorded.
-    let (connection, _) = server.accept().unwrap();
+    let connection = accepted(&server);
     child.kill().unwrap();
     child.wait().unwrap();
     drop((connection, server));
@@ -318,10 +318,25 @@ fn global_limits_narrow_the_tool_calls_of_an_attempt() {
     }
 }
 
+/// Waits for a connection.
+fn accepted(server: &std::net::TcpListener) -> std::net::TcpStream {
+    let (began, limit) = (std::time::Instant::now(), std::time::Duration::from_secs(60));
+    server.set_nonblocking(true).unwrap();
+    loop {
+        if let Ok((connection, _)) = server.accept() {
+            connection.set_nonblocking(false).unwrap();
+            connection.set_read_timeout(Some(limit)).unwrap();
+            return connection;
+        }
+        assert!(began.elapsed() < limit, "nobody connects");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 /// Reads one request and returns the connection.
 fn request(server: &std::net::TcpListener) -> std::net::TcpStream {
     use std::io::Read;
-    let (mut connection, _) = server.accept().unwrap();
+    let mut connection = accepted(server);
     let mut read = Vec::new();
     let mut part = [0; 16 << 10];
     loop {
@@ -362,8 +377,7 @@ fn a_call_of_a_judge_that_a_kill_interrupts_counts_without_a_budget() {
         .args(["playbook", "run", "p"])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     let output = serde_json::json!({"summary": "a summary that is long enough to be judged by another model"});
     let call = serde_json::json!({"id": "c", "type": "function",
         "function": {"name": "submit_output", "arguments": output.to_string()}});

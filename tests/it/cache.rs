@@ -1,5 +1,6 @@
 //! Steps with `cache`: what is stored, what is taken, and what makes a difference.
 
+use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
@@ -249,7 +250,7 @@ fn two_runs_at_once_and_a_killed_one_leave_a_cache_that_works() {
         let mut command = scratch.command();
         command.args(["playbook", "run", "p"]);
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-        command.spawn().unwrap()
+        command.start()
     };
     let both = [spawn(), spawn(), spawn()];
     for mut child in both {

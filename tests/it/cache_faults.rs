@@ -1,6 +1,7 @@
 //! The cache when `kb` is killed while it writes, and together with files of their own.
 
 use crate::disk::{Deed, Fault};
+use crate::running::Start;
 use crate::scratch::Scratch;
 
 const PLAYBOOK: &str = "schema: kb.playbook/1
@@ -45,7 +46,7 @@ fn kb_may_be_killed_at_every_write_of_the_cache() {
         let mut command = scratch.command();
         command.args(["playbook", "run", "p"]);
         Fault::below(&cache(&scratch)).at(point, deed).on(&mut command);
-        let ended = command.output().unwrap().status;
+        let ended = command.finish().status;
         if ended.success() {
             break;
         }

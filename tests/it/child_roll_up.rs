@@ -1,5 +1,7 @@
 //! What a child run adds to its parent: verdicts, changed files, and what it spent of a budget.
 
+use crate::child_projects::{parent_run, project};
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 
@@ -27,21 +29,6 @@ id: middle
 steps:
   - {id: inner, playbook: writes}
 ";
-
-fn project(steps: &str, others: &[&str]) -> Scratch {
-    let parent = format!("schema: kb.playbook/1\nid: parent\nsteps:\n{steps}");
-    let all = [&[parent.as_str()], others].concat();
-    let names: Vec<String> = (0..all.len()).map(|i| format!(".kb/playbooks/p{i}.yml")).collect();
-    let files: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(all).collect();
-    Scratch::new(&files)
-}
-
-fn parent_run(scratch: &Scratch) -> String {
-    let runs = scratch.json(&["run", "list", "--json"]);
-    let is_parent = |run: &&Value| run["definition"] == "parent";
-    let found = runs.as_array().unwrap().iter().find(is_parent).expect("a run");
-    found["run"].as_str().unwrap().to_owned()
-}
 
 fn paths(diff: &Value) -> Vec<String> {
     let steps = diff["steps"].as_array().unwrap().iter();
@@ -173,7 +160,7 @@ fn a_resumed_run_counts_what_its_child_run_spent_before() {
     let mut command = scratch.command();
     command.args(["playbook", "run", "parent", "--script", "script.yml"]);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let mut process = command.spawn().expect("kb starts");
+    let mut process = command.start();
     let begun = std::time::Instant::now();
     while !scratch.has("started") {
         assert!(begun.elapsed().as_secs() < 60, "the child run starts");

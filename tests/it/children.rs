@@ -1,5 +1,7 @@
 //! Child runs: `playbook` steps.
 
+use crate::child_projects::{parent_run, project};
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::process::Stdio;
@@ -14,23 +16,6 @@ steps:
   - {id: say, set: {text: \"{{word}} x{{count}}\"}}
 outputs: {text: \"{{say.output.text}}\"}
 ";
-
-/// A project with a playbook `parent` of these steps and other playbooks by their text.
-fn project(steps: &str, others: &[&str]) -> Scratch {
-    let parent = format!("schema: kb.playbook/1\nid: parent\nsteps:\n{steps}");
-    let all = [&[parent.as_str()], others].concat();
-    let names: Vec<String> = (0..all.len()).map(|i| format!(".kb/playbooks/p{i}.yml")).collect();
-    let files: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(all).collect();
-    Scratch::new(&files)
-}
-
-/// The id of the run of `parent`; a child run is newer, so `@last` may be one.
-fn parent_run(scratch: &Scratch) -> String {
-    let runs = scratch.json(&["run", "list", "--json"]);
-    let is_parent = |run: &&Value| run["definition"] == "parent";
-    let found = runs.as_array().unwrap().iter().find(is_parent).expect("a run");
-    found["run"].as_str().unwrap().to_owned()
-}
 
 fn show(scratch: &Scratch) -> Value {
     scratch.json(&["run", "show", &parent_run(scratch), "--json"])
@@ -233,14 +218,14 @@ const SLOW: &str = "schema: kb.playbook/1
 id: slow
 steps:
   - {id: first, run: \"echo first >> log\"}
-  - {id: second, dependsOn: [first], run: \"touch started; sleep 1; echo second >> log\"}
+  - {id: second, dependsOn: [first], run: \"touch started; until test -e go; do sleep 0.05; done; echo second >> log\"}
   - {id: third, dependsOn: [second], run: \"echo third >> log\"}
 outputs: {done: true}
 ";
 
-fn spawn(scratch: &Scratch, args: &[&str]) -> std::process::Child {
+fn spawn(scratch: &Scratch, args: &[&str]) -> Running {
     let mut command = scratch.command();
-    command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).start()
 }
 
 #[test]
@@ -254,6 +239,7 @@ fn a_killed_process_continues_its_child_run_and_repeats_no_finished_step() {
     wait_for(&scratch, "started");
     process.kill().unwrap();
     process.wait().unwrap();
+    scratch.write("go", "");
     let parent = parent_run(&scratch);
     let child = show(&scratch)["steps"][1]["childRun"].clone();
     scratch.kb(&["run", "resume", &parent]).code(0);
@@ -376,10 +362,10 @@ outputs: {answer: \"{{q.output}}\"}
     let scratch = project(steps, &[child]);
     let mut parent = scratch.command();
     parent.args(["playbook", "run", "parent"]).stdin(Stdio::null());
-    let mut parent = parent.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("kb starts");
+    let mut parent = parent.stdout(Stdio::null()).stderr(Stdio::null()).start();
     let begun = Instant::now();
     let asked = loop {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the child run asks");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the child run asks");
         std::thread::sleep(Duration::from_millis(50));
         let runs = scratch.json(&["run", "list", "--json"]);
         let waits = |run: &&Value| run["definition"] == "asks" && run["status"] == "waiting";
@@ -390,7 +376,7 @@ outputs: {answer: \"{{q.output}}\"}
     scratch.kb(&["run", "answer", &asked, "q", "this"]).code(0);
     let begun = Instant::now();
     while !scratch.has("answered") {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the parent continues");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the parent continues");
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(scratch.read("answered"), "this\n");

@@ -1,5 +1,6 @@
 //! What the command line promises to scripts and people, through the real binary.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::json;
 
@@ -422,15 +423,10 @@ fn a_closed_stdout_ends_quietly() {
     for args in
         [&["--help"][..], &["explain", "--json"], &["completions", "bash"], &["schema", "playbook"]]
     {
-        let mut child = scratch
-            .command()
-            .args(args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            scratch.command().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).start();
         drop(child.stdout.take());
-        let ended = child.wait_with_output().unwrap();
+        let ended = child.finish();
         let err = String::from_utf8_lossy(&ended.stderr);
         assert!(!err.contains("panicked") && !err.contains("Broken pipe"), "{args:?}: {err}");
     }
@@ -572,8 +568,8 @@ fn a_log_that_cannot_be_written_disturbs_nothing() {
         .args(["playbook", "run", "hello", "--param", "who=you"])
         .env("KB_LOG", "trace")
         .stderr(std::fs::File::options().write(true).open("/dev/full").unwrap())
-        .output()
-        .unwrap();
+        .start()
+        .finish();
     assert_eq!(said.status.code(), Some(0));
     assert_eq!(scratch.json(&["run", "show", "@last", "--json"])["status"], "succeeded");
 }
@@ -583,7 +579,7 @@ fn words_that_are_no_text_are_bad_usage() {
     use std::os::unix::ffi::OsStrExt;
     let none = std::ffi::OsStr::from_bytes(b"\xff");
     for words in [vec![none], vec!["run".as_ref(), none], vec![none, none, none]] {
-        let said = Scratch::bare().command().args(&words).output().unwrap();
+        let said = Scratch::bare().command().args(&words).finish();
         let shown = String::from_utf8_lossy(&said.stderr);
         assert_eq!(said.status.code(), Some(2), "{words:?}: {shown}");
         assert!(!shown.contains("defect") && !shown.contains("panicked"), "{shown}");

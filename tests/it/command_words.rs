@@ -84,6 +84,8 @@ fn words_of_other_programs_point_at_the_command() {
         ("playbook logs x", "use `kb run logs RUN`"),
         ("playbook run hello --dry-run", "`kb playbook plan hello` shows"),
         ("run hello.yml", "use `kb playbook run hello.yml`"),
+        ("run r12345", "`kb run show r12345`"),
+        ("serve --listen example.org", "such as 127.0.0.1:7900"),
         ("run retry x --dry-run", "`kb run show RUN`"),
         ("trigger fire x --dry-run", "`kb trigger test ID`"),
     ] {

@@ -1,6 +1,7 @@
 //! Going on after an edit: `kb run retry --with-current` and `--only`, `kb playbook run --from`, `--only`
 //! and `--skip`. The decision is tested alone at the end.
 
+use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 use serde_json::{Value, json};
 
@@ -183,8 +184,7 @@ fn a_killed_continuation_goes_on_with_what_it_keeps() {
         .args(["run", "retry", "@last", "--with-current"])
         .stderr(std::process::Stdio::null())
         .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     let since = std::time::Instant::now();
     while !scratch.read("log").contains('b') {
         assert!(since.elapsed() < std::time::Duration::from_secs(60), "step b does not start");

@@ -1,5 +1,6 @@
 //! Going on after an edit, with child runs: what a child run of the new run keeps of the one before.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 
@@ -155,7 +156,7 @@ fn a_killed_continuation_goes_on_with_what_its_child_run_keeps() {
     let run = newest(&scratch, "parent")["run"].as_str().unwrap().to_owned();
     let mut command = scratch.command();
     command.args(["run", "retry", &run, "--with-current"]);
-    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut child = command.stderr(std::process::Stdio::null()).start();
     let since = std::time::Instant::now();
     while !scratch.read("log").contains("check") {
         assert!(since.elapsed() < std::time::Duration::from_secs(60), "`check` does not start");

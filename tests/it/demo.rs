@@ -1,5 +1,6 @@
 //! `kb demo`: the whole thing, also killed in the middle.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -62,8 +63,7 @@ fn killed_at(kind: &str, count: usize) -> Scratch {
         .args(["demo", "--dir", "demo", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let wanted = format!("\"type\":\"{kind}\"");
     let seen =

@@ -1,7 +1,9 @@
 //! What a run shows off a terminal: output of steps, failures, times, and other views of it.
 
-use crate::scratch::Scratch;
+use crate::running::Start;
+use crate::scratch::{Scratch, until};
 use serde_json::json;
+use std::io::{BufRead, BufReader};
 
 fn project(steps: &str) -> Scratch {
     let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
@@ -34,11 +36,11 @@ fn long_output_is_shortened_unless_all_is_asked_for() {
 
 #[test]
 fn live_output_arrives_before_the_step_ends_and_is_not_repeated() {
-    let steps = "  - id: a\n    run: 'echo first; for i in $(seq 400); do test -e go && exit 0; sleep 0.05; done; exit 9'\n";
+    let steps = "  - id: a\n    run: 'echo first; until test -e go; do sleep 0.05; done'\n";
     let scratch = project(steps);
     let mut command = scratch.command();
     command.args(["playbook", "run", "p"]).stderr(std::process::Stdio::piped());
-    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut child = command.stdout(std::process::Stdio::null()).start();
     let lines = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut lines = std::io::BufRead::lines(lines).map_while(Result::ok);
     assert!(lines.any(|line| line.ends_with("a | first")), "the step still runs");
@@ -121,16 +123,17 @@ fn waits_and_retries_show_true_times() {
     let scratch =
         project("  - {id: w, wait: 300ms}\n  - {id: a, run: 'test -e fixed', dependsOn: [w]}\n");
     let said = scratch.kb(&["playbook", "run", "p"]).code(1);
-    // The step may start some milliseconds after the time of the event.
+    // The step may start some time after the time of the event.
     let shown = format!("{}{}", said.out, said.err);
     let waits = |ms: u32| shown.contains(&format!("waiting for {ms}ms: "));
-    assert!((300..=310).any(waits), "{shown}");
+    assert!((300..=60_300).any(waits), "{shown}");
     let said = scratch.kb(&["run", "retry", "@last"]).code(1);
     let head = said.out.lines().next().unwrap();
     assert!(head.contains("p failed in ") && head.contains(" in total)"), "{head}");
     let show = scratch.json(&["run", "show", "@last", "--json"]);
     let ms = |key: &str| show[key].as_u64().unwrap();
-    assert!(ms("attemptMs") < 300 && ms("workMs") >= 300 && ms("workMs") <= ms("durationMs"));
+    // The last attempt did not wait, the work of both is more than the wait of the first.
+    assert!(ms("attemptMs") + 300 <= ms("workMs") && ms("workMs") <= ms("durationMs"), "{show}");
 }
 
 #[test]
@@ -194,28 +197,25 @@ fn the_list_of_runs_is_filtered() {
 #[test]
 fn another_process_watches_a_run_to_its_end() {
     let scratch = project(
-        "  - id: a\n    run: 'echo one; for i in $(seq 400); do test -e go && exit 0; sleep 0.05; done; exit 9'\n  - {id: b, run: 'echo two; exit 5', dependsOn: [a]}\n",
+        "  - id: a\n    run: 'echo one; until test -e go; do sleep 0.05; done'\n  - {id: b, run: 'echo two; exit 5', dependsOn: [a]}\n",
     );
     let mut command = scratch.command();
     let silent = || std::process::Stdio::null();
-    let mut run =
-        command.args(["playbook", "run", "p"]).stdout(silent()).stderr(silent()).spawn().unwrap();
-    while scratch.kb(&["run", "list", "-q"]).out.is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let watcher = scratch
+    let mut run = command.args(["playbook", "run", "p"]).stdout(silent()).stderr(silent()).start();
+    until("the run", || !scratch.kb(&["run", "list", "-q"]).out.is_empty());
+    let mut watcher = scratch
         .command()
         .args(["run", "watch"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+        .start();
+    let mut lines = BufReader::new(watcher.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let first = lines.find(|line| line.contains("a  started"));
     scratch.write("go", "");
-    let watched = watcher.wait_with_output().unwrap();
+    let err = first.into_iter().chain(lines).collect::<Vec<_>>().join("\n");
+    let watched = watcher.finish();
     assert_eq!(run.wait().unwrap().code(), Some(1));
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let (out, err) = (text(&watched.stdout), text(&watched.stderr));
+    let out = String::from_utf8(watched.stdout).unwrap();
     assert_eq!(watched.status.code(), Some(1), "{err}");
     assert!(err.contains("a | one") && err.contains("b | two"), "{err}");
     assert!(out.contains("failed b: exit code 5: two"), "{out}");
@@ -223,28 +223,17 @@ fn another_process_watches_a_run_to_its_end() {
 
 #[test]
 fn a_watcher_shows_output_while_the_step_still_runs() {
-    use std::io::{BufRead, BufReader};
-    let scratch = project(
-        "  - {id: a, run: 'for i in $(seq 1200); do echo line $i; test -e go && exit 0; sleep 0.05; done; exit 9'}\n",
-    );
+    let scratch = project("  - {id: a, run: 'until test -e go; do echo line; sleep 0.05; done'}\n");
     let silent = || std::process::Stdio::null();
-    let mut run = scratch
-        .command()
-        .args(["playbook", "run", "p"])
-        .stdout(silent())
-        .stderr(silent())
-        .spawn()
-        .unwrap();
-    while scratch.kb(&["run", "list", "-q"]).out.is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    let mut run =
+        scratch.command().args(["playbook", "run", "p"]).stdout(silent()).stderr(silent()).start();
+    until("the run", || !scratch.kb(&["run", "list", "-q"]).out.is_empty());
     let mut watcher = scratch
         .command()
         .args(["run", "watch"])
         .stdout(silent())
         .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     // The step ends after the watcher has shown a line of it, so the line was not read from the journal.
     let mut lines = BufReader::new(watcher.stderr.take().unwrap()).lines().map_while(Result::ok);
     let live = lines.find(|line| line.contains("a | line"));

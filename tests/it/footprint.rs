@@ -4,6 +4,7 @@
 
 use super::proof;
 use super::scratch::Scratch;
+use crate::running::Start;
 use kb::definition::{FileRole, InputFile};
 use kb::project::ProjectFolder;
 use kb::run::RunStatus;
@@ -52,8 +53,7 @@ fn most(project: &Scratch, args: &[&str], sort: &str) -> u64 {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
     while child.try_wait().unwrap().is_none() {
@@ -153,8 +153,7 @@ fn shown_late(project: &Scratch, args: &[&str]) -> (String, u64) {
     let (out, err) = if is_json { (lines, rest) } else { (rest, lines) };
     let before = project.kb(&["run", "list"]).out.matches("succeeded").count();
     let mut command = project.command();
-    let mut child =
-        command.args(args).stdin(Stdio::null()).stdout(out).stderr(err).spawn().unwrap();
+    let mut child = command.args(args).stdin(Stdio::null()).stdout(out).stderr(err).start();
     while project.kb(&["run", "list"]).out.matches("succeeded").count() == before {
         assert!(child.try_wait().unwrap().is_none(), "{args:?} ended");
     }
@@ -176,8 +175,7 @@ fn runs_in_one_process_leave_nothing_behind() {
     let told = Command::new(mine)
         .args(["footprint::many_runs_in_this_process", "--exact", "--ignored", "--nocapture"])
         .env("KB_FOOTPRINT", format!("{runs}:{}", folder.root().display()))
-        .output()
-        .unwrap();
+        .finish();
     let text = String::from_utf8_lossy(&told.stdout);
     assert!(told.status.success(), "{text}{}", String::from_utf8_lossy(&told.stderr));
     let figure = |name: &str| kib_of(&text, name);

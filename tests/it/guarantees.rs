@@ -1,12 +1,13 @@
 //! The tests that `docs/guarantees.md` and `scripts/prove` name exist.
 
+use crate::running::Start;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The names of all tests of this binary.
 fn tests() -> BTreeSet<String> {
     let itself = std::env::current_exe().expect("a running program has a path");
-    let output = std::process::Command::new(itself).arg("--list").output().expect("it starts");
+    let output = std::process::Command::new(itself).arg("--list").finish();
     let names = String::from_utf8(output.stdout).expect("names are text");
     names.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
 }

@@ -1,5 +1,6 @@
 //! `hooks:` of runs and steps, and `requires:`.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::Value;
 
@@ -133,8 +134,8 @@ fn a_clean_work_tree_is_required_also_by_a_child_run() {
     scratch.write(".kb/playbooks/child.yml", child);
     let git = |args: &[&str]| {
         let done =
-            std::process::Command::new("git").args(args).current_dir(scratch.root()).output();
-        assert!(done.expect("git").status.success(), "{args:?}");
+            std::process::Command::new("git").args(args).current_dir(scratch.root()).finish();
+        assert!(done.status.success(), "{args:?}");
     };
     git(&["init", "-q"]);
     git(&["add", "-A"]);

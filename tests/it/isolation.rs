@@ -1,6 +1,7 @@
 //! `workspace: worktree` and `workspace: copy`: files of their own for steps, and their way back.
 
 use crate::disk::{Deed, Fault, Op, read_log};
+use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ fn git(scratch: &Scratch, args: &[&str]) -> String {
     for name in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
         command.env(name, "/dev/null");
     }
-    let output = command.output().expect("git is installed");
+    let output = command.finish();
     assert!(output.status.success(), "git {args:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -60,7 +61,7 @@ fn is_clean(scratch: &Scratch) -> bool {
         false => 1,
     };
     if left > 0 {
-        let list = std::process::Command::new("find").arg(home(scratch).unwrap()).output().unwrap();
+        let list = std::process::Command::new("find").arg(home(scratch).unwrap()).finish();
         eprintln!("{}", String::from_utf8_lossy(&list.stdout));
     }
     left == 0 && listed == 1
@@ -130,7 +131,7 @@ fn a_conflict_keeps_both_sides_and_its_commands_work() {
     let help = step["error"]["help"].as_str().unwrap();
     let command = help.split('`').find(|part| part.starts_with("git merge-file")).expect(help);
     let mut by_hand = std::process::Command::new("sh");
-    let status = by_hand.args(["-c", command]).current_dir(scratch.root()).status().unwrap();
+    let status = by_hand.args(["-c", command]).current_dir(scratch.root()).finish().status;
     assert_eq!(status.code(), Some(1), "one conflict");
     assert!(scratch.read("lines.txt").contains("<<<<<<<"), "{}", scratch.read("lines.txt"));
     // Another run leaves the tree of the failed one alone; a retry runs on the present project.
@@ -229,7 +230,7 @@ fn a_worktree_that_cannot_be_made_says_why_and_what_helps() {
     let scratch = project(playbook);
     let above = scratch.root().parent().unwrap().to_owned();
     let mut init = std::process::Command::new("git");
-    assert!(init.args(["init", "-q", "."]).current_dir(above).status().unwrap().success());
+    assert!(init.args(["init", "-q", "."]).current_dir(above).finish().status.success());
     refused(&scratch, "not its root", "workspace: copy");
 }
 
@@ -358,7 +359,7 @@ fn killed_anywhere(merge: &str) {
     let mut command = scratch.command();
     command.args(["playbook", "run", "p"]);
     Fault::below(&folder(&scratch)).log(log.path()).on(&mut command);
-    assert!(command.output().unwrap().status.success());
+    assert!(command.finish().status.success());
     let usual = product(&scratch);
     assert!(usual.3, "{usual:?}");
     let counts = |op: &Op| !matches!(op, Op::Synced | Op::Unsynced);
@@ -371,7 +372,7 @@ fn killed_anywhere(merge: &str) {
         let mut command = scratch.command();
         command.args(["playbook", "run", "p"]);
         Fault::below(&folder(&scratch)).at(point, deed).on(&mut command);
-        let mut ended = command.output().unwrap().status.success();
+        let mut ended = command.finish().status.success();
         for _ in 0..3 {
             if ended {
                 break;
@@ -417,7 +418,7 @@ fn a_full_disk_is_named_and_leaves_no_tree() {
     let mut command = scratch.command();
     command.args(["playbook", "run", "p"]);
     Fault::below(&trees).file("big.bin").at(2, Deed::Enospc).and_ever_after().on(&mut command);
-    let output = command.output().unwrap();
+    let output = command.finish();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let view = shown(&scratch);
     let error = view["steps"][0]["error"].to_string();
@@ -437,7 +438,7 @@ fn a_full_disk_in_a_merge_keeps_the_files_of_the_step() {
     command.args(["playbook", "run", "p"]);
     let full = Fault::below(&scratch.root()).ops("write");
     full.at(1, Deed::Enospc).and_ever_after().on(&mut command);
-    let output = command.output().unwrap();
+    let output = command.finish();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let view = shown(&scratch);
     let error = view["steps"][0]["error"].to_string();

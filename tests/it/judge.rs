@@ -1,5 +1,6 @@
 //! `judge` checks: a larger model reviews the answer, by script and through the binary.
 
+use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 use serde_json::{Value, json};
 
@@ -245,7 +246,7 @@ steps:
     ]);
     let mut command = scratch.command();
     command.env("KB_LLM_ENDPOINT", &server.endpoint).env("KB_LLM_MODEL", "smollm2");
-    let output = command.args(["playbook", "run", "p", "--json"]).output().unwrap();
+    let output = command.args(["playbook", "run", "p", "--json"]).finish();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let said = Said { code: 0, out: text(&output.stdout), err: text(&output.stderr) };
     let (found, event) = judged(&said);

@@ -1,7 +1,9 @@
 //! `locks:` of steps and `concurrency:` of playbooks, in one run and between runs of several processes.
 
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 fn project(text: &str) -> Scratch {
@@ -9,22 +11,22 @@ fn project(text: &str) -> Scratch {
     Scratch::new(&[(".kb/playbooks/p.yml", &text)])
 }
 
-fn start(scratch: &Scratch, args: &[&str]) -> Child {
+fn start(scratch: &Scratch, args: &[&str]) -> Running {
     let mut command = scratch.command();
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    command.spawn().expect("kb starts")
+    command.start()
 }
 
 fn wait_for(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "waited for {what}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "waited for {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-fn said(child: Child) -> (Option<i32>, String) {
-    let done = child.wait_with_output().expect("kb ends");
+fn said(child: Running) -> (Option<i32>, String) {
+    let done = child.finish();
     (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
 }
 
@@ -74,14 +76,16 @@ steps:
     let scratch = project(text);
     let mut first = start(&scratch, &["playbook", "run", "p", "-p", "name=1", "-p", "hold=60"]);
     wait_for("the first run", || scratch.has("log"));
-    let second = start(&scratch, &["playbook", "run", "p", "-p", "name=2"]);
-    std::thread::sleep(Duration::from_millis(300));
+    let mut second = start(&scratch, &["playbook", "run", "p", "-p", "name=2"]);
+    let mut pipe = BufReader::new(second.stderr.take().expect("a pipe"));
+    let waits = |line: String| line.contains("waiting for the lock `db`");
+    assert!(pipe.by_ref().lines().map_while(Result::ok).any(waits), "it waits");
+    second.stderr = Some(pipe.into_inner());
     assert_eq!(scratch.read("log"), "+1\n");
     first.kill().expect("killed");
     first.wait().expect("ended");
     let (code, err) = said(second);
     assert_eq!(code, Some(0), "{err}");
-    assert!(err.contains("waiting for the lock `db`"), "{err}");
     assert_eq!(scratch.read("log"), "+1\n+2\n-2\n");
 }
 
@@ -89,7 +93,10 @@ steps:
 fn runs_of_a_group_queue_in_their_order() {
     let text = "params: [{name: name}, {name: target, default: x}]
 concurrency: \"deploy-{{target}}\"
-steps: [{id: a, run: 'echo \"+$NAME\" >> log; sleep 0.3; echo \"-$NAME\" >> log', env: {NAME: \"{{name}}\"}}]
+steps:
+  - id: a
+    run: 'echo \"+$NAME\" >> log; until test -e go -o \"$TARGET\" = y; do sleep 0.05; done; echo \"-$NAME\" >> log'
+    env: {NAME: \"{{name}}\", TARGET: \"{{target}}\"}
 ";
     let scratch = project(text);
     let mut runs = Vec::new();
@@ -116,6 +123,7 @@ steps: [{id: a, run: 'echo \"+$NAME\" >> log; sleep 0.3; echo \"-$NAME\" >> log'
     }
     let other = scratch.kb(&["playbook", "run", "p", "-p", "name=4", "-p", "target=y"]).code(0);
     assert!(!other.err.contains("waiting for run"));
+    scratch.write("go", "");
     for run in runs {
         assert_eq!(said(run).0, Some(0));
     }
@@ -195,4 +203,85 @@ fn the_concurrency_group_of_a_child_run_holds_between_runs_and_within_one() {
         .says(&["KB0587"]);
     let held = scratch("queue", "concurrency: g", "");
     held.kb(&["playbook", "run", "p"]).code(1).says(&["KB0587", "above it"]);
+}
+
+/// Two runs hold what the other one needs: one of them is told and gives up, and the other one continues.
+#[test]
+fn runs_that_wait_for_each_other_are_found() {
+    let both = |first: [&str; 2], children: [&str; 2]| {
+        let scratch = project(first[0]);
+        let file = |name: &str, text: &str| {
+            let text = format!("schema: kb.playbook/1\nid: {name}\n{text}");
+            scratch.write(&format!(".kb/playbooks/{name}.yml"), &text);
+        };
+        file("q", first[1]);
+        file("cp", children[0]);
+        file("cq", children[1]);
+        let runs = [
+            start(&scratch, &["playbook", "run", "p"]),
+            start(&scratch, &["playbook", "run", "q"]),
+        ];
+        let mut ended = runs.map(said);
+        ended.sort();
+        let [(succeeded, _), (failed, err)] = &ended;
+        assert_eq!((*succeeded, *failed), (Some(0), Some(1)), "{ended:?}");
+        assert!(err.contains("KB0591") && err.contains("these wait for each other: "), "{err}");
+        scratch.kb(&["run", "list"]).code(0);
+        err.clone()
+    };
+    let meet = |own: &str, other: &str| {
+        format!("touch {own}; while ! test -e {other}; do sleep 0.05; done")
+    };
+    // Concurrency groups: each run keeps its own and calls a child run of the other one's.
+    let run = |own: &str, other: &str, group: &str, child: &str| {
+        let meet = meet(own, other);
+        format!(
+            "concurrency: {group}\nsteps: [{{id: meet, run: '{meet}'}}, {{id: call, dependsOn: [meet], playbook: {child}}}]\n"
+        )
+    };
+    let child = |group: &str| format!("concurrency: {group}\nsteps: [{{id: s, run: 'true'}}]\n");
+    let err =
+        both([&run("p", "q", "a", "cp"), &run("q", "p", "b", "cq")], [&child("b"), &child("a")]);
+    assert!(
+        err.contains("concurrency group `a`") && err.contains("concurrency group `b`"),
+        "{err}"
+    );
+    // Locks: a `playbook` step keeps one while its child run needs the other.
+    let run = |lock: &str, child: &str| {
+        format!("steps: [{{id: call, playbook: {child}, locks: [{lock}]}}]\n")
+    };
+    let child = |own: &str, other: &str, lock: &str| {
+        let meet = meet(own, other);
+        format!(
+            "steps: [{{id: meet, run: '{meet}'}}, {{id: s, dependsOn: [meet], locks: [{lock}], run: 'true'}}]\n"
+        )
+    };
+    let err =
+        both([&run("x", "cp"), &run("y", "cq")], [&child("p", "q", "y"), &child("q", "p", "x")]);
+    assert!(err.contains("the lock `x`") && err.contains("the lock `y`"), "{err}");
+}
+
+#[test]
+fn a_child_run_takes_the_place_of_a_run_of_its_group() {
+    let scratch = project("concurrency: g\nsteps: [{id: a, run: 'touch started; sleep 60'}]\n");
+    scratch.write(
+        ".kb/playbooks/parent.yml",
+        "schema: kb.playbook/1\nid: parent\nsteps: [{id: call, playbook: child}]\n",
+    );
+    scratch.write(
+        ".kb/playbooks/child.yml",
+        "schema: kb.playbook/1\nid: child\nconcurrency: {group: g, onConflict: cancelRunning}\nsteps: [{id: s, run: touch done}]\n",
+    );
+    let other = start(&scratch, &["playbook", "run", "p"]);
+    wait_for("the other run", || scratch.has("started"));
+    scratch.kb(&["playbook", "run", "parent"]).code(0).says(&["cancelling run"]);
+    assert_eq!(said(other).0, Some(1));
+    assert!(scratch.has("done"));
+    let runs = scratch.json(&["run", "list", "--json"]);
+    let status = |definition: &str| {
+        let found = runs.as_array().unwrap().iter().find(|run| run["definition"] == definition);
+        found.unwrap()["status"].clone()
+    };
+    assert_eq!(status("p"), "cancelled");
+    assert_eq!((status("parent"), status("child")), ("succeeded".into(), "succeeded".into()));
 }

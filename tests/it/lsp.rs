@@ -1,12 +1,13 @@
 //! `kb lsp`, spoken to as an editor does: over stdin and stdout.
 
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{ChildStdin, ChildStdout, Stdio};
 
 struct Editor {
-    child: Child,
+    child: Running,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     uri: String,
@@ -19,7 +20,7 @@ impl Editor {
     fn open(scratch: &Scratch, path: &str, text: &str) -> Editor {
         let mut command = scratch.command();
         command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
+        let mut child = command.start();
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let root = scratch.root().canonicalize().unwrap();
         let uri = format!("file://{}", root.join(path).display());

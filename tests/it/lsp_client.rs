@@ -4,6 +4,7 @@
 //! vscode-languageserver-protocol@3`. Without it, or without Node, the test says that it is left out;
 //! `KB_LSP_CLIENT=required` makes that a failure.
 
+use crate::running::Start;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,7 @@ use std::process::Command;
 fn an_editor_gets_problems_completion_hover_definitions_rename_and_fixes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let modules = root.join("target/lsp-client/node_modules");
-    let has_node = Command::new("node").arg("--version").output().is_ok();
+    let has_node = Command::new("node").arg("--version").finish_if_found().is_some();
     if !has_node || !modules.join("vscode-languageserver-protocol").is_dir() {
         let required = std::env::var("KB_LSP_CLIENT").is_ok_and(|value| value == "required");
         assert!(!required, "Node and `{}` are required", modules.display());
@@ -22,8 +23,7 @@ fn an_editor_gets_problems_completion_hover_definitions_rename_and_fixes() {
     let output = Command::new("node")
         .arg(root.join("scripts/lsp-client"))
         .args(["--kb", env!("CARGO_BIN_EXE_kb"), "--steps", "200", "--changes", "50"])
-        .output()
-        .unwrap();
+        .finish();
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     let found: Value =

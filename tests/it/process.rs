@@ -1,6 +1,7 @@
 //! Processes: how they end, what is kept of them, and that nothing of them is left.
 
 use crate::alive::{self, child};
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use kb::process::{
     BaseEnvironment, Confinement, KernelSandbox, OnLine, ProcessEnd, ProcessLevel, ProcessResult,
@@ -100,7 +101,7 @@ async fn check_gone(script: &str, spawn: impl FnOnce(Spawn) -> Spawn) -> Process
 
 #[track_caller]
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(20);
+    let limit = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < limit, "{what} did not come");
         std::thread::sleep(Duration::from_millis(5));
@@ -315,7 +316,7 @@ async fn wiper() {
 #[test]
 fn wiping_the_environment_is_no_way_out() {
     for level in LEVELS {
-        assert!(in_own_process("process::wiper", level).status().unwrap().success());
+        assert!(in_own_process("process::wiper", level).finish().status.success());
     }
 }
 
@@ -408,7 +409,7 @@ fn levels_have_names_and_words() {
     assert_eq!(supervisor.level(), ProcessLevel::Group);
     assert_eq!(supervisor.shortfall(), Some("this program has no init process"));
     let mut odd = in_own_process("process::init_program_that_ends", ProcessLevel::Group);
-    assert!(odd.status().unwrap().success());
+    assert!(odd.finish().status.success());
 }
 
 /// Not a test by itself: a process has one init, and this one's is none.
@@ -568,7 +569,7 @@ at_both_levels! {
 
 /// An owner with a step at work, and who stands behind it.
 struct Held {
-    owner: std::process::Child,
+    owner: Running,
     /// The init and its worker, at the level of namespaces.
     kept: Vec<Pid>,
     out: PathBuf,
@@ -583,7 +584,7 @@ impl Held {
         let mut command = in_own_process("process::owner", level);
         // Not in the common folder, where any `kb` removes what the dead have left.
         command.env("TMPDIR", directory.path());
-        let owner = command.env("KB_TEST_OUT", &out).spawn().unwrap();
+        let owner = command.env("KB_TEST_OUT", &out).start();
         let told = || std::fs::read_to_string(&out).unwrap_or_default();
         wait_until("the step", || told().ends_with('\n'));
         let temporary = PathBuf::from(told().trim());
@@ -616,13 +617,6 @@ impl Held {
     #[track_caller]
     fn nothing_is_left(&self) {
         alive::end(|| alive::with_variable("OUT", &self.out));
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = self.owner.kill();
-        let _ = self.owner.wait();
     }
 }
 
@@ -666,7 +660,7 @@ fn a_process_with_a_longer_name_outlives_a_killed_owner() {
     let token = environment.split('\0').find_map(|one| one.strip_prefix("KB_SPAWN=")).unwrap();
     assert!(token.starts_with(&format!("{pid}-")), "{token}");
     let mut command = std::process::Command::new("sleep");
-    let mut other = command.arg("1000").env("KB_SPAWN", format!("9{token}")).spawn().unwrap();
+    let mut other = command.arg("1000").env("KB_SPAWN", format!("9{token}")).start();
     held.kill_owner();
     held.nothing_is_left();
     wait_until("the removal of TMPDIR", || !held.temporary.exists());
@@ -721,13 +715,13 @@ fn a_group_from_outside_of_the_namespace_is_nobodys() {
         command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]);
         command
     };
-    if !own_namespace().arg("true").status().is_ok_and(|status| status.success()) {
+    if !own_namespace().arg("true").finish_if_found().is_some_and(|ended| ended.status.success()) {
         return; // The system refuses that.
     }
     let mut held = own_namespace();
     held.arg(std::env::current_exe().unwrap()).args(["--exact", "process::wiper", "--ignored"]);
     held.env("KB_TEST_LEVEL", ProcessLevel::Group.as_str()).stdout(std::process::Stdio::null());
-    assert!(held.status().unwrap().success());
+    assert!(held.finish().status.success());
 }
 
 /// Not a test by itself: kills what keeps its steps, which are nobody else's.
@@ -776,7 +770,7 @@ async fn loser() {
 #[test]
 fn what_keeps_a_step_is_replaced_when_it_is_killed() {
     let mut test = in_own_process("process::loser", ProcessLevel::PidNamespace);
-    assert!(test.status().unwrap().success());
+    assert!(test.finish().status.success());
 }
 
 // --- Many
@@ -812,6 +806,6 @@ async fn counter() {
 #[test]
 fn five_hundred_steps_leave_no_descriptor() {
     for level in LEVELS {
-        assert!(in_own_process("process::counter", level).status().unwrap().success());
+        assert!(in_own_process("process::counter", level).finish().status.success());
     }
 }

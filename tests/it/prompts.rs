@@ -1,5 +1,6 @@
 //! Recorded prompts: what `kb run logs --prompts` shows, how often it is stored, and secrets in it.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -116,15 +117,14 @@ fn a_killed_and_resumed_run_shows_the_prompts_of_all_its_turns() {
     let scratch = project("{}\n");
     scratch.write(
         "script.yml",
-        &SCRIPT.replace("    - output:", "    - delayMs: 1500\n      output:"),
+        &SCRIPT.replace("    - output:", "    - delayMs: 3000\n      output:"),
     );
     let mut child = scratch
         .command()
         .args(["playbook", "run", "p", "--script", "script.yml", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let calls = lines.filter(|line| line.contains("\"type\":\"model:call\"")).take(2).count();
     assert_eq!(calls, 2);

@@ -3,6 +3,7 @@
 //! The answers are poor and the protocol is real: streams, usage, schemas held by the sampler, and
 //! connections that break. Skipped, with a line that says so, where there is no such server.
 
+use crate::running::{Running, Start};
 use kb::definition::Settings;
 use kb::llm::*;
 use kb::value::{Json, Money, OutcomeKind, Tier};
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, mpsc};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 pub(crate) struct LabServer {
     /// Its OpenAI-compatible address.
     pub(crate) endpoint: String,
-    keeper: Mutex<(Child, Option<ChildStdin>)>,
+    keeper: Mutex<(Running, Option<ChildStdin>)>,
 }
 
 /// Runs the server in a group of its own and kills all of it at the end of its own input. The keeper
@@ -61,8 +62,7 @@ impl LabServer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .spawn()
-            .expect("bash starts");
+            .start_for(Duration::from_secs(24 * 3600));
         let input = keeper.stdin.take();
         let output = BufReader::new(keeper.stdout.take().expect("its output is piped"));
         let (ready, waiting) = mpsc::channel();

@@ -1,4 +1,5 @@
-//! Recovery rows across processes: approvals, rejections, and the tier and specialist of a resumed run.
+//! Recovery rows across processes: approvals, rejections, and the tier and specialist of a resumed run; what
+//! a failure suggests, and its partial results.
 
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
@@ -97,4 +98,95 @@ fn a_switch_survives_a_resume_and_uses_the_frozen_definition() {
     let started = of_type(&events, "step:start");
     let last = started.last().expect("an attempt");
     assert_eq!((&last["specialist"], &last["tier"]), (&json!("senior"), &json!("large")));
+}
+
+const FAILURES: &str = "  - {id: exits, run: exit 3, onError: continue}
+  - {id: missing, run: [no-such-program-of-kb], onError: continue}
+  - {id: killed, run: kill -9 $$, onError: continue}
+  - {id: slow, run: sleep 60, timeout: 50ms, onError: continue}
+  - {id: judged, run: echo, onError: continue, verify: {checks: [{file: nothing.txt}]}}
+  - {id: checks, gate: [{file: nothing.txt}], onError: continue}
+  - {id: calls, tool: fs:read, input: {path: nothing.txt}, onError: continue}
+  - {id: items, forEach: {in: [1, 2]}, run: exit 1, onError: continue}
+  - {id: model, specialist: climber, task: Look., recovery: [], onError: continue}
+  - id: claims
+    specialist: climber
+    task: Look.
+    recovery: []
+    verify: {onFailed: fail, checks: [{file: nothing.txt}]}
+    onError: continue
+  - id: reads
+    set:
+      partial: '{{model.error.partial.output}}'
+      refuted: '{{claims.error.partial.output.summary}}'
+      kind: '{{model.error.kind}} {{claims.error.kind}} {{exits.error.kind}}'
+      next: '{{claims.error.suggestedNext[0].action}}'
+";
+
+#[test]
+fn every_failure_suggests_what_can_follow_and_later_steps_read_it() {
+    let script = format!("    model: {INVALID}\n    claims: [{{output: {{summary: I looked}}}}]\n");
+    let scratch = project(FAILURES, &script);
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    let steps = shown["steps"].as_array().expect("steps");
+    let step = |name: &str| steps.iter().find(|step| step["instance"] == name).expect("a step");
+    let first = |name: &str| step(name)["error"]["suggestedNext"][0]["action"].clone();
+    for (name, action) in [
+        ("exits", "ask_user"),
+        ("missing", "ask_user"),
+        ("killed", "retry"),
+        ("slow", "retry"),
+        ("judged", "ask_user"),
+        ("checks", "ask_user"),
+        ("calls", "ask_user"),
+        ("items", "retry"),
+        ("items[0]", "ask_user"),
+        ("model", "escalate_model"),
+        ("claims", "change_strategy"),
+    ] {
+        assert_eq!(first(name), action, "{name}: {}", step(name));
+    }
+    let events = scratch.kb(&["run", "events", "@last", "--json"]).code(0).events();
+    let ends = of_type(&events, "step:end");
+    let end = ends.iter().find(|end| end["step"] == "missing").expect("its end");
+    assert_eq!(end["error"]["suggestedNext"], step("missing")["error"]["suggestedNext"]);
+    let read = scratch.json(&["run", "output", "@last", "reads", "--json"]);
+    assert_eq!(
+        read,
+        json!({
+            "partial": {"summary": 3},
+            "refuted": "I looked",
+            "kind": "validation_failed gate_failed exit:3",
+            "next": "change_strategy",
+        })
+    );
+    scratch
+        .kb(&["run", "show", "@last"])
+        .code(0)
+        .says(&["suggested for claims", "change strategy"]);
+}
+
+#[test]
+fn an_unknown_field_of_an_error_is_reported_at_load() {
+    let steps = "  - {id: a, run: exit 1, onError: continue}\n  - {id: b, set: {x: '{{a.error.partail}}'}}\n";
+    let said = project(steps, "  none: []\n").kb(&["playbook", "validate"]).code(2);
+    said.says(&["`a.error` has no field `partail`", "did you mean `partial`?"]);
+}
+
+#[test]
+fn escalations_of_a_step_are_part_of_its_outcome() {
+    let steps = "  - id: a
+    specialist: climber
+    task: Look.
+    recovery: [{on: [validation_failed], do: escalateModel}]
+";
+    let script = format!("    a: {INVALID}\n    a#2: [{{output: {{summary: done}}}}]\n");
+    let scratch = project(steps, &script);
+    let said = scratch.kb(&["playbook", "run", "p", "--script", "script.yml", "--json"]).code(0);
+    let events = said.events();
+    assert_eq!(of_type(&events, "step:end")[0]["escalations"], 1);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    let step = &shown["steps"][0];
+    assert_eq!((&step["escalations"], &step["tier"]), (&json!(1), &json!("medium")));
 }

@@ -1,5 +1,6 @@
 //! Masking: whatever the spelling, however it is cut, no value gets through.
 
+use crate::running::Start;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use kb::redaction::Redactor;
@@ -401,7 +402,8 @@ fn whatever_a_program_makes_of_a_value_is_masked() {
         let redactor = redactor(&[("S", value)]);
         for (program, option, script, count) in &commands {
             let mut command = std::process::Command::new(program);
-            let Ok(output) = command.args([option, script.as_str()]).env("S", value).output()
+            let Some(output) =
+                command.args([option, script.as_str()]).env("S", value).finish_if_found()
             else {
                 continue;
             };

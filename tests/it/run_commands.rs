@@ -1,9 +1,10 @@
 //! Looking back at runs, and going on with them, through the real binary.
 
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 fn project(steps: &str) -> Scratch {
     let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
@@ -100,14 +101,13 @@ fn a_tolerated_failure_is_listed_and_does_not_fail_the_run() {
 }
 
 /// Starts a run and waits until a step of it has begun.
-fn begun(scratch: &Scratch, step: &str) -> (Child, String) {
+fn begun(scratch: &Scratch, step: &str) -> (Running, String) {
     let mut child = scratch
         .command()
         .args(["playbook", "run", "p", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let wanted = |line: &String| {
         let event: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -120,7 +120,7 @@ fn begun(scratch: &Scratch, step: &str) -> (Child, String) {
     (child, event["run"].as_str().unwrap().to_owned())
 }
 
-fn signal(child: &Child, signal: rustix::process::Signal) {
+fn signal(child: &Running, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(pid, signal).unwrap();
 }
@@ -128,7 +128,7 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
 #[test]
 fn the_first_interrupt_lets_what_runs_end_and_leaves_a_resumable_run() {
     let scratch = project(
-        "  - id: a\n    run: 'touch began; for i in $(seq 200); do test -e go && exit 0; sleep 0.05; done; exit 9'\n  - {id: b, run: echo b, dependsOn: [a]}\n",
+        "  - id: a\n    run: 'touch began; until test -e go; do sleep 0.05; done'\n  - {id: b, run: echo b, dependsOn: [a]}\n",
     );
     let (mut child, run) = begun(&scratch, "a");
     signal(&child, rustix::process::Signal::INT);
@@ -196,15 +196,11 @@ fn a_run_without_a_lease_owner_can_be_cancelled_too() {
 #[test]
 fn logs_follow_a_run_to_its_end() {
     let scratch = project(
-        "  - id: a\n    run: 'for i in $(seq 400); do test -e go && exit 0; sleep 0.05; done; exit 9'\n  - {id: b, run: echo bee, dependsOn: [a]}\n",
+        "  - id: a\n    run: 'until test -e go; do sleep 0.05; done'\n  - {id: b, run: echo bee, dependsOn: [a]}\n",
     );
     let (mut child, run) = begun(&scratch, "a");
-    let mut follower = scratch
-        .command()
-        .args(["run", "logs", &run, "--follow"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut follower =
+        scratch.command().args(["run", "logs", &run, "--follow"]).stdout(Stdio::piped()).start();
     let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("a  started")));
     scratch.write("go", "");
@@ -225,8 +221,7 @@ fn a_reader_that_goes_away_does_not_stop_the_run() {
         .args(["playbook", "run", "p", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(scratch.has("reached"));

@@ -1,11 +1,11 @@
 //! A project in a temporary folder, and the real binary in it.
 
-use assert_cmd::Command;
+use crate::running::{Start, kill_below};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A project and a state folder that vanish together.
+/// A project and a state folder that vanish together, with the processes that work in them.
 pub(crate) struct Scratch {
     dir: TempDir,
 }
@@ -83,7 +83,7 @@ impl Scratch {
         let mut command = self.command();
         command.args(args);
         change(&mut command);
-        let output = Command::from_std(command).timeout(Duration::from_secs(90)).output().unwrap();
+        let output = command.finish();
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
         Said {
             code: output.status.code().unwrap_or(-1),
@@ -101,6 +101,12 @@ impl Scratch {
     /// The id of the last run.
     pub(crate) fn last_run(&self) -> String {
         self.json(&["run", "show", "@last", "--json"])["run"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        kill_below(self.dir.path());
     }
 }
 
@@ -127,5 +133,15 @@ impl Said {
         let line =
             |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
         self.out.lines().map(line).collect()
+    }
+}
+
+/// Waits for something that other processes bring about.
+#[track_caller]
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < deadline, "it does not come: {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

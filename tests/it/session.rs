@@ -1,5 +1,6 @@
 //! The session state: what a specialist passes on, who sees it, and how much of it.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 
@@ -267,7 +268,7 @@ fn a_killed_run_keeps_its_session_and_its_open_question() {
     let scratch = project(&steps, &chain_script(json!([{"output": {"summary": "built"}}])));
     let quiet = std::process::Stdio::null;
     let mut kb = scratch.command();
-    let mut kb = kb.args(RUN).stdout(quiet()).stderr(quiet()).spawn().unwrap();
+    let mut kb = kb.args(RUN).stdout(quiet()).stderr(quiet()).start();
     let began = std::time::Instant::now();
     let asks = || {
         let shown = scratch.kb(&["run", "show", "@last", "--json"]);

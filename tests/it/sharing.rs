@@ -2,6 +2,7 @@
 //! processes, and an owner that was stopped for a while.
 
 use crate::proof;
+use crate::running::{Running, Start};
 use crate::scratch::{Said, Scratch};
 use kb::definition::SyncMode;
 use kb::run::Event;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -58,15 +59,15 @@ fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn begin(scratch: &Scratch, args: &[&str]) -> Child {
+fn begin(scratch: &Scratch, args: &[&str]) -> Running {
     let mut command = scratch.command();
     command.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
-    command.spawn().unwrap()
+    command.start()
 }
 
 /// What a process that has ended said on stderr, and its code.
-fn ended(child: Child) -> (Option<i32>, String) {
-    let output = child.wait_with_output().unwrap();
+fn ended(child: Running) -> (Option<i32>, String) {
+    let output = child.finish();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
@@ -407,8 +408,8 @@ fn readers_cancels_and_answers_share_a_journal_with_lease_owners() {
 struct TakenOver {
     scratch: Scratch,
     run: String,
-    first: Child,
-    second: Child,
+    first: Running,
+    second: Running,
 }
 
 impl TakenOver {
@@ -442,15 +443,6 @@ impl TakenOver {
         assert!(said.contains("KB0805") && said.contains("kb run show"), "{said}");
         undisturbed(&said);
         said
-    }
-}
-
-impl Drop for TakenOver {
-    fn drop(&mut self) {
-        for child in [&mut self.first, &mut self.second] {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }
 

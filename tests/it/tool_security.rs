@@ -1,6 +1,7 @@
 //! `tools.security` in the settings, through the binary: groups, path rules, entries that narrow
 //! together, and names of tools that do not exist yet.
 
+use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 
 /// Runs one `tool` step with these settings in a project with some files.
@@ -182,7 +183,7 @@ fn denied_files_are_hidden_from_the_commands_of_a_specialist() {
     let run = |variables: &[(&str, &str)]| {
         let mut command = scratch.command();
         command.args(["playbook", "run", "p", "--script", "script.yml", "--yes", "--json"]);
-        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let output = command.envs(variables.iter().copied()).finish();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let sandboxed = text.contains(r#""sandbox":"kernel""#);
         let hides = sandboxed && !text.contains("`denied_paths` inside readable directories");

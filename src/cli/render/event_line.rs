@@ -106,14 +106,16 @@ fn describe(event: &Event) -> Option<String> {
             format!("child run {child} of {}", plain(definition))
         }
         Body::ChildEnd { child, status, .. } => format!("child run {child} {status}"),
-        Body::AskOpened { question, kind: QuestionKind::Ask, options, .. } => {
-            let options = match options.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", plain(&options.join(", "))),
-            };
-            format!("question: {}{options}", plain(question))
+        Body::AskOpened(asked) => {
+            let question = plain(&asked.question);
+            match (asked.kind, asked.options.is_empty()) {
+                (QuestionKind::Ask, true) => format!("question: {question}"),
+                (QuestionKind::Ask, false) => {
+                    format!("question: {question} ({})", plain(&asked.options.join(", ")))
+                }
+                (QuestionKind::Approve, _) => format!("needs approval: {question}"),
+            }
         }
-        Body::AskOpened { question, .. } => format!("needs approval: {}", plain(question)),
         Body::AskAnswered { approved, by, answer, comment } => {
             let what = match (approved, answer) {
                 (true, Some(_)) => "answered",

@@ -329,6 +329,13 @@ fn mark(status: StepStatus) -> &'static str {
     match status {
         StepStatus::Succeeded => "✓",
         StepStatus::Failed => "✗",
-        _ => "-",
+        StepStatus::Pending
+        | StepStatus::Ready
+        | StepStatus::Running
+        | StepStatus::Verifying
+        | StepStatus::Waiting
+        | StepStatus::Skipped
+        | StepStatus::Blocked
+        | StepStatus::Cancelled => "-",
     }
 }

@@ -101,11 +101,11 @@ impl RunSummary {
                 };
                 self.waiting.insert(name, reason.clone());
             }
-            Body::AskOpened { question, kind, .. } => {
-                if *kind == QuestionKind::Ask {
+            Body::AskOpened(asked) => {
+                if asked.kind == QuestionKind::Ask {
                     self.questions.insert(name.clone());
                 }
-                self.waiting.insert(name, question.clone());
+                self.waiting.insert(name, asked.question.clone());
             }
             Body::AskAnswered { .. } => {
                 self.waiting.remove(&name);

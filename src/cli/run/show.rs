@@ -1,12 +1,15 @@
 //! `kb run show`
 
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::prompting;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{Status, check_text, evidence_text, spent, summary, time, unproven};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment};
-use crate::wire::{InstanceView, Question, QuestionKind, RunStatus, RunView, StepStatus, Verdict};
+use crate::wire::{
+    InstanceView, Question, QuestionKind, RecoveryHint, RunStatus, RunView, StepStatus, Verdict,
+};
 use std::collections::BTreeMap;
 
 /// The indentation of the steps of a child run.
@@ -66,6 +69,7 @@ fn text(view: &RunView, children: &Children) -> String {
             out.extend(evidence_text(check).map(|text| format!("    {text}\n")));
         }
     }
+    view.steps.iter().for_each(|step| out.push_str(&suggestions(step)));
     if let Some(error) = &view.error {
         out.push_str(&format!("\n{} [{}]\n", plain(&error.message), error.code));
         if let Some(help) = &error.help {
@@ -88,6 +92,22 @@ fn text(view: &RunView, children: &Children) -> String {
     out
 }
 
+/// What can follow the failure of a step.
+fn suggestions(step: &InstanceView) -> String {
+    let shown = step.status == StepStatus::Failed && step.instance == step.step;
+    let failed = step.error.as_ref().filter(|_| shown);
+    let hints = failed.map(|error| error.suggested_next.as_slice()).unwrap_or_default();
+    if hints.is_empty() {
+        return String::new();
+    }
+    let line = |hint: &RecoveryHint| {
+        let action = format!("{:<18}", hint.action.as_str().replace('_', " "));
+        format!("  {}{}\n", paint(DIM, &action), plain(&hint.note))
+    };
+    let lines: String = hints.iter().map(line).collect();
+    format!("\nsuggested for {}\n{lines}", paint(TITLE, &plain(&step.instance)))
+}
+
 /// The time of the last attempt to run it, and of all of them.
 fn work(view: &RunView) -> Option<String> {
     let (total, last) = (view.work_ms?, view.attempt_ms.unwrap_or_default());
@@ -103,9 +123,9 @@ fn work(view: &RunView) -> Option<String> {
 /// The status of a step. A step that was running when its process was killed is interrupted.
 fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
     let is_active = matches!(step.status, StepStatus::Running | StepStatus::Verifying);
-    match view.status {
-        RunStatus::Interrupted if is_active => "interrupted",
-        _ => step.status.name(),
+    match view.status == RunStatus::Interrupted && is_active {
+        true => "interrupted",
+        false => step.status.name(),
     }
 }
 
@@ -113,8 +133,10 @@ fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
 fn questions(view: &RunView) -> String {
     let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     let line = |(step, question): (&InstanceView, &Question)| {
-        let (step, question) = (plain(&step.instance), plain(&question.text));
-        format!("\n{} {step}: {question}\n", paint(WARNING, "waits"))
+        let (name, question) = (plain(&step.instance), plain(&question.text));
+        let then = prompting::what_follows(step).map(|text| format!("      {text}\n"));
+        let waits = paint(WARNING, "waits");
+        format!("\n{waits} {name}: {question}\n{}", then.unwrap_or_default())
     };
     open.map(line).collect()
 }

@@ -274,6 +274,22 @@ does not start then. Nothing was started.
 With `onConflict: skip` this is the intended result, for instance for a schedule. With `cancelRunning` it is reported
 by a run that waited for its turn while a newer one arrived. `onConflict: queue` waits for the other run instead."#;
 
+    LOCK_CYCLE = "KB0591", "locks that wait for each other",
+r#"Two or more runs hold what the others need: each waits for a lock or a concurrency group that another one keeps
+until its own work has ended. None of them could go on, so one of them gives up. The others continue.
+
+    run r2hd81ks waits for the lock `cache`, which run r7pq20wd holds; run r7pq20wd waits for the lock `db`, which run r2hd81ks holds
+
+It takes two levels: a `playbook` step keeps its locks, and a run its concurrency group, while a child run waits for
+another one. The steps of one run never wait for each other in a circle.
+
+To avoid it, let all playbooks take what they need in the same order, or use one lock for both:
+
+    steps:
+      - {id: release, playbook: publish, locks: [db, cache]}   # the child run needs neither of them again
+
+`kb run retry RUN` starts the step again; so does a row `{on: [tool_error], do: retry}` in its `recovery`."#;
+
     TREE_UNAVAILABLE = "KB0588", "worktree or copy cannot be used",
 r#"A step with `workspace: worktree` or `workspace: copy` runs in files of its own, and these could not be made or
 read. Nothing was started and the project is unchanged. The message says why:

@@ -23,10 +23,8 @@ pub fn commands_before(
     let command = |check: &Check| {
         let Check::Command(declared) = check else { return None };
         declared.compares_with_before()?;
-        match Criterion::resolve(check, scope) {
-            Criterion::Command(command) => Some((command.argv, command.timeout)),
-            _ => None,
-        }
+        let Criterion::Command(command) = Criterion::resolve(check, scope) else { return None };
+        Some((command.argv, command.timeout))
     };
     checks.iter().filter_map(command).collect()
 }

@@ -84,9 +84,11 @@ pub async fn run_gate(
 
 /// The checks with all placeholders evaluated, and the thresholds of the settings.
 fn criteria(checks: &[Check], scope: &dyn Scope, host: &HostAccess) -> Vec<Criterion> {
-    let resolved = checks.iter().map(|check| match check {
-        Check::Judge(judge) => Criterion::resolve(&Check::Judge(judge.or(&host.judge)), scope),
-        check => Criterion::resolve(check, scope),
+    let resolved = checks.iter().map(|check| {
+        if let Check::Judge(judge) = check {
+            return Criterion::resolve(&Check::Judge(judge.or(&host.judge)), scope);
+        }
+        Criterion::resolve(check, scope)
     });
     resolved.collect()
 }

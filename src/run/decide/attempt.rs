@@ -137,7 +137,12 @@ impl Decider<'_> {
         // The approval of a person is the time of the next attempt.
         let due = match row.action {
             RecoveryAction::AskUser => self.at,
-            _ => self.at.after(delay),
+            RecoveryAction::Retry
+            | RecoveryAction::Rework
+            | RecoveryAction::EscalateModel
+            | RecoveryAction::ChangeStrategy
+            | RecoveryAction::SwitchSpecialist(_)
+            | RecoveryAction::Fail => self.at.after(delay),
         };
         let action = row.action.kind();
         let taken = self.instance(ix).row_use(index).0 + 1;

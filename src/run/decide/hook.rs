@@ -52,7 +52,30 @@ impl Decider<'_> {
             Event::Started { instance, attempt: 1 } => self.instance(*instance).item.is_none(),
             Event::Expanded { .. } => true,
             // A step that fails before its first attempt has started nothing.
-            _ => false,
+            Event::RunResumed { .. }
+            | Event::Evaluated { .. }
+            | Event::Ready { .. }
+            | Event::Started { .. }
+            | Event::Continued { .. }
+            | Event::Recorded { .. }
+            | Event::AttemptEnded { .. }
+            | Event::Judged { .. }
+            | Event::Recovered { .. }
+            | Event::Waiting { .. }
+            | Event::Answered { .. }
+            | Event::PassEnded { .. }
+            | Event::TimerSet { .. }
+            | Event::Asked { .. }
+            | Event::Merging { .. }
+            | Event::Merged { .. }
+            | Event::Ended { .. }
+            | Event::Kept { .. }
+            | Event::Skipped { .. }
+            | Event::SentBack { .. }
+            | Event::CancelRequested { .. }
+            | Event::TimedOut { .. }
+            | Event::Draining { .. }
+            | Event::RunEnded { .. } => false,
         };
         if self.plan.start_hooks().is_empty()
             || !self.decision.events[from..].iter().any(|event| began(event))

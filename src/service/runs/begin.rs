@@ -102,7 +102,15 @@ pub(in crate::service) async fn begin(
     }
     let group = {
         let journal = &*assembly.parts.journal;
-        concurrency::enter(plan.playbook(), &frozen.params, &run, journal, &notice, &[]).await?
+        concurrency::enter(
+            plan.playbook(),
+            &frozen.params,
+            &run,
+            journal,
+            &notice,
+            &Default::default(),
+        )
+        .await?
     };
     let predecessor = match finds_predecessor {
         true => predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?,

@@ -3,7 +3,7 @@
 use crate::definition::{ConflictPolicy, Playbook};
 use crate::diagnostic::Code;
 use crate::expression::{Root, Scope};
-use crate::journal::{Journal, LockRequest};
+use crate::journal::{Journal, LockCycle, LockRequest};
 use crate::service::ServiceError;
 use crate::value::{Failure, Json, JsonMap, RunId};
 use serde_json::json;
@@ -12,6 +12,17 @@ use std::time::Duration;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_millis(250);
+/// Reads of the queue from one search for requests that wait for each other to the next: about a second.
+const CYCLE_ROUNDS: u32 = 8;
+
+/// The runs and steps that a child run is a part of.
+#[derive(Debug, Default)]
+pub(super) struct Above {
+    /// The runs, the nearest first.
+    pub(super) runs: Vec<RunId>,
+    /// Those runs, and the steps that execute the next one below them: `RUN`, `RUN/STEP`.
+    pub(super) units: Vec<String>,
+}
 
 /// Receives a text for people while a run waits for its concurrency group.
 #[derive(Clone)]
@@ -47,14 +58,15 @@ impl Scope for Params<'_> {
 }
 
 /// Enters the concurrency group of a playbook, if it has one, and waits until no earlier run of the group
-/// executes. A child run cannot wait for one of the runs `above` it, which wait for its end. The run is in the group until the result is dropped, or its process ends.
+/// executes. A child run cannot wait for one of the runs above it, which wait for its end, nor for a run that waits for
+/// one of them. The run is in the group until the result is dropped, or its process ends.
 pub(super) async fn enter(
     playbook: &Playbook,
     params: &JsonMap,
     run: &RunId,
     journal: &dyn Journal,
     notice: &WaitNotice,
-    above: &[RunId],
+    above: &Above,
 ) -> Result<Option<LockRequest>, ServiceError> {
     let Some(concurrency) = &playbook.concurrency else { return Ok(None) };
     let Some(locks) = journal.named_locks() else { return Ok(None) };
@@ -65,12 +77,14 @@ pub(super) async fn enter(
         })?,
         None => playbook.id.to_string(),
     };
-    let request = locks.request(&format!("group/{group}"), run.as_str())?;
+    let mut request = locks.request(&format!("group/{group}"), run.as_str(), run.as_str())?;
     let (mut pause, mut told) = (FIRST_PAUSE, None);
-    loop {
+    // A run that cancels the other one does not wait for what that one waits for.
+    let waits = concurrency.on_conflict == ConflictPolicy::Queue && !above.runs.is_empty();
+    for round in 1_u32.. {
         let queue = request.queue()?;
         let Some(owner) = queue.before.first() else { return Ok(Some(request)) };
-        if above.iter().any(|run| run.as_str() == owner) {
+        if above.runs.iter().any(|run| run.as_str() == owner) {
             return Err(held_above(&group, owner));
         }
         match concurrency.on_conflict {
@@ -89,9 +103,27 @@ pub(super) async fn enter(
             (notice.0)(&format!("{verb} run {owner} of the concurrency group `{group}`"));
             told = Some(owner.clone());
         }
+        if waits && round == CYCLE_ROUNDS {
+            let own = std::iter::once(run.to_string());
+            request.wait_within(&own.chain(above.units.iter().cloned()).collect::<Vec<_>>())?;
+        }
+        if waits
+            && round.is_multiple_of(CYCLE_ROUNDS)
+            && let Some(cycle) = request.cycle()?
+        {
+            return Err(in_a_cycle(&cycle));
+        }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(MAX_PAUSE);
     }
+    Ok(None)
+}
+
+fn in_a_cycle(cycle: &LockCycle) -> ServiceError {
+    let failure = Failure::new(Code::LOCK_CYCLE, format!("these wait for each other: {cycle}")).help(
+        "start it again when the other run has ended; let both runs enter the groups in the same order, or use one group for both",
+    );
+    ServiceError::refused(failure)
 }
 
 /// Sends a cancellation to the run that is in the group. One that has not been created yet has nothing to

@@ -106,7 +106,8 @@ impl Prepared {
                 let none = JsonMap::new();
                 let params = params.as_object().unwrap_or(&none);
                 let notice = WaitNotice::default();
-                enter(plan.playbook(), params, run, &*parts.journal, &notice, &[]).await?
+                enter(plan.playbook(), params, run, &*parts.journal, &notice, &Default::default())
+                    .await?
             }
         };
         let journal = self.setup.parts.journal.clone();

@@ -120,7 +120,10 @@ impl Playing<'_> {
             let next = match status {
                 RunStatus::Interrupted => Some(self.resume(&run)?),
                 RunStatus::Waiting => self.after_waiting(&run)?,
-                _ => None,
+                RunStatus::Running
+                | RunStatus::Succeeded
+                | RunStatus::Failed
+                | RunStatus::Cancelled => None,
             };
             prepared = match next {
                 Some(prepared) => prepared,

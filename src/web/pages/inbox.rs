@@ -40,6 +40,7 @@ fn ask(ask: &AskView) -> Value {
         "question": short(&question.text, 8000),
         "expires": question.due.map(Timestamp::rfc3339),
         "evidence": ask.evidence.iter().map(evidence).collect::<Vec<_>>(),
+        "then": ask.then,
         "fields": fields,
         "shape": shape,
         "api": format!("/api/v1/asks/{}", part(&ask.id)),

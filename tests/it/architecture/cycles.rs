@@ -102,6 +102,7 @@ fn reexports_count_as_the_defining_file_and_code_of_a_facade_as_its_own() {
         paths: Vec::new(),
         own_paths: list(used),
         reexports: list(reexports),
+        tokens: Vec::new(),
     };
     let reexports: &[&[&str]] = &[&["scope", "Scope"], &["root", "Root"]];
     let scope = || file("m/scope.rs", &["m", "scope"], &[&["super", "Root"]], &[]);

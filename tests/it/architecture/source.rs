@@ -27,6 +27,8 @@ pub(super) struct SourceFile {
     pub(super) own_paths: Vec<Vec<String>>,
     /// Paths of `pub use`.
     pub(super) reexports: Vec<Vec<String>>,
+    /// The code without unit tests.
+    pub(super) tokens: Vec<Token>,
 }
 
 impl SourceFile {
@@ -79,6 +81,7 @@ fn read(root: &Path, path: &Path) -> SourceFile {
         paths: paths(&tokens),
         own_paths: paths(&own),
         reexports: paths(&reexported),
+        tokens,
     }
 }
 
@@ -245,7 +248,7 @@ fn without_tests(tokens: Vec<Token>) -> Vec<Token> {
     kept
 }
 
-fn end_of_block(tokens: &[Token], open: usize) -> usize {
+pub(super) fn end_of_block(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(open) {
         match token {
@@ -319,6 +322,7 @@ fn the_reader_sees_only_code() {
         paths: paths(&without_tests(tokens(text))),
         own_paths: Vec::new(),
         reexports: Vec::new(),
+        tokens: Vec::new(),
     };
     let used = |file: &SourceFile| -> std::collections::BTreeSet<String> {
         let absolute = file.paths.iter().filter_map(|path| file.absolute(path));

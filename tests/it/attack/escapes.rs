@@ -4,6 +4,7 @@
 //! a command planted, or if a command printed a text that only exists outside.
 
 use crate::proof;
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The text that exists only outside.
@@ -259,7 +260,7 @@ const GIT: &[(&str, &str)] = &[
 /// What a test sets up outside, and takes down at its end.
 struct Outside {
     scratch: Scratch,
-    victim: Child,
+    victim: Running,
     /// The end of the names of sockets and shared memory. Numbers of processes are used again, and a socket
     /// stays until the test ends.
     name: String,
@@ -289,7 +290,7 @@ impl Outside {
             use std::os::unix::process::CommandExt as _;
             victim.uid(user).gid(user);
         }
-        let victim = victim.spawn().unwrap();
+        let victim = victim.start_for(std::time::Duration::from_secs(600));
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());
@@ -312,12 +313,10 @@ impl Outside {
         });
         let make = "import ctypes; c = ctypes.CDLL(None); k = 0x4b420001; \
                     c.shmget(k, 64, 0o1666); c.semget(k, 1, 0o1666); c.msgget(k, 0o1666)";
-        let _ = Command::new("python3").args(["-c", make]).status();
+        let _ = Command::new("python3").args(["-c", make]).finish_if_found();
         if let Some(user) = user {
             let all = format!("{user}:{user}");
-            assert!(
-                Command::new("chown").args(["-hR", &all]).arg(&home).status().unwrap().success()
-            );
+            assert!(Command::new("chown").args(["-hR", &all]).arg(&home).finish().status.success());
         }
         std::fs::set_permissions(home.join(".ssh/id"), std::fs::Permissions::from_mode(0o600))
             .unwrap();
@@ -347,7 +346,7 @@ impl Outside {
     }
 
     fn ok(&self, program: &str, args: &[&str]) {
-        let done = self.command(program).args(args).output().unwrap();
+        let done = self.command(program).args(args).finish();
         assert!(done.status.success(), "{program} {args:?}: {done:?}");
     }
 
@@ -390,8 +389,6 @@ impl Outside {
 
 impl Drop for Outside {
     fn drop(&mut self) {
-        let _ = self.victim.kill();
-        let _ = self.victim.wait();
         let _ = std::fs::remove_file(format!("/dev/shm/kb-escape-{}", self.name));
         let _ = std::fs::remove_file(format!("/tmp/kb-escape-{}", self.name));
     }
@@ -461,8 +458,7 @@ fn run(outside: &Outside, rows: &[(&str, String)]) -> BTreeMap<String, String> {
     let done = outside
         .command(env!("CARGO_BIN_EXE_kb"))
         .args(["playbook", "run", "p", "--script", "script.yml"])
-        .output()
-        .unwrap();
+        .finish();
     let text = String::from_utf8_lossy(&done.stderr).into_owned();
     rows.iter()
         .enumerate()
@@ -684,7 +680,7 @@ fn git_of_the_author_executes_nothing_of_a_command() {
             assert!(!text.contains(MARK), "as {user:?}, `{name}` worked: {text}");
             std::fs::write(root.join("a.txt"), "b\n").unwrap();
             for args in [&["add", "a.txt"][..], &["commit", "-qm", "x"], &["status"]] {
-                let _ = outside.command("git").args(args).output().unwrap();
+                let _ = outside.command("git").args(args).finish();
             }
             assert_eq!(outside.files(), before, "as {user:?}, `{name}`: {text}");
             for (path, text) in kept {

@@ -1,6 +1,7 @@
 //! Files that a specialist changed and that a later step of the author executes: build files, scripts
 //! and test code. Such a step runs in the sandbox, or waits for a person.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::json;
 
@@ -33,7 +34,7 @@ fn attacks() -> Vec<(&'static str, String, &'static str)> {
         ("conftest.py", python.clone(), "run: python3 conftest.py"),
         ("helper.py", python, "run: [python3, -c, import helper]"),
     ];
-    if std::process::Command::new("npm").arg("--version").output().is_ok() {
+    if std::process::Command::new("npm").arg("--version").finish_if_found().is_some() {
         let scripts = json!({"name": "x", "scripts": {"test": PLANT}}).to_string();
         all.push(("package.json", scripts, "run: npm test"));
     }

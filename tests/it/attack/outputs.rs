@@ -1,6 +1,7 @@
 //! Structured outputs that would exhaust a validator, through the binary: values that a recursive schema
 //! takes exponential time for, schemas whose references multiply, and large outputs of a model.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -211,7 +212,7 @@ fn measured(scratch: &Scratch) -> (i32, u128, u64) {
     command.args(["playbook", "run", "p", "--quiet"]).current_dir(scratch.root());
     kb.get_envs().for_each(|(name, value)| _ = command.env(name, value.unwrap_or_default()));
     let began = Instant::now();
-    let done = command.output().unwrap();
+    let done = command.finish();
     let took = began.elapsed().as_millis();
     (done.status.code().unwrap_or(-1), took, scratch.read("peak").trim().parse().unwrap())
 }

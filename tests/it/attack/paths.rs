@@ -2,6 +2,7 @@
 //! whichever tool, nothing outside is read or changed, nor is any protected place written.
 
 use crate::proof;
+use crate::running::Start;
 use crate::tools::bench::{Bench, Setup, call_of, put};
 use kb::definition::ApprovalLevel;
 use kb::evidence::InvocationStatus;
@@ -124,7 +125,7 @@ impl Trap {
     /// One call, which must end.
     async fn call(&self, tool: &str, args: Json) -> CallResult {
         let work = self.bench.run(tool, args.clone());
-        let ended = tokio::time::timeout(Duration::from_secs(20), work).await;
+        let ended = tokio::time::timeout(Duration::from_secs(60), work).await;
         ended.unwrap_or_else(|_| panic!("`{tool}` waits for ever: {args}"))
     }
 }
@@ -500,14 +501,15 @@ struct Mounted(PathBuf);
 
 impl Mounted {
     fn over(from: &Path, to: &Path) -> Option<Mounted> {
-        let mount = std::process::Command::new("mount").arg("--bind").args([from, to]).output();
-        mount.is_ok_and(|ended| ended.status.success()).then(|| Mounted(to.to_owned()))
+        let mount =
+            std::process::Command::new("mount").arg("--bind").args([from, to]).finish_if_found();
+        mount.is_some_and(|ended| ended.status.success()).then(|| Mounted(to.to_owned()))
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).finish_if_found();
     }
 }
 
@@ -515,20 +517,21 @@ impl Drop for Mounted {
 async fn pipes_sockets_and_devices_hold_nobody_up() {
     let trap = Trap::set(ApprovalLevel::Process);
     let root = trap.root().to_owned();
-    let made = std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(root.join("pipe")).finish().status;
     assert!(made.success());
     std::fs::create_dir(root.join("d")).unwrap();
-    let made =
-        std::process::Command::new("mkfifo").arg(root.join("d/.gitignore")).status().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(root.join("d/.gitignore")).finish().status;
     assert!(made.success());
     let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
     symlink("pipe", root.join("to-pipe")).unwrap();
     let mut targets = vec!["pipe", "socket", "to-pipe"];
     for (name, kind, major, minor) in [("null", "c", "1", "3"), ("disk", "b", "8", "0")] {
         let node = root.join(name);
-        let made =
-            std::process::Command::new("mknod").arg(&node).args([kind, major, minor]).output();
-        if made.is_ok_and(|ended| ended.status.success()) {
+        let made = std::process::Command::new("mknod")
+            .arg(&node)
+            .args([kind, major, minor])
+            .finish_if_found();
+        if made.is_some_and(|ended| ended.status.success()) {
             targets.push(name);
         }
     }

@@ -1,6 +1,7 @@
 //! Commands of a specialist against the kernel sandbox. A row says what they may do, not how they
 //! are kept from it; where the kernel has no Landlock, the tests say so and end.
 
+use crate::running::Start;
 use crate::tools::bench::{Bench, Setup, call_of, put};
 use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
 use kb::evidence::InvocationStatus;
@@ -277,7 +278,7 @@ async fn a_command_reaches_no_process_outside() {
 async fn reaches_no_process(supervisor: &Supervisor) {
     let bench = confined(supervisor, &[], Settings::default());
     let own = std::process::id();
-    let mut victim = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut victim = std::process::Command::new("sleep").arg("600").start();
     let pid = victim.id();
     let scoped = cfg!(target_os = "linux")
         && kb::process::KernelSandbox::detect().unwrap().description().contains("signals");

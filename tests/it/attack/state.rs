@@ -1,6 +1,7 @@
 //! Changes of the state folder while `kb` uses it: the journal removed, moved or replaced, and files in
 //! it that are none.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 
 const PLAYBOOK: &str = "schema: kb.playbook/1
@@ -67,7 +68,7 @@ fn what_is_no_file_in_the_state_folder_is_reported() {
     let blob = std::fs::read_dir(blob).unwrap().next().unwrap().unwrap().path();
     let sh = |script: &str, path: &std::path::Path| {
         let args = ["-ec", script, "sh"];
-        let done = std::process::Command::new("sh").args(args).arg(path).status().unwrap();
+        let done = std::process::Command::new("sh").args(args).arg(path).finish().status;
         assert!(done.success(), "{script}");
     };
     let verify = ["run", "verify", "@last"];

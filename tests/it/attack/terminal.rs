@@ -1,5 +1,6 @@
 //! Text that would control a terminal, in every text of a definition and of a run.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use std::process::{Command, Stdio};
 
@@ -92,7 +93,7 @@ fn output_is_unchanged_for_a_pipe_and_escaped_on_a_terminal() {
     scratch.kb(&["playbook", "run", "p"]).code(3);
     let args = ["run", "output", "@last", "show"];
     assert_eq!(scratch.kb(&args).code(0).out, format!("{EVIL}\n"));
-    if Command::new("script").arg("--version").output().is_err() {
+    if Command::new("script").arg("--version").finish_if_found().is_none() {
         return eprintln!("skipped in part: no `script` makes a terminal here");
     }
     for more in [&[][..], &["--json"]] {
@@ -105,7 +106,7 @@ fn output_is_unchanged_for_a_pipe_and_escaped_on_a_terminal() {
         for (name, value) in call.env("CI", "1").get_envs() {
             value.map(|value| terminal.env(name, value));
         }
-        let shown = String::from_utf8(terminal.output().unwrap().stdout).unwrap();
+        let shown = String::from_utf8(terminal.finish().stdout).unwrap();
         let shown = shown.replace("\r\n", "\n");
         assert!(shown.contains('z'), "{shown:?}");
         assert_eq!(dangerous(&shown), Vec::<String>::new(), "{more:?}: {shown:?}");

@@ -3,6 +3,7 @@
 //! The programs `npm`, `cargo` and `pytest` are replaced by scripts whose output and exit code a case
 //! sets, so that no case needs a toolchain.
 
+use crate::running::Start;
 use kb::definition::{ApprovalLevel, Check, ClaimPolicy, Settings};
 use kb::evidence::{Invocation, Verdict, Verification};
 use kb::executor::{GateRequest, HostAccess, run_gate};
@@ -112,8 +113,9 @@ fn host_with(root: &std::path::Path, path: &str) -> (HostAccess, Toolbox) {
 /// Makes a project a git repository with everything committed.
 fn commit(root: &std::path::Path) {
     let git = "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm a";
-    let status = std::process::Command::new("sh").args(["-c", git]).current_dir(root).status();
-    assert!(status.unwrap().success());
+    let status =
+        std::process::Command::new("sh").args(["-c", git]).current_dir(root).finish().status;
+    assert!(status.success());
 }
 
 /// Executes a case and returns the verdict of its gate.

@@ -1,6 +1,7 @@
 //! Faults while a gate is evaluated.
 
 use super::bench::host;
+use crate::running::Start;
 use crate::scratch::Scratch;
 use kb::definition::ClaimPolicy;
 use kb::evidence::Verdict;
@@ -84,7 +85,7 @@ fn kill_nine_while_a_gate_runs_its_command_repeats_the_gate_and_not_the_step() {
     let scratch = Scratch::new(&[("playbooks/p.yml", &playbook)]);
     let mut kb = scratch.command();
     let quiet = std::process::Stdio::null;
-    let mut kb = kb.args(["playbook", "run", "p"]).stdout(quiet()).stderr(quiet()).spawn().unwrap();
+    let mut kb = kb.args(["playbook", "run", "p"]).stdout(quiet()).stderr(quiet()).start();
     let began = Instant::now();
     while !scratch.has("verifying") {
         assert!(began.elapsed() < Duration::from_secs(60), "the gate does not start");

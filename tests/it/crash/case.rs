@@ -4,6 +4,7 @@ use super::law::{Count, Life, hold, lost_sight_of_a_call};
 use super::ledger::{self, Line};
 use super::orphans;
 use super::project::{self, LEDGER};
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use kb::inspect::Frozen;
 use kb::journal::{RunRow, StoredEvent};
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -150,7 +151,11 @@ impl Case {
     }
 
     /// Calls the binary as a user would; what it says goes to files, so that nobody has to read on.
-    pub(super) fn start(&self, next: &Next, change: impl FnOnce(&mut Command)) -> (Child, PathBuf) {
+    pub(super) fn start(
+        &self,
+        next: &Next,
+        change: impl FnOnce(&mut Command),
+    ) -> (Running, PathBuf) {
         let mut command = self.scratch.command();
         match next {
             Next::Begin => {
@@ -166,7 +171,7 @@ impl Case {
         command.stderr(File::create(said.with_extension("err")).unwrap());
         command.stdin(Stdio::null()).process_group(0);
         change(&mut command);
-        (command.spawn().unwrap(), said)
+        (command.start(), said)
     }
 
     /// Holds a run that has ended to every law, and says what it ended with.
@@ -188,7 +193,7 @@ impl Case {
 
 /// Waits for a lease owner's end, at most until a moment; whether it has ended by itself.
 pub(super) fn ended_before(
-    child: &mut Child,
+    child: &mut Running,
     until: Option<Instant>,
 ) -> Result<Option<i32>, String> {
     let began = Instant::now();

@@ -8,6 +8,7 @@
 //!   every n of a run; the list of transitions is read from the source of `run::Event`.
 //! * [`points`]: the real binary, killed by a preloaded library before or after the n-th change that it
 //!   makes to any file.
+//! * [`constructs`]: the same over child runs, loops, people, locks, stored results and worktrees.
 //! * [`random`]: the real binary, its group, everything of it, or the init process of its steps, killed at
 //!   random times until the run ends, while somebody reads all that it writes.
 //! * [`leftovers`]: small cases of what the kills have brought to light.
@@ -16,6 +17,7 @@
 //! `KB_CRASH_POINTS` and `KB_CRASH_CHAINS` set the amounts one by one.
 
 mod case;
+mod constructs;
 mod dice;
 mod law;
 mod ledger;

@@ -7,6 +7,7 @@ use super::law::Count;
 use super::{orphans, reader, transitions};
 use crate::disk::{Deed, Fault, Op, read_log};
 use crate::proof;
+use crate::running::Start;
 use crate::scratch::Scratch;
 use kb::run::RunStatus;
 use std::collections::BTreeSet;
@@ -127,7 +128,7 @@ fn at_each_change(
         let deed = [Deed::KillBefore, Deed::KillAfter][point % 2];
         let mut command = scratch.command();
         Fault::below(&folder).file(file).at(point, deed).on(&mut command);
-        let ended = command.args(args).output().unwrap();
+        let ended = command.args(args).finish();
         orphans::gone(&folder).unwrap();
         whole(&scratch);
         if ended.status.code().is_some() {

@@ -5,9 +5,9 @@ use super::dice::Dice;
 use super::law::Count;
 use super::{orphans, reader};
 use crate::proof;
+use crate::running::Running;
 use kb::run::RunStatus;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use std::process::Child;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ enum Kill {
     All,
 }
 
-fn kill(child: &mut Child, kind: Kill, case: &Case) {
+fn kill(child: &mut Running, kind: Kill, case: &Case) {
     let pid = Pid::from_raw(child.id() as i32).unwrap();
     match kind {
         Kill::Alone => drop(kill_process(pid, Signal::KILL)),

@@ -2,6 +2,7 @@
 
 use super::case::{Case, Product};
 use super::orphans;
+use crate::running::Start;
 use kb::value::Digest;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -85,7 +86,7 @@ fn blobs(state: &Path) -> Result<(), String> {
 
 /// `kb run show` works at every moment, from the first run on.
 fn view(show: &mut Command) -> Result<(), String> {
-    let said = show.output().unwrap();
+    let said = show.finish();
     let out = String::from_utf8_lossy(&said.stdout);
     match said.status.code() {
         Some(0) if serde_json::from_str::<Value>(&out).is_ok() => Ok(()),

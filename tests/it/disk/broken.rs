@@ -70,7 +70,7 @@ fn is_counted(record: &Record, ops: &str) -> bool {
     let name = match record.op {
         Op::Write { .. } => "write",
         Op::Truncate { .. } => "truncate",
-        Op::Create => "create",
+        Op::Create | Op::Link => "create",
         Op::MakeDirectory => "mkdir",
         Op::RemoveDirectory | Op::Unlink => "unlink",
         Op::Rename { .. } => "rename",

@@ -71,6 +71,7 @@ impl Device {
             Op::Said(_) => {}
             // The index of the WAL is shared memory, made anew by whoever opens the journal first.
             _ if path.to_string_lossy().ends_with("-shm") => {}
+            Op::Link => panic!("`{}` is a link to an unknown file", path.display()),
             Op::Create => self.make(path, false),
             Op::MakeDirectory => self.make(path, true),
             Op::Write { offset, bytes } => {

@@ -5,6 +5,7 @@ use super::broken::{at_each, holds, spread};
 use super::scenario::Scenario;
 use super::{Deed, Fault, Op, read_log};
 use crate::proof;
+use crate::running::Start;
 use futures::future::BoxFuture;
 use kb::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
 use kb::value::Tier;
@@ -28,10 +29,10 @@ fn with_small_disk(name: &str, size: &str, test: impl FnOnce(&Path)) {
         let mut command = Command::new("unshare");
         command.args([flags, "sh", "-c", script, "sh", size]).arg(disk.path());
         command.arg(std::env::current_exe().unwrap()).args(["--exact", name, "--nocapture"]);
-        command.env(DISK, disk.path()).output()
+        command.env(DISK, disk.path()).finish_if_found()
     };
     for flags in ["-Urm", "-m"] {
-        let Ok(output) = run(flags) else { continue };
+        let Some(output) = run(flags) else { continue };
         let err = String::from_utf8_lossy(&output.stderr);
         let out = String::from_utf8_lossy(&output.stdout);
         let began = out.contains("running 1 test");

@@ -29,6 +29,8 @@ pub(crate) enum Op {
         to: PathBuf,
     },
     Unlink,
+    /// A hard link to a file that the log does not name.
+    Link,
     /// A sync begins; what was written before is safe once the same thread has `Synced`.
     Sync,
     Synced,
@@ -67,6 +69,7 @@ fn split(bytes: &[u8]) -> Option<(Record, &[u8])> {
         "rmdir" => Op::RemoveDirectory,
         "rename" => Op::Rename { to: PathBuf::from(std::str::from_utf8(body).unwrap()) },
         "unlink" => Op::Unlink,
+        "linked" => Op::Link,
         "sync" => Op::Sync,
         "synced" => Op::Synced,
         "unsynced" => Op::Unsynced,

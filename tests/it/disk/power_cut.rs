@@ -5,6 +5,7 @@ use super::device::{Device, Dice};
 use super::scenario::{End, Scenario, integrity, journal_below};
 use super::{Deed, Fault, Op, Record, read_log};
 use crate::proof;
+use crate::running::Start;
 use kb::definition::SyncMode;
 use kb::evidence::{Payload, Record as Noted};
 use kb::journal::StoredEvent;
@@ -36,7 +37,7 @@ fn story(settings: &str) -> Story {
     scenario.scratch.write("hold", "");
     let mut command = scenario.command(&Scenario::RUN);
     fault.on(&mut command);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).start();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let begins = |line: String| line.contains("\"step:start\"") && line.contains("\"once\"");
     assert!(lines.by_ref().any(begins), "the step begins");

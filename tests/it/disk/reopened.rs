@@ -4,6 +4,7 @@ use super::device::Device;
 use super::scenario::Scenario;
 use super::{Deed, Fault, read_log};
 use crate::journals::{masked_event, masked_json, wait};
+use crate::running::Start;
 use kb::definition::SyncMode;
 use kb::journal::{Batch, NewRun};
 use kb::run::{Event, InstanceIx};
@@ -53,7 +54,7 @@ fn who_opens_a_journal_after_a_failed_sync_does_not_go_on_behind_what_is_lost() 
         command.env(DIRECTORY, disk.join("journal")).stdout(Stdio::null());
         let fault = Fault::below(&disk).thread("kb-sync").ops("sync").at(1, fate);
         fault.log(&log).on(&mut command);
-        command.spawn().unwrap()
+        command.start()
     };
     write(Deed::Eio).wait().unwrap();
     // Somebody reads meanwhile, who would keep the log from beginning anew.

@@ -1,5 +1,6 @@
 //! Builds the preloaded library that intercepts system calls.
 
+use crate::running::Start;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -120,7 +121,8 @@ pub(crate) fn compiled(name: &str) -> PathBuf {
         let mine = format!("{name}-{}.so.{}.{number}", &digest[..16], std::process::id());
         let mine = folder.join(mine);
         let args = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o"];
-        let made = Command::new("cc").args(args).arg(&mine).arg(&source).arg("-ldl").output();
+        let made =
+            Command::new("cc").args(args).arg(&mine).arg(&source).arg("-ldl").finish_if_found();
         let made = made.expect("a C compiler is there, as it is for the bundled SQLite");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         std::fs::rename(&mine, &library).unwrap();
@@ -135,7 +137,7 @@ pub(super) fn stands_in_for() -> Vec<String> {
 
 /// The functions that a program takes from libraries, or has for others.
 pub(super) fn symbols(program: &Path, which: &str) -> Vec<String> {
-    let output = Command::new("nm").args(["-D", which]).arg(program).output().unwrap();
+    let output = Command::new("nm").args(["-D", which]).arg(program).finish();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let names = text.lines().filter_map(|line| line.split_whitespace().last());

@@ -2,6 +2,7 @@
 
 use super::shim::{stands_in_for, symbols};
 use super::{Deed, Fault, Op, Record, read_log};
+use crate::running::Start;
 use crate::scratch::Scratch;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -27,7 +28,7 @@ fn log_of(
     let mut command = scratch.command();
     command.args(["playbook", "run", "p", "--json"]);
     change(Fault::below(&state(scratch)).log(&path)).on(&mut command);
-    let output = command.output().unwrap();
+    let output = command.finish();
     (read_log(&path), output)
 }
 

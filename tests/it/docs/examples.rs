@@ -14,6 +14,7 @@
 //! Other blocks are not tested.
 
 use super::{Block, Page, pages};
+use crate::running::Start;
 use crate::scratch::Scratch;
 
 #[test]
@@ -110,7 +111,7 @@ fn run(scratch: &Scratch, page: &Page, block: &Block) {
         .env_clear()
         .envs(environment)
         .env("PATH", format!("{}:{path}", kb.display()));
-    let output = command.output().unwrap();
+    let output = command.finish();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{}:\n{}\n{out}\n{err}", page.path, block.text);

@@ -1,6 +1,7 @@
 //! `kb run verify`: the chain, the blobs, the verdicts.
 
 use super::sample::{Sample, database, sample, state};
+use crate::running::Start;
 use kb::definition::SyncMode;
 use kb::value::RunId;
 use serde_json::{Value, json};
@@ -10,8 +11,9 @@ use serde_json::{Value, json};
 fn check(sample: &Sample, change: impl FnOnce(&Sample), code: &str, text: &str) {
     let (folder, kept) = (state(&sample.scratch), tempfile::tempdir().unwrap());
     let copy = |from: &std::path::Path, to: &std::path::Path| {
-        let status = std::process::Command::new("cp").args(["-a"]).arg(from).arg(to).status();
-        assert!(status.unwrap().success());
+        let status =
+            std::process::Command::new("cp").args(["-a"]).arg(from).arg(to).finish().status;
+        assert!(status.success());
     };
     copy(&folder, &kept.path().join("state"));
     change(sample);

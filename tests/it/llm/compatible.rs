@@ -1,6 +1,7 @@
 //! An OpenAI-compatible server: what it answers well, and every way in which it does not.
 
 use super::fake::*;
+use crate::running::Start;
 use kb::llm::*;
 use kb::value::{Money, OutcomeKind, Usage};
 use serde_json::json;
@@ -352,7 +353,7 @@ async fn cancelling_in_mid_stream_closes_the_connection() {
     };
     let asking = provider.chat(question("hi"), &on_token, &cancel);
     let both = async { tokio::join!(asking, serving) };
-    let (reply, ()) = tokio::time::timeout(Duration::from_secs(10), both).await.unwrap();
+    let (reply, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.unwrap();
     assert_eq!(reply, Err(ModelError::Cancelled));
 }
 
@@ -429,7 +430,7 @@ fn a_server_of_this_machine_is_asked_without_certificates() {
     let mut own = std::process::Command::new(std::env::current_exe().unwrap());
     own.args(["--exact", "llm::compatible::asked_without_certificates", "--ignored"]);
     own.env("SSL_CERT_FILE", "/nonexistent").env("SSL_CERT_DIR", "/nonexistent");
-    assert!(own.stdout(std::process::Stdio::null()).status().unwrap().success());
+    assert!(own.stdout(std::process::Stdio::null()).finish().status.success());
 }
 
 /// Not a test by itself: it needs a machine without certificates.

@@ -1,6 +1,7 @@
 //! Secrets that a command gives, and those that cannot be obtained.
 
-use crate::scratch::{Said, Scratch};
+use crate::running::Start;
+use crate::scratch::{Said, Scratch, until};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -59,14 +60,11 @@ fn a_run_is_cancelled_while_a_command_of_a_secret_waits() {
     );
     let mut command = scratch.command();
     command.args(["playbook", "run", "p", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
+    let mut child = command.start();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("step:start")));
+    until("the command begins", || scratch.has("pid"));
     let began = Instant::now();
-    while !scratch.has("pid") {
-        assert!(began.elapsed() < Duration::from_secs(20), "the command begins");
-        std::thread::sleep(Duration::from_millis(10));
-    }
     scratch.kb(&["run", "cancel", "@last"]).code(0);
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(1));

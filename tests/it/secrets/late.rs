@@ -1,6 +1,7 @@
 //! A value that becomes a secret while the run is under way: what was written before stays as it is,
 //! what is written afterwards is masked, whoever repeats it.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::Value;
 
@@ -81,7 +82,7 @@ fn what_a_killed_kb_knew_for_a_secret_is_one_to_the_next() {
         let mut command = scratch.command();
         let quiet = std::process::Stdio::null;
         command.args(["playbook", "run", "p"]).stdout(quiet()).stderr(quiet());
-        let mut first = command.spawn().unwrap();
+        let mut first = command.start();
         while !scratch.has("began") {
             assert_eq!(first.try_wait().unwrap(), None, "it waits in `b`");
             std::thread::sleep(std::time::Duration::from_millis(10));

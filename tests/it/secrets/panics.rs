@@ -1,5 +1,6 @@
 //! The last words of a thread that panics, on their way to a terminal or into a file of what was said.
 
+use crate::running::Start;
 use kb::redaction::{Redactor, Redactors};
 use std::process::Command;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ fn the_words_of_a_panic_are_masked() {
     for backtrace in ["0", "1"] {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "secrets::panics::panicking", "--ignored", "--nocapture"]);
-        let output = command.env("RUST_BACKTRACE", backtrace).output().unwrap();
+        let output = command.env("RUST_BACKTRACE", backtrace).finish();
         assert!(!output.status.success());
         let (out, said) = (output.stdout, String::from_utf8(output.stderr).unwrap());
         let words = said.split_once("internal error in kb: ").map_or("", |(_, words)| words);

@@ -4,6 +4,7 @@ use super::scan::{Texts, files_with};
 use super::server::Server;
 use super::values::{Secret, Source, encodings, fifty, forbidden};
 use crate::proof;
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Map, json};
 use std::io::{BufRead, BufReader, Read};
@@ -137,7 +138,7 @@ fn call(scratch: &Scratch, secrets: &[Secret], args: &[&str]) -> Command {
 
 /// The same call on a terminal, where there is a program that makes one.
 fn on_terminal(call: &Command) -> Option<Output> {
-    Command::new("script").arg("--version").output().ok()?;
+    Command::new("script").arg("--version").finish_if_found()?;
     let args = call.get_args().map(|arg| arg.to_str().unwrap());
     let words: Vec<&str> = [env!("CARGO_BIN_EXE_kb")].into_iter().chain(args).collect();
     let words = format!("stty rows 40 cols 160; {}", words.join(" "));
@@ -147,7 +148,7 @@ fn on_terminal(call: &Command) -> Option<Output> {
     for (name, value) in call.get_envs() {
         value.map(|value| command.env(name, value));
     }
-    Some(command.output().unwrap())
+    Some(command.finish())
 }
 
 fn state(scratch: &Scratch) -> PathBuf {
@@ -199,7 +200,7 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
     let base = ["playbook", "run", "p", "--yes", "--record", "recorded.yml"];
     let mut command = call(&scratch, secrets, &[&base[..], &["--json", "--tokens"]].concat());
     command.env("KB_LOG", "trace").stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = command.start();
     let mut log = child.stderr.take().unwrap();
     let log = std::thread::spawn(move || {
         let mut all = Vec::new();
@@ -228,7 +229,7 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
     // Another goes on with it, on a terminal where there is a program that makes one.
     scratch.write("go", "");
     let mut live = call(&scratch, secrets, &["run", "resume", "@last"]);
-    let output = on_terminal(&live).unwrap_or_else(|| live.output().unwrap());
+    let output = on_terminal(&live).unwrap_or_else(|| live.finish());
     search.said("the live display", &output.stdout);
 
     // A second run from the start, on a terminal too, and what is said of both.
@@ -257,7 +258,7 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
         shown.push(args.split(' ').collect());
     }
     for args in shown {
-        let output = call(&scratch, secrets, &args).output().unwrap();
+        let output = call(&scratch, secrets, &args).finish();
         search.said(&format!("stdout of {args:?}"), &output.stdout);
         search.said(&format!("stderr of {args:?}"), &output.stderr);
         if args[0] == "playbook" && args[1] == "run" {

@@ -2,6 +2,7 @@
 
 use super::api::site;
 use super::site::Site;
+use crate::running::Start;
 use kb::trigger::{FireState, NewFire, Role};
 use kb::value::JsonMap;
 use serde_json::{Value, json};
@@ -116,7 +117,7 @@ fn runs_are_resumed_and_triggers_fired() {
     let (token, admin) = (site.token(Role::Run), site.token(Role::Admin));
     // A run whose process was killed, which no trigger started.
     let mut process = site.scratch.command();
-    let mut process = process.args(["playbook", "run", "hold", "--quiet"]).spawn().unwrap();
+    let mut process = process.args(["playbook", "run", "hold", "--quiet"]).start();
     let run = site.until("the run", || {
         let runs = site.get("/api/v1/runs?playbook=hold", &token).json();
         runs[0]["run"].as_str().map(str::to_owned)

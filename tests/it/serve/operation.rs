@@ -1,6 +1,7 @@
 //! What an operator uses: the demonstration of a new project, the log, metrics and traces.
 
 use super::{environment, options, project, runtime, store, until};
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use kb::serve::Daemon;
 use kb::trigger::Role;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use wiremock::matchers::{method, path};
@@ -19,15 +20,15 @@ const HOURLY: &str = "schema: kb.playbook/1\nid: p\non: {schedule: \"0 * * * *\"
 
 /// A `kb serve` of its own, with the lines of its log.
 struct Serving {
-    process: Child,
+    process: Running,
     lines: Arc<Mutex<Vec<String>>>,
 }
 
 impl Serving {
     fn start(scratch: &Scratch, args: &[&str]) -> Serving {
         let mut command = scratch.command();
-        command.args(["serve", "--port", "0"]).args(args).stderr(Stdio::piped());
-        let mut process = command.spawn().unwrap();
+        command.args(["serve", "--listen", "localhost:0"]).args(args).stderr(Stdio::piped());
+        let mut process = command.start();
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let (own, errors) = (lines.clone(), process.stderr.take().unwrap());
         std::thread::spawn(move || {
@@ -48,13 +49,6 @@ impl Serving {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         assert!(self.process.wait().unwrap().success());
         began.elapsed()
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -122,6 +116,7 @@ fn a_new_project_demonstrates_itself() {
 pub(super) fn get(address: &str, path: &str, token: &str) -> String {
     let host = address.replace("http://", "");
     let mut stream = TcpStream::connect(&host).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
     );

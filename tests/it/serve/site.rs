@@ -1,6 +1,6 @@
 //! A server in this process, and a client over plain TCP that can send anything.
 
-use super::{environment, options, runtime};
+use super::{Runtime, environment, options, runtime};
 use crate::scratch::Scratch;
 use kb::serve::Daemon;
 use kb::trigger::{Role, TriggerStore};
@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -89,7 +88,10 @@ impl Site {
         let began = Instant::now();
         self.stop.cancel();
         if let Some(running) = self.running.take() {
-            self.runtime.block_on(running).unwrap();
+            let ended = async { tokio::time::timeout(Duration::from_secs(60), running).await };
+            let ended = self.runtime.block_on(ended);
+            let stopped = matches!(ended, Ok(Ok(())));
+            assert!(stopped || std::thread::panicking(), "daemon and server stop: {ended:?}");
         }
         began.elapsed()
     }

@@ -2,6 +2,7 @@
 
 use super::api::site;
 use super::site::Site;
+use crate::running::Start;
 use kb::trigger::Role;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -63,7 +64,7 @@ fn events_follow_a_run_from_a_cursor_to_its_end() {
     assert!(open.until("\"status\":\"succeeded\"").is_some());
     // The whole history is the output of the command line.
     let all = site.get(&format!("{path}?format=jsonl"), &token).text();
-    let out = site.scratch.command().args(["run", "events", &run]).output().unwrap().stdout;
+    let out = site.scratch.command().args(["run", "events", &run]).finish().stdout;
     let expected = String::from_utf8(out).unwrap();
     assert_eq!(all.lines().count(), expected.lines().count() + 1, "and one line about the end");
     assert!(all.starts_with(&expected));
@@ -95,7 +96,7 @@ fn changes_tell_about_runs_of_other_processes() {
     let token = site.token(Role::Read);
     let mut open = Open::with(&site, "/api/v1/changes", &token);
     assert!(open.until(": ping").is_some());
-    let out = site.scratch.command().args(["playbook", "run", "p"]).output().unwrap();
+    let out = site.scratch.command().args(["playbook", "run", "p"]).finish();
     assert!(out.status.success());
     let line = open.until("\"status\":\"succeeded\"").unwrap();
     assert!(line.contains("\"definition\":\"p\""), "{line}");
@@ -146,10 +147,13 @@ fn streams_are_limited_and_their_places_are_freed() {
     for _ in 0..1000 {
         let mut next = Open::with(&site, "/api/v1/changes", &token);
         // The place of an earlier one is freed when its end is noticed.
-        while next.status() != 200 {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-            next = Open::with(&site, "/api/v1/changes", &token);
-        }
+        crate::scratch::until("a place is freed", || {
+            let is_open = next.status() == 200;
+            if !is_open {
+                next = Open::with(&site, "/api/v1/changes", &token);
+            }
+            is_open
+        });
     }
     site.until("all places are free", || {
         let mut open = Vec::new();

@@ -21,6 +21,7 @@ mod words;
 pub(crate) use plans::{plan, playbook, step};
 
 use crate::proof;
+use crate::running::Start;
 use case::Case;
 use coverage::Coverage;
 use kb::run::{Event, RunStatus, StepStatus};
@@ -150,8 +151,7 @@ fn the_same_seed_gives_the_same_history_in_another_process_too() {
     assert_ne!(check(80..160, nothing_more).digest, digest);
     let again = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["simulate::the_digest_of_80_histories", "--exact", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
+        .finish();
     let said = String::from_utf8_lossy(&again.stdout).into_owned();
     assert!(said.contains(&format!("digest {digest}")), "{said}");
 }

@@ -101,7 +101,7 @@ async fn calls_that_only_read_run_at_the_same_time_and_are_answered_in_order() {
     let touch = ("t:touch", json!({"path": "d"}));
     let replies = [Reply::Calls(vec![look("a"), look("b"), look("c"), touch]), done()];
     // Each of the three waits for the other two.
-    let ran = tokio::time::timeout(Duration::from_secs(20), bench(replies).run()).await.unwrap();
+    let ran = tokio::time::timeout(Duration::from_secs(60), bench(replies).run()).await.unwrap();
     assert_eq!(ran.end(), DONE);
     let kinds: Vec<&str> = ran.records.iter().map(kind).collect();
     let expected =

@@ -58,6 +58,20 @@ fn parameters_are_asked_for_with_choices_types_and_defaults_until_they_fit() {
 }
 
 #[test]
+fn a_secret_that_is_typed_early_or_interrupted_is_not_shown() {
+    let scratch = Scratch::new(&[ASKING]);
+    let given = ["playbook", "run", "p", "-p", "colour=red", "-p", "times=1", "-p", "size=7"];
+    let mut terminal = Pty::start(&scratch, 24, 80, &given);
+    terminal.until("the question", |screen| screen.trim_end().ends_with("apiToken:"));
+    terminal.key(b"first-secret\nsecond-secret");
+    terminal.until("a problem", |screen| screen.contains("`apiToken` is given a literal secret"));
+    terminal.key(b"\x03");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 130, "{printed}");
+    assert!(!printed.contains("-secret"), "{printed}");
+}
+
+#[test]
 fn a_variable_that_is_not_set_is_named_without_a_terminal_too() {
     let scratch = Scratch::new(&[ASKING]);
     let given = ["-p", "colour=red", "-p", "times=1"];

@@ -15,7 +15,7 @@ fn project(steps: &str) -> Scratch {
 
 /// A script that waits for a file and then ends with this command.
 fn after(file: &str, command: &str) -> String {
-    format!("for i in $(seq 300); do test -e {file} && {{ {command}; }}; sleep 0.2; done; exit 9")
+    format!("until test -e {file}; do sleep 0.2; done; {command}")
 }
 
 /// Forty steps: the first half ends with the file `half`, two of them failing, the rest with `rest`.

@@ -39,5 +39,5 @@ while master in sources:
                     os.write(master, bytes.fromhex(words[1]))
                 else:
                     resize(master, int(words[1]), int(words[2]))
-status = os.waitpid(pid, 0)[1]
-sys.exit(os.waitstatus_to_exitcode(status) & 0xFF)
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.exit(code if code >= 0 else 128 - code)

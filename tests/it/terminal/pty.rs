@@ -1,19 +1,30 @@
 //! The binary on a pseudo-terminal, and a model of the screen. `pseudo_terminal.py` opens the terminal.
 
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// A run of the binary on a terminal.
 pub(super) struct Pty {
-    child: Child,
+    child: Running,
     keys: ChildStdin,
     output: Receiver<Vec<u8>>,
     parser: vt100::Parser,
+    /// The bytes of a frame whose end has not arrived.
+    frame: Vec<u8>,
     /// Everything that was read so far.
     bytes: Vec<u8>,
+}
+
+/// What begins and ends a frame, which a terminal shows as a whole.
+const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
+
+/// The place behind the last of these words.
+fn behind_last(bytes: &[u8], word: &[u8]) -> Option<usize> {
+    bytes.windows(word.len()).rposition(|found| found == word).map(|at| at + word.len())
 }
 
 impl Pty {
@@ -26,7 +37,7 @@ impl Pty {
         let envs = kb.get_envs().filter_map(|(name, value)| Some((name, value?)));
         command.env_clear().envs(envs).env("TERM", "xterm-256color").env_remove("NO_COLOR");
         command.current_dir(scratch.root()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("python3 starts");
+        let mut child = command.start();
         let (keys, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let (sender, output) = channel();
         std::thread::spawn(move || {
@@ -37,8 +48,30 @@ impl Pty {
                 }
             }
         });
-        let parser = vt100::Parser::new(rows, columns, 10_000);
-        Pty { child, keys, output, parser, bytes: Vec::new() }
+        Pty {
+            child,
+            keys,
+            output,
+            parser: vt100::Parser::new(rows, columns, 10_000),
+            frame: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Shows bytes. Those of a frame are kept until it is whole.
+    fn show(&mut self, bytes: &[u8]) {
+        self.frame.extend_from_slice(bytes);
+        let [begin, end] = FRAME.map(|word| behind_last(&self.frame, word));
+        let whole = match begin {
+            Some(begin) if end < Some(begin) => begin - FRAME[0].len(),
+            // The last bytes may be a part of what begins one.
+            _ => {
+                let is_part = |count: &usize| self.frame.ends_with(&FRAME[0][..*count]);
+                self.frame.len() - (1..FRAME[0].len()).rev().find(is_part).unwrap_or(0)
+            }
+        };
+        self.parser.process(&self.frame[..whole]);
+        self.frame.drain(..whole);
     }
 
     /// The text on the screen.
@@ -71,8 +104,8 @@ impl Pty {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
                 Ok(bytes) => {
-                    self.parser.process(&bytes);
-                    self.bytes.extend(bytes);
+                    self.show(&bytes);
+                    self.bytes.extend(&bytes);
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     panic!("not on the screen: {what}\n{}", self.all())
@@ -111,10 +144,18 @@ impl Pty {
 
     fn rest(&mut self) -> (i32, Vec<u8>) {
         let mut all = Vec::new();
-        while let Ok(bytes) = self.output.recv_timeout(Duration::from_secs(60)) {
-            self.parser.process(&bytes);
-            all.extend(bytes);
+        loop {
+            match self.output.recv_timeout(Duration::from_secs(60)) {
+                Ok(bytes) => {
+                    self.show(&bytes);
+                    self.bytes.extend(&bytes);
+                    all.extend(bytes);
+                }
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end:\n{}", self.all()),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
+        self.parser.process(&std::mem::take(&mut self.frame));
         (self.child.wait().unwrap().code().unwrap_or(-1), all)
     }
 }

@@ -1,4 +1,5 @@
 use super::bench::{Bench, bench, call_of, put};
+use crate::running::Start;
 use kb::definition::ApprovalLevel;
 use kb::evidence::FileKind;
 use kb::process::{BaseEnvironment, Supervisor};
@@ -154,7 +155,7 @@ async fn paths_that_are_none_are_refused() {
 async fn pipes_and_devices_are_refused_and_never_waited_for() {
     let bench = bench(&[]);
     let pipe = bench.dir.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&pipe).finish().status;
     assert!(made.success());
     for (tool, args) in [
         ("fs:read", json!({"path": "pipe"})),

@@ -1,4 +1,5 @@
 use super::bench::{bench, put};
+use crate::running::Start;
 use kb::evidence::FileKind;
 use std::os::unix::fs::symlink;
 
@@ -80,7 +81,7 @@ fn sees_links_and_pipes_and_follows_none() {
     let root = bench.dir.path();
     symlink("/etc", root.join("etc")).unwrap();
     symlink(".", root.join("self")).unwrap();
-    std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap();
+    std::process::Command::new("mkfifo").arg(root.join("pipe")).finish().status;
     let manifest = bench.parts.workspace.manifest();
     let kinds: Vec<_> = manifest.files.iter().map(|(path, s)| (path.as_str(), s.kind)).collect();
     let expected = [

@@ -4,10 +4,11 @@ use super::{Child, Executed, Shared, lease_lost};
 use crate::attempt::{Context, Outcome};
 use crate::diagnostic::Code;
 use crate::evidence::{Note, Record};
+use crate::inspect::ParentRun;
 use crate::journal::LockRequest;
 use crate::service::ServiceError;
-use crate::service::runs::concurrency::{self, WaitNotice};
-use crate::value::{Failure, OutcomeKind, RunId};
+use crate::service::runs::concurrency::{self, Above, WaitNotice};
+use crate::value::{Failure, OutcomeKind};
 use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -23,7 +24,7 @@ impl Shared {
         if playbook.concurrency.is_none() {
             return Ok(Ok(None));
         }
-        let above = self.runs_above(child)?;
+        let above = self.above(child)?;
         let (tell, mut told) = unbounded_channel();
         let notice = WaitNotice(Arc::new(move |text| drop(tell.send(text.to_owned()))));
         let journal = &*self.journal;
@@ -52,13 +53,14 @@ impl Shared {
         }
     }
 
-    /// The run that executes a child run, and all runs above it.
-    fn runs_above(&self, child: &Child) -> Executed<Vec<RunId>> {
-        let mut above = vec![child.parent.run.clone()];
-        let mut at = self.frozen_parent(&child.parent.run)?;
-        while let Some(parent) = at.parent.as_ref().map(|parent| parent.run.clone()) {
-            at = self.frozen_parent(&parent)?;
-            above.push(parent);
+    /// The run and step that execute a child run, and all above them.
+    fn above(&self, child: &Child) -> Executed<Above> {
+        let mut above = Above::default();
+        let mut at = Some(child.parent.clone());
+        while let Some(ParentRun { run, instance }) = at {
+            above.units.extend([format!("{run}/{instance}"), run.to_string()]);
+            at = self.frozen_parent(&run)?.parent.clone();
+            above.runs.push(run);
         }
         Ok(above)
     }

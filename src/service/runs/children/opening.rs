@@ -78,7 +78,12 @@ impl Shared {
             RunStatus::Failed | RunStatus::Cancelled if !fresh => {
                 StartMode::Retry { from: Vec::new(), alone: false }
             }
-            _ => StartMode::Resume,
+            RunStatus::Running
+            | RunStatus::Waiting
+            | RunStatus::Interrupted
+            | RunStatus::Succeeded
+            | RunStatus::Failed
+            | RunStatus::Cancelled => StartMode::Resume,
         })
     }
 

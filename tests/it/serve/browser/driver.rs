@@ -3,14 +3,15 @@
 //! A test is skipped where the browser is missing, and says so; with `KB_BROWSER=required`, as in
 //! `.ci/run`, a missing browser fails it. Browsers run one at a time.
 
+use crate::running::{Running, Start};
+use crate::serve::Runtime;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 /// The sizes of the tests: a laptop and a phone.
 pub(super) const SIZES: [(u32, u32); 2] = [(1280, 800), (390, 844)];
@@ -19,7 +20,7 @@ static ONE: Mutex<()> = Mutex::new(());
 
 /// A browser with one window.
 pub(super) struct Browser {
-    driver: Child,
+    _driver: Running,
     session: String,
     base: String,
     client: reqwest::Client,
@@ -59,15 +60,14 @@ pub(super) fn axe() -> Option<String> {
 }
 
 /// Starts the driver on a port of its choice; `None` if it exits.
-fn started(driver: &Path, home: &Path) -> Option<(Child, u16)> {
+fn started(driver: &Path, home: &Path) -> Option<(Running, u16)> {
     let mut child = Command::new(driver)
         .arg("--port=0")
         .env("HOME", home)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .start();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
         let rest = line.split("started successfully on port ").nth(1)?;
@@ -102,7 +102,7 @@ impl Browser {
         let runtime = super::super::runtime();
         let base = format!("http://127.0.0.1:{port}");
         let mut browser = Browser {
-            driver,
+            _driver: driver,
             session: String::new(),
             base,
             client,
@@ -241,7 +241,5 @@ impl Drop for Browser {
         let url = format!("{}{}", self.base, self.session);
         let end = self.client.delete(url).timeout(Duration::from_secs(20));
         let _ = self.runtime.block_on(async { end.send().await });
-        let _ = self.driver.kill();
-        let _ = self.driver.wait();
     }
 }

@@ -3,6 +3,7 @@
 mod driver;
 
 use super::site::Site;
+use crate::running::Start;
 use crate::scratch::Scratch;
 use driver::{Browser, SIZES, axe};
 use kb::trigger::Role;
@@ -217,10 +218,9 @@ fn compressed(bytes: &[u8]) -> usize {
         .args(["-c", "-6"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     gzip.stdin.take().unwrap().write_all(bytes).unwrap();
-    gzip.wait_with_output().unwrap().stdout.len()
+    gzip.finish().stdout.len()
 }
 
 #[test]

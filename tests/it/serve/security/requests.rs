@@ -1,5 +1,6 @@
 //! Requests that are malformed, too large, too slow or too many, and what answers reveal.
 
+use crate::running::Start;
 use crate::serve::api;
 use crate::serve::site::{Site, read_answer};
 use kb::trigger::Role;
@@ -59,7 +60,7 @@ fn reading_has_no_effect_and_every_answer_has_its_headers() {
         crate::serve::fires(&site.store).iter().all(|fire| !fire.state.is_open()).then_some(())
     });
     let state = || {
-        let runs = site.scratch.command().args(["run", "list", "--json"]).output().unwrap().stdout;
+        let runs = site.scratch.command().args(["run", "list", "--json"]).finish().stdout;
         (
             crate::serve::fires(&site.store),
             site.store.states().unwrap(),
@@ -206,16 +207,14 @@ fn tokens_and_codes_are_in_no_log() {
     let said = scratch
         .command()
         .args(["serve", "token", "create", "--name", "x", "--role", "admin"])
-        .output()
-        .unwrap();
+        .finish();
     let token = String::from_utf8(said.stdout).unwrap().trim().to_owned();
     let mut daemon = scratch
         .command()
         .args(["serve", "--port", "0"])
         .env("KB_LOG", "trace")
         .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let address = crate::serve::project(&scratch).context.state_dir.join("serve.address");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let url = loop {
@@ -230,6 +229,7 @@ fn tokens_and_codes_are_in_no_log() {
         ["/api/v1/runs", &format!("/api/v1/runs?token={token}"), &format!("/api/v1/runs/{token}")]
     {
         let mut stream = std::net::TcpStream::connect(&host).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
         let text = format!(
             "GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
         );
