@@ -775,7 +775,7 @@ fn bare_names_of_a_workflow_are_found() {
 
 #[test]
 fn what_would_be_huge_is_refused_at_once() {
-    let started = std::time::Instant::now();
+    let started = crate::processor_time::of_thread();
     for source in [
         "[1] * 100000000",
         "'x' * 2000000000",
@@ -800,7 +800,8 @@ fn what_would_be_huge_is_refused_at_once() {
             "{source}: {code:?}"
         );
     }
-    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    let took = crate::processor_time::of_thread() - started;
+    assert!(took.as_secs() < 20, "{took:?}");
     assert_eq!(value("('x' * 1000) | length"), json!(1000));
     assert_eq!(value("[0] * 3"), json!([0, 0, 0]));
     assert!(problem(expression(&format!("n == '{}'", "x".repeat(5000)))).starts_with("KB0311"));

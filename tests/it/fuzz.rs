@@ -4,6 +4,7 @@
 //! `KB_FUZZ=600 KB_SEED=7 cargo test --test it -- fuzz:: --nocapture` runs for 600 seconds and prints the figures
 //! as JSON; without `KB_FUZZ`, a few hundred inputs are tried.
 
+use crate::processor_time;
 use kb::definition::{self, FileRole, InputFile};
 use kb::diagnostic::{Diagnostic, Sources, Span};
 use kb::expression::{Names, Origin, Root, Scope, Style, Template};
@@ -383,9 +384,9 @@ fn no_input_panics_or_takes_long() {
         let (reader, text) = &seeds[dice.below(seeds.len())];
         let (_, other) = &seeds[dice.below(seeds.len())];
         let input = changed(text, other, &mut dice);
-        let start = thread_time();
+        let start = processor_time::of_thread();
         let ended = catch_unwind(AssertUnwindSafe(|| read(*reader, &input)));
-        let took = thread_time().saturating_sub(start);
+        let took = processor_time::of_thread().saturating_sub(start);
         inputs += 1;
         bytes_read += input.len() as u64;
         let count = counts.entry(*reader).or_default();
@@ -426,13 +427,6 @@ fn no_input_panics_or_takes_long() {
     });
     println!("{found:#}");
     assert!(panics.is_empty(), "{panics:#?}");
-}
-
-/// The processor time that this thread has used: what an input costs on a machine that does other work too.
-fn thread_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split(' ').next().and_then(|n| n.parse().ok());
-    Duration::from_nanos(nanoseconds.expect("the kernel counts the time of threads"))
 }
 
 /// Keeps an input in the folder `KB_FUZZ_KEEP`.

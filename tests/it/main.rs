@@ -58,6 +58,7 @@ mod playbook_faults;
 mod playbook_tests;
 mod plugins;
 mod process;
+mod processor_time;
 mod projects;
 mod prompts;
 mod proof;

