@@ -339,3 +339,42 @@ steps:
     run("1").code(0).says(&["from the cache"]);
     run("2").code(0).says(&["not from the cache"]);
 }
+
+/// A stored result of a step with files of its own restores them there, and they are merged like those of an
+/// execution; items of one list take results of each other's runs.
+#[test]
+fn a_hit_in_files_of_its_own_is_merged_like_an_execution() {
+    let text = "schema: kb.playbook/1
+id: p
+steps:
+  - id: make
+    forEach: {in: [a, b], as: n, key: \"{{n}}\", maxParallel: 2}
+    workspace: copy
+    run: echo x >> count; mkdir -p out; cat in/a.txt > out/$N.txt; pwd
+    env: {N: \"{{n}}\"}
+    cache: {inputs: \"in/*\", outputs: \"out/**\"}
+    verify: {checks: [{file: \"out/{{n}}.txt\"}]}
+  - {id: after, dependsOn: [make], run: cat out/a.txt out/b.txt}
+";
+    let scratch =
+        Scratch::new(&[("playbooks/p.yml", text), ("in/a.txt", "a\n"), (".gitignore", "count\n")]);
+    run(&scratch, &[]).code(0);
+    assert_eq!(
+        (scratch.read("out/a.txt"), scratch.read("out/b.txt")),
+        ("a\n".into(), "a\n".into())
+    );
+    std::fs::remove_dir_all(scratch.root().join("out")).unwrap();
+    run(&scratch, &[]).code(0).says(&["from the cache: make[a] of run "]);
+    assert_eq!(scratch.read("out/b.txt"), "a\n", "a hit is merged");
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    let hits =
+        shown["steps"].as_array().unwrap().iter().filter(|step| !step["cachedFrom"].is_null());
+    assert_eq!(hits.count(), 2, "{shown}");
+    let events = scratch.kb(&["run", "events", "@last"]).events();
+    assert!(events.iter().any(|event| event["type"] == "step:merged"));
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+    // A change of the input is a miss, also there.
+    scratch.write("in/a.txt", "changed\n");
+    run(&scratch, &[]).code(0);
+    assert_eq!(scratch.read("out/a.txt"), "changed\n");
+}

@@ -4,6 +4,9 @@ use crate::cli::terminal::{ERROR, HINT, Terminal, WARNING, paint};
 use crate::diagnostic::{self, Diagnostic, Severity, Sources};
 use std::io;
 
+/// Maximum number of problems that are drawn with their source lines; the others are one line each.
+const MOST_DRAWN: usize = 50;
+
 /// Prints problems with their source lines, and their number.
 pub(in crate::cli) fn print(
     all: &[Diagnostic],
@@ -11,12 +14,19 @@ pub(in crate::cli) fn print(
     terminal: &mut Terminal,
 ) -> io::Result<()> {
     let colour = terminal.err_colour();
-    for problem in all {
+    for (number, problem) in all.iter().enumerate() {
         let text = match problem.span {
-            Some(_) => diagnostic::render(problem, sources, colour),
-            None => without_position(problem),
+            Some(_) if number < MOST_DRAWN => {
+                format!("{}\n", diagnostic::render(problem, sources, colour).trim_end())
+            }
+            Some(span) => {
+                let at = sources.position(span.source, span.start);
+                let path = &sources.get(span.source).path;
+                format!("{path}:{}:{}: {}", at.line, at.column, title(problem))
+            }
+            None => format!("{}\n", without_position(problem).trim_end()),
         };
-        terminal.err(&format!("{}\n\n", text.trim_end()))?;
+        terminal.err(&format!("{text}\n"))?;
     }
     match all.is_empty() {
         true => Ok(()),
@@ -24,17 +34,21 @@ pub(in crate::cli) fn print(
     }
 }
 
-/// The text of a problem without a position.
-fn without_position(problem: &Diagnostic) -> String {
+/// The severity, the code and the message.
+fn title(problem: &Diagnostic) -> String {
     let (style, word) = match problem.severity {
         Severity::Error => (ERROR, "error"),
         Severity::Warning => (WARNING, "warning"),
         Severity::Info => (HINT, "info"),
     };
-    let title = paint(style, &format!("{word}[{}]", problem.code));
+    format!("{}: {}", paint(style, &format!("{word}[{}]", problem.code)), problem.message)
+}
+
+/// The text of a problem without a position.
+fn without_position(problem: &Diagnostic) -> String {
     let help = problem.help.as_ref();
     let help = help.map(|help| format!("\n  {} {help}", paint(HINT, "help:")));
-    format!("{title}: {}{}", problem.message, help.unwrap_or_default())
+    format!("{}{}", title(problem), help.unwrap_or_default())
 }
 
 /// Prints warnings, each on one line.

@@ -1,13 +1,16 @@
 //! [`Decoder`]: reads typed values from a tree and collects diagnostics.
 
 use super::{Node, Number, Scalar, ScalarKind, Value, usual_mistake};
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::diagnostic::{Code, Diagnostic, Severity, Span, nearest};
 use crate::expression::{Names, Root, Style};
 use crate::toolspec::ToolSpec;
-use crate::value::parse_duration;
+use crate::value::{counted, parse_duration};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Maximum number of errors of one file that are listed.
+const MOST_ERRORS: usize = 500;
 
 /// Decodes values of a tree and collects diagnostics. A method that returns `None` has reported the
 /// reason, so callers continue with the other keys.
@@ -48,13 +51,32 @@ impl Decoder {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// All diagnostics in the order of the file. A problem in `defaults`, found once for every step, is
-    /// reported once.
+    /// All diagnostics in the order of the file, but at most 500 errors. A problem in `defaults`, found once for
+    /// every step, is reported once.
     pub(crate) fn finish(self) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();
         let mut kept = self.diagnostics;
         kept.sort_by_key(|found| found.span.map(|span| span.start));
         kept.retain(|found| seen.insert((found.span, found.code, found.message.clone())));
+        let mut errors = 0;
+        let mut unlisted: Option<Diagnostic> = None;
+        kept.retain(|found| {
+            errors += usize::from(found.severity == Severity::Error);
+            let listed = found.severity != Severity::Error || errors <= MOST_ERRORS;
+            if !listed && unlisted.is_none() {
+                unlisted = Some(found.clone());
+            }
+            listed
+        });
+        if let Some(first) = unlisted {
+            let more = counted(errors - MOST_ERRORS, "error");
+            let message = format!("{more} of this file from here on are not listed");
+            let help = "correct the listed errors first";
+            kept.push(
+                Diagnostic { labels: Vec::new(), caption: String::new(), message, ..first }
+                    .help(help),
+            );
+        }
         kept
     }
 

@@ -181,3 +181,16 @@ fn scripts_are_read_with_places() {
     error KB0106 5:8 unknown key `cals` in a turn | did you mean `calls`?
     ");
 }
+
+/// A file with tens of thousands of errors is reported in bounded time and length, and says so.
+#[test]
+fn more_errors_than_a_person_reads_are_counted() {
+    let prompt = "{{topic}}".repeat(30_000);
+    let text = format!("---\nname: w\nsteps:\n  - {{id: a, run: [echo, \"{prompt}\"]}}\n---\n");
+    let scratch = crate::scratch::Scratch::new(&[("workflows/w.md", &text)]);
+    let said = scratch.kb(&["playbook", "validate", "w"]).code(2);
+    assert!(said.err.len() < 200_000, "{} bytes", said.err.len());
+    said.says(&["KB0302", "29500 errors of this file from here on are not listed", "501 errors"]);
+    let listed = scratch.json(&["playbook", "validate", "w", "--json"]);
+    assert_eq!(listed.as_array().map(Vec::len), Some(501));
+}
