@@ -6,16 +6,18 @@ use tokio::sync::watch;
 
 /// Maximum number of open streams.
 pub(super) const MOST_STREAMS: usize = 128;
-/// A counter of changes, and the number of open streams.
+/// Counters of changes, and the number of open streams.
 #[derive(Debug)]
 pub(super) struct Live {
     changes: watch::Sender<u64>,
+    stores: watch::Sender<u64>,
     streams: Arc<AtomicUsize>,
 }
 
 impl Default for Live {
     fn default() -> Self {
-        Live { changes: watch::channel(0).0, streams: Arc::default() }
+        let counter = || watch::Sender::new(0);
+        Live { changes: counter(), stores: counter(), streams: Arc::default() }
     }
 }
 
@@ -42,13 +44,23 @@ impl Live {
         self.streams.load(Ordering::Acquire)
     }
 
-    /// Wakes all streams.
+    /// Wakes what reads journals.
     pub(super) fn wake(&self) {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Changes from now on.
+    /// Wakes what depends on a trigger store: a token may have been revoked.
+    pub(super) fn wake_stores(&self) {
+        self.stores.send_modify(|count| *count += 1);
+    }
+
+    /// Changes of journals and stores from now on.
     pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Changes of trigger stores from now on.
+    pub(super) fn subscribe_stores(&self) -> watch::Receiver<u64> {
+        self.stores.subscribe()
     }
 }

@@ -21,6 +21,7 @@ mod access;
 mod call;
 mod connection;
 mod exposition;
+mod feed;
 mod gate;
 mod hosts;
 mod live;

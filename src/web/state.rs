@@ -1,5 +1,6 @@
 //! [`WebState`]: what all requests share.
 
+use super::feed::Feed;
 use super::hosts::Hosts;
 use super::live::Live;
 use super::meter::Meter;
@@ -36,6 +37,7 @@ pub struct WebState {
     sessions: Mutex<Sessions>,
     hook_failures: Mutex<Throttle>,
     live: Live,
+    feed: Feed,
     tails: Tails,
     views: Views,
     meter: Meter,
@@ -63,6 +65,7 @@ impl WebState {
             sessions: Mutex::default(),
             hook_failures: Mutex::default(),
             live: Live::default(),
+            feed: Feed::default(),
             tails: Tails::default(),
             views: Views::default(),
             meter: Meter::default(),
@@ -102,6 +105,10 @@ impl WebState {
 
     pub(super) fn live(&self) -> &Live {
         &self.live
+    }
+
+    pub(super) fn feed(&self) -> &Feed {
+        &self.feed
     }
 
     pub(super) fn tails(&self) -> &Tails {

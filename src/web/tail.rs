@@ -1,13 +1,18 @@
-//! The newest events of a run as lines, read once for all streams that follow it.
+//! The newest events of a run as lines. One task reads them for all streams that follow the run, and what several
+//! streams send is written once.
 
+use super::live::Live;
 use super::problem::Problem;
 use crate::inspect::Reader;
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError};
 use crate::value::RunId;
 use crate::wire::Event;
 use axum::body::Bytes;
+use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Maximum number of lines that are kept for a run.
 const MOST_LINES: usize = 2048;
@@ -16,6 +21,8 @@ const MOST_BYTES: usize = 1 << 20;
 /// Maximum number of lines and bytes of one write.
 const CHUNK_LINES: usize = 512;
 const CHUNK_BYTES: usize = 256 << 10;
+/// Number of writes that are kept for other streams with the same cursor.
+const RECENT: usize = 4;
 
 /// The form of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,20 +39,36 @@ struct Line {
     seq: u64,
     /// Whether it is the last one of its number, so that a stream can continue after it.
     is_last: bool,
-    json: Arc<str>,
+    json: Box<str>,
 }
 
 /// Events after a cursor.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Chunk {
     /// What is sent; empty if there is nothing new.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// The new cursor.
     pub cursor: u64,
     /// Whether more follows at once.
     pub more: bool,
+}
+
+/// What the last read of a run found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct News {
     /// Number of the last stored event.
     pub head: u64,
+    /// Why no event follows.
+    pub end: Option<End>,
+}
+
+/// Why no event of a run follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    /// The run has ended with this status, or was removed.
+    Ended(&'static str),
+    /// Its events cannot be read any more.
+    Gone,
 }
 
 /// The runs that streams follow.
@@ -59,6 +82,8 @@ pub(super) struct Tail {
     journal: Arc<dyn Journal>,
     run: RunId,
     state: Mutex<TailState>,
+    news: watch::Sender<News>,
+    _reading: DropGuard,
 }
 
 struct TailState {
@@ -69,15 +94,31 @@ struct TailState {
     dropped: u64,
     /// Number of the last event that was read.
     head: u64,
+    /// The last writes, by the head, the cursor and the form that they were made for.
+    recent: VecDeque<((u64, u64, Form), Chunk)>,
 }
 
 impl Tails {
-    /// The tail of a run of a project.
+    /// The tail of a run of a project, as the journal is now. Blocks for as long as a read takes. Must be called in a
+    /// tokio runtime.
     pub(super) fn of(
         &self,
         project: usize,
         journal: &Arc<dyn Journal>,
         run: &RunId,
+        live: &Live,
+    ) -> Result<Arc<Tail>, Problem> {
+        let tail = self.tail(project, journal, run, live)?;
+        tail.read();
+        Ok(tail)
+    }
+
+    fn tail(
+        &self,
+        project: usize,
+        journal: &Arc<dyn Journal>,
+        run: &RunId,
+        live: &Live,
     ) -> Result<Arc<Tail>, Problem> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, tail| tail.strong_count() > 0);
@@ -85,32 +126,93 @@ impl Tails {
         if let Some(tail) = open.get(&key).and_then(Weak::upgrade) {
             return Ok(tail);
         }
-        let tail = Arc::new(Tail::open(journal.clone(), run.clone())?);
+        let stop = CancellationToken::new();
+        let reader = Reader::open(journal.clone(), run.as_str())?;
+        let state = TailState {
+            reader,
+            lines: VecDeque::new(),
+            bytes: 0,
+            dropped: 0,
+            head: 0,
+            recent: VecDeque::new(),
+        };
+        let tail = Arc::new(Tail {
+            journal: journal.clone(),
+            run: run.clone(),
+            state: Mutex::new(state),
+            news: watch::Sender::new(News::default()),
+            _reading: stop.clone().drop_guard(),
+        });
+        tokio::spawn(keep_reading(Arc::downgrade(&tail), live.subscribe(), stop));
         open.insert(key, Arc::downgrade(&tail));
         Ok(tail)
     }
 }
 
+/// Reads a run after each change of the journal, until no stream follows it.
+async fn keep_reading(
+    tail: Weak<Tail>,
+    mut changes: watch::Receiver<u64>,
+    stop: CancellationToken,
+) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            changed = changes.changed() => if changed.is_err() { return },
+        }
+        let Some(tail) = tail.upgrade() else { return };
+        if tokio::task::spawn_blocking(move || tail.read()).await.is_err() {
+            return;
+        }
+    }
+}
+
 impl Tail {
-    fn open(journal: Arc<dyn Journal>, run: RunId) -> Result<Tail, Problem> {
-        let reader = Reader::open(journal.clone(), run.as_str())?;
-        let (lines, bytes, dropped, head) = (VecDeque::new(), 0, 0, 0);
-        let state = Mutex::new(TailState { reader, lines, bytes, dropped, head });
-        Ok(Tail { journal, run, state })
+    /// What the last read found, and later ones.
+    pub(super) fn news(&self) -> watch::Receiver<News> {
+        self.news.subscribe()
     }
 
-    /// The events after a cursor, as many as one write holds. Blocks for as long as a read takes.
-    pub(super) fn after(&self, cursor: u64, form: Form) -> Result<Chunk, Problem> {
+    /// Reads what was stored since the last read.
+    fn read(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.advance()?;
-        let head = state.head;
-        if cursor >= state.dropped {
-            let from = state.lines.partition_point(|line| line.seq <= cursor);
-            let lines = state.lines.range(from..);
-            return Ok(chunk(lines, cursor, head, form));
+        // The status is read first: what is stored after it belongs to a run that goes further.
+        let end = match self.journal.run(&self.run) {
+            Ok(row) => row.status.has_ended().then(|| End::Ended(row.status.as_str())),
+            Err(JournalError::NoRun(_)) => Some(End::Ended("removed")),
+            Err(_) => None,
+        };
+        let end = if state.advance().is_err() { Some(End::Gone) } else { end };
+        let news = News { head: state.head, end };
+        self.news.send_if_modified(|own| {
+            let is_new = *own != news;
+            *own = news;
+            is_new
+        });
+    }
+
+    /// The events after a cursor, as many as one write holds. `None`: they are not kept any more.
+    pub(super) fn after(&self, cursor: u64, form: Form) -> Option<Chunk> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if cursor < state.dropped {
+            return None;
         }
-        drop(state);
-        // Far behind: a reader of its own, because names and totals come from all events before.
+        let key = (state.head, cursor, form);
+        if let Some((_, chunk)) = state.recent.iter().find(|(own, _)| *own == key) {
+            return Some(chunk.clone());
+        }
+        let from = state.lines.partition_point(|line| line.seq <= cursor);
+        let chunk = chunk(state.lines.range(from..), cursor, form);
+        if state.recent.len() >= RECENT {
+            state.recent.pop_front();
+        }
+        state.recent.push_back((key, chunk.clone()));
+        Some(chunk)
+    }
+
+    /// The events after a cursor that is far behind, read from the journal. Blocks for as long as that takes.
+    pub(super) fn stored_after(&self, cursor: u64, form: Form) -> Result<Chunk, Problem> {
+        // A reader of its own, because names and totals come from all events before.
         let mut reader = Reader::open(self.journal.clone(), self.run.as_str())?;
         let (mut found, mut is_end) = (Vec::<Line>::new(), false);
         while !is_end && found.len() <= CHUNK_LINES {
@@ -119,7 +221,9 @@ impl Tail {
                 None => is_end = true,
             }
         }
-        let chunk = chunk(found.iter(), cursor, head, form);
+        // So that the streams know no end before what was read here.
+        self.read();
+        let chunk = chunk(found.iter(), cursor, form);
         Ok(match chunk.more {
             true => chunk,
             false => Chunk { cursor: reader.seq().max(cursor), more: !is_end, ..chunk },
@@ -160,20 +264,19 @@ fn lines(events: Vec<Event>) -> impl Iterator<Item = Line> {
     })
 }
 
-fn chunk<'l>(lines: impl Iterator<Item = &'l Line>, cursor: u64, head: u64, form: Form) -> Chunk {
-    let mut chunk = Chunk { cursor, head, ..Chunk::default() };
+fn chunk<'l>(lines: impl Iterator<Item = &'l Line>, cursor: u64, form: Form) -> Chunk {
+    let (mut bytes, mut last, mut more) = (Vec::new(), cursor, false);
     for (count, line) in lines.enumerate() {
-        let is_full = chunk.bytes.len() > CHUNK_BYTES || count >= CHUNK_LINES;
+        let is_full = bytes.len() > CHUNK_BYTES || count >= CHUNK_LINES;
         // Only between two numbers: a stream continues after the last whole one.
-        if is_full && chunk.cursor > cursor && line.seq != chunk.cursor {
-            chunk.more = true;
-            return chunk;
+        if is_full && last > cursor && line.seq != last {
+            more = true;
+            break;
         }
-        write(&mut chunk.bytes, line, form);
-        chunk.cursor = line.seq;
+        write(&mut bytes, line, form);
+        last = line.seq;
     }
-    chunk.cursor = chunk.cursor.max(cursor);
-    chunk
+    Chunk { bytes: bytes.into(), cursor: last.max(cursor), more }
 }
 
 fn write(bytes: &mut Vec<u8>, line: &Line, form: Form) {
@@ -191,7 +294,7 @@ fn write(bytes: &mut Vec<u8>, line: &Line, form: Form) {
 pub(super) fn named(name: &str, data: &serde_json::Value, form: Form) -> Bytes {
     let text = match form {
         Form::Sse => format!("event: {name}\ndata: {data}\n\n"),
-        Form::Jsonl => format!("{}\n", serde_json::json!({"type": name, "data": data})),
+        Form::Jsonl => format!("{}\n", json!({"type": name, "data": data})),
     };
     Bytes::from(text)
 }

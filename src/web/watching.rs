@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Interval between two looks without open streams.
 const IDLE: Duration = Duration::from_millis(250);
 /// Interval while streams are open: a look reads one number of shared memory.
-const WATCHED: Duration = Duration::from_millis(40);
+const WATCHED: Duration = Duration::from_millis(50);
 
 /// Looks for changes until the server stops.
 pub(super) async fn watch_changes(state: Arc<WebState>) {
@@ -21,9 +21,20 @@ pub(super) async fn watch_changes(state: Arc<WebState>) {
         let looking = state.clone();
         let now = tokio::task::spawn_blocking(move || versions(&looking)).await;
         let Ok(now) = now else { continue };
-        if now != seen {
-            seen = now;
-            state.live().wake();
+        if now == seen {
+            continue;
+        }
+        let stores = |all: &[(i64, i64)]| all.iter().map(|(_, store)| *store).collect::<Vec<_>>();
+        let is_store = stores(&now) != stores(&seen);
+        seen = now;
+        if is_store {
+            state.live().wake_stores();
+        }
+        state.live().wake();
+        if state.feed().is_followed() {
+            let looking = state.clone();
+            let looked = move || looking.feed().look(looking.projects());
+            let _ = tokio::task::spawn_blocking(looked).await;
         }
     }
 }

@@ -1,10 +1,7 @@
-//! Streams: the events of a run, and the changes of all runs. A stream has no queue: it reads the journal
-//! from its cursor when it is woken, and a client that does not read closes only its own connection.
+//! Streams: the events of a run, and the changes of all runs. A stream has no queue: it sends what follows its
+//! cursor when it is woken, and a client that does not read closes only its own connection.
 
-use crate::inspect::{RunFilter, list_rows};
-use crate::journal::{JournalError, RunRow};
 use crate::trigger::Role;
-use crate::value::RunId;
 use crate::web::access::Identity;
 use crate::web::call::Call;
 use crate::web::live::{MOST_STREAMS, StreamSlot};
@@ -12,8 +9,8 @@ use crate::web::param::param;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Method, Route, waiting};
-use crate::web::state::{WebProject, WebState};
-use crate::web::tail::{Form, Tail, named};
+use crate::web::state::WebState;
+use crate::web::tail::{Chunk, End, Form, News, Tail, named};
 use axum::body::Bytes;
 use axum::http::header::ACCEPT;
 use futures::FutureExt;
@@ -21,15 +18,16 @@ use futures::Stream;
 use futures::future::BoxFuture;
 use futures::stream::unfold;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// Interval of comments that keep a connection open, and of the check that the token is still valid.
 const PING: Duration = Duration::from_secs(15);
-/// Number of newest runs whose changes are told.
-const NEWEST: usize = 200;
+/// The longest time for which a stream sends without checking its token or session again. A change of the store
+/// of tokens is checked at once.
+const RECHECK: Duration = Duration::from_secs(1);
 
 pub(super) const ROUTES: &[Route] = &[
     waiting(Method::Get, "/api/v1/runs/{run}/events", Role::Read, events, "The events of a run as they are stored, until it ends.")
@@ -46,14 +44,15 @@ pub(super) const ROUTES: &[Route] = &[
         ]),
     waiting(Method::Get, "/api/v1/changes", Role::Read, changes, "The changes of runs and triggers from now on.")
         .query(&[param("format", "`sse` (default) or `jsonl`."), param("project", "Only this project.")])
-        .answers(&[(200, "Server-sent events `run` and `triggers`."), (429, "Too many streams are open.")]),
+        .answers(&[(200, "Server-sent events `run` and `triggers`; `reset` where the caller was too slow and must read everything again."), (429, "Too many streams are open.")]),
 ];
 
 /// What every stream has.
 struct Open {
     state: Arc<WebState>,
     identity: Identity,
-    changes: watch::Receiver<u64>,
+    stores: watch::Receiver<u64>,
+    checked: Instant,
     form: Form,
     _slot: StreamSlot,
 }
@@ -73,8 +72,9 @@ impl Open {
             Problem::too_many(format!("more than {MOST_STREAMS} streams are open"), 5)
         })?;
         let identity = call.identity.clone().ok_or_else(Problem::unauthenticated)?;
-        let changes = call.state.live().subscribe();
-        Ok(Open { state: call.state.clone(), identity, changes, form, _slot: slot })
+        let stores = call.state.live().subscribe_stores();
+        let (state, checked) = (call.state.clone(), Instant::now());
+        Ok(Open { state, identity, stores, checked, form, _slot: slot })
     }
 
     fn content_type(&self) -> &'static str {
@@ -84,20 +84,31 @@ impl Open {
         }
     }
 
-    /// Waits for a change. `None`: the stream ends; `Some(false)`: nothing changed for a while.
-    async fn changed(&mut self) -> Option<bool> {
-        let changed = tokio::select! {
-            () = self.state.stop().cancelled() => return None,
-            () = self.identity.stop.cancelled() => return None,
-            changed = self.changes.changed() => changed.is_ok(),
-            () = tokio::time::sleep(PING) => false,
-        };
-        self.is_valid().await.then_some(changed)
+    /// Waits for news. `None`: the stream ends; `Some(false)`: there were none for a while.
+    async fn changed<T>(&mut self, news: &mut watch::Receiver<T>) -> Option<bool> {
+        let ping = tokio::time::sleep(PING);
+        let mut ping = std::pin::pin!(ping);
+        loop {
+            let (changed, check) = tokio::select! {
+                () = self.state.stop().cancelled() => return None,
+                () = self.identity.stop.cancelled() => return None,
+                stored = self.stores.changed() => (None, stored.is_ok()),
+                changed = news.changed() => (Some(changed.is_ok()), self.checked.elapsed() > RECHECK),
+                () = ping.as_mut() => (Some(false), true),
+            };
+            if check && !self.is_valid().await {
+                return None;
+            }
+            if changed.is_some() {
+                return changed;
+            }
+        }
     }
 
     /// Whether the token or session still allows it.
-    async fn is_valid(&self) -> bool {
+    async fn is_valid(&mut self) -> bool {
         let (state, identity) = (self.state.clone(), self.identity.clone());
+        self.checked = Instant::now();
         tokio::task::spawn_blocking(move || identity.is_valid(&state)).await.unwrap_or(false)
     }
 
@@ -125,9 +136,8 @@ fn events(call: Call) -> BoxFuture<'static, Answer> {
 /// A stream of the events of a run.
 struct Follow {
     open: Open,
-    project: Arc<WebProject>,
-    run: RunId,
     tail: Arc<Tail>,
+    news: watch::Receiver<News>,
     cursor: u64,
     /// Whether the next read follows without waiting.
     at_once: bool,
@@ -136,9 +146,10 @@ struct Follow {
 
 fn follow(call: &Call, open: Open, cursor: u64) -> Result<Follow, Problem> {
     let (project, row) = call.run()?;
-    let tail = call.state.tails().of(call.index_of(&project), &project.shared.journal, &row.run)?;
-    let run = row.run;
-    Ok(Follow { open, project, run, tail, cursor, at_once: true, is_over: false })
+    let (index, journal) = (call.index_of(&project), &project.shared.journal);
+    let tail = call.state.tails().of(index, journal, &row.run, call.state.live())?;
+    let news = tail.news();
+    Ok(Follow { open, tail, news, cursor, at_once: true, is_over: false })
 }
 
 fn run_stream(follow: Follow) -> impl Stream<Item = Bytes> {
@@ -147,54 +158,57 @@ fn run_stream(follow: Follow) -> impl Stream<Item = Bytes> {
             if follow.is_over {
                 return None;
             }
-            if !std::mem::take(&mut follow.at_once) && !follow.open.changed().await? {
+            let waits = !std::mem::take(&mut follow.at_once);
+            if waits && !follow.open.changed(&mut follow.news).await? {
                 return Some((follow.open.ping(), follow));
             }
-            let (tail, cursor, form) = (follow.tail.clone(), follow.cursor, follow.open.form);
-            let (project, run) = (follow.project.clone(), follow.run.clone());
-            // The status is read first: what is stored after it belongs to a run that goes further.
-            let read = tokio::task::spawn_blocking(move || {
-                let row = project.shared.journal.run(&run);
-                (row, tail.after(cursor, form))
-            });
-            let Ok((row, chunk)) = read.await else { return None };
-            let Ok(chunk) = chunk else {
+            let News { head, end } = follow.news.borrow_and_update().clone();
+            let form = follow.open.form;
+            if follow.cursor > head {
+                // The caller knows another history: it starts again.
+                (follow.cursor, follow.at_once) = (0, true);
+                return Some((named("reset", &json!({"head": head}), form), follow));
+            }
+            let chunk = follow.chunk().await;
+            let (Some(chunk), true) = (chunk, end != Some(End::Gone)) else {
                 follow.is_over = true;
                 return Some((named("gone", &json!({}), form), follow));
             };
-            if cursor > chunk.head {
-                // The caller knows another history: it starts again.
-                (follow.cursor, follow.at_once) = (0, true);
-                return Some((named("reset", &json!({"head": chunk.head}), form), follow));
-            }
             (follow.cursor, follow.at_once) = (chunk.cursor, chunk.more);
             let mut bytes = chunk.bytes;
-            if let (false, Some(end)) = (chunk.more, ended(&row)) {
-                bytes.extend_from_slice(&named("end", &end, form));
+            if let (false, Some(End::Ended(status))) = (chunk.more, end) {
+                let end = named("end", &json!({"status": status}), form);
+                bytes = [bytes, end].concat().into();
                 follow.is_over = true;
             }
             if !bytes.is_empty() {
-                return Some((Bytes::from(bytes), follow));
+                return Some((bytes, follow));
             }
         }
     })
 }
 
-/// What is said at the end of a run.
-fn ended(row: &Result<RunRow, JournalError>) -> Option<serde_json::Value> {
-    match row {
-        Ok(row) if row.status.has_ended() => Some(json!({"status": row.status.as_str()})),
-        Err(JournalError::NoRun(_)) => Some(json!({"status": "removed"})),
-        _ => None,
+impl Follow {
+    /// What follows the cursor; `None` if it cannot be read.
+    async fn chunk(&self) -> Option<Chunk> {
+        let (cursor, form) = (self.cursor, self.open.form);
+        if let Some(chunk) = self.tail.after(cursor, form) {
+            return Some(chunk);
+        }
+        let tail = self.tail.clone();
+        let stored = tokio::task::spawn_blocking(move || tail.stored_after(cursor, form)).await;
+        stored.ok()?.ok()
     }
 }
 
 /// A stream of the changes of runs and triggers.
 struct Watch {
     open: Open,
-    projects: Vec<Arc<WebProject>>,
-    seen: BTreeMap<(usize, RunId), String>,
-    triggers: Vec<i64>,
+    /// The projects that the caller sees.
+    projects: Vec<usize>,
+    news: watch::Receiver<u64>,
+    /// Number of the last change that was sent.
+    sent: u64,
     is_first: bool,
 }
 
@@ -202,9 +216,14 @@ fn changes(call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let open = Open::new(&call)?;
         let content_type = open.content_type();
-        let projects = call.projects()?;
-        let (seen, triggers) = (BTreeMap::new(), Vec::new());
-        let watch = Watch { open, projects, seen, triggers, is_first: true };
+        let projects = call.projects()?.iter().map(|project| call.index_of(project)).collect();
+        let state = call.state.clone();
+        let subscribed = move || state.feed().subscribe(state.projects());
+        let mut news = tokio::task::spawn_blocking(subscribed)
+            .await
+            .map_err(|_| Problem::internal("the stream cannot be opened"))?;
+        let sent = *news.borrow_and_update();
+        let watch = Watch { open, projects, news, sent, is_first: true };
         Ok(reply::stream(content_type, change_stream(watch)))
     }
     .boxed()
@@ -213,57 +232,18 @@ fn changes(call: Call) -> BoxFuture<'static, Answer> {
 fn change_stream(watch: Watch) -> impl Stream<Item = Bytes> {
     unfold(watch, |mut watch| async move {
         loop {
-            if watch.is_first {
-                watch = tokio::task::spawn_blocking(move || watch.look().1).await.ok()?;
-                watch.is_first = false;
-                // The headers reach the caller with the first bytes.
+            // The headers reach the caller with the first bytes.
+            let is_first = std::mem::take(&mut watch.is_first);
+            if is_first || !watch.open.changed(&mut watch.news).await? {
                 return Some((watch.open.ping(), watch));
             }
-            if !watch.open.changed().await? {
-                return Some((watch.open.ping(), watch));
-            }
-            let bytes;
-            (bytes, watch) = tokio::task::spawn_blocking(move || watch.look()).await.ok()?;
+            watch.news.mark_unchanged();
+            let feed = watch.open.state.feed();
+            let (bytes, sent) = feed.after(watch.sent, &watch.projects, watch.open.form);
+            watch.sent = sent;
             if !bytes.is_empty() {
-                return Some((Bytes::from(bytes), watch));
+                return Some((bytes, watch));
             }
         }
     })
-}
-
-impl Watch {
-    /// What changed since the last look.
-    fn look(mut self) -> (Vec<u8>, Watch) {
-        let mut bytes = Vec::new();
-        let mut seen = BTreeMap::new();
-        let mut triggers = Vec::new();
-        for (index, project) in self.projects.iter().enumerate() {
-            let filter = RunFilter::newest(NEWEST);
-            let rows = list_rows(&*project.shared.journal, &filter).unwrap_or_default();
-            for row in rows {
-                let text = format!("{} {}", row.status.as_str(), row.epoch);
-                let key = (index, row.run.clone());
-                if self.seen.get(&key) != Some(&text) {
-                    let view = json!({
-                        "project": project.id,
-                        "run": row.run.as_str(),
-                        "status": row.status.as_str(),
-                        "definition": row.definition,
-                        "startedAt": row.started_at.rfc3339(),
-                        "endedAt": row.ended_at.map(|at| at.rfc3339()),
-                    });
-                    bytes.extend_from_slice(&named("run", &view, self.open.form));
-                }
-                seen.insert(key, text);
-            }
-            let version = project.shared.store.newest_fire().unwrap_or_default();
-            if self.triggers.get(index).is_some_and(|earlier| *earlier != version) {
-                let view = json!({"project": project.id});
-                bytes.extend_from_slice(&named("triggers", &view, self.open.form));
-            }
-            triggers.push(version);
-        }
-        (self.seen, self.triggers) = (seen, triggers);
-        (bytes, self)
-    }
 }

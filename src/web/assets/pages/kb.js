@@ -106,7 +106,7 @@ function lead() {
     tell();
   };
   source.onmessage = tell;
-  for (const name of ["run", "triggers"]) source.addEventListener(name, tell);
+  for (const name of ["run", "triggers", "reset"]) source.addEventListener(name, tell);
   source.onerror = () => report("connecting");
   // For ever: the lock passes to another tab when this one closes.
   return new Promise(() => {});
