@@ -131,7 +131,7 @@ fn specialists(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn triggers(current: &OsStr) -> Vec<CompletionCandidate> {
-    let found = project().and_then(|project| serve::list(&project).ok()).unwrap_or_default();
+    let found = project().and_then(|project| serve::list(&project, 1).ok()).unwrap_or_default();
     fitting(current, found.into_iter().map(|view| (view.id, view.source)))
 }
 

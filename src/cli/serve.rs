@@ -131,7 +131,7 @@ pub(super) fn run(
     runtime::block_on(Workers::One, async {
         let daemon = Daemon::open(environment, &options)?;
         for served in daemon.projects() {
-            let triggers = serve::list(&served.project)?;
+            let triggers = serve::list(&served.project, 1)?;
             let is_on = |t: &&serve::TriggerView| t.state == serve::TriggerStateName::Enabled;
             let on = triggers.iter().filter(is_on).count();
             let (root, triggers) =

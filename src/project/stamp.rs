@@ -19,6 +19,21 @@ impl ProjectFolder {
         }
         hasher.finish()
     }
+
+    /// A number from the sizes and times of these files, whose paths are relative to the root. Reads no file.
+    pub fn stamp_of<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        paths.into_iter().for_each(|path| add_file(&self.root().join(path), &mut hasher));
+        hasher.finish()
+    }
+}
+
+/// The file that a link leads to is what is read.
+fn add_file(path: &Path, hasher: &mut DefaultHasher) {
+    path.hash(hasher);
+    if let Ok(found) = fs::metadata(path) {
+        (found.size(), found.mtime(), found.mtime_nsec(), found.ino()).hash(hasher);
+    }
 }
 
 fn add(folder: &Path, depth: u32, hasher: &mut DefaultHasher) {

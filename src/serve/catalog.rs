@@ -1,8 +1,8 @@
 //! The triggers of a project as they are defined now.
 
 use crate::definition::{Playbook, Trigger};
-use crate::service::{Project, ResourceKind, ServiceError};
-use crate::trigger::{definition_digest, trigger_id};
+use crate::service::{DefinitionDigests, Project, ResourceKind, ServiceError};
+use crate::trigger::trigger_id;
 use crate::value::Digest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ pub type TriggerCatalog = BTreeMap<String, LoadedTrigger>;
 
 /// The triggers of a project.
 pub fn trigger_catalog(project: &Project) -> TriggerCatalog {
-    let mut found = TriggerCatalog::new();
+    let (mut found, digests) = (TriggerCatalog::new(), DefinitionDigests::new(project));
     for playbook in project.catalog.playbooks.values().filter(|playbook| !playbook.on.is_empty()) {
-        let digest = definition_digest(playbook, &project.catalog, &project.files);
+        let digest = digests.of(playbook);
         for trigger in &playbook.on {
             let id = trigger_id(playbook.id.as_str(), &trigger.name);
             let loaded = LoadedTrigger {
@@ -42,28 +42,33 @@ pub fn trigger_catalog(project: &Project) -> TriggerCatalog {
     found
 }
 
-/// The trigger with an id. The id of a playbook with one trigger is enough.
-pub(super) fn find<'c>(
-    catalog: &'c TriggerCatalog,
-    project: &Project,
-    name: &str,
-) -> Result<&'c LoadedTrigger, ServiceError> {
-    if let Some(found) = catalog.get(name) {
-        return Ok(found);
-    }
-    let mut own = catalog.values().filter(|loaded| loaded.playbook.id == *name);
-    if let (Some(only), None) = (own.next(), own.next()) {
-        return Ok(only);
+/// The trigger with an id. The id of a playbook with one trigger is enough. Reads no other definition.
+pub(super) fn find(project: &Project, name: &str) -> Result<LoadedTrigger, ServiceError> {
+    let all = || {
+        let playbooks = project.catalog.playbooks.values();
+        playbooks.flat_map(|playbook| playbook.on.iter().map(move |trigger| (playbook, trigger)))
+    };
+    let id = |(playbook, trigger): &(&Arc<Playbook>, &Trigger)| {
+        trigger_id(playbook.id.as_str(), &trigger.name)
+    };
+    let is_of = |prefix: &str, found: &(&Arc<Playbook>, &Trigger)| found.0.id == *prefix;
+    let mut own = all().filter(|found| is_of(name, found));
+    let only = own.next().filter(|_| own.next().is_none());
+    if let Some((playbook, trigger)) = all().find(|found| id(found) == name).or(only) {
+        let digest = DefinitionDigests::new(project).of(playbook);
+        let id = trigger_id(playbook.id.as_str(), &trigger.name);
+        let (playbook, trigger) = (playbook.clone(), trigger.clone());
+        return Ok(LoadedTrigger { id, playbook, trigger, digest });
     }
     let playbook = name.split('.').next().unwrap_or(name);
     if let Some(broken) = project.broken(playbook) {
         return Err(broken);
     }
-    let ids = || catalog.values().map(|loaded| (loaded.playbook.id.as_str(), loaded.id.as_str()));
     // The ids as `kb trigger list` prints them: those of the playbook, or all.
-    let mut known: Vec<&str> = ids().filter(|(of, _)| *of == playbook).map(|(_, id)| id).collect();
+    let mut known: Vec<String> =
+        all().filter(|found| is_of(playbook, found)).map(|found| id(&found)).collect();
     if known.is_empty() {
-        known = ids().map(|(_, id)| id).collect();
+        known = all().map(|found| id(&found)).collect();
     }
     Err(ServiceError::unknown(ResourceKind::Trigger, name, known))
 }

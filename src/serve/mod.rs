@@ -16,6 +16,7 @@ mod events;
 mod files;
 mod follow;
 mod lease;
+mod moved;
 mod notify;
 mod queue;
 mod served;
@@ -42,6 +43,5 @@ pub use triggers::{
     Backfill, Fired, Tested, backfill, backfill_times, cancel_queued, disable, enable, fire, fires,
     list, next_times, pause, resume, show, start, test,
 };
-pub use undefined::undefined_triggers;
 pub use unit::{UnitKind, unit};
 pub use views::{FireView, OccurrenceView, TriggerStateName, TriggerView};

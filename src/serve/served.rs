@@ -5,6 +5,7 @@ use super::catalog::{TriggerCatalog, trigger_catalog};
 use super::events::{active_runs, messages, run_ends};
 use super::files::WatchedFiles;
 use super::lease::ServeLease;
+use super::moved::keep_folder;
 use super::notify::{Notified, Notifier};
 use super::shared::{DaemonHandle, ProjectState, SharedProject};
 use super::telemetry::{Followed, Telemetry};
@@ -15,6 +16,7 @@ use crate::service::runs::ProjectContext;
 use crate::service::{Environment, Project, ServiceError};
 use crate::trigger::{Fire, FireFilter, FireState, TriggerStore};
 use crate::value::{Failure, Timestamp};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +24,14 @@ use tokio::sync::watch;
 
 /// Interval between two checks of the definition files.
 const RELOAD: Duration = Duration::from_secs(2);
+
+/// The stamp of the task files of the playbooks with triggers.
+fn task_stamp(folder: &ProjectFolder, project: &Project) -> u64 {
+    let catalog = &project.catalog;
+    let playbooks = catalog.playbooks.values().filter(|playbook| !playbook.on.is_empty());
+    let paths: BTreeSet<String> = playbooks.flat_map(|p| catalog.task_files_of(p)).collect();
+    folder.stamp_of(paths.iter().map(String::as_str))
+}
 
 /// A project that a daemon serves.
 pub struct ServedProject {
@@ -45,6 +55,8 @@ pub struct ServedProject {
     pub(super) notifier: Notifier,
     telemetry: Telemetry,
     stamp: u64,
+    /// Of the task files of the playbooks with triggers.
+    task_stamp: u64,
     looked: Timestamp,
     pruned: Timestamp,
     pub(super) version: i64,
@@ -62,8 +74,10 @@ impl ServedProject {
         let context = ProjectContext::of(&folder, environment);
         let lease = ServeLease::take(&context.state_dir, &context.root)?;
         let store = Arc::new(TriggerStore::open(&context.state_dir)?);
+        keep_folder(&store, &context)?;
         let stamp = folder.stamp();
         let project = Arc::new(Project::load(folder.clone(), environment));
+        let task_stamp = task_stamp(&folder, &project);
         let journal = context.journal(project.catalog.settings.sync)?;
         let triggers = Arc::new(trigger_catalog(&project));
         let (state, _) = watch::channel(ProjectState {
@@ -85,6 +99,7 @@ impl ServedProject {
             notifier: Notifier::default(),
             telemetry: Telemetry::default(),
             stamp,
+            task_stamp,
             looked: now,
             pruned: Timestamp(0),
             version: -1,
@@ -124,11 +139,13 @@ impl ServedProject {
         }
         self.looked = now;
         let stamp = self.folder.stamp();
-        if stamp == self.stamp {
+        if stamp == self.stamp && task_stamp(&self.folder, &self.project) == self.task_stamp {
             return false;
         }
         self.stamp = stamp;
         self.project = Arc::new(Project::load(self.folder.clone(), &self.environment));
+        // Before the files are read: a change in between is noticed the next time.
+        self.task_stamp = task_stamp(&self.folder, &self.project);
         self.triggers = Arc::new(trigger_catalog(&self.project));
         self.state.send_modify(|state| {
             (state.project, state.triggers) = (self.project.clone(), self.triggers.clone());

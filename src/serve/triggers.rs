@@ -1,6 +1,7 @@
 //! The use cases of triggers: list, show, enable, pause, fire, backfill, test.
 
 use super::catalog::{LoadedTrigger, find, trigger_catalog};
+use super::moved::{keep_folder, moved};
 use super::undefined::undefined;
 use super::views::{self, FireView, OccurrenceView, TriggerStateName, TriggerView};
 use crate::clock;
@@ -64,27 +65,34 @@ fn store(project: &Project) -> Result<TriggerStore, ServiceError> {
     Ok(TriggerStore::open(&project.context.state_dir)?)
 }
 
-/// All triggers of a project with their next time and newest fire.
-pub fn list(project: &Project) -> Result<Vec<TriggerView>, ServiceError> {
+/// All triggers of a project, each with its next times and its newest fires, at most `count`.
+pub fn list(project: &Project, count: usize) -> Result<Vec<TriggerView>, ServiceError> {
     let (store, now) = (store(project)?, clock::wall());
     let states = store.states()?;
     let one = |loaded: &LoadedTrigger| {
         let state = states.get(&loaded.id).cloned().unwrap_or_default();
-        view_of(&store, loaded, &state, now, 1)
+        view_of(&store, loaded, &state, now, count)
     };
     let catalog = trigger_catalog(project);
     let mut all: Vec<TriggerView> = catalog.values().map(one).collect::<Result<_, _>>()?;
-    all.extend(undefined(project, &catalog, &store, 1)?);
+    all.extend(undefined(project, &catalog, &store, count)?);
     all.sort_by(|a, b| a.id.cmp(&b.id));
+    if let Some(moved) = moved(project, &states, catalog.keys()) {
+        all.iter_mut().for_each(|view| moved.mark(view));
+    }
     Ok(all)
 }
 
 /// One trigger with its next times and newest fires.
 pub fn show(project: &Project, name: &str, count: usize) -> Result<TriggerView, ServiceError> {
     let (store, now) = (store(project)?, clock::wall());
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
-    view_of(&store, loaded, &store.state(&loaded.id)?, now, count)
+    let loaded = &find(project, name)?;
+    let mut view = view_of(&store, loaded, &store.state(&loaded.id)?, now, count)?;
+    let states = store.states()?;
+    if let Some(moved) = moved(project, &states, [&loaded.id]) {
+        moved.mark(&mut view);
+    }
+    Ok(view)
 }
 
 fn view_of(
@@ -108,9 +116,8 @@ pub fn fires(
     name: Option<&str>,
     limit: usize,
 ) -> Result<Vec<FireView>, ServiceError> {
-    let catalog = trigger_catalog(project);
-    let trigger = name.map(|name| find(&catalog, project, name)).transpose()?;
-    let trigger = trigger.map(|loaded| loaded.id.clone());
+    let trigger = name.map(|name| find(project, name)).transpose()?;
+    let trigger = trigger.map(|loaded| loaded.id);
     let fires = store(project)?.fires(&FireFilter { trigger, open: false, limit })?;
     Ok(fires.into_iter().map(FireView::from).collect())
 }
@@ -122,8 +129,7 @@ pub fn next_times(
     from: Option<Timestamp>,
     count: usize,
 ) -> Result<Vec<OccurrenceView>, ServiceError> {
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
+    let loaded = &find(project, name)?;
     let schedule = schedule_of(loaded)?;
     Ok(views::occurrences(schedule, from.unwrap_or_else(clock::wall), count))
 }
@@ -145,14 +151,15 @@ pub fn enable(
     digest: Option<&str>,
 ) -> Result<TriggerView, ServiceError> {
     project.require_valid_settings()?;
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
+    let loaded = &find(project, name)?;
     project.runnable_plan(loaded.playbook.id.as_str())?;
     if digest.is_some_and(|digest| digest != loaded.digest.to_string()) {
         let message = format!("`{}` was changed after it was shown", loaded.id);
         return Err(refused(message, "inspect it again, then enable it"));
     }
-    store(project)?.enable(&loaded.id, &loaded.digest, clock::wall())?;
+    let store = store(project)?;
+    keep_folder(&store, &project.context)?;
+    store.enable(&loaded.id, &loaded.digest, clock::wall())?;
     show(project, &loaded.id, 1)
 }
 
@@ -164,15 +171,14 @@ pub fn disable(project: &Project, name: &str) -> Result<TriggerView, ServiceErro
         store(project)?.disable(&lost.id)?;
         return Ok(TriggerView { state: TriggerStateName::Disabled, ..lost });
     }
-    let id = &find(&catalog, project, name)?.id;
+    let id = &find(project, name)?.id;
     store(project)?.disable(id)?;
     show(project, id, 1)
 }
 
 /// Pauses an enabled trigger. Its nominal times are listed as skipped until it is resumed.
 pub fn pause(project: &Project, name: &str, reason: &str) -> Result<TriggerView, ServiceError> {
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
+    let loaded = &find(project, name)?;
     let store = store(project)?;
     if store.state(&loaded.id)?.enabled.is_none() {
         let message = format!("`{}` is disabled, so there is nothing to pause", loaded.id);
@@ -184,8 +190,7 @@ pub fn pause(project: &Project, name: &str, reason: &str) -> Result<TriggerView,
 
 /// Ends the pause of a trigger.
 pub fn resume(project: &Project, name: &str) -> Result<TriggerView, ServiceError> {
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
+    let loaded = &find(project, name)?;
     let store = store(project)?;
     if store.state(&loaded.id)?.paused.is_none() {
         let message = format!("`{}` is not paused", loaded.id);
@@ -198,8 +203,7 @@ pub fn resume(project: &Project, name: &str) -> Result<TriggerView, ServiceError
 
 /// Queues a run of a trigger now, with the parameters that `payload` gives.
 pub fn fire(project: &Project, name: &str, payload: &Json) -> Result<Fired, ServiceError> {
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
+    let loaded = &find(project, name)?;
     project.runnable_plan(loaded.playbook.id.as_str())?;
     let now = clock::wall();
     let payload = match &loaded.trigger.source {
@@ -268,8 +272,7 @@ pub fn backfill_times(
     from: Timestamp,
     to: Timestamp,
 ) -> Result<Backfill, ServiceError> {
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
+    let loaded = &find(project, name)?;
     let schedule = schedule_of(loaded)?;
     if to > clock::wall() {
         return Err(refused(
@@ -303,8 +306,7 @@ pub fn backfill(
     to: Timestamp,
 ) -> Result<Backfill, ServiceError> {
     let found = backfill_times(project, name, from, to)?;
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
+    let loaded = &find(project, name)?;
     project.runnable_plan(loaded.playbook.id.as_str())?;
     let (schedule, store, now) = (schedule_of(loaded)?, store(project)?, clock::wall());
     for time in &found.times {
@@ -318,8 +320,7 @@ pub fn backfill(
 
 /// What a payload would start, without starting it.
 pub fn test(project: &Project, name: &str, payload: &Json) -> Result<Tested, ServiceError> {
-    let catalog = trigger_catalog(project);
-    let loaded = find(&catalog, project, name)?;
+    let loaded = &find(project, name)?;
     project.runnable_plan(loaded.playbook.id.as_str())?;
     let payload = match &loaded.trigger.source {
         TriggerSource::Schedule(schedule, _) => schedule_payload(schedule, clock::wall()),

@@ -1,19 +1,11 @@
 //! Triggers that a person enabled and that are not defined now: their file has errors, or they were removed.
 
-use super::catalog::{TriggerCatalog, trigger_catalog};
+use super::catalog::TriggerCatalog;
 use super::views::{self, TriggerView};
 use crate::service::{Project, ServiceError};
 use crate::trigger::{FireFilter, TriggerStore};
 
 /// The enabled triggers that are not defined now, each with its newest fires.
-pub fn undefined_triggers(
-    project: &Project,
-    count: usize,
-) -> Result<Vec<TriggerView>, ServiceError> {
-    let store = TriggerStore::open(&project.context.state_dir)?;
-    undefined(project, &trigger_catalog(project), &store, count)
-}
-
 pub(super) fn undefined(
     project: &Project,
     catalog: &TriggerCatalog,

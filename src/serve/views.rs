@@ -21,7 +21,7 @@ pub struct TriggerView {
     pub source: String,
     /// Whether it starts runs, and if not, why.
     pub state: TriggerStateName,
-    /// Why it is not defined: the errors of its file, or that it was removed.
+    /// Why it starts nothing: the errors of its file, that it was removed, or that the project was moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// Why it is paused.
@@ -55,6 +55,8 @@ pub enum TriggerStateName {
     Broken,
     /// A person enabled it, and its playbook does not declare it any more.
     Removed,
+    /// A person enabled it in a folder from which the project was moved since.
+    Moved,
 }
 
 impl TriggerStateName {
@@ -67,6 +69,7 @@ impl TriggerStateName {
             TriggerStateName::Paused => "paused",
             TriggerStateName::Broken => "broken",
             TriggerStateName::Removed => "removed",
+            TriggerStateName::Moved => "moved",
         }
     }
 }

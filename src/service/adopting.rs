@@ -5,6 +5,7 @@ use super::runs::ProjectContext;
 use crate::diagnostic::Code;
 use crate::project::ProjectFolder;
 use crate::run::RunStatus;
+use crate::trigger::daemon_of;
 use crate::value::Failure;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,15 @@ pub fn adopt(context: &ProjectContext, old: &Path) -> Result<Adopted, ServiceErr
             "pass the whole path of the folder in which this project was before; it is part of the \
              first lines of `kb doctor` there",
         ));
+    }
+    for folder in [&from, &context.state_dir] {
+        if let Some(pid) = daemon_of(folder) {
+            let message = format!("`kb serve` runs for this project (process {pid})");
+            return Err(refused(
+                message,
+                "stop it, then try again; the runs that it started continue",
+            ));
+        }
     }
     let recorded = crate::journal::open(&from, Default::default())?.list()?;
     if let Some(run) = recorded.iter().find(|row| row.status == RunStatus::Running) {

@@ -1,10 +1,10 @@
 //! Starting the run of a fire: what `kb serve` does in a process of its own for each run.
 
 use super::runs::{self, Prepared};
-use super::{Project, ServiceError, StartRequest, params};
+use super::{DefinitionDigests, Project, ServiceError, StartRequest, params};
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::journal::JournalError;
-use crate::trigger::{Fire, TriggerStore, definition_digest};
+use crate::trigger::{Fire, TriggerStore};
 use crate::value::{Failure, RunId};
 
 /// Starts the run of a recorded fire: checks that the definition is the one that was enabled, reads the
@@ -13,7 +13,7 @@ pub async fn start_fire(project: Project, run: &str) -> Result<Prepared, Service
     let fire = recorded(&project, run)?;
     project.require_valid_settings()?;
     let playbook = project.playbook(&fire.playbook)?;
-    let digest = definition_digest(&playbook, &project.catalog, &project.files);
+    let digest = DefinitionDigests::new(&project).of(&playbook);
     if fire.digest.is_some_and(|enabled| enabled != digest) {
         let message = format!("`{}` was changed after it was enabled", fire.playbook);
         return Err(refused(message, &format!("`kb trigger enable {}`", fire.trigger)));

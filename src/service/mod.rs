@@ -11,6 +11,7 @@ mod asks;
 mod backup;
 mod caching;
 mod demo;
+mod digests;
 mod doctor;
 mod environment;
 mod error;
@@ -60,6 +61,7 @@ pub use caching::{
     CacheSheet, CachedView, Cleared, LookupView, PartView, clear_cache, list_cached, show_cached,
 };
 pub use demo::{Demo, create_demo};
+pub use digests::DefinitionDigests;
 pub use doctor::{Finding, FindingLevel, doctor};
 pub use environment::Environment;
 pub use error::{ResourceKind, ServiceError};

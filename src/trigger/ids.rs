@@ -1,6 +1,5 @@
 //! Ids of triggers and of the runs that they start, and the digest of what a trigger runs.
 
-use crate::definition::{Catalog, InputFile, Playbook};
 use crate::value::{Digest, RunId, Timestamp};
 
 /// The id of a trigger: `PLAYBOOK.NAME`.
@@ -23,15 +22,11 @@ pub fn run_id(trigger: &str, key: &str) -> RunId {
     RunId::new(format!("r{}{text}", bytes[0] % 10)).expect("letters and digits are a run id")
 }
 
-/// The digest of everything that a run of this playbook executes: its own file and those of its
-/// specialists and child runs. An enabled trigger is enabled for one digest.
-pub fn definition_digest(playbook: &Playbook, catalog: &Catalog, files: &[InputFile]) -> Digest {
-    let reached = catalog.files_of(playbook);
-    let mut parts: Vec<String> = files
-        .iter()
-        .filter(|file| reached.contains(&file.path))
-        .map(|file| format!("{} {}\n", Digest::of(&*file.bytes), file.path))
-        .collect();
+/// The digest of everything that a run of a playbook executes: the digests and paths of its own file, of those of its
+/// specialists and child runs, and of their task files. An enabled trigger is enabled for one digest.
+pub fn definition_digest<'p>(files: impl IntoIterator<Item = (Digest, &'p str)>) -> Digest {
+    let part = |(digest, path)| format!("{digest} {path}\n");
+    let mut parts: Vec<String> = files.into_iter().map(part).collect();
     parts.sort();
     Digest::of(parts.concat())
 }

@@ -1,14 +1,14 @@
 //! The changes of runs and triggers, found once for all streams that tell them.
 
-use super::state::WebProject;
 use super::tail::{Form, named};
 use crate::inspect::{RunFilter, list_rows};
 use crate::run::RunStatus;
+use crate::serve::SharedProject;
 use crate::value::RunId;
 use axum::body::Bytes;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 
 /// Number of newest runs whose changes are told.
@@ -55,8 +55,8 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Numbers of changes from now on. Blocks for as long as a read of all projects takes.
-    pub(super) fn subscribe(&self, projects: &[Arc<WebProject>]) -> watch::Receiver<u64> {
+    /// Numbers of changes of all projects from now on, each project with its id. Blocks for as long as a read of all projects takes.
+    pub(super) fn subscribe(&self, projects: &[(&str, &SharedProject)]) -> watch::Receiver<u64> {
         // What changed while nobody listened is no change for those who listen now.
         self.look(projects);
         self.newest.subscribe()
@@ -68,10 +68,10 @@ impl Feed {
     }
 
     /// Finds what changed since the last look. Blocks for as long as a read of all projects takes.
-    pub(super) fn look(&self, projects: &[Arc<WebProject>]) {
+    pub(super) fn look(&self, projects: &[(&str, &SharedProject)]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        for (index, project) in projects.iter().enumerate() {
-            state.look_at(index, project);
+        for (index, (id, shared)) in projects.iter().enumerate() {
+            state.look_at(index, id, shared);
         }
         let newest = state.newest;
         self.newest.send_if_modified(|own| std::mem::replace(own, newest) != newest);
@@ -97,16 +97,16 @@ impl Feed {
 }
 
 impl FeedState {
-    fn look_at(&mut self, index: usize, project: &WebProject) {
+    fn look_at(&mut self, index: usize, id: &str, shared: &SharedProject) {
         let before = self.seen.remove(&index);
         let mut now = Seen::default();
         // A journal that cannot be read has no news.
-        let rows = list_rows(&*project.shared.journal, &RunFilter::newest(NEWEST));
+        let rows = list_rows(&*shared.journal, &RunFilter::newest(NEWEST));
         for row in rows.unwrap_or_default() {
             let key = (row.status, row.epoch);
             if before.as_ref().is_some_and(|before| before.runs.get(&row.run) != Some(&key)) {
                 let view = json!({
-                    "project": project.id,
+                    "project": id,
                     "run": row.run.as_str(),
                     "status": row.status.as_str(),
                     "definition": row.definition,
@@ -117,9 +117,9 @@ impl FeedState {
             }
             now.runs.insert(row.run, key);
         }
-        now.triggers = project.shared.store.newest_fire().ok();
+        now.triggers = shared.store.newest_fire().ok();
         if before.is_some_and(|before| before.triggers != now.triggers) {
-            self.push(index, "triggers", &json!({"project": project.id}));
+            self.push(index, "triggers", &json!({"project": id}));
         }
         self.seen.insert(index, now);
     }

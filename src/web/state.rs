@@ -78,6 +78,11 @@ impl WebState {
         &self.projects
     }
 
+    /// All projects as [`Feed`] reads them.
+    pub(super) fn sources(&self) -> Vec<(&str, &SharedProject)> {
+        self.projects.iter().map(|project| (project.id.as_str(), &project.shared)).collect()
+    }
+
     /// The accepted hosts.
     pub fn hosts(&self) -> &Hosts {
         &self.hosts

@@ -33,7 +33,7 @@ pub(super) async fn watch_changes(state: Arc<WebState>) {
         state.live().wake();
         if state.feed().is_followed() {
             let looking = state.clone();
-            let looked = move || looking.feed().look(looking.projects());
+            let looked = move || looking.feed().look(&looking.sources());
             let _ = tokio::task::spawn_blocking(looked).await;
         }
     }

@@ -18,7 +18,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
-    let triggers = serve::list(&project)?;
+    let triggers = serve::list(&project, 1)?;
     if args.json {
         terminal.json(&triggers)?;
         return Ok(Exit::Done);
@@ -42,6 +42,11 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         table.row([&trigger.id, trigger.kind, trigger.state.as_str(), &source, &next, &last]);
     }
     terminal.out(&table.text())?;
+    let moved = triggers.iter().filter(|t| t.state == serve::TriggerStateName::Moved);
+    for trigger in moved {
+        let problem = trigger.problem.as_deref().unwrap_or_default();
+        terminal.note(&format!("`{}`: {problem}\n", trigger.id))?;
+    }
     broken::print(&project.broken_files(), "kb playbook validate", terminal)?;
     match triggers.is_empty() {
         true => terminal.note("no playbook has triggers; `on:` of a playbook declares them\n")?,

@@ -60,7 +60,12 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         serve::TriggerStateName::Paused => {
             terminal.note(&format!("`kb trigger resume {}` ends the pause\n", trigger.id))?;
         }
-        serve::TriggerStateName::Broken | serve::TriggerStateName::Removed => {}
+        serve::TriggerStateName::Broken
+        | serve::TriggerStateName::Removed
+        | serve::TriggerStateName::Moved => {
+            let problem = trigger.problem.as_deref().unwrap_or_default();
+            terminal.note(&format!("{problem}\n"))?;
+        }
         serve::TriggerStateName::Enabled => note_daemon(&project, terminal)?,
     }
     Ok(Exit::Done)

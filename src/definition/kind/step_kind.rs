@@ -104,4 +104,12 @@ impl StepKind {
         let StepKind::Specialist(step) = self else { return None };
         step.task.as_ref()
     }
+
+    /// The path of the file with its task.
+    pub fn task_file(&self) -> Option<&str> {
+        match self.task()? {
+            TaskText::File { path, .. } => Some(path),
+            TaskText::Inline(_) => None,
+        }
+    }
 }

@@ -66,6 +66,12 @@ impl Catalog {
         paths
     }
 
+    /// Paths of the `taskFile`s of a playbook and of its child runs.
+    pub fn task_files_of(&self, playbook: &Playbook) -> BTreeSet<String> {
+        let steps = self.with_children(playbook).into_iter().flat_map(steps_of);
+        steps.filter_map(|step| step.kind.task_file()).map(str::to_owned).collect()
+    }
+
     fn add_files(&self, playbook: &Playbook, paths: &mut BTreeSet<String>) {
         for step in steps_of(playbook) {
             if let Some(id) = step.kind.child() {

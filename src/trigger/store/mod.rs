@@ -35,6 +35,11 @@ impl TriggerStore {
         Ok(TriggerStore { connection: Mutex::new(schema::open(state_dir)?) })
     }
 
+    /// The store of another project, for reading; `None` if there is none that this version can read.
+    pub fn read(state_dir: &Path) -> Option<TriggerStore> {
+        Some(TriggerStore { connection: Mutex::new(schema::read(state_dir)?) })
+    }
+
     fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,7 +72,11 @@ impl TriggerStore {
 
     /// The state of one trigger; disabled if it was never enabled.
     pub fn state(&self, trigger: &str) -> Result<TriggerState, JournalError> {
-        Ok(self.states()?.remove(trigger).unwrap_or_default())
+        let connection = self.connection();
+        let mut query = connection.prepare_cached(
+            "SELECT trigger, digest, cursor, paused, failures FROM triggers WHERE trigger = ?1",
+        )?;
+        Ok(query.query_row([trigger], rows::trigger_state).optional()?.unwrap_or_default())
     }
 
     /// Fires, newest first.

@@ -86,6 +86,14 @@ PRAGMA user_version = 2;
 COMMIT;
 ";
 
+/// Opens an existing store of this version for reading.
+pub(super) fn read(state_dir: &Path) -> Option<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(state_dir.join(FILE), flags).ok()?;
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    (version.ok()? == VERSION).then_some(connection)
+}
+
 /// Opens the store of a state folder and creates both if they are missing.
 pub(super) fn open(state_dir: &Path) -> Result<Connection, JournalError> {
     let refused = |what: &str, path: &Path, error: &std::io::Error| {

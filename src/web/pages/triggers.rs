@@ -15,11 +15,7 @@ const SHOWN: usize = 5;
 pub(in crate::web) fn triggers(call: &Call) -> Result<String, Problem> {
     let mut all = Vec::new();
     for project in call.projects()? {
-        let state = project.state();
-        let defined = state.triggers.keys().map(|id| serve::show(&state.project, id, SHOWN));
-        let mut views = defined.collect::<Result<Vec<_>, _>>()?;
-        views.extend(serve::undefined_triggers(&state.project, SHOWN)?);
-        for view in views {
+        for view in serve::list(&project.state().project, SHOWN)? {
             let id = &view.id;
             let mut one: Value = serde_json::to_value(&view)
                 .map_err(|error| Problem::internal(error.to_string()))?;

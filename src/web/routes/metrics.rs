@@ -115,7 +115,7 @@ fn ended(text: &mut Exposition, projects: &[Arc<WebProject>]) {
 fn triggers(text: &mut Exposition, projects: &[Arc<WebProject>]) -> Result<(), Problem> {
     let mut all = Vec::new();
     for project in projects {
-        let views = list(&project.state().project)?;
+        let views = list(&project.state().project, 1)?;
         all.extend(views.into_iter().map(|view| (project.id.clone(), view)));
     }
     let name = "kb_trigger_enabled";

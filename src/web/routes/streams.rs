@@ -218,7 +218,7 @@ fn changes(call: Call) -> BoxFuture<'static, Answer> {
         let content_type = open.content_type();
         let projects = call.projects()?.iter().map(|project| call.index_of(project)).collect();
         let state = call.state.clone();
-        let subscribed = move || state.feed().subscribe(state.projects());
+        let subscribed = move || state.feed().subscribe(&state.sources());
         let mut news = tokio::task::spawn_blocking(subscribed)
             .await
             .map_err(|_| Problem::internal("the stream cannot be opened"))?;

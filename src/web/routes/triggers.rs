@@ -130,7 +130,7 @@ struct Of<'p, T: Serialize> {
 fn list(call: &Call) -> Answer {
     let mut all = Vec::new();
     for project in call.projects()? {
-        for view in serve::list(&project.state().project)? {
+        for view in serve::list(&project.state().project, 1)? {
             let of = Of { project: &project.id, value: view };
             all.push(serde_json::to_value(of).unwrap_or(Json::Null));
         }

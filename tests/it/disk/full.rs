@@ -19,7 +19,7 @@ const DISK: &str = "KB_SMALL_DISK";
 
 /// Runs the test `name` again in name spaces of its own, on a small disk, where the system allows; the
 /// path of that disk is given in the process that has it.
-fn with_small_disk(name: &str, size: &str, test: impl FnOnce(&Path)) {
+pub(crate) fn with_small_disk(name: &str, size: &str, test: impl FnOnce(&Path)) {
     if let Some(disk) = std::env::var_os(DISK) {
         return test(&PathBuf::from(disk));
     }

@@ -11,5 +11,6 @@ mod scenario;
 mod shim;
 mod shim_tests;
 
+pub(crate) use full::with_small_disk;
 pub(crate) use log::{Op, Record, read_log};
 pub(crate) use shim::{Deed, Fault, compiled};
