@@ -32,7 +32,8 @@ pub fn adopt(context: &ProjectContext, old: &Path) -> Result<Adopted, ServiceErr
         return Err(refused(message, "pass the folder in which this project was before"));
     }
     let from = ProjectFolder::at(&old).state_dir_in(&context.environment.state_base());
-    if !from.join("journal.sqlite3").is_file() {
+    // Triggers can be enabled before the first run.
+    if !["journal.sqlite3", "serve.sqlite3"].iter().any(|file| from.join(file).is_file()) {
         return Err(refused(
             format!("no runs are recorded for a project in `{}`", old.display()),
             "pass the whole path of the folder in which this project was before; it is part of the \

@@ -75,7 +75,9 @@ pub use notify::{notification, tell};
 pub use outgoing::Untold;
 pub use pages::{CodePage, all_codes, explain};
 pub use params::{Ask, ParamQuestion, params_schema};
-pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
+pub use plan_view::{
+    CostRange, Edge, PlanModels, PlanView, PlannedStep, Prompt, plan_models, plan_view,
+};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin};
 pub use project::{BrokenFile, Project};

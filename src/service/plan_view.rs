@@ -9,6 +9,7 @@ use crate::llm::Tiers;
 use crate::plan::{Plan, StepIx};
 use crate::value::{Json, JsonMap};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The plan of a run before it starts.
@@ -97,6 +98,27 @@ pub struct CostRange {
     pub min_usd: f64,
     /// Maximum in US dollars.
     pub max_usd: f64,
+}
+
+/// The models of a definition and what they may cost, whatever its parameters are.
+#[derive(Debug, Clone, Default)]
+pub struct PlanModels {
+    /// The model of each specialist step by the id of the step, or why there is none.
+    pub models: BTreeMap<String, String>,
+    /// Estimate of the cost; `None` if a price is unknown.
+    pub cost: Option<CostRange>,
+}
+
+/// The models of a definition and what they may cost.
+pub fn plan_models(project: &Project, id: &str) -> Result<PlanModels, ServiceError> {
+    let plan = project.plan(id)?;
+    let tiers = Tiers::from(&project.catalog.settings, &project.context.environment.variables);
+    let of = |ix: &StepIx| {
+        let planned = plan.step(*ix);
+        Some((planned.step.id.to_string(), model(planned.specialist.as_deref()?, &tiers)))
+    };
+    let models = plan.order().iter().filter_map(of).collect();
+    Ok(PlanModels { models, cost: cost(&plan, &may_skip(&plan), &tiers) })
 }
 
 /// The plan of a run with these parameters.

@@ -57,7 +57,7 @@ impl Default for Feed {
 impl Feed {
     /// Numbers of changes of all projects from now on, each project with its id. Blocks for as long as a read of all projects takes.
     pub(super) fn subscribe(&self, projects: &[(&str, &SharedProject)]) -> watch::Receiver<u64> {
-        // What changed while nobody listened is no change for those who listen now.
+        // What changed before is no change for a stream that begins now.
         self.look(projects);
         self.newest.subscribe()
     }

@@ -39,6 +39,7 @@ mod server;
 mod sessions;
 mod state;
 mod tail;
+mod tokens;
 mod views;
 mod watching;
 

@@ -3,13 +3,17 @@
 
 use super::live::Live;
 use super::problem::Problem;
+use super::tokens::Tokens;
+use crate::clock;
 use crate::inspect::Reader;
 use crate::journal::{Journal, JournalError};
+use crate::service::runs::ActivityReceiver;
 use crate::value::RunId;
-use crate::wire::Event;
+use crate::wire::{Body, Event, InstanceRef};
 use axum::body::Bytes;
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -83,6 +87,8 @@ pub(super) struct Tail {
     run: RunId,
     state: Mutex<TailState>,
     news: watch::Sender<News>,
+    /// What models write, while a stream wants it.
+    tokens: Mutex<Weak<Tokens>>,
     _reading: DropGuard,
 }
 
@@ -96,6 +102,8 @@ struct TailState {
     head: u64,
     /// The last writes, by the head, the cursor and the form that they were made for.
     recent: VecDeque<((u64, u64, Form), Chunk)>,
+    /// The running step instances by name.
+    running: BTreeMap<Arc<str>, InstanceRef>,
 }
 
 impl Tails {
@@ -135,12 +143,14 @@ impl Tails {
             dropped: 0,
             head: 0,
             recent: VecDeque::new(),
+            running: BTreeMap::new(),
         };
         let tail = Arc::new(Tail {
             journal: journal.clone(),
             run: run.clone(),
             state: Mutex::new(state),
             news: watch::Sender::new(News::default()),
+            tokens: Mutex::default(),
             _reading: stop.clone().drop_guard(),
         });
         tokio::spawn(keep_reading(Arc::downgrade(&tail), live.subscribe(), stop));
@@ -171,6 +181,26 @@ impl Tail {
     /// What the last read found, and later ones.
     pub(super) fn news(&self) -> watch::Receiver<News> {
         self.news.subscribe()
+    }
+
+    /// What the models of the run write at the moment; `None` where that cannot be received. Must be called in a
+    /// tokio runtime.
+    pub(super) fn tokens(self: &Arc<Tail>, state_dir: &Path) -> Option<Arc<Tokens>> {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = tokens.upgrade() {
+            return Some(open);
+        }
+        let receiver = ActivityReceiver::new(state_dir, &self.run)?;
+        let open = Arc::new(Tokens::start(receiver, Arc::downgrade(self)));
+        *tokens = Arc::downgrade(&open);
+        Some(open)
+    }
+
+    /// The event for a piece of text of a model in a step instance; `None` if the instance does not run.
+    pub(super) fn token(&self, instance: &str, text: &str) -> Option<String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = state.running.get(instance)?.clone();
+        serde_json::to_string(&Event::token(clock::now(), self.run.clone(), place, text)).ok()
     }
 
     /// Reads what was stored since the last read.
@@ -234,6 +264,7 @@ impl Tail {
 impl TailState {
     fn advance(&mut self) -> Result<(), Problem> {
         while let Some(events) = self.reader.next_events()? {
+            events.iter().for_each(|event| track(&mut self.running, event));
             for line in lines(events) {
                 self.bytes += line.json.len();
                 self.lines.push_back(line);
@@ -251,6 +282,15 @@ impl TailState {
             self.bytes -= first.map_or(0, |line| line.json.len());
         }
         Ok(())
+    }
+}
+
+fn track(running: &mut BTreeMap<Arc<str>, InstanceRef>, event: &Event) {
+    let Some(place) = &event.place else { return };
+    match event.body {
+        Body::StepStart { .. } => drop(running.insert(place.instance.clone(), place.clone())),
+        Body::StepEnd { .. } => drop(running.remove(&place.instance)),
+        _ => {}
     }
 }
 

@@ -62,6 +62,7 @@ mod processor_time;
 mod projects;
 mod prompts;
 mod proof;
+mod proxies;
 mod real_model;
 mod recovery;
 mod recovery_table;

@@ -9,7 +9,7 @@ use crate::service::{Environment, Project};
 /// Enable a trigger as it is defined now
 ///
 /// A trigger starts runs only after this, and only while its definition stays the same: after a change
-/// of the playbook, its specialists or child runs it must be enabled again. Times before now start
+/// of the playbook, its specialists, child runs or task files it must be enabled again. Times before now start
 /// nothing.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct EnableArgs {

@@ -28,6 +28,16 @@ pub struct Activity {
     pub progress: Progress,
 }
 
+impl Activity {
+    /// The text that a model wrote, if that is the activity.
+    pub fn model_text(&self) -> Option<&str> {
+        match &self.progress {
+            Progress::Token(text) => Some(text),
+            Progress::Tool(_) | Progress::Model(_) | Progress::Output(_) => None,
+        }
+    }
+}
+
 /// Sends the activity of a run to its watchers.
 pub struct ActivitySender {
     folder: PathBuf,

@@ -29,6 +29,11 @@ pub(super) fn cost(usage: &UsageView) -> String {
     }
 }
 
+/// An estimate in US dollars.
+pub(super) fn cost_range(min_usd: f64, max_usd: f64) -> String {
+    format!("${min_usd:.4} to ${max_usd:.2}")
+}
+
 /// A number with commas.
 pub(super) fn number(value: u64) -> String {
     let digits = value.to_string();

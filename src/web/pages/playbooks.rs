@@ -1,6 +1,6 @@
 //! Playbooks: the list, and one with its plan and the form that starts a run.
 
-use super::format::short;
+use super::format::{cost_range, short};
 use super::frame;
 use super::graph::graph;
 use super::inbox::field;
@@ -59,10 +59,20 @@ pub(in crate::web) fn playbook(call: &Call) -> Result<String, Problem> {
                 help,
             )
         });
+        let models = service::plan_models(&state.project, id).unwrap_or_default();
         let steps = sheet.steps.iter().map(|step| {
             let after = step.after.join(", ");
-            json!({"id": step.id, "what": short(&step.what, 200), "after": after, "finally": step.finally})
+            let model = models.models.get(&step.id);
+            json!({
+                "id": step.id, "what": short(&step.what, 200), "after": after,
+                "finally": step.finally, "model": model,
+            })
         });
+        let cost = match models.cost {
+            _ if models.models.is_empty() => None,
+            None => Some("unknown: a model or its price is missing".to_owned()),
+            Some(cost) => Some(cost_range(cost.min_usd, cost.max_usd)),
+        };
         let content = json!({
             "playbook": {
                 "id": sheet.view.id,
@@ -72,6 +82,7 @@ pub(in crate::web) fn playbook(call: &Call) -> Result<String, Problem> {
             "problem": problem,
             "graph": graph(&plan, None, None),
             "steps": steps.collect::<Vec<_>>(),
+            "cost": cost,
             "fields": fields.collect::<Vec<_>>(),
             "may": call.has(Role::Run),
             "api": "/api/v1/runs",

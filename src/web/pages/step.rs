@@ -45,6 +45,8 @@ struct Try {
     verdict: Option<Verdict>,
     note: Option<String>,
     checks: Vec<Value>,
+    /// The checks of the attempt before that this one does not have.
+    gone: Vec<Value>,
 }
 
 /// Reads the panel of a step or item.
@@ -98,8 +100,43 @@ fn tries(project: &WebProject, run: &str, name: &str) -> Result<Vec<Try>, Proble
         }
     }
     let skipped = all.len().saturating_sub(ATTEMPTS);
+    let mut tries: Vec<Try> = all.into_values().skip(skipped).collect();
+    for index in (1..tries.len()).rev() {
+        let (earlier, later) = tries.split_at_mut(index);
+        compare(&earlier[index - 1], &mut later[0]);
+    }
     // The newest first: it decided the step.
-    Ok(all.into_values().skip(skipped).rev().collect())
+    tries.reverse();
+    Ok(tries)
+}
+
+/// Notes at the checks of an attempt how they differ from those of the attempt before it.
+fn compare(before: &Try, after: &mut Try) {
+    if before.checks.is_empty() || after.checks.is_empty() {
+        return;
+    }
+    let same = |one: &Value, other: &Value| ["claim", "name"].iter().all(|k| one[*k] == other[*k]);
+    for check in &mut after.checks {
+        let Some(earlier) = before.checks.iter().find(|earlier| same(earlier, check)) else {
+            check["earlier"] = json!({"attempt": before.number, "verdict": null});
+            continue;
+        };
+        let was: Vec<Value> =
+            earlier["evidence"].as_array().into_iter().flatten().cloned().collect();
+        for pair in check["evidence"].as_array_mut().into_iter().flatten() {
+            let own = was.iter().find(|own| own["name"] == pair["name"]);
+            pair["was"] = own
+                .filter(|own| own["value"] != pair["value"])
+                .map_or(Value::Null, |own| own["value"].clone());
+        }
+        if earlier["verdict"] != check["verdict"] || earlier["reason"] != check["reason"] {
+            check["earlier"] = json!({
+                "attempt": before.number, "verdict": earlier["verdict"], "reason": earlier["reason"],
+            });
+        }
+    }
+    let gone = |earlier: &&Value| !after.checks.iter().any(|check| same(earlier, check));
+    after.gone = before.checks.iter().filter(gone).cloned().collect();
 }
 
 fn check(check: &CheckView) -> Value {
@@ -110,15 +147,18 @@ fn check(check: &CheckView) -> Value {
         "verdict": check.verdict,
         "reason": check.reason.as_deref().map(|text| short(text, 2000)),
         "evidence": check.evidence.as_ref().map(evidence).unwrap_or_default(),
+        "earlier": null,
     })
 }
 
 /// The observations of a check, each as a name and a text.
 fn evidence(value: &Json) -> Vec<Value> {
     let Some(map) = value.as_object() else {
-        return vec![json!({"name": "observed", "value": short(&json_text(value), 600)})];
+        return vec![
+            json!({"name": "observed", "value": short(&json_text(value), 600), "was": null}),
+        ];
     };
-    let pair = |(name, value): (&String, &Json)| json!({"name": words(name), "value": short(&observed(name, value), 600)});
+    let pair = |(name, value): (&String, &Json)| json!({"name": words(name), "value": short(&observed(name, value), 600), "was": null});
     map.iter().map(pair).collect()
 }
 

@@ -11,6 +11,7 @@ use crate::web::reply::{self, Answer};
 use crate::web::route::{Method, Route, waiting};
 use crate::web::state::WebState;
 use crate::web::tail::{Chunk, End, Form, News, Tail, named};
+use crate::web::tokens::{TokenLine, Tokens};
 use axum::body::Bytes;
 use axum::http::header::ACCEPT;
 use futures::FutureExt;
@@ -20,7 +21,8 @@ use futures::stream::unfold;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 /// Interval of comments that keep a connection open, and of the check that the token is still valid.
@@ -34,6 +36,7 @@ pub(super) const ROUTES: &[Route] = &[
         .query(&[
             param("after", "Number of the last event that the caller has; `Last-Event-ID` too."),
             param("format", "`sse` (default) or `jsonl`."),
+            param("tokens", "`true`: also what models write at the moment, as events `step:token` without a number."),
             param("project", "Only this project."),
         ])
         .answers(&[
@@ -53,6 +56,8 @@ struct Open {
     identity: Identity,
     stores: watch::Receiver<u64>,
     checked: Instant,
+    /// Whether the token or session must be checked before anything is sent.
+    must_check: bool,
     form: Form,
     _slot: StreamSlot,
 }
@@ -74,7 +79,7 @@ impl Open {
         let identity = call.identity.clone().ok_or_else(Problem::unauthenticated)?;
         let stores = call.state.live().subscribe_stores();
         let (state, checked) = (call.state.clone(), Instant::now());
-        Ok(Open { state, identity, stores, checked, form, _slot: slot })
+        Ok(Open { state, identity, stores, checked, must_check: false, form, _slot: slot })
     }
 
     fn content_type(&self) -> &'static str {
@@ -84,23 +89,27 @@ impl Open {
         }
     }
 
-    /// Waits for news. `None`: the stream ends; `Some(false)`: there were none for a while.
+    /// Waits for news. `None`: the stream ends; `Some(false)`: there were none for a while. Cancel safe, but news that
+    /// were noticed may be forgotten then: the caller looks before it waits again.
     async fn changed<T>(&mut self, news: &mut watch::Receiver<T>) -> Option<bool> {
         let ping = tokio::time::sleep(PING);
-        let mut ping = std::pin::pin!(ping);
+        let (mut ping, mut found) = (std::pin::pin!(ping), None);
         loop {
-            let (changed, check) = tokio::select! {
-                () = self.state.stop().cancelled() => return None,
-                () = self.identity.stop.cancelled() => return None,
-                stored = self.stores.changed() => (None, stored.is_ok()),
-                changed = news.changed() => (Some(changed.is_ok()), self.checked.elapsed() > RECHECK),
-                () = ping.as_mut() => (Some(false), true),
-            };
-            if check && !self.is_valid().await {
+            self.must_check |= self.checked.elapsed() > RECHECK;
+            if self.must_check && !self.is_valid().await {
                 return None;
             }
-            if changed.is_some() {
-                return changed;
+            if found.is_some() {
+                return found;
+            }
+            tokio::select! {
+                // A token that was revoked before something happened does not see it.
+                biased;
+                () = self.state.stop().cancelled() => return None,
+                () = self.identity.stop.cancelled() => return None,
+                _ = self.stores.changed() => self.must_check = true,
+                changed = news.changed() => found = Some(changed.is_ok()),
+                () = ping.as_mut() => found = Some(false),
             }
         }
     }
@@ -108,8 +117,10 @@ impl Open {
     /// Whether the token or session still allows it.
     async fn is_valid(&mut self) -> bool {
         let (state, identity) = (self.state.clone(), self.identity.clone());
-        self.checked = Instant::now();
-        tokio::task::spawn_blocking(move || identity.is_valid(&state)).await.unwrap_or(false)
+        let check = tokio::task::spawn_blocking(move || identity.is_valid(&state));
+        let is_valid = check.await.unwrap_or(false);
+        (self.must_check, self.checked) = (!is_valid, Instant::now());
+        is_valid
     }
 
     fn ping(&self) -> Bytes {
@@ -133,11 +144,18 @@ fn events(call: Call) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
+/// What models write, and what keeps it coming.
+struct Written {
+    lines: broadcast::Receiver<TokenLine>,
+    _tokens: Arc<Tokens>,
+}
+
 /// A stream of the events of a run.
 struct Follow {
     open: Open,
     tail: Arc<Tail>,
     news: watch::Receiver<News>,
+    tokens: Option<Written>,
     cursor: u64,
     /// Whether the next read follows without waiting.
     at_once: bool,
@@ -149,7 +167,14 @@ fn follow(call: &Call, open: Open, cursor: u64) -> Result<Follow, Problem> {
     let (index, journal) = (call.index_of(&project), &project.shared.journal);
     let tail = call.state.tails().of(index, journal, &row.run, call.state.live())?;
     let news = tail.news();
-    Ok(Follow { open, tail, news, cursor, at_once: true, is_over: false })
+    let wants =
+        call.query.parsed("tokens", "`true` or `false`", |text| text.parse::<bool>().ok())?;
+    let tokens = match wants {
+        Some(true) => tail.tokens(&project.shared.context.state_dir),
+        Some(false) | None => None,
+    };
+    let tokens = tokens.map(|tokens| Written { lines: tokens.subscribe(), _tokens: tokens });
+    Ok(Follow { open, tail, news, tokens, cursor, at_once: true, is_over: false })
 }
 
 fn run_stream(follow: Follow) -> impl Stream<Item = Bytes> {
@@ -159,8 +184,18 @@ fn run_stream(follow: Follow) -> impl Stream<Item = Bytes> {
                 return None;
             }
             let waits = !std::mem::take(&mut follow.at_once);
-            if waits && !follow.open.changed(&mut follow.news).await? {
-                return Some((follow.open.ping(), follow));
+            if waits {
+                let news = tokio::select! {
+                    biased;
+                    changed = follow.open.changed(&mut follow.news) => changed?,
+                    line = written(&mut follow.tokens) => {
+                        follow.at_once = true;
+                        return Some((line.bytes(follow.open.form), follow));
+                    }
+                };
+                if !news {
+                    return Some((follow.open.ping(), follow));
+                }
             }
             let News { head, end } = follow.news.borrow_and_update().clone();
             let form = follow.open.form;
@@ -186,6 +221,18 @@ fn run_stream(follow: Follow) -> impl Stream<Item = Bytes> {
             }
         }
     })
+}
+
+/// The next text of a model. Never ends without one. Cancel safe.
+async fn written(tokens: &mut Option<Written>) -> TokenLine {
+    while let Some(written) = tokens {
+        match written.lines.recv().await {
+            Ok(line) => return line,
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => *tokens = None,
+        }
+    }
+    std::future::pending().await
 }
 
 impl Follow {

@@ -3,6 +3,7 @@
 mod answers;
 mod api;
 mod browser;
+mod collector;
 mod commands;
 mod daemon;
 mod disks;

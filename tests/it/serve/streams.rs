@@ -174,3 +174,52 @@ fn the_server_stops_with_streams_open() {
     assert!(took < std::time::Duration::from_secs(20), "{took:?}");
     assert!(open.iter_mut().all(|open| open.until("never").is_none()));
 }
+
+/// What a model writes arrives while it writes, without a number, and is not stored.
+#[test]
+fn texts_of_models_arrive_while_they_are_written() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, run: \"while [ ! -e go ]; do sleep 0.05; done\"}\n  - {id: w, dependsOn: [a], specialist: s, task: Write., verify: {claims: none, expectChanges: false}}\n";
+    let specialist = "schema: kb.specialist/1\nid: s\nrole: You write.\ntools: [fs:list]\noutput: {schema: {summary: string}}\n";
+    let script = "schema: kb.script/1\nsteps:\n  w:\n    - {say: \"words of a model\", delayMs: 2500, calls: [{tool: fs:list, args: {path: .}}]}\n    - {output: {summary: done}}\n";
+    let site = Site::new(&[
+        ("playbooks/p.yml", playbook),
+        (".kb/specialists/s.yml", specialist),
+        ("script.yml", script),
+    ]);
+    let token = site.token(Role::Read);
+    let mut process = Ended(
+        site.scratch
+            .command()
+            .args(["playbook", "run", "p", "--script", "script.yml", "--quiet"])
+            .spawn()
+            .unwrap(),
+    );
+    let run = site.until("the run", || {
+        let runs = site.get("/api/v1/runs?status=running", &token).json();
+        runs[0]["run"].as_str().map(str::to_owned)
+    });
+    let path = format!("/api/v1/runs/{run}/events");
+    assert_eq!(site.get(&format!("{path}?tokens=yes"), &token).status, 422);
+    let mut open = Open::with(&site, &format!("{path}?tokens=true"), &token);
+    assert!(open.until("step:start").is_some());
+    // The process that drives the run looks for receivers once a second, so the model begins later than that.
+    site.scratch.write("go", "");
+    let line = open.until("step:token").unwrap();
+    let event: Value = serde_json::from_str(line.trim_start_matches("data: ")).unwrap();
+    assert_eq!((&event["instance"], event.get("seq")), (&json!("w"), None), "{event}");
+    assert!("words of a model".contains(event["text"].as_str().unwrap()), "{event}");
+    assert!(open.until("event: end").is_some());
+    assert!(process.0.wait().unwrap().success());
+    let all = site.get(&path, &token).text();
+    assert!(all.contains("step:end") && !all.contains("step:token"), "{all}");
+}
+
+/// A process that ends with the test.
+struct Ended(std::process::Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,94 @@
+//! What the models of a run write at the moment, for the streams that ask for it. It is not stored: the process that
+//! drives the run sends it, and what a stream does not read in time is lost.
+
+use super::tail::{Form, Tail};
+use crate::service::runs::ActivityReceiver;
+use axum::body::Bytes;
+use std::sync::Weak;
+use std::time::Duration;
+use tokio::sync::broadcast;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// Interval of the reads. Pieces that a model wrote in between are one event.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Maximum number of pieces of one read.
+const MOST_PIECES: usize = 4096;
+/// Number of events that a slow stream can be behind.
+const BEHIND: usize = 64;
+
+/// An event `step:token` in the forms of streams.
+#[derive(Debug, Clone)]
+pub(super) struct TokenLine {
+    sse: Bytes,
+    jsonl: Bytes,
+}
+
+impl TokenLine {
+    /// The event from its JSON. It has no number.
+    pub(super) fn new(json: &str) -> TokenLine {
+        TokenLine { sse: format!("data: {json}\n\n").into(), jsonl: format!("{json}\n").into() }
+    }
+
+    /// The event as it is sent.
+    pub(super) fn bytes(&self, form: Form) -> Bytes {
+        match form {
+            Form::Sse => self.sse.clone(),
+            Form::Jsonl => self.jsonl.clone(),
+        }
+    }
+}
+
+/// The texts of the models of one run, while a stream wants them.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    lines: broadcast::Sender<TokenLine>,
+    _reading: DropGuard,
+}
+
+impl Tokens {
+    /// Begins to receive. Must be called in a tokio runtime.
+    pub(super) fn start(receiver: ActivityReceiver, tail: Weak<Tail>) -> Tokens {
+        let (lines, stop) = (broadcast::Sender::new(BEHIND), CancellationToken::new());
+        tokio::spawn(receive(receiver, tail, lines.clone(), stop.clone()));
+        Tokens { lines, _reading: stop.drop_guard() }
+    }
+
+    /// What is written from now on.
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<TokenLine> {
+        self.lines.subscribe()
+    }
+}
+
+async fn receive(
+    receiver: ActivityReceiver,
+    tail: Weak<Tail>,
+    lines: broadcast::Sender<TokenLine>,
+    stop: CancellationToken,
+) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(PAUSE) => {}
+        }
+        let Some(tail) = tail.upgrade() else { return };
+        for (instance, text) in written(&receiver) {
+            if let Some(json) = tail.token(&instance, &text) {
+                let _ = lines.send(TokenLine::new(&json));
+            }
+        }
+    }
+}
+
+/// What arrived since the last read: the text of each step instance, in the order of the first pieces.
+fn written(receiver: &ActivityReceiver) -> Vec<(String, String)> {
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for _ in 0..MOST_PIECES {
+        let Some(activity) = receiver.next() else { break };
+        let Some(piece) = activity.model_text() else { continue };
+        match texts.iter_mut().find(|(instance, _)| *instance == activity.instance) {
+            Some((_, text)) => text.push_str(piece),
+            None => texts.push((activity.instance.clone(), piece.to_owned())),
+        }
+    }
+    texts
+}
