@@ -1,6 +1,6 @@
 //! The changes of runs and triggers, found once for all streams that tell them.
 
-use super::tail::{Form, named};
+use super::form::{Form, named};
 use crate::inspect::{RunFilter, list_rows};
 use crate::run::RunStatus;
 use crate::serve::SharedProject;

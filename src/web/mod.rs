@@ -22,6 +22,7 @@ mod call;
 mod connection;
 mod exposition;
 mod feed;
+mod form;
 mod gate;
 mod hosts;
 mod live;

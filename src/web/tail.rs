@@ -1,6 +1,7 @@
 //! The newest events of a run as lines. One task reads them for all streams that follow the run, and what several
 //! streams send is written once.
 
+use super::form::Form;
 use super::live::Live;
 use super::problem::Problem;
 use super::tokens::Tokens;
@@ -11,7 +12,6 @@ use crate::service::runs::ActivityReceiver;
 use crate::value::RunId;
 use crate::wire::{Body, Event, InstanceRef};
 use axum::body::Bytes;
-use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -27,15 +27,6 @@ const CHUNK_LINES: usize = 512;
 const CHUNK_BYTES: usize = 256 << 10;
 /// Number of writes that are kept for other streams with the same cursor.
 const RECENT: usize = 4;
-
-/// The form of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Server-sent events.
-    Sse,
-    /// One JSON object per line.
-    Jsonl,
-}
 
 /// An event as the CLI prints it.
 #[derive(Debug, Clone)]
@@ -191,13 +182,15 @@ impl Tail {
             return Some(open);
         }
         let receiver = ActivityReceiver::new(state_dir, &self.run)?;
-        let open = Arc::new(Tokens::start(receiver, Arc::downgrade(self)));
+        let tail = Arc::downgrade(self);
+        let event = move |instance: &str, text: &str| tail.upgrade()?.token(instance, text);
+        let open = Arc::new(Tokens::start(receiver, event));
         *tokens = Arc::downgrade(&open);
         Some(open)
     }
 
     /// The event for a piece of text of a model in a step instance; `None` if the instance does not run.
-    pub(super) fn token(&self, instance: &str, text: &str) -> Option<String> {
+    fn token(&self, instance: &str, text: &str) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let place = state.running.get(instance)?.clone();
         serde_json::to_string(&Event::token(clock::now(), self.run.clone(), place, text)).ok()
@@ -328,13 +321,4 @@ fn write(bytes: &mut Vec<u8>, line: &Line, form: Form) {
     }
     bytes.extend_from_slice(line.json.as_bytes());
     bytes.extend_from_slice(if form == Form::Sse { b"\n\n" } else { b"\n" });
-}
-
-/// A named event without a number.
-pub(super) fn named(name: &str, data: &serde_json::Value, form: Form) -> Bytes {
-    let text = match form {
-        Form::Sse => format!("event: {name}\ndata: {data}\n\n"),
-        Form::Jsonl => format!("{}\n", json!({"type": name, "data": data})),
-    };
-    Bytes::from(text)
 }

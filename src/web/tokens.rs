@@ -1,10 +1,9 @@
 //! What the models of a run write at the moment, for the streams that ask for it. It is not stored: the process that
 //! drives the run sends it, and what a stream does not read in time is lost.
 
-use super::tail::{Form, Tail};
+use super::form::Form;
 use crate::service::runs::ActivityReceiver;
 use axum::body::Bytes;
-use std::sync::Weak;
 use std::time::Duration;
 use tokio::sync::broadcast;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -46,10 +45,14 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Begins to receive. Must be called in a tokio runtime.
-    pub(super) fn start(receiver: ActivityReceiver, tail: Weak<Tail>) -> Tokens {
+    /// Begins to receive. `event` is the JSON of the event for a text of a step instance; `None` leaves it out. Must be
+    /// called in a tokio runtime.
+    pub(super) fn start(
+        receiver: ActivityReceiver,
+        event: impl Fn(&str, &str) -> Option<String> + Send + 'static,
+    ) -> Tokens {
         let (lines, stop) = (broadcast::Sender::new(BEHIND), CancellationToken::new());
-        tokio::spawn(receive(receiver, tail, lines.clone(), stop.clone()));
+        tokio::spawn(receive(receiver, event, lines.clone(), stop.clone()));
         Tokens { lines, _reading: stop.drop_guard() }
     }
 
@@ -61,7 +64,7 @@ impl Tokens {
 
 async fn receive(
     receiver: ActivityReceiver,
-    tail: Weak<Tail>,
+    event: impl Fn(&str, &str) -> Option<String> + Send,
     lines: broadcast::Sender<TokenLine>,
     stop: CancellationToken,
 ) {
@@ -70,9 +73,8 @@ async fn receive(
             () = stop.cancelled() => return,
             () = tokio::time::sleep(PAUSE) => {}
         }
-        let Some(tail) = tail.upgrade() else { return };
         for (instance, text) in written(&receiver) {
-            if let Some(json) = tail.token(&instance, &text) {
+            if let Some(json) = event(&instance, &text) {
                 let _ = lines.send(TokenLine::new(&json));
             }
         }

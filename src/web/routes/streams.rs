@@ -4,13 +4,14 @@
 use crate::trigger::Role;
 use crate::web::access::Identity;
 use crate::web::call::Call;
+use crate::web::form::{Form, named};
 use crate::web::live::{MOST_STREAMS, StreamSlot};
 use crate::web::param::param;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Method, Route, waiting};
 use crate::web::state::WebState;
-use crate::web::tail::{Chunk, End, Form, News, Tail, named};
+use crate::web::tail::{Chunk, End, News, Tail};
 use crate::web::tokens::{TokenLine, Tokens};
 use axum::body::Bytes;
 use axum::http::header::ACCEPT;
