@@ -2,6 +2,7 @@
 
 use crate::value::Digest;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// The tool call that an approval is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,25 @@ pub struct CallRef {
     pub tool: String,
     /// Digest of the tool, the exact arguments and the working directory.
     pub args_hash: Digest,
+}
+
+/// In place of the name of a tool: the calls of a model whose price is unknown.
+const MODEL_CALL: &str = "model";
+
+impl CallRef {
+    /// The calls of a model whose price is unknown, asked for by this attempt.
+    pub fn of_model(attempt: u32, model: &str) -> CallRef {
+        CallRef {
+            id: format!("model_{attempt}"),
+            tool: MODEL_CALL.to_owned(),
+            args_hash: Digest::of_json(&json!([MODEL_CALL, model])),
+        }
+    }
+
+    /// Whether the approval is about a model, not about a tool call.
+    pub fn is_about_model(&self) -> bool {
+        self.tool == MODEL_CALL
+    }
 }
 
 /// A tool call that waits for the approval of a person.

@@ -27,9 +27,9 @@ impl Decisions {
     /// Notes a decision.
     pub(super) fn note(&mut self, call: &CallRef, approved: bool, by: &str, comment: Option<&str>) {
         if approved {
-            match call.tool.as_str() {
-                MODEL_CALL => self.models.insert(call.args_hash),
-                _ => self.approved.insert(call.args_hash),
+            match call.is_about_model() {
+                true => self.models.insert(call.args_hash),
+                false => self.approved.insert(call.args_hash),
             };
             return;
         }
@@ -61,24 +61,12 @@ impl Decisions {
     }
 }
 
-/// In place of the name of a tool: the calls of a model whose price is unknown.
-const MODEL_CALL: &str = "model";
-
-/// What an approval of the calls of a model is bound to.
-pub(super) fn unpriced_call(attempt: u32, model: &str) -> CallRef {
-    CallRef {
-        id: format!("model_{attempt}"),
-        tool: MODEL_CALL.to_owned(),
-        args_hash: Digest::of_json(&json!([MODEL_CALL, model])),
-    }
-}
-
 /// The question whether a model may be called whose price is unknown.
 pub(super) fn unpriced(call: CallRef, model: &str, specialist: &str) -> ApprovalRequest {
     ApprovalRequest {
         text: format!(
             "the cost is limited, and the price of the model `{model}` of `{specialist}` is unknown, so \
-             its calls would not count; call it in this attempt? Its price in `llm.prices` of the settings \
+             its calls would not count; call it in this run? Its price in `llm.prices` of the settings \
              avoids the question [{}]",
             crate::diagnostic::Code::MODEL_WITHOUT_PRICE.as_str()
         ),

@@ -1,5 +1,6 @@
 //! What of a conversation a model sees: lengths of tool results, and when it is compressed.
 
+use super::turn::HARD_TOKENS;
 use crate::definition::ContextProfile;
 use crate::toolspec::{self, OUTPUT_READER, ResultPart};
 use crate::value::limits::TOOL_RESULT_CHARS;
@@ -47,6 +48,13 @@ impl ContextLimits {
             ContextProfile::Wide => ASSUMED_WIDE,
         };
         Some((u64::from(self.window.unwrap_or(assumed)) * 6 / 10) as u32)
+    }
+
+    /// Estimated tokens above which the rule for small windows compresses, however few messages there are:
+    /// less than [`HARD_TOKENS`] if 60 % of the window are less.
+    pub fn small_limit(&self) -> u32 {
+        let fits = |window: u32| (u64::from(window) * 6 / 10) as u32;
+        self.window.map_or(HARD_TOKENS, |window| fits(window).min(HARD_TOKENS))
     }
 
     /// Tokens of exchanges that compression leaves unchanged.
@@ -113,5 +121,11 @@ mod tests {
         assert_eq!(of(Some(ContextProfile::Standard), None), Some(38_400));
         assert_eq!(of(Some(ContextProfile::Wide), Some(16_000)), Some(9_600));
         assert_eq!(of(Some(ContextProfile::Compact), Some(1_000_000)), None);
+    }
+
+    #[test]
+    fn a_window_below_the_usual_limit_lowers_it() {
+        let of = |window| ContextLimits::of(None, window).small_limit();
+        assert_eq!([of(None), of(Some(31_999)), of(Some(8_192))], [8_000, 8_000, 4_915]);
     }
 }

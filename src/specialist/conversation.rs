@@ -58,6 +58,7 @@ impl Conversation {
             max_tool_calls: brief.limits.max_tool_calls,
             reasoning_every: brief.limits.forced_reasoning_interval,
             compress_above: brief.context.compress_above(),
+            small_limit: Some(brief.context.small_limit()),
             phases: brief.limits.phases,
             ..LoopState::default()
         };

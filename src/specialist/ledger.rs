@@ -4,8 +4,8 @@
 use super::account::{Account, Amount, Exhausted, Refusal};
 use super::pace::Pace;
 use crate::definition::{Budget, GlobalLimits};
-use crate::value::{Money, RunId, StepId};
-use std::collections::BTreeMap;
+use crate::value::{Digest, Money, RunId, StepId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -124,6 +124,8 @@ pub struct Ledger {
     /// `global_limits` of the settings.
     global: GlobalLimits,
     pace: Pace,
+    /// Digests of models without a price that a person permitted in this run.
+    models: Mutex<BTreeSet<Digest>>,
 }
 
 impl Ledger {
@@ -144,6 +146,16 @@ impl Ledger {
     /// Maximum tool calls of one attempt.
     pub(super) fn tool_calls_per_attempt(&self) -> u32 {
         self.global.tool_calls.unwrap_or(u32::MAX)
+    }
+
+    /// Notes that a person permitted the calls of a model without a price.
+    pub fn permit_model(&self, model: Digest) {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner).insert(model);
+    }
+
+    /// Whether a person permitted the calls of a model without a price.
+    pub(super) fn permits_model(&self, model: &Digest) -> bool {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner).contains(model)
     }
 
     /// The model calls of the last minute.

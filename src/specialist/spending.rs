@@ -8,7 +8,7 @@ use super::ledger::{ORCHESTRATOR, Payer, Reservation};
 use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Request;
-use crate::evidence::{Note, Record};
+use crate::evidence::{CallRef, Note, Record};
 use crate::llm::{ChatReply, ChatRequest, ModelError, ModelRef, cost};
 use crate::value::Usage;
 
@@ -72,12 +72,15 @@ impl Attempt<'_> {
 
     /// Asks a person whether a model may be called whose cost no budget can limit.
     fn may_be_unpriced(&self, model: &ModelRef) -> Result<(), StopReason> {
-        let call = approval::unpriced_call(self.request.attempt, &model.name);
+        let call = CallRef::of_model(self.request.attempt, &model.name);
         let decisions = self.conversation.decisions();
         if decisions.rejection(&call.id).is_some() {
             return Err(StopReason::Unpriced(model.name.clone()));
         }
         if decisions.approves_model(&call.args_hash) {
+            self.ledger.permit_model(call.args_hash);
+        }
+        if self.ledger.permits_model(&call.args_hash) {
             return Ok(());
         }
         let specialist = self.work.specialist.id.as_str();

@@ -60,6 +60,8 @@ pub struct LoopState {
     pub tokens: u32,
     /// Estimated tokens above which the context is compressed; `None`: by the rule for small windows.
     pub compress_above: Option<u32>,
+    /// [`HARD_TOKENS`], or less for a smaller window; `None`: [`HARD_TOKENS`].
+    pub small_limit: Option<u32>,
     /// `agentLoop`: the attempt has phases.
     pub phases: Option<LoopPhases>,
     /// The current phase; `None` before the first.
@@ -287,5 +289,5 @@ fn worth_compressing(s: &LoopState) -> bool {
         return s.tokens > above && s.foldable > 0;
     }
     let soft = s.messages > SOFT_MESSAGES && s.tokens > SOFT_TOKENS && s.foldable >= WORTHWHILE;
-    soft || (s.tokens > HARD_TOKENS && s.foldable > 0)
+    soft || (s.tokens > s.small_limit.unwrap_or(HARD_TOKENS) && s.foldable > 0)
 }

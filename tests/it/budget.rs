@@ -165,10 +165,13 @@ fn a_limited_cost_needs_the_price_of_the_model() {
     // A rejection fails the step; nothing was sent.
     scratch.kb(&["run", "reject", "@last", "a"]);
     scratch.kb(&["run", "show", "@last"]).says(&["KB0586"]);
-    // After an approval the model is called: nobody answers at this address.
+    // After an approval the model is called: nobody answers at this address. The next attempt, here in a
+    // process of its own, does not ask again.
     scratch.kb(&["playbook", "run", "p", "--budget", "1"]).code(3);
     scratch.kb(&["run", "approve", "@last", "a"]);
     scratch.kb(&["run", "show", "@last"]).says(&["cannot reach"]);
+    let said = scratch.kb(&["run", "retry", "@last", "--json"]).code(1);
+    assert!(said.events().iter().all(|event| event["type"] != "ask:opened"), "{}", said.out);
     scratch.kb(&["playbook", "run", "p", "--budget", "-1"]).code(2);
 }
 

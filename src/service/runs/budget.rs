@@ -45,6 +45,7 @@ pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[S
     if ledger.is_unlimited() || before.is_empty() {
         return;
     }
+    permit_models(ledger, before);
     let folded = Folded::of(plan, rules, before);
     for (ix, amount) in spent(&folded) {
         let specialist = folded.state.specialist(plan, ix);
@@ -54,6 +55,18 @@ pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[S
             run: None,
         };
         ledger.carry_over(payer, amount);
+    }
+}
+
+/// Notes the models without a price that a person permitted in a run, so that nobody is asked twice.
+pub(super) fn permit_models(ledger: &Ledger, before: &[StoredEvent]) {
+    for stored in before {
+        if let Event::Recorded { record, .. } = &*stored.event
+            && let Record::Approval { call, approved: true, .. } = &**record
+            && call.is_about_model()
+        {
+            ledger.permit_model(call.args_hash);
+        }
     }
 }
 
