@@ -7,6 +7,7 @@ use crate::definition::{ModelFault, ModelPrice};
 use crate::value::Tier;
 use futures::future::BoxFuture;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 const LONGEST_LIE: u32 = 1000;
 
 /// A fault of one model call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct CallFault {
     /// Step or item.
     pub step: String,
@@ -24,6 +25,8 @@ pub struct CallFault {
     pub turn: u32,
     /// How the call fails.
     pub fault: ModelFault,
+    /// Set when the fault occurs.
+    pub occurred: Arc<AtomicBool>,
 }
 
 impl CallFault {
@@ -58,6 +61,7 @@ impl FaultyModel {
         cancel: &CancellationToken,
     ) -> Result<ChatReply, ModelError> {
         let fault = self.faults.iter().find(|fault| fault.concerns(&request.origin));
+        fault.into_iter().for_each(|fault| fault.occurred.store(true, Ordering::Relaxed));
         match fault.map(|fault| fault.fault) {
             None => self.inner.chat(request, on_token, cancel).await,
             Some(ModelFault::Status { status, retry_after }) => {

@@ -6,10 +6,11 @@ use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
 use crate::value::{Failure, Json};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A call of a tool that fails.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct FailingCall {
     /// Step or item.
     pub step: String,
@@ -21,6 +22,8 @@ pub struct FailingCall {
     pub call: u32,
     /// The message of the failure.
     pub message: String,
+    /// Set when the fault occurs.
+    pub occurred: Arc<AtomicBool>,
 }
 
 /// Results in place of the execution of calls, by tool. Calls are counted for each attempt of a step.
@@ -61,6 +64,7 @@ impl ToolDoubles {
                 && attempt <= fault.attempts
         });
         if let Some(fault) = failing {
+            fault.occurred.store(true, Ordering::Relaxed);
             return Some(failed(&fault.message));
         }
         let stubs = self.stubs.get(tool)?;

@@ -302,3 +302,24 @@ tests:
     faults: [{step: writer, status: 429, retryAfter: 1m}, {step: writer, lie: true}, {step: last, kill: true}]
     expect: {status: failed, steps: {last: blocked}, files: {a.txt: {matches: \"^a\"}}, maxCost: 1.5, snapshot: true}
 ";
+
+#[test]
+fn a_fault_that_does_not_occur_fails_the_test_with_the_reason() {
+    let scratch = project(
+        "  - name: late
+    faults:
+      - {step: writer, status: 500, turn: 7}
+      - {step: writer, tool: http:request, error: refused}
+      - {step: writer, tool: fs:write, call: 2, error: refused, attempts: 9}
+      - {step: writer, tool: fs:read, error: refused}
+    expect: {status: succeeded}
+",
+    );
+    scratch.kb(&["playbook", "test"]).code(1).says(&[
+        "the fault in `writer` did not occur: the model was not called 7 times in its first attempt",
+        "did not occur: `http:request` was not called in its first attempt",
+        "did not occur: `fs:write` was not called 2 times in any of these attempts",
+    ]);
+    let said = scratch.kb(&["playbook", "test", "--json"]).code(1);
+    assert!(!format!("{}{}", said.out, said.err).contains("`fs:read` was not called"), "{}", said.out);
+}

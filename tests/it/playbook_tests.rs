@@ -212,3 +212,51 @@ fn a_test_that_cannot_start_or_end_fails_with_the_reason() {
         "the test did not end within 200ms",
     ]);
 }
+
+const RELEASE: &str = "schema: kb.playbook/1
+id: release
+params: [{name: region, default: eu}]
+steps:
+  - {id: ok, approve: \"Publish to {{region}}?\"}
+  - {id: size, ask: {question: \"How many?\", schema: {type: integer}}, dependsOn: [ok]}
+outputs: {size: \"{{size.output}}\"}
+";
+
+const RELEASES: &str = "schema: kb.playbook/1
+id: releases
+steps:
+  - {id: one, playbook: release}
+  - {id: each, forEach: {in: [us, de/by], as: region, key: \"{{region}}\"}, playbook: release, with: {region: \"{{region}}\"}, dependsOn: [one]}
+outputs: {one: \"{{one.output.size}}\", all: \"{{each.output}}\"}
+";
+
+#[test]
+fn questions_of_child_runs_get_the_replies_of_the_test() {
+    let test = "schema: kb.test/1
+playbook: releases
+tests:
+  - name: all are approved
+    answers: {one/ok: approve, one/size: 3, each/ok: approve, each/size: 4, \"each[de/by]/size\": 5}
+    expect: {outputs: {one: 3, all: [{size: 4}, {size: 5}]}}
+  - name: a rejection fails the step
+    answers: {one/ok: {reject: not today}}
+    expect: {status: failed, errors: {one: not today}}
+  - name: nobody replies
+    answers: {one/ok: approve}
+    expect: {status: waiting}
+";
+    let scratch = Scratch::new(&[
+        ("playbooks/release.yml", RELEASE),
+        ("playbooks/releases.yml", RELEASES),
+        (".kb/tests/releases.test.yml", test),
+    ]);
+    scratch.kb(&["playbook", "test"]).code(0).says(&["3 passed"]);
+    let open = test.replace("expect: {status: waiting}", "expect: {status: succeeded}");
+    scratch.write(".kb/tests/releases.test.yml", &open);
+    let said = scratch.kb(&["playbook", "test"]).code(1);
+    said.says(&["waiting for a reply: one/size", "add `answers: {one/size: approve}`"]);
+    let wrong = test.replace("one/size: 3", "one/sise: 3, two/ok: approve");
+    scratch.write(".kb/tests/releases.test.yml", &wrong);
+    let said = scratch.kb(&["playbook", "test"]).code(2);
+    said.says(&["there is no step `sise`", "did you mean `size`?", "there is no step `two`"]);
+}

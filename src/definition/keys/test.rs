@@ -90,7 +90,7 @@ const SHARED_KEYS: &[KeySpec] = &[
     key(
         "answers",
         MapOf(const { &OneOf(const { &[Scalar, Map(&REPLY)] }) }),
-        "Replies to steps that wait for a person, by step or item: `approve`, `reject`, or an answer.",
+        "Replies to steps that wait for a person, by step or item, in child runs by `STEP/STEP`: `approve`, `reject`, or an answer.",
     )
     .default("{}")
     .example("{ship: approve, name: {answer: Anna}}"),

@@ -7,6 +7,7 @@ use crate::executor::Stubs;
 use crate::llm::{CallFault, Fit};
 use crate::tool::{FailingCall, ToolDoubles};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What tests of playbooks put in the place of the world. By default, nothing.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,8 @@ pub struct Doubles {
     pub tools: Option<Arc<ToolDoubles>>,
     /// Faults of model calls.
     pub calls: Vec<CallFault>,
+    /// Faults of model calls and tool calls by their position in the test, and whether they occurred.
+    injected: Vec<(usize, Arc<AtomicBool>)>,
     /// Faults of the journal.
     pub writes: Option<Arc<WriteFaults>>,
     /// The time of the run.
@@ -32,15 +35,33 @@ impl Doubles {
         let tools = case.tools.iter().map(|(name, stubs)| (name.clone(), stubs.value.clone()));
         let (mut calls, mut failing, mut killed, mut full) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for fault in &case.faults {
+        let mut injected = Vec::new();
+        for (index, fault) in case.faults.iter().enumerate() {
+            let occurred = Arc::new(AtomicBool::new(false));
+            if matches!(fault.kind, FaultKind::Model { .. } | FaultKind::Tool { .. }) {
+                injected.push((index, occurred.clone()));
+            }
             let (step, attempts) = (fault.step.value.clone(), fault.attempts);
             match &fault.kind {
                 FaultKind::Model { turn, fault } => {
-                    calls.push(CallFault { step, attempts, turn: *turn, fault: *fault });
+                    calls.push(CallFault {
+                        step,
+                        attempts,
+                        turn: *turn,
+                        fault: *fault,
+                        occurred,
+                    });
                 }
                 FaultKind::Tool { tool, call, message } => {
                     let (tool, message) = (tool.clone(), message.clone());
-                    failing.push(FailingCall { step, attempts, tool, call: *call, message });
+                    failing.push(FailingCall {
+                        step,
+                        attempts,
+                        tool,
+                        call: *call,
+                        message,
+                        occurred,
+                    });
                 }
                 FaultKind::Kill => killed.push(step),
                 FaultKind::DiskFull => full.push(step),
@@ -51,9 +72,16 @@ impl Doubles {
             stubs: Some(Arc::new(Stubs(stubs.collect()))),
             tools: Some(Arc::new(ToolDoubles::new(tools.collect(), failing))),
             calls,
+            injected,
             writes: Some(Arc::new(WriteFaults::new(killed, full))),
             clock: RunClock::virtual_time(),
             fit: Arc::default(),
         }
+    }
+
+    /// The positions of the faults of model calls and tool calls that did not occur.
+    pub fn unused_faults(&self) -> Vec<usize> {
+        let unused = self.injected.iter().filter(|(_, occurred)| !occurred.load(Ordering::Relaxed));
+        unused.map(|(index, _)| *index).collect()
     }
 }

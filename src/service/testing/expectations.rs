@@ -1,7 +1,8 @@
 //! Compares the result of a run with what its test expects.
 
 use super::compare::{differences, short};
-use super::messages::{different_content, missing_reply};
+use super::messages::{different_content, missing_reply, unused_fault};
+use super::questions::{OpenQuestion, open_questions};
 use super::report::PlaybookTest;
 use super::snapshot;
 use crate::definition::{Expectations, Located, TestScript};
@@ -45,7 +46,8 @@ pub(super) fn problems(
     };
     let mut check = Check { finished, view: &view, found: Vec::new() };
     let expect = &finished.test.case.expect;
-    check.status(expect);
+    let waiting = open_questions(finished.context, finished.run)?;
+    check.status(expect, &waiting);
     check.steps(expect);
     check.outputs(expect, &outputs)?;
     check.files(expect);
@@ -76,7 +78,7 @@ impl Check<'_> {
         self.found.push(Diagnostic::error(Code::TEST_FAILED, span, message).help(help));
     }
 
-    fn status(&mut self, expect: &Expectations) {
+    fn status(&mut self, expect: &Expectations, waiting: &[OpenQuestion]) {
         let expected = expect.status.as_ref().map_or("succeeded", |status| &*status.value);
         let status = self.finished.status;
         if status.as_str() == expected {
@@ -95,8 +97,7 @@ impl Check<'_> {
         if let Some(error) = &self.view.error {
             message.push_str(&format!("\n  {}: {}", error.code, error.message));
         }
-        let waiting: Vec<&str> =
-            self.view.steps.iter().filter(|s| s.question.is_some()).map(|s| &*s.instance).collect();
+        let waiting: Vec<&str> = waiting.iter().map(|question| &*question.name).collect();
         if !waiting.is_empty() {
             message.push_str(&format!("\n  waiting for a reply: {}", waiting.join(", ")));
         }
@@ -308,8 +309,13 @@ impl Check<'_> {
         }
     }
 
-    /// Faults of the journal that did not occur, because the run did not come to them.
+    /// Faults that did not occur, because the run did not come to them.
     fn faults(&mut self) {
+        let case = &self.finished.test.case;
+        for index in self.finished.context.doubles.unused_faults() {
+            let fault = &case.faults[index];
+            self.add(fault.step.span, unused_fault(fault));
+        }
         let writes = self.finished.context.doubles.writes.as_ref();
         for step in writes.map(|writes| writes.left()).unwrap_or_default() {
             let case = &self.finished.test.case;

@@ -1,5 +1,6 @@
 //! Finds the test files of a project and checks them against its playbooks.
 
+use super::questions::steps_of;
 use super::report::{LoadedTests, PlaybookTest};
 use crate::definition::{self, FaultKind, TestCase};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
@@ -83,7 +84,6 @@ fn check(project: &Project, case: &TestCase) -> Vec<Diagnostic> {
     let all: BTreeSet<String> = plan.with_children().into_iter().flat_map(ids).collect();
     let expect = &case.expect;
     let stubs = case.stubs.iter().map(|(name, stub)| (name, stub.span, &all));
-    let answers = case.answers.iter().map(|(name, reply)| (name, reply.span, &own));
     let interrupt = case.interrupt_after.iter().map(|name| (&name.value, name.span, &own));
     let faults = case.faults.iter().map(|fault| {
         let known = match fault.kind {
@@ -98,10 +98,25 @@ fn check(project: &Project, case: &TestCase) -> Vec<Diagnostic> {
     let errors = expect.errors.iter().map(|(name, found)| (name, found.span, &own));
     let errors = errors.filter(|(name, ..)| *name != "run");
     let outputs = expect.step_outputs.iter().map(|(name, found)| (name, found.span, &own));
-    let used = stubs.chain(answers).chain(interrupt).chain(faults).chain(steps).chain(attempts);
+    let used = stubs.chain(interrupt).chain(faults).chain(steps).chain(attempts);
     let used = used.chain(verdicts).chain(errors).chain(outputs);
     let step = |name: &str| name.split('[').next().unwrap_or(name).to_owned();
-    used.filter(|(name, _, known)| !known.contains(&step(name)))
+    let mut found: Vec<Diagnostic> = used
+        .filter(|(name, _, known)| !known.contains(&step(name)))
         .map(|(name, span, known)| unknown("step", Code::UNKNOWN_STEP, &step(name), span, known))
-        .collect()
+        .collect();
+    for (name, reply) in &case.answers {
+        // A step of a child run has the steps above it before its name.
+        let mut at = Some(&*plan);
+        for step in steps_of(name) {
+            let known = at.map(&ids).into_iter().flatten().collect::<BTreeSet<String>>();
+            if !known.contains(&step) {
+                found.push(unknown("step", Code::UNKNOWN_STEP, &step, reply.span, &known));
+                break;
+            }
+            let planned = at.and_then(|plan| plan.steps().iter().find(|own| own.step.id.as_str() == step));
+            at = planned.and_then(|planned| planned.child()).map(|child| &**child);
+        }
+    }
+    found
 }

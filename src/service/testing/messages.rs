@@ -2,7 +2,7 @@
 
 use super::compare::short;
 use super::snapshot;
-use crate::definition::FileExpectation;
+use crate::definition::{Fault, FaultKind, FileExpectation};
 use crate::diagnostic::nearest;
 use crate::value::Json;
 
@@ -31,6 +31,22 @@ pub(super) fn different_content(
         }
     }
     found
+}
+
+/// A fault of a model call or tool call that did not occur.
+pub(super) fn unused_fault(fault: &Fault) -> String {
+    let step = &fault.step.value;
+    let why = match &fault.kind {
+        FaultKind::Model { turn, .. } => format!("the model was not called {turn} times"),
+        FaultKind::Tool { tool, call: 1, .. } => format!("`{tool}` was not called"),
+        FaultKind::Tool { tool, call, .. } => format!("`{tool}` was not called {call} times"),
+        FaultKind::Kill | FaultKind::DiskFull => "the step did not end".to_owned(),
+    };
+    let attempts = match fault.attempts {
+        1 => "in its first attempt",
+        _ => "in any of these attempts",
+    };
+    format!("the fault in `{step}` did not occur: {why} {attempts}")
 }
 
 /// The help for a step that waits for a reply that the test does not have.

@@ -9,6 +9,7 @@ mod folder;
 mod loading;
 mod messages;
 mod playing;
+mod questions;
 mod report;
 mod snapshot;
 

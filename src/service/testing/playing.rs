@@ -2,6 +2,7 @@
 
 use super::expectations::{Finished, problems};
 use super::folder::TestFolder;
+use super::questions::{OpenQuestion, open_questions};
 use super::report::{PlaybookTest, failed};
 use crate::definition::{FaultKind, TestReply, TestScript};
 use crate::diagnostic::{Code, Diagnostic};
@@ -9,11 +10,10 @@ use crate::engine::Summary;
 use crate::project::ProjectFolder;
 use crate::run::RunStatus;
 use crate::service::runs::{
-    self, Decision, Doubles, Overrides, Prepared, ProjectContext, Replied, ReplyRequest,
+    self, Decision, Doubles, Overrides, Prepared, ProjectContext, Replied, ReplyRequest, post_reply,
 };
-use crate::service::{Environment, Project, ServiceError, StartRequest, show_run, start};
+use crate::service::{Environment, Project, ServiceError, StartRequest, start};
 use crate::value::{Json, json_text};
-use crate::wire::InstanceView;
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -160,42 +160,48 @@ impl Playing<'_> {
 
     /// A reply of the test, or the end of the time in which people can reply.
     fn after_waiting(&self, run: &str) -> Played<Option<Prepared>> {
-        if let Some(prepared) = self.reply(run)? {
-            return Ok(Some(prepared));
+        let questions = open_questions(&self.context, run).map_err(|error| self.error(&error))?;
+        for question in &questions {
+            if let Some(reply) = question.reply(&self.test.case.answers)
+                && let Some(prepared) = self.reply(run, question, reply)?
+            {
+                return Ok(Some(prepared));
+            }
         }
         let expected = self.test.case.expect.status.as_ref();
         if expected.is_some_and(|status| status.value == RunStatus::Waiting.as_str()) {
             return Ok(None);
         }
-        let view = show_run(&self.context, run).map_err(|error| self.error(&error))?;
-        let questions = view.steps.iter().filter_map(|step| step.question.as_ref());
-        let Some(due) = questions.filter_map(|question| question.due).min() else {
+        let Some(due) = questions.iter().filter_map(|question| question.due).min() else {
             return Ok(None);
         };
         self.context.doubles.clock.skip_to(due);
         self.resume(run).map(Some)
     }
 
-    /// Replies to the first open question for which the test has a reply.
-    fn reply(&self, run: &str) -> Played<Option<Prepared>> {
-        let view = show_run(&self.context, run).map_err(|error| self.error(&error))?;
-        let replies = &self.test.case.answers;
-        let reply_to = |step: &InstanceView| {
-            let named = |name: &str| replies.iter().find(|(own, _)| own == name);
-            named(&step.instance).or_else(|| named(&step.step)).map(|(_, reply)| &reply.value)
-        };
-        let mut open = view.steps.iter().filter(|step| step.question.is_some());
-        let Some((step, reply)) = open.find_map(|step| Some((step, reply_to(step)?))) else {
-            return Ok(None);
-        };
+    /// Replies to a question of the run or of a child run; `None` if the reply has no effect.
+    fn reply(
+        &self,
+        run: &str,
+        question: &OpenQuestion,
+        reply: &TestReply,
+    ) -> Played<Option<Prepared>> {
         let (decision, comment) = match reply {
             TestReply::Approve(comment) => (Decision::Approve, comment.clone()),
             TestReply::Reject(comment) => (Decision::Reject, comment.clone()),
             TestReply::Answer(Json::String(text)) => (Decision::Answer(text.clone()), None),
             TestReply::Answer(value) => (Decision::Answer(json_text(value)), None),
         };
-        let step = Some(step.instance.clone());
+        let step = Some(question.instance.clone());
         let request = ReplyRequest { step, decision, comment, by: "test".to_owned(), about: None };
+        if question.run != run {
+            // The child run reads the reply when its parent opens it again.
+            let journal = self.context.journal(Default::default()).map_err(ServiceError::from);
+            let posted = journal
+                .and_then(|journal| post_reply(&*journal, &question.run, &request))
+                .map_err(|error| self.error(&error))?;
+            return posted.is_first.then(|| self.resume(run)).transpose();
+        }
         match runs::reply(self.context.clone(), run, request) {
             Ok(Replied::Ready(prepared)) => Ok(Some(*prepared)),
             Ok(Replied::Delivered(_)) => Ok(None),
