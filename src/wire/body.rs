@@ -219,8 +219,7 @@ pub enum Body {
         usage: UsageView,
         /// Duration in milliseconds.
         duration_ms: u64,
-        /// Facts about the process of the step: argv, cwd, digest of its environment, exit, truncated
-        /// bytes.
+        /// Facts about the process of the step: argv, cwd, digest of its environment, exit, truncated bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<Json>")]
         process: Option<Box<ProcessEvidence>>,
@@ -239,8 +238,7 @@ pub enum Body {
         reason: Option<String>,
         /// Results of all checks, in order.
         checks: Vec<CheckView>,
-        /// The assessment of the judge: `verifiedMentions`, `unverifiedMentions`, `confidence`,
-        /// `completeness`, `gaps`, `warnings` with codes, `reasoning`, `model`.
+        /// The assessment of the judge, with the fields that `submit_verification` has.
         #[serde(skip_serializing_if = "Option::is_none")]
         assessment: Option<Json>,
         /// Tokens and cost of the judge.

@@ -58,7 +58,7 @@ pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[S
     }
 }
 
-/// Notes the models without a price that a person permitted in a run, so that nobody is asked twice.
+/// Notes the models without a price that a person permitted in a run, so that no person is asked twice.
 pub(super) fn permit_models(ledger: &Ledger, before: &[StoredEvent]) {
     for stored in before {
         if let Event::Recorded { record, .. } = &*stored.event
