@@ -321,5 +321,9 @@ fn a_fault_that_does_not_occur_fails_the_test_with_the_reason() {
         "did not occur: `fs:write` was not called 2 times in any of these attempts",
     ]);
     let said = scratch.kb(&["playbook", "test", "--json"]).code(1);
-    assert!(!format!("{}{}", said.out, said.err).contains("`fs:read` was not called"), "{}", said.out);
+    assert!(
+        !format!("{}{}", said.out, said.err).contains("`fs:read` was not called"),
+        "{}",
+        said.out
+    );
 }

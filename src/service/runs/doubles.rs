@@ -44,13 +44,7 @@ impl Doubles {
             let (step, attempts) = (fault.step.value.clone(), fault.attempts);
             match &fault.kind {
                 FaultKind::Model { turn, fault } => {
-                    calls.push(CallFault {
-                        step,
-                        attempts,
-                        turn: *turn,
-                        fault: *fault,
-                        occurred,
-                    });
+                    calls.push(CallFault { step, attempts, turn: *turn, fault: *fault, occurred });
                 }
                 FaultKind::Tool { tool, call, message } => {
                     let (tool, message) = (tool.clone(), message.clone());

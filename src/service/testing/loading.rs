@@ -114,7 +114,8 @@ fn check(project: &Project, case: &TestCase) -> Vec<Diagnostic> {
                 found.push(unknown("step", Code::UNKNOWN_STEP, &step, reply.span, &known));
                 break;
             }
-            let planned = at.and_then(|plan| plan.steps().iter().find(|own| own.step.id.as_str() == step));
+            let planned =
+                at.and_then(|plan| plan.steps().iter().find(|own| own.step.id.as_str() == step));
             at = planned.and_then(|planned| planned.child()).map(|child| &**child);
         }
     }
