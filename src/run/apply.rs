@@ -7,10 +7,10 @@ use super::instance::Instance;
 use super::items::{Item, Items};
 use super::join::{DependencyEnds, affects_join};
 use super::state::{Rejection, State};
-use crate::definition::{RecoveryKind, StepPhase};
-use crate::evidence::{Payload, Record};
+use crate::definition::StepPhase;
+use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
-use crate::value::{OutcomeKind, RunStatus, Tier, Timestamp};
+use crate::value::{RunStatus, Timestamp};
 use std::collections::BTreeSet;
 
 impl State {
@@ -26,27 +26,7 @@ impl State {
                 self.status = RunStatus::Running;
             }
             Event::Evaluated { .. } => {}
-            Event::Recorded { instance, record, .. } => match &**record {
-                Record::ChildRun { run, .. } => self.instances[instance.at()].link_child(run),
-                Record::ChildRunEnded { verdicts, .. } => {
-                    if let Some(child) = self.instances[instance.at()].child_mut() {
-                        child.verdicts = verdicts.unwrap_or_default();
-                    }
-                }
-                Record::CacheHit(hit) => {
-                    self.instances[instance.at()].set_cached_from(Some(hit));
-                }
-                Record::ModelCall { .. }
-                | Record::ToolCall { .. }
-                | Record::ToolResult { .. }
-                | Record::Approval { .. }
-                | Record::Compression { .. }
-                | Record::Observed { .. }
-                | Record::Reservation { .. }
-                | Record::BudgetWarning { .. }
-                | Record::Phase { .. }
-                | Record::Note(_) => {}
-            },
+            Event::Recorded { instance, record, .. } => self.record(*instance, record),
             Event::Expanded { instance, first, keys, items, keyed } => {
                 self.expand(plan, *instance, *first, keys, items, *keyed, at);
             }
@@ -58,21 +38,7 @@ impl State {
                 target.status = StepStatus::Running;
                 target.set_continues(false);
             }
-            Event::AttemptEnded { instance, outcome, output, streams, failure, usage, .. } => {
-                let target = &mut self.instances[instance.at()];
-                target.outcome = Some(*outcome);
-                target.spend(*usage);
-                if let Some(child) = target.child_mut() {
-                    child.end(*outcome == OutcomeKind::Ok, *usage);
-                }
-                target.output = output.as_ref().map(CompactPayload::of);
-                target.streams = streams.as_ref().map(CompactPayload::boxed);
-                target.set_failure(failure.clone());
-                target.set_verification(None);
-                if *outcome == OutcomeKind::Ok {
-                    target.status = StepStatus::Verifying;
-                }
-            }
+            Event::AttemptEnded { instance, .. } => self.end_attempt(*instance, event),
             Event::Judged { instance, verification, .. } => {
                 let target = &mut self.instances[instance.at()];
                 target.spend(verification.usage);
@@ -96,20 +62,7 @@ impl State {
                 self.wait(plan, *instance, question.due);
                 self.instances[instance.at()].set_question(Some(question.clone()));
             }
-            Event::Answered { instance, approved, .. } => {
-                // A question ends its step; other approvals let the attempt start.
-                let target = &mut self.instances[instance.at()];
-                let about_call = target.question().is_some_and(|asked| asked.call.is_some());
-                target.set_question(None);
-                if about_call {
-                    target.set_continues(true);
-                    return self.enqueue(plan, *instance);
-                }
-                let step = self.instance(*instance).step;
-                if *approved && !plan.step(step).step.kind.needs_person() {
-                    self.enqueue(plan, *instance);
-                }
-            }
+            Event::Answered { instance, approved, .. } => self.answer(plan, *instance, *approved),
             Event::Merging { instance } => {
                 self.instances[instance.at()].set_merge(MergeState::Merging);
             }
@@ -147,35 +100,8 @@ impl State {
         }
     }
 
-    /// Uses a row of the recovery table. With `askUser` the instance waits for a person.
-    fn recover(
-        &mut self,
-        plan: &Plan,
-        ix: InstanceIx,
-        (action, row): (RecoveryKind, u32),
-        due: Timestamp,
-        variation: Variation,
-    ) {
-        let specialist = self.specialist(plan, ix).map(|specialist| specialist.id.clone());
-        if let Some(id) = specialist.filter(|_| action == RecoveryKind::EscalateModel) {
-            *self.escalations.entry(id).or_default() += 1;
-        }
-        let asks = action == RecoveryKind::AskUser;
-        self.wait(plan, ix, (!asks).then_some(due));
-        let failure = super::recovery::fingerprint(self.instance(ix));
-        self.instances[ix.at()].take_row(row, failure, variation, action);
-        self.count_large_use(plan, ix);
-    }
-
-    /// Counts an attempt of a specialist with the large tier.
-    fn count_large_use(&mut self, plan: &Plan, ix: InstanceIx) {
-        let chosen = self.instance(ix).variation().tier;
-        let tier = chosen.or_else(|| self.specialist(plan, ix).map(|found| found.model.tier));
-        self.large_uses += u32::from(tier == Some(Tier::Large));
-    }
-
     /// Leaves the slot and waits: for that moment, else for a person.
-    fn wait(&mut self, plan: &Plan, ix: InstanceIx, due: Option<Timestamp>) {
+    pub(super) fn wait(&mut self, plan: &Plan, ix: InstanceIx, due: Option<Timestamp>) {
         self.leave_slot(plan, ix);
         let target = &mut self.instances[ix.at()];
         target.status = StepStatus::Waiting;

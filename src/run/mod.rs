@@ -11,6 +11,7 @@
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 mod apply;
+mod apply_attempt;
 mod apply_kept;
 mod apply_queue;
 mod child_link;

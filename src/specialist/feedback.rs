@@ -8,14 +8,16 @@ use crate::value::Failure;
 pub(super) fn to_text(feedback: &Feedback) -> String {
     let instruction = match feedback.new_approach {
         true => {
-            "The same approach would fail again. State in one sentence what you will do differently, \
-             then choose another way to do the task."
+            "Do not repeat the same approach. First state in one sentence what you will change, then \
+             use a different approach."
         }
-        false => "Inspect them, then fix exactly the problems below. Do not start over.",
+        false => {
+            "Read the changed files, then fix only the problems listed below. Do not start over."
+        }
     };
     let mut out = format!(
-        "# Your previous attempt was rejected\n\nIts file changes are still in the working \
-         directory. {instruction}\n",
+        "# Your previous attempt was rejected\n\nThe file changes of that attempt are still in the \
+         working directory. {instruction}\n",
     );
     if let Some(verification) = &feedback.verification {
         out.push_str(&gate(verification));
@@ -45,7 +47,11 @@ fn ending(failure: &Failure) -> String {
     let partial = partial.map(|partial| {
         format!("Partial results:\n{}\n", fenced("json", &bounded(&partial.to_string())))
     });
-    format!("\nIt ended with an error: {}{help}\n{}", failure.message, partial.unwrap_or_default())
+    format!(
+        "\nThe attempt ended with an error: {}{help}\n{}",
+        failure.message,
+        partial.unwrap_or_default()
+    )
 }
 
 fn bounded(text: &str) -> String {

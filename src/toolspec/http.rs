@@ -18,8 +18,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             "http:head",
         ],
         level: ToolLevel::Restricted,
-        description: "Send one HTTP request to a public address and return the response, \
-                          whatever its status. A body that is not a string is sent as JSON."
+        description: "Send one HTTP request to a public address. Returns the response with any \
+                      status code. A body that is not a string is sent as JSON."
             .into(),
         input: json!({
             "type": "object",

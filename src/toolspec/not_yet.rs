@@ -35,6 +35,7 @@ const NOT_YET: &[&str] = &[
     "memory_*",
     "knowledge_*",
     "blackboard_*",
+    "bus_*",
     "code_execute",
     "query_documents",
     "ingest_file",

@@ -7,9 +7,9 @@ pub(super) fn specs() -> Vec<ToolSpec> {
     let reader = ToolSpec {
         name: "output:read".into(),
         level: ToolLevel::Safe,
-        description: "Continue reading an earlier tool result that was truncated. Pass its ref \
-                          and the offset in characters from the truncation note. The result \
-                          contains next, the offset of the following part, or null at the end."
+        description: "Read the next part of a truncated tool result. Pass its ref, and the offset in \
+                      characters from the truncation note. In the result, next is the offset of the \
+                      following part, or null at the end."
             .into(),
         input: json!({
             "type": "object",
@@ -38,8 +38,10 @@ pub(super) fn specs() -> Vec<ToolSpec> {
     let artifacts = ToolSpec {
         name: "artifact:get".into(),
         level: ToolLevel::Safe,
-        description: "Read the full content of an artifact of an earlier step, by its id from the \
-                      session state. For a long one, pass the offset in characters that next returned.".into(),
+        description:
+            "Read an artifact of an earlier step. Pass its id from the session state. If next \
+                      is not null, pass it as offset to read the following part."
+                .into(),
         input: json!({
             "type": "object",
             "properties": {

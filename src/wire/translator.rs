@@ -85,19 +85,7 @@ impl Translator {
         match event {
             E::RunStarted { definition, digest, params, environment } => {
                 self.began = Some(at);
-                let level =
-                    |key: &str| environment.get(key).and_then(Json::as_str).map(str::to_owned);
-                vec![(
-                    None,
-                    Body::RunStart {
-                        definition: definition.clone(),
-                        digest: digest.to_string(),
-                        params: params.clone(),
-                        sandbox: level("sandbox"),
-                        process: level("process"),
-                        environment: environment.clone(),
-                    },
-                )]
+                vec![(None, run_start(definition, digest, params, environment))]
             }
             E::RunResumed { epoch, in_flight, .. } => {
                 let in_flight = self.instances.names(in_flight);
@@ -123,21 +111,7 @@ impl Translator {
             E::AttemptEnded { instance, .. } => self.attempt_ended(at, *instance, event),
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),
             E::Recovered { instance, due, .. } => self.recovered(at, *instance, *due, event),
-            E::Waiting { instance, reason } => {
-                self.status(*instance, StepStatus::Waiting);
-                let failure = self.instances.active(*instance).and_then(|a| a.failure.as_ref());
-                let needs_budget =
-                    failure.is_some_and(|failure| failure.code == Code::BUDGET_EXHAUSTED);
-                let waiting =
-                    Body::StepWaiting { reason: reason.clone(), until: None, needs_budget };
-                let planned = self.instances.step(*instance);
-                if planned.is_some_and(|planned| planned.child().is_some()) {
-                    return self.here(*instance, waiting);
-                }
-                let question = QuestionView::from(&Question::approval(reason.clone()));
-                let asked = Body::AskOpened(Box::new(question));
-                [self.here(*instance, waiting), self.here(*instance, asked)].concat()
-            }
+            E::Waiting { instance, reason } => self.waits(*instance, reason),
             E::PassEnded { instance, pass, done, due } => {
                 let until = due.filter(|due| *due > at).map(Timestamp::rfc3339);
                 self.here(*instance, Body::LoopPass { pass: *pass, done: *done, until })
@@ -180,20 +154,18 @@ impl Translator {
             }
             E::RunEnded { status, outputs, failure } => {
                 let (outputs, outputs_blob) = inline_or_blob(Some(outputs));
-                vec![(
-                    None,
-                    Body::RunEnd {
-                        status: *status,
-                        outputs,
-                        outputs_blob,
-                        error: failure.as_ref().map(ErrorView::from),
-                        usage: self.usage.into(),
-                        counts: self.instances.counts(),
-                        unproven: self.unproven.len() as u32,
-                        duration_ms: elapsed(self.began, at),
-                        trace_head: head.map(|head| head.to_string()),
-                    },
-                )]
+                let body = Body::RunEnd {
+                    status: *status,
+                    outputs,
+                    outputs_blob,
+                    error: failure.as_ref().map(ErrorView::from),
+                    usage: self.usage.into(),
+                    counts: self.instances.counts(),
+                    unproven: self.unproven.len() as u32,
+                    duration_ms: elapsed(self.began, at),
+                    trace_head: head.map(|head| head.to_string()),
+                };
+                vec![(None, body)]
             }
         }
     }
@@ -206,6 +178,21 @@ impl Translator {
         if let Some(progress) = self.instances.get_mut(ix) {
             progress.status = status;
         }
+    }
+
+    /// An instance waits for a person, such as one whose budget is used up.
+    fn waits(&mut self, ix: InstanceIx, reason: &str) -> Vec<(Option<InstanceRef>, Body)> {
+        self.status(ix, StepStatus::Waiting);
+        let failure = self.instances.active(ix).and_then(|a| a.failure.as_ref());
+        let needs_budget = failure.is_some_and(|failure| failure.code == Code::BUDGET_EXHAUSTED);
+        let waiting = Body::StepWaiting { reason: reason.to_owned(), until: None, needs_budget };
+        let planned = self.instances.step(ix);
+        if planned.is_some_and(|planned| planned.child().is_some()) {
+            return self.here(ix, waiting);
+        }
+        let question = QuestionView::from(&Question::approval(reason.to_owned()));
+        let asked = Body::AskOpened(Box::new(question));
+        [self.here(ix, waiting), self.here(ix, asked)].concat()
     }
 
     fn expanded(
@@ -346,4 +333,16 @@ pub(super) fn elapsed(began: Option<Timestamp>, at: Timestamp) -> u64 {
 fn assessment(verification: &Verification) -> Option<Json> {
     let judge = verification.checks.iter().find(|check| check.check == "judge")?;
     judge.evidence.as_ref().filter(|seen| seen["judged"] == true).cloned()
+}
+
+fn run_start(definition: &str, digest: &Digest, params: &Json, environment: &Json) -> Body {
+    let level = |key: &str| environment.get(key).and_then(Json::as_str).map(str::to_owned);
+    Body::RunStart {
+        definition: definition.to_owned(),
+        digest: digest.to_string(),
+        params: params.clone(),
+        sandbox: level("sandbox"),
+        process: level("process"),
+        environment: environment.clone(),
+    }
 }

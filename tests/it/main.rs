@@ -1,4 +1,5 @@
 //! The integration tests, one binary, a file a subject.
+#![allow(clippy::too_many_lines)]
 
 mod agent_bench;
 mod alive;

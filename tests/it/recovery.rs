@@ -190,3 +190,48 @@ fn escalations_of_a_step_are_part_of_its_outcome() {
     let step = &shown["steps"][0];
     assert_eq!((&step["escalations"], &step["tier"]), (&json!(1), &json!("medium")));
 }
+
+/// A step whose gate cannot decide: its check reports no number of tests until `counts` exists.
+const DOUBTFUL: &str = "  - id: a
+    run: echo done
+    verify: {checks: [{command: [sh, -c, \"cat counts || true\"], tests: {}}]}
+  - {id: after, dependsOn: [a], run: cat counts}
+";
+
+fn doubtful() -> Scratch {
+    let scratch = project(DOUBTFUL, "  none: []\n");
+    scratch.write(".kb/kb.config.yml", "verifier: {inconclusivePolicy: askUser}\n");
+    let said = scratch.kb(&["playbook", "run", "p"]).code(3);
+    said.says(&["reports no number of tests", "run another attempt?"]);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(shown["status"], "waiting", "{shown}");
+    assert_eq!(shown["steps"][0]["verdict"], "inconclusive", "{shown}");
+    scratch
+}
+
+#[test]
+fn an_approval_after_an_inconclusive_gate_starts_an_attempt_that_is_judged_again() {
+    let scratch = doubtful();
+    // Nothing has changed, so the gate cannot decide about the next attempt either.
+    scratch.kb(&["run", "approve", "@last"]).code(3).says(&["run another attempt?"]);
+    scratch.write("counts", "3 passed in 0.1s\n");
+    scratch.kb(&["run", "approve", "@last"]).code(0);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(
+        (&shown["steps"][0]["attempts"], &shown["steps"][0]["verdict"]),
+        (&json!(3), &json!("passed"))
+    );
+    assert_eq!(shown["steps"][1]["status"], "succeeded");
+}
+
+#[test]
+fn a_rejection_after_an_inconclusive_gate_fails_the_step_and_blocks_the_next() {
+    let scratch = doubtful();
+    let said = scratch.kb(&["run", "reject", "@last", "a", "--comment", "no proof"]).code(1);
+    said.says(&["another attempt was rejected by", "no proof"]);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(
+        (&shown["steps"][0]["status"], &shown["steps"][1]["status"]),
+        (&json!("failed"), &json!("blocked"))
+    );
+}

@@ -10,7 +10,7 @@ use crate::value::OutcomeKind;
 use crate::value::{Json, Timestamp, counted, json_text};
 use crate::wire::{
     Body, CacheHitView, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus,
-    MergedView, QuestionKind, StepStatus, Verdict, change_kind_name,
+    MergedView, QuestionKind, QuestionView, StepStatus, UsageView, Verdict, change_kind_name,
 };
 
 /// The text of an event: time since the start of the run, step instance, description. `None` for
@@ -47,13 +47,7 @@ fn describe(event: &Event) -> Option<String> {
             let span = until.as_ref().map(|until| format!(" {}", wait_span(event.at, until)));
             format!("{}{}: {}", waiting(), span.unwrap_or_default(), plain(reason))
         }
-        Body::ModelCall { model, usage, calls, .. } => {
-            let requests = match calls {
-                0 => String::new(),
-                calls => format!(", requests {}", counted(*calls, "tool call")),
-            };
-            format!("model {}: {}, {}{requests}", plain(model), tokens(usage), cost(usage))
-        }
+        Body::ModelCall { model, usage, calls, .. } => model_call(model, usage, *calls),
         Body::ToolCall { tool, args, .. } => {
             format!("tool {} {}", plain(tool), brief_args(args.as_deref()))
         }
@@ -84,46 +78,16 @@ fn describe(event: &Event) -> Option<String> {
             verdict_line(*verdict, *confidence, reason.as_deref(), checks)
         }
         Body::StepMerged { trees } => merged_line(trees),
-        Body::LoopPass { pass, done: true, .. } => format!("pass {pass}: done"),
-        Body::LoopPass { pass, until, .. } => {
-            let next = until.as_ref().map(|time| match Timestamp::parse(time) {
-                Some(due) => format!(", the next one in {}", time_between(event.at, due)),
-                None => format!(", the next one at {time}"),
-            });
-            format!("pass {pass}: not done{}", next.unwrap_or_default())
-        }
-        Body::RecoveryApplied { row, taken, max, reason, tier, specialist, .. } => {
-            let max = match row.as_str() {
-                "askUser" => String::new(),
-                _ => format!(" of {max}"),
-            };
-            let to = specialist.as_deref().or(*tier).map(|to| format!(" ({})", plain(to)));
-            let to = to.unwrap_or_default();
-            format!("{} {taken}{max}{to}: {}", paint(WARNING, row.as_str()), plain(reason))
-        }
+        Body::LoopPass { pass, done, until } => loop_pass(event.at, *pass, *done, until.as_deref()),
+        Body::RecoveryApplied { .. } => recovery(&event.body),
         Body::CacheHit(hit) => cache_hit(hit, event.at),
         Body::ChildStart { child, definition } => {
             format!("child run {child} of {}", plain(definition))
         }
         Body::ChildEnd { child, status, .. } => format!("child run {child} {status}"),
-        Body::AskOpened(asked) => {
-            let question = plain(&asked.question);
-            match (asked.kind, asked.options.is_empty()) {
-                (QuestionKind::Ask, true) => format!("question: {question}"),
-                (QuestionKind::Ask, false) => {
-                    format!("question: {question} ({})", plain(&asked.options.join(", ")))
-                }
-                (QuestionKind::Approve, _) => format!("needs approval: {question}"),
-            }
-        }
+        Body::AskOpened(asked) => question(asked),
         Body::AskAnswered { approved, by, answer, comment } => {
-            let what = match (approved, answer) {
-                (true, Some(_)) => "answered",
-                (true, None) => "approved",
-                (false, _) => "rejected",
-            };
-            let comment = comment.as_ref().map(|text| format!(": {}", plain(text)));
-            format!("{what} by {}{}", plain(by), comment.unwrap_or_default())
+            reply(*approved, by, answer.is_some(), comment.as_deref())
         }
         Body::StepEnd { status, kept_from: Some(kept), .. } => {
             format!("{}, kept from run {}", status.styled(), kept.run)
@@ -145,6 +109,59 @@ fn describe(event: &Event) -> Option<String> {
             format!("run {}{unproven} in {}{why}", status.styled(), time(*duration_ms))
         }
     })
+}
+
+fn model_call(model: &str, usage: &UsageView, calls: usize) -> String {
+    let requests = match calls {
+        0 => String::new(),
+        calls => format!(", requests {}", counted(calls, "tool call")),
+    };
+    format!("model {}: {}, {}{requests}", plain(model), tokens(usage), cost(usage))
+}
+
+fn loop_pass(at: Timestamp, pass: u32, done: bool, until: Option<&str>) -> String {
+    if done {
+        return format!("pass {pass}: done");
+    }
+    let next = until.map(|time| match Timestamp::parse(time) {
+        Some(due) => format!(", the next one in {}", time_between(at, due)),
+        None => format!(", the next one at {time}"),
+    });
+    format!("pass {pass}: not done{}", next.unwrap_or_default())
+}
+
+fn recovery(body: &Body) -> String {
+    let Body::RecoveryApplied { row, taken, max, reason, tier, specialist, .. } = body else {
+        return String::new();
+    };
+    let max = match row.as_str() {
+        "askUser" => String::new(),
+        _ => format!(" of {max}"),
+    };
+    let to = specialist.as_deref().or(*tier).map(|to| format!(" ({})", plain(to)));
+    let to = to.unwrap_or_default();
+    format!("{} {taken}{max}{to}: {}", paint(WARNING, row.as_str()), plain(reason))
+}
+
+fn question(asked: &QuestionView) -> String {
+    let question = plain(&asked.question);
+    match (asked.kind, asked.options.is_empty()) {
+        (QuestionKind::Ask, true) => format!("question: {question}"),
+        (QuestionKind::Ask, false) => {
+            format!("question: {question} ({})", plain(&asked.options.join(", ")))
+        }
+        (QuestionKind::Approve, _) => format!("needs approval: {question}"),
+    }
+}
+
+fn reply(approved: bool, by: &str, is_answer: bool, comment: Option<&str>) -> String {
+    let what = match (approved, is_answer) {
+        (true, true) => "answered",
+        (true, false) => "approved",
+        (false, _) => "rejected",
+    };
+    let comment = comment.map(|text| format!(": {}", plain(text)));
+    format!("{what} by {}{}", plain(by), comment.unwrap_or_default())
 }
 
 fn cache_hit(hit: &CacheHitView, at: Timestamp) -> String {

@@ -114,21 +114,7 @@ pub(super) fn assemble(
     for (name, key) in keys {
         redactor.add(&name, &key);
     }
-    let provider: Option<Arc<dyn ModelProvider>> = match (frozen.load_script()?, tiers) {
-        (Some(script), _) => Some(played(script, &context.doubles)),
-        (None, Some(tiers)) => {
-            Some(Arc::new(GenaiProvider::new(tiers).with_redactor(redactor.clone())))
-        }
-        (None, None) => None,
-    };
-    let recording = provider
-        .clone()
-        .zip(record)
-        .map(|(inner, path)| (Arc::new(Recording::new(inner, redactor.clone())), path));
-    let provider = match &recording {
-        Some((recording, _)) => Some(recording.clone() as Arc<dyn ModelProvider>),
-        None => provider,
-    };
+    let (provider, recording) = provider(context, frozen, tiers, record, &redactor)?;
     let specialists = provider.map(|provider| {
         Arc::new(SpecialistRunner {
             provider,
@@ -176,6 +162,29 @@ pub(super) fn assemble(
     let context = context.clone();
     let strict = settings.strict;
     Ok(Assembly { context, parts, rules, recording, strict, machine })
+}
+
+/// What answers model calls, and the recording of the answers if one was asked for.
+type Answers = (Option<Arc<dyn ModelProvider>>, Option<(Arc<Recording>, PathBuf)>);
+
+/// The script of the run, else the models of the tiers. A run without model calls has neither.
+fn provider(
+    context: &ProjectContext,
+    frozen: &Frozen,
+    tiers: Option<Tiers>,
+    record: Option<PathBuf>,
+    redactor: &Arc<Redactor>,
+) -> Result<Answers, ServiceError> {
+    let provider: Option<Arc<dyn ModelProvider>> = match (frozen.load_script()?, tiers) {
+        (Some(script), _) => Some(played(script, &context.doubles)),
+        (None, Some(tiers)) => {
+            Some(Arc::new(GenaiProvider::new(tiers).with_redactor(redactor.clone())))
+        }
+        (None, None) => None,
+    };
+    let Some((inner, path)) = provider.clone().zip(record) else { return Ok((provider, None)) };
+    let recording = Arc::new(Recording::new(inner, redactor.clone()));
+    Ok((Some(recording.clone()), Some((recording, path))))
 }
 
 /// A provider that plays a script, with the faults of a test.
