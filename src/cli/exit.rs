@@ -3,9 +3,10 @@
 use super::render::diagnostics;
 use super::terminal::{ERROR, HINT, Terminal, paint};
 use crate::diagnostic::Code;
-use crate::service::{InspectError, JournalError, ServiceError};
+use crate::service::runs::ProjectContext;
+use crate::service::{Environment, InspectError, JournalError, ResourceKind, ServiceError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The exit codes of the command line.
@@ -47,8 +48,16 @@ pub(super) enum CliError {
     #[error(transparent)]
     Service(#[from] ServiceError),
     /// stdout or stderr cannot be written.
-    #[error(transparent)]
+    #[error("cannot write the output: {0}")]
     Stream(#[from] io::Error),
+    /// The project has no run of this name.
+    #[error("{error} in the project `{}`", root.display())]
+    UnknownRun {
+        /// The run, and those that exist.
+        error: ServiceError,
+        /// The root of the project.
+        root: PathBuf,
+    },
     /// The arguments are invalid.
     #[error("{message}")]
     Usage {
@@ -72,11 +81,25 @@ impl CliError {
         CliError::Usage { message, help: None }
     }
 
+    /// Adds the project to an error for an unknown run: a run is known only there.
+    pub(super) fn in_project(self, environment: &Environment) -> Self {
+        match self {
+            CliError::Service(error @ ServiceError::Unknown { kind: ResourceKind::Run, .. }) => {
+                match ProjectContext::find(environment) {
+                    Ok(context) => CliError::UnknownRun { error, root: context.root },
+                    Err(_) => CliError::Service(error),
+                }
+            }
+            other => other,
+        }
+    }
+
     fn exit(&self) -> Exit {
         match self {
             CliError::Usage { .. } => Exit::BadInput,
             CliError::Stream(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             CliError::Stream(_) => Exit::Unusable,
+            CliError::UnknownRun { .. } => Exit::NotFound,
             CliError::Service(error) => match error {
                 ServiceError::NoProject { .. } | ServiceError::Unknown { .. } => Exit::NotFound,
                 ServiceError::Definitions { .. } | ServiceError::Refused(_) => Exit::BadInput,
@@ -122,7 +145,14 @@ fn explain(error: &CliError, terminal: &mut Terminal) -> io::Result<()> {
     let (code, help) = match error {
         CliError::Service(service) => (service.code(), service.help()),
         CliError::Usage { help, .. } => (None, help.clone()),
-        CliError::Stream(_) => (None, None),
+        CliError::UnknownRun { error, .. } => {
+            let known = error.help().unwrap_or_default();
+            let help = format!("{known}; for a run of another project add `-C FOLDER`");
+            (error.code(), Some(help))
+        }
+        CliError::Stream(_) => {
+            (None, Some("check where stdout and stderr are redirected to".to_owned()))
+        }
     };
     line(terminal, &error.to_string(), code)?;
     match help {

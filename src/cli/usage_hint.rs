@@ -41,7 +41,9 @@ const TRIAL: [&str; 5] = ["dry-run", "dryrun", "plan", "check", "noop"];
 pub(super) fn usage_hint(error: &clap::Error, words: &[String]) -> Option<String> {
     let words = without_global_options(words);
     match error.kind() {
-        ErrorKind::InvalidSubcommand => unknown_command(&words),
+        ErrorKind::InvalidSubcommand => {
+            unknown_command(&words, error.get(ContextKind::SuggestedSubcommand).is_some())
+        }
         ErrorKind::UnknownArgument => unknown_option(error, &words),
         _ => None,
     }
@@ -61,7 +63,8 @@ fn without_global_options(words: &[String]) -> Vec<&str> {
     kept
 }
 
-fn unknown_command(words: &[&str]) -> Option<String> {
+/// `is_near` says that a similar command was named already.
+fn unknown_command(words: &[&str], is_near: bool) -> Option<String> {
     let elsewhere = |name: &str| {
         ELSEWHERE
             .iter()
@@ -72,6 +75,7 @@ fn unknown_command(words: &[&str]) -> Option<String> {
         ["run" | "runs", "ls" | "ps"] => "use `kb run list`".into(),
         ["run" | "runs", "start", ..] => "use `kb playbook run ID`".into(),
         ["run" | "runs", "log", ..] => "use `kb run logs RUN`".into(),
+        ["run" | "runs", ..] if is_near => return None,
         ["run" | "runs", name, ..] => {
             format!(
                 "`kb run` is for existing runs: `kb run show {name}` shows one; to start one, use `kb playbook run {name}`"

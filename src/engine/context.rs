@@ -5,6 +5,7 @@ use super::attempts::{AttemptChannel, Message};
 use super::event_channel::EventSender;
 use super::payloads::Payloads;
 use super::prompts::PromptLog;
+use super::read_faults::ReadFaults;
 use super::scope::RunScope;
 use super::setup::Parts;
 use crate::plan::{Plan, PlanStep};
@@ -50,7 +51,7 @@ impl RunContext {
             secrets: &*self.parts.secrets,
             item: None,
             depth: Cell::default(),
-            read_error: Cell::default(),
+            faults: ReadFaults::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::item_list::too_many;
 use super::matrix;
 use super::payloads::journal_failure;
+use super::read_faults::ReadFaults;
 use super::scope::RunScope;
 use crate::attempt::FileItems;
 use crate::definition::{ForEach, ItemSource};
@@ -119,7 +120,7 @@ fn keys(
             instance: Some(ix),
             item,
             depth: Cell::default(),
-            read_error: Cell::default(),
+            faults: ReadFaults::default(),
             ..*scope
         };
         scope.check_reads(key.render(&scope))
@@ -164,7 +165,7 @@ pub(super) fn gather(
                     instance: Some(ix),
                     item: None,
                     depth: Cell::default(),
-                    read_error: Cell::default(),
+                    faults: ReadFaults::default(),
                     ..*scope
                 };
                 let value = scope.check_reads(value.evaluate(&scope));

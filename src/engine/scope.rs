@@ -1,7 +1,8 @@
 //! How expressions read the values of a run.
 
 use super::item_list::by_key;
-use super::payloads::{Payloads, journal_failure};
+use super::payloads::Payloads;
+use super::read_faults::ReadFaults;
 use super::secrets::Secrets;
 use crate::definition::{ParamType, StepPhase};
 use crate::diagnostic::Code;
@@ -36,19 +37,20 @@ pub struct RunScope<'a> {
     pub item: Option<(Arc<Json>, u32)>,
     /// Depth of environment variables that refer to each other.
     pub depth: Cell<u8>,
-    /// The failure of the journal to load a value, until `check_reads` returns it.
-    pub read_error: Cell<Option<JournalError>>,
+    /// What could not be read, until `check_reads` returns it.
+    pub faults: ReadFaults,
 }
 
 impl RunScope<'_> {
     /// Returns the result of an evaluation, or the failure to load one of its values. Without this
-    /// check an expression would treat a value that cannot be loaded as undefined.
+    /// check an expression would treat a value that cannot be loaded as undefined, and a secret without
+    /// a value would not be named.
     pub fn check_reads<T>(&self, made: Result<T, EvalError>) -> Result<T, EvalError> {
-        self.read_error.take().map_or(made, |error| Err(journal_failure(error)))
+        self.faults.check(made)
     }
 
     fn loaded<T>(&self, read: Result<T, JournalError>) -> Option<T> {
-        read.map_err(|error| self.read_error.set(Some(error))).ok()
+        self.faults.loaded(read)
     }
 
     fn param(&self, name: &str) -> Option<Arc<Json>> {
@@ -56,9 +58,18 @@ impl RunScope<'_> {
         let declared = self.plan.playbook().params.iter().find(|p| p.name == name);
         if declared.is_some_and(|p| p.kind == ParamType::Secret) {
             let reference = value.as_str()?;
-            return self.secrets.by_reference(reference).map(|v| Arc::new(Json::String(v)));
+            return self.secret(name, reference, self.secrets.by_reference(reference));
         }
         Some(Arc::new(value.clone()))
+    }
+
+    /// The value of a secret; why it has none is noted. `secret` is its name in the settings or its
+    /// reference.
+    fn secret(&self, name: &str, secret: &str, value: Option<String>) -> Option<Arc<Json>> {
+        if value.is_none() {
+            self.faults.note_secret(name, self.secrets.problem(secret));
+        }
+        value.map(|value| Arc::new(Json::String(value)))
     }
 
     fn env(&self, name: &str) -> Option<Arc<Json>> {
@@ -316,7 +327,7 @@ impl Scope for RunScope<'_> {
             },
             Root::Run => self.run_field(field),
             Root::Env(name) => self.env(name),
-            Root::Secret(name) => self.secrets.by_name(name).map(|v| Arc::new(Json::String(v))),
+            Root::Secret(name) => self.secret(name, name, self.secrets.by_name(name)),
             Root::Item => select(self.item()?.0, field),
             Root::Index => Some(Arc::new(json!(self.item()?.1))),
             Root::Loop => select(self.repeat()?, field),

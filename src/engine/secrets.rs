@@ -10,6 +10,10 @@ pub trait Secrets: Send + Sync {
     fn by_name(&self, name: &str) -> Option<String>;
     /// The value of a reference (`env:NAME`, `file:PATH`) in a `secret` parameter.
     fn by_reference(&self, reference: &str) -> Option<String>;
+    /// Why a secret, by its name or reference, has no value, and the fix; `None` if that is not known.
+    fn problem(&self, _secret: &str) -> Option<(String, String)> {
+        None
+    }
     /// Whether a secret must be fetched before it can be read, for example by running a command, or
     /// cannot be resolved and the fetch reports why.
     fn is_missing(&self, _secret: &str) -> bool {

@@ -147,9 +147,10 @@ impl Tiers {
         self.hint.as_deref()
     }
 
-    /// Whether no tier is configured, so that the caller should look for a local server.
-    pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+    /// Whether the caller should look for a local server: nothing is configured, not even in part. With one of
+    /// `KB_LLM_ENDPOINT` and `KB_LLM_MODEL` alone, a server that happens to be there is not what was meant.
+    pub fn wants_local(&self) -> bool {
+        self.slots.is_empty() && self.hint.is_none()
     }
 
     /// These tiers, with a local server for those without a model.

@@ -313,7 +313,7 @@ fn unprotected_folders(project: &Project) -> Vec<Finding> {
 
 async fn models(project: &Project, call: bool) -> Vec<Finding> {
     let mut tiers = Tiers::from(&project.catalog.settings, &project.context.environment.variables);
-    if tiers.is_empty() {
+    if tiers.wants_local() {
         tiers = tiers.with_local(&local_servers().await);
     }
     let reports = tiers.describe();

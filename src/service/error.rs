@@ -192,6 +192,9 @@ fn suggest(kind: ResourceKind, name: &str, known: &[String]) -> String {
         let of = nearest(&name[..stem(name)], known.iter().map(|id| &id[..stem(id)]))?;
         known.iter().map(String::as_str).find(|id| &id[..stem(id)] == of)
     });
+    let near = near.or_else(|| {
+        (kind == ResourceKind::Run && name.starts_with('@') && !known.is_empty()).then_some("@last")
+    });
     if let (Some(near), [_]) = (near, known) {
         return format!("did you mean `{near}`?");
     }

@@ -4,7 +4,7 @@ use super::ServiceError;
 use super::runs::ProjectContext;
 use crate::definition::DefinitionForm;
 use crate::diagnostic::{SourceId, Sources, Span};
-use crate::engine::{Payloads, RunScope, Secrets};
+use crate::engine::{Payloads, ReadFaults, RunScope, Secrets};
 use crate::expression::{Names, Origin, Style, Template};
 use crate::inspect::{Earlier, find_run, require_step};
 use crate::plan::Plan;
@@ -47,7 +47,7 @@ pub fn evaluate(context: &ProjectContext, request: &EvalRequest) -> Result<Json,
         secrets: &Unresolved,
         item: None,
         depth: Cell::default(),
-        read_error: Cell::default(),
+        faults: ReadFaults::default(),
     };
     let value = scope.check_reads(template.evaluate(&scope));
     value.map_err(|failure| ServiceError::refused(*failure))

@@ -2,7 +2,7 @@
 
 use super::parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
-    RequestView, UsageView,
+    PhaseView, RequestView, UsageView,
 };
 use super::question_view::QuestionView;
 use super::verdicts::VerdictsView;
@@ -125,15 +125,7 @@ pub enum Body {
     },
     /// A phase of a specialist with `agentLoop` began.
     #[schemars(rename = "agent:phase")]
-    AgentPhase {
-        /// `understand`, `plan`, `execute`, `critique` or `finish`.
-        phase: &'static str,
-        /// Number of the round of execution and critique, from 1.
-        round: u32,
-        /// What the phase before gave: the understanding, the plan, the critique; for `finish`, the reason.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        previous: Option<String>,
-    },
+    AgentPhase(PhaseView),
     /// A model call ended with a response.
     #[schemars(rename = "model:call")]
     ModelCall {
@@ -360,6 +352,9 @@ pub enum Body {
         /// The earlier run whose result was kept; absent if this run executed the instance.
         #[serde(skip_serializing_if = "Option::is_none")]
         kept_from: Option<Box<KeptView>>,
+        /// Why it was skipped or blocked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<Box<str>>,
         /// Whether it is a `finally` step, whose failure does not fail the run.
         #[serde(rename = "finally", skip_serializing_if = "std::ops::Not::not")]
         is_finally: bool,

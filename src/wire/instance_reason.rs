@@ -1,6 +1,6 @@
 //! Why a step instance was skipped or blocked, or what it waits for.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, StepIx};
 use crate::run::{Instance, InstanceIx, Items, State, StepStatus};
 
 /// The reason, for people; `None` for an instance that needs none or has an error.
@@ -13,12 +13,11 @@ pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<
     }
     match instance.status {
         StepStatus::Skipped if instance.is_deselected() => Some("not selected".to_owned()),
-        StepStatus::Skipped => Some(skipped(plan, state, instance)),
-        StepStatus::Blocked => {
-            let causes = named(plan, state, instance, |status| {
-                matches!(status, StepStatus::Failed | StepStatus::Blocked | StepStatus::Cancelled)
-            });
-            (!causes.is_empty()).then(|| causes.join(", "))
+        StepStatus::Skipped | StepStatus::Blocked => {
+            let status_of = |on: StepIx| state.instance(InstanceIx(on.0)).status;
+            let why = not_run(plan, instance.step, instance.status, status_of);
+            let is_skipped = instance.status == StepStatus::Skipped;
+            why.or_else(|| is_skipped.then(|| "not needed".to_owned()))
         }
         StepStatus::Waiting => Some(match (instance.question(), instance.due()) {
             (Some(question), _) => question.text.clone(),
@@ -36,31 +35,38 @@ pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<
     }
 }
 
-fn skipped(plan: &Plan, state: &State, instance: &Instance) -> String {
-    let causes = named(plan, state, instance, |status| status == StepStatus::Skipped);
-    let condition = plan.step(instance.step).step.condition.as_ref();
-    match (causes.is_empty(), condition) {
-        (false, _) => causes.join(", "),
-        (true, Some(condition)) => format!("`condition` is false: {}", condition.source()),
-        (true, None) => "not needed".to_owned(),
-    }
-}
-
-/// The dependencies with such a status, each as `NAME was STATUS`.
-fn named(
+/// Why an instance was skipped or blocked: its dependencies with such a status, each as `NAME was STATUS`, or
+/// the condition of its step.
+pub(super) fn not_run(
     plan: &Plan,
-    state: &State,
-    instance: &Instance,
-    include: impl Fn(StepStatus) -> bool,
-) -> Vec<String> {
-    let on = plan.dependencies(instance.step).map(|dependency| dependency.on);
-    let status = on.map(|on| (on, state.instance(InstanceIx(on.0)).status));
-    let found = status.filter(|(_, status)| include(*status));
+    step: StepIx,
+    status: StepStatus,
+    status_of: impl Fn(StepIx) -> StepStatus,
+) -> Option<String> {
+    let causes: &[StepStatus] = match status {
+        StepStatus::Skipped => &[StepStatus::Skipped],
+        StepStatus::Blocked => &[StepStatus::Failed, StepStatus::Blocked, StepStatus::Cancelled],
+        StepStatus::Pending
+        | StepStatus::Ready
+        | StepStatus::Running
+        | StepStatus::Verifying
+        | StepStatus::Waiting
+        | StepStatus::Succeeded
+        | StepStatus::Failed
+        | StepStatus::Cancelled => return None,
+    };
+    let on = plan.dependencies(step).map(|dependency| (dependency.on, status_of(dependency.on)));
     let text = |(on, status): (_, StepStatus)| {
         let verb = if status == StepStatus::Failed { "" } else { "was " };
         format!("`{}` {verb}{}", plan.step(on).step.id, status.as_str())
     };
-    found.map(text).collect()
+    let found: Vec<String> = on.filter(|(_, status)| causes.contains(status)).map(text).collect();
+    let condition = plan.step(step).step.condition.as_ref();
+    match (found.is_empty(), condition.filter(|_| status == StepStatus::Skipped)) {
+        (false, _) => Some(found.join(", ")),
+        (true, Some(condition)) => Some(format!("`condition` is false: {}", condition.source())),
+        (true, None) => None,
+    }
 }
 
 /// The number of items by status, such as `4 items failed, 16 cancelled`.

@@ -1,6 +1,7 @@
 //! The states of step instances, folded from stored events.
 
 use super::event::InstanceRef;
+use super::instance_reason;
 use crate::evidence::{Payload, Verdict};
 use crate::plan::{Plan, PlanStep, StepIx};
 use crate::run::{InstanceIx, Item, StepStatus};
@@ -117,6 +118,13 @@ impl InstanceTable {
         let progress = self.get_mut(ix)?;
         progress.status = status;
         progress.active.take()
+    }
+
+    /// Why an instance that has ended was skipped or blocked.
+    pub(super) fn not_run(&self, ix: InstanceIx) -> Option<String> {
+        let ended = self.instances.get(ix.at())?;
+        let status_of = |step: StepIx| self.instances[step.at()].status;
+        instance_reason::not_run(&self.plan, ended.step, ended.status, status_of)
     }
 
     pub(super) fn restart(&mut self, all: &[InstanceIx]) {

@@ -36,7 +36,7 @@ pub use following::FollowingStep;
 pub use otlp::trace_request;
 pub use parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
-    RequestView, UsageView, change_kind_name,
+    PhaseView, RequestView, UsageView, change_kind_name,
 };
 pub use problem::Problem;
 pub use question_view::QuestionView;

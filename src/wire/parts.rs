@@ -328,3 +328,15 @@ impl FileChange {
         })
     }
 }
+
+/// A phase of a specialist with `agentLoop`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PhaseView {
+    /// `understand`, `plan`, `execute`, `critique` or `finish`.
+    pub phase: &'static str,
+    /// Number of the round of execution and critique, from 1.
+    pub round: u32,
+    /// What the phase before gave: the understanding, the plan, the critique; for `finish`, the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
+}

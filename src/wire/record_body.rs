@@ -2,7 +2,7 @@
 
 use super::Body;
 use super::parts::{
-    CacheHitView, ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob,
+    CacheHitView, ErrorView, EvidenceView, FileChange, PhaseView, RequestView, inline_or_blob,
 };
 use super::verdicts::VerdictsView;
 use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Purpose, Record};
@@ -37,7 +37,8 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             verdicts: verdicts.map(VerdictsView::from),
         },
         Record::Phase { phase, round, previous } => {
-            Body::AgentPhase { phase: phase.as_str(), round: *round, previous: previous.clone() }
+            let (phase, previous) = (phase.as_str(), previous.clone());
+            Body::AgentPhase(PhaseView { phase, round: *round, previous })
         }
         Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
         Record::CacheHit(hit) => Body::CacheHit(Box::new(CacheHitView::from(&**hit))),

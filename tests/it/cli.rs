@@ -141,7 +141,12 @@ fn names_that_name_nothing_suggest_the_nearest_and_list_what_there_is() {
     scratch.kb(&["specialist", "info", "x"]).code(4).says(&["there is no specialist `x`"]);
     for command in ["show", "logs", "resume", "retry", "cancel"] {
         let said = scratch.kb(&["run", command, "@last"]).code(4).err;
-        assert_eq!(said, "error[KB0806]: there is no run `@last`\n  help: there is no run yet\n");
+        let root = scratch.root().display().to_string();
+        let expected = format!(
+            "error[KB0806]: there is no run `@last` in the project `{root}`\n  help: there is no run \
+             yet; for a run of another project add `-C FOLDER`\n"
+        );
+        assert_eq!(said, expected);
     }
     scratch.kb(&["explain", "KB9999"]).code(4).says(&["there is no code", "lists all codes"]);
     scratch
@@ -429,6 +434,21 @@ fn a_closed_stdout_ends_quietly() {
         let ended = child.finish();
         let err = String::from_utf8_lossy(&ended.stderr);
         assert!(!err.contains("panicked") && !err.contains("Broken pipe"), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    let scratch = hello();
+    for args in
+        [&["playbook", "list"][..], &["explain"], &["playbook", "run", "hello", "-p", "who=x"]]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = scratch.command().args(args).stdout(full).output().unwrap();
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(5), "{args:?}: {err}");
+        assert!(err.contains("cannot write the output: No space left"), "{args:?}: {err}");
+        assert!(err.contains("where stdout and stderr are redirected to"), "{args:?}: {err}");
     }
 }
 

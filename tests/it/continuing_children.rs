@@ -170,3 +170,20 @@ fn a_killed_continuation_goes_on_with_what_its_child_run_keeps() {
     assert_eq!(ran(&scratch), ["after", "check", "check"]);
     assert_eq!(newest(&scratch, "parent")["usage"]["modelCalls"], 0);
 }
+
+#[test]
+fn a_child_run_that_was_removed_is_named_when_its_steps_run_again() {
+    let parent = "schema: kb.playbook/1\nid: parent\nsteps:\n  - {id: call, playbook: child}\n  - {id: q, ask: Go on?}\n";
+    let child = "schema: kb.playbook/1\nid: child\nsteps: [{id: a, run: echo >> log}, {id: b, run: exit 3}]\n";
+    let scratch = Scratch::new(&[("playbooks/parent.yml", parent), ("playbooks/child.yml", child)]);
+    scratch.kb(&["playbook", "run", "parent"]).code(3);
+    // The parent waits, so only its child run has ended.
+    let pruned = scratch.json(&["run", "prune", "--older-than", "0s", "--keep", "0", "--json"]);
+    assert_eq!(pruned["runs"].as_array().unwrap().len(), 1, "{pruned}");
+    scratch.kb(&["run", "answer", "@last", "q", "yes"]).code(1);
+    let said = scratch.kb(&["run", "retry", "@last"]).code(1);
+    said.says(&["warning: child run", "was removed, so all of its steps run again"]);
+    assert_eq!(scratch.read("log").lines().count(), 2);
+    let again = scratch.kb(&["run", "retry", "@last"]).code(1);
+    assert!(!again.err.contains("was removed"), "{again:?}");
+}

@@ -145,7 +145,8 @@ fn show_says_why_a_step_was_skipped_blocked_or_cancelled() {
   - {id: each, forEach: {in: [1, 2, 3, 4], maxParallel: 1}, run: [bash, -c, 'exit 1']}
 ",
     );
-    scratch.kb(&["playbook", "run", "p"]).code(1);
+    let live = scratch.kb(&["playbook", "run", "p"]).code(1);
+    live.says(&["b  blocked: `a` failed", "c  skipped: `condition` is false: 1 == 2"]);
     scratch.kb(&["run", "show", "@last"]).code(0).says(&[
         "`a` failed",
         "`condition` is false: 1 == 2",

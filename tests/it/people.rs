@@ -50,12 +50,32 @@ fn an_answer_that_does_not_fit_is_refused_and_the_question_stays_open() {
     };
     refused(&["answer", "@last", "where", "mars"], &["KB0574", "staging, production"]);
     refused(&["answer", "@last", "count", "0"], &["KB0574", "minimum"]);
-    refused(&["answer", "@last", "deploy", "x"], &["KB0573", "`where`, `count`"]);
+    refused(
+        &["answer", "@last", "deploy", "x"],
+        &["KB0573", "it has not started", "`where`, `count`"],
+    );
     refused(&["approve", "@last", "where"], &["KB0573", "kb run answer"]);
+    refused(
+        &["approve", "@last"],
+        &["nothing of run", "waits for an approval", "`where` asks a question", "where staging`"],
+    );
     let unknown = scratch.kb(&["run", "answer", "@last", "wher", "x"]).code(4);
     unknown.says(&["did you mean `where`"]);
     let shown = scratch.json(&["run", "show", "@last", "--json"]);
     assert_eq!(shown["status"], "waiting");
+    scratch.kb(&["run", "answer", "@last", "where", "staging"]).code(3);
+    refused(&["answer", "@last", "where", "production"], &["it has been answered already"]);
+    scratch.kb(&["run", "answer", "@last", "count", "3"]).code(0);
+    refused(&["answer", "@last", "where", "staging"], &["KB0562", "kb run logs"]);
+    let elsewhere = Scratch::new(&[]);
+    let run = shown["run"].as_str().unwrap();
+    let root = elsewhere.root().display().to_string();
+    elsewhere.kb(&["run", "answer", run, "where", "staging"]).code(4).says(&[
+        "KB0806",
+        &root,
+        "add `-C FOLDER`",
+    ]);
+    scratch.kb(&["run", "show", "@lst"]).code(4).says(&["did you mean `@last`?"]);
 }
 
 #[test]

@@ -149,11 +149,34 @@ fn the_first_mistakes_with_tools_and_models_name_their_fix() {
     let text = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, tool: fs:write, with: {path: x, content: y}}\n";
     let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
     scratch.kb(&["playbook", "validate"]).code(2).says(&["write `input:` in place of `with:`"]);
+    // A server on this machine is not used in place of the one that is named.
     let said = scratch.kb_with(&["doctor"], |command| {
-        // A port that nothing listens on: local servers of this machine are not found.
         command.env("KB_LLM_ENDPOINT", "http://127.0.0.1:9/v1");
     });
-    if said.out.contains("none found") {
-        said.says(&["none found: `KB_LLM_ENDPOINT` is set, `KB_LLM_MODEL` is not"]);
+    said.says(&["none found: `KB_LLM_ENDPOINT` is set, `KB_LLM_MODEL` is not"]);
+}
+
+#[test]
+fn a_gate_on_a_file_that_an_unordered_step_writes_is_warned_of() {
+    let warned = |steps: &str| {
+        let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+        Scratch::new(&[("playbooks/p.yml", &text)]).kb(&["playbook", "validate"]).code(0)
+    };
+    let shell = "  - {id: w, run: \"echo hi > out.txt\"}\n";
+    let tool = "  - {id: w, tool: fs:write, input: {path: out.txt, content: hi}}\n";
+    for writer in [shell, tool] {
+        warned(&format!("{writer}  - {{id: check, gate: [{{file: out.txt}}]}}\n")).says(&[
+            "KB0419",
+            "`check` checks `out.txt`, which `w` writes, and nothing orders them",
+            "add `dependsOn: [w]` to `check`",
+        ]);
+    }
+    for fine in [
+        "  - {id: check, gate: [{file: out.txt}], dependsOn: [w]}\n",
+        "  - {id: check, gate: [{file: other.txt}]}\n",
+        "  - {id: check, gate: [{file: {path: out.txt, absent: true}}]}\n",
+    ] {
+        let said = warned(&format!("{shell}{fine}"));
+        assert!(!said.err.contains("KB0419"), "{said:?}");
     }
 }

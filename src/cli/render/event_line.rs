@@ -28,9 +28,7 @@ pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
 fn describe(event: &Event) -> Option<String> {
     Some(match &event.body {
         Body::StepReady {} | Body::StepToken { .. } => return None,
-        Body::AgentPhase { phase, round, previous } => {
-            phase_line(phase, *round, previous.as_deref())
-        }
+        Body::AgentPhase(phase) => phase_line(phase.phase, phase.round, phase.previous.as_deref()),
         Body::AttemptEnd { outcome, .. } if *outcome == OutcomeKind::Ok => return None,
         Body::RunStart { .. } | Body::RunResume { .. } | Body::RunWaiting { .. } => {
             describe_run(event)
@@ -91,6 +89,9 @@ fn describe(event: &Event) -> Option<String> {
         }
         Body::StepEnd { status, kept_from: Some(kept), .. } => {
             format!("{}, kept from run {}", status.styled(), kept.run)
+        }
+        Body::StepEnd { status, reason: Some(why), error: None, .. } => {
+            format!("{}: {}", status.styled(), plain(why))
         }
         Body::StepEnd { status, tolerated, error, duration_ms, stdout_cut, .. } => {
             let mut text = step_end(*status, *tolerated, error.as_ref(), *duration_ms);

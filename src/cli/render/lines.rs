@@ -89,6 +89,14 @@ impl PlainLines {
     }
 }
 
+/// The line that lists the running steps, each with the time since it started.
+fn still_running(running: &BTreeMap<String, Timestamp>, now: Timestamp) -> String {
+    let since =
+        |(name, at): (&String, &Timestamp)| format!("{} ({})", plain(name), clock(*at, now));
+    let names: Vec<String> = running.iter().map(since).collect();
+    format!("{:>8}  still running: {}", "", names.join(", "))
+}
+
 impl Renderer for PlainLines {
     fn event(&mut self, event: &Event) {
         let began = *self.began.get_or_insert(event.at);
@@ -136,14 +144,11 @@ impl Renderer for PlainLines {
     }
 
     fn tick(&mut self) {
-        if self.running.is_empty() || now().since(self.last_line) < HEARTBEAT {
-            return;
+        let now = now();
+        if !self.running.is_empty() && now.since(self.last_line) >= HEARTBEAT {
+            self.push(&still_running(&self.running, now));
+            self.flush();
         }
-        let since =
-            |(name, at): (&String, &Timestamp)| format!("{} ({})", plain(name), clock(*at, now()));
-        let names: Vec<String> = self.running.iter().map(since).collect();
-        self.push(&format!("{:>8}  still running: {}", "", names.join(", ")));
-        self.flush();
     }
 
     fn close(&mut self) {
@@ -165,5 +170,30 @@ impl Renderer for PlainLines {
     fn note(&mut self, text: &str) {
         self.flush();
         let _ = self.terminal.err(&format!("{text}\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_steps_are_listed_when_nothing_was_printed_for_a_while() {
+        let mut lines = PlainLines::new(OutputMode::Auto, false);
+        let minute = 60_000;
+        lines.running.insert("review[a]".to_owned(), Timestamp(now().0 - 2 * minute));
+        let before = lines.last_line;
+        lines.tick();
+        assert_eq!(lines.last_line, before, "nothing is due after a fresh line");
+        lines.last_line = Timestamp(now().0 - minute);
+        lines.tick();
+        assert!(now().since(lines.last_line) < HEARTBEAT, "the line counts as output");
+        let listed =
+            still_running(&lines.running, Timestamp(lines.running["review[a]"].0 + 125_000));
+        assert_eq!(listed, "          still running: review[a] (2m05s)");
+        lines.running.clear();
+        lines.last_line = Timestamp(now().0 - minute);
+        lines.tick();
+        assert!(now().since(lines.last_line) >= HEARTBEAT, "no step runs");
     }
 }

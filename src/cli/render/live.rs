@@ -100,8 +100,9 @@ impl Live {
         let failed = status == StepStatus::Failed;
         let lines = self.output.ended(name, failed);
         lines.iter().for_each(|text| self.screen.print(text));
-        let Body::StepEnd { usage, duration_ms, verdict, error, stdout_cut, kept_from, .. } =
-            &event.body
+        let Body::StepEnd {
+            usage, duration_ms, verdict, error, stdout_cut, kept_from, reason, ..
+        } = &event.body
         else {
             return;
         };
@@ -111,6 +112,7 @@ impl Live {
             parts.push(time(*duration_ms));
         }
         parts.extend(kept_from.as_ref().map(|kept| format!("kept from run {}", kept.run)));
+        parts.extend(reason.as_deref().map(plain));
         parts.extend(row.as_ref().and_then(|row| row.model.as_deref()).map(plain));
         parts.extend((usage.model_calls > 0).then(|| totals(usage)));
         parts.extend(verdict.map(|verdict| format!("gate {}", verdict.styled())));

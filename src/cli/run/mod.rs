@@ -54,7 +54,7 @@ pub(super) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> CliResult {
-    match command {
+    let result = match command {
         RunCommand::List(args) => list::run(args, environment, terminal),
         RunCommand::Show(args) => show::run(args, environment, terminal),
         RunCommand::Watch(args) => watch::run(args, environment, terminal),
@@ -73,5 +73,6 @@ pub(super) fn run(
         RunCommand::Approve(args) => approve::run(args, environment, terminal),
         RunCommand::Prune(args) => prune::run(args, environment, terminal),
         RunCommand::Reject(args) => reject::run(args, environment, terminal),
-    }
+    };
+    result.map_err(|error| error.in_project(environment))
 }

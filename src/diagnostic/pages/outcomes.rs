@@ -207,6 +207,20 @@ the question is still open.
 
 Write an object or a list as JSON."#;
 
+    SECRET_UNSET = "KB0576", "secret has no value",
+r#"A step needs a secret whose source gives no value: the environment variable is not set or empty, or the file
+does not exist. The message names the source.
+
+    the secret `token` has no value: API_TOKEN is not set
+
+Set it, and continue the run:
+
+    export API_TOKEN=…
+    kb run retry @last
+
+A run is refused before it starts if a step that surely runs needs the secret, also in a child run. A step that
+can do without has a fallback: `{{secrets.token | default('')}}`."#;
+
     LOOP_EXHAUSTED = "KB0575", "loop reached its maximum",
 r#"A step with `loop` ran `loop.max` times (default 10), and `loop.until` was never true. The step failed.
 

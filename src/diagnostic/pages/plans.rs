@@ -175,6 +175,23 @@ Fixed:
 Without a dependency, `workspace: exclusive` runs them one at a time, and `workspace: shared` permits
 them to run at the same time."#;
 
+    GATE_FILE_UNORDERED = "KB0419", "gate may check a file before it is written",
+r#"A `gate` step checks a file that another step writes, and nothing orders the two. The gate runs at once and
+fails, or passes with an older file. A gate waits only for the steps that it reads or that `dependsOn` names.
+
+Wrong:
+
+    - {id: build, run: "make > build.log"}
+    - {id: check, gate: [{file: build.log}]}
+
+Fixed:
+
+    - {id: build, run: "make > build.log"}
+    - {id: check, gate: [{file: build.log}], dependsOn: [build]}
+
+The warning covers literal paths: the `path` of a tool, and what a script redirects to or names after `tee` or
+`touch`."#;
+
     NO_SUCH_PLAYBOOK = "KB0411", "unknown child playbook",
 r#"A `playbook` step names a playbook or workflow that the project does not have, or that has errors (they
 are reported separately).

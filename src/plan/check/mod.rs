@@ -3,6 +3,7 @@
 mod child_locks;
 mod child_params;
 mod cycle;
+mod gate_files;
 mod gate_reads;
 mod output_keys;
 mod send_back;
@@ -33,6 +34,7 @@ pub(super) fn all<'a>(
     if plan.order().len() == plan.steps().len() {
         problems.extend(writers::check(plan));
         problems.extend(send_back::check(&subject));
+        problems.extend(gate_files::check(&subject));
     } else {
         subject.retain_ordered();
     }

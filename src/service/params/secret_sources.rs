@@ -1,7 +1,7 @@
 //! Where the values of secret parameters come from.
 
 use super::value::{check, unfit};
-use crate::definition::{Param, ParamType};
+use crate::definition::{Param, ParamType, SecretSource};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Json;
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ impl SecretSources<'_> {
         is_given: bool,
     ) -> Result<Json, Box<Diagnostic>> {
         let reference = value.as_str().filter(|_| is_given && param.kind == ParamType::Secret);
-        match reference.and_then(|reference| Some((reference, self.problem(reference)?))) {
+        let problem = reference.and_then(|reference| self.problem_of(reference));
+        match reference.zip(problem) {
             Some((reference, (why, fix))) => {
                 let message = format!("`{}` is given `{reference}`, but {why}", param.name);
                 Err(unfit(message, fix))
@@ -38,22 +39,37 @@ impl SecretSources<'_> {
     pub fn check_default(&self, param: &Param) -> Option<Diagnostic> {
         let reference = param.default.as_ref().filter(|_| param.kind == ParamType::Secret)?;
         let reference = reference.as_str()?;
-        let (why, fix) = self.problem(reference)?;
+        let (why, fix) = self.problem_of(reference)?;
         let message =
             format!("the default of the parameter `{}` is `{reference}`, but {why}", param.name);
         let help = format!("{fix}, or give another one: `--param {}=env:NAME`", param.name);
         Some(Diagnostic::error(Code::PARAMETER_INVALID, param.span, message).help(help))
     }
 
-    /// Why a reference gives no value, and the fix.
-    fn problem(&self, reference: &str) -> Option<(String, String)> {
+    /// What a reference names; `None` for a text that is none.
+    pub fn source(reference: &str) -> Option<SecretSource> {
         match reference.split_once(':')? {
-            ("env", name) => match self.variables.get(name).map(String::as_str) {
+            ("env", name) => Some(SecretSource::Env(name.to_owned())),
+            ("file", path) => Some(SecretSource::File(path.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// Why a reference gives no value, and the fix.
+    pub fn problem_of(&self, reference: &str) -> Option<(String, String)> {
+        self.problem(&Self::source(reference)?)
+    }
+
+    /// Why a source gives no value, and the fix. A command is not run to find out.
+    pub fn problem(&self, source: &SecretSource) -> Option<(String, String)> {
+        match source {
+            SecretSource::Command(_) => None,
+            SecretSource::Env(name) => match self.variables.get(name).map(String::as_str) {
                 None => Some((format!("{name} is not set"), format!("`export {name}=…` first"))),
                 Some("") => Some((format!("{name} is empty"), format!("`export {name}=…` first"))),
                 Some(_) => None,
             },
-            (_, path) => match self.root.join(path).is_file() {
+            SecretSource::File(path) => match self.root.join(path).is_file() {
                 true => None,
                 false => Some((
                     format!("there is no file `{path}`"),

@@ -4,8 +4,8 @@ use super::assembly::assemble;
 use super::budget;
 use super::caching;
 use super::concurrency;
-use super::default_secrets;
 use super::models::{max_parallel, tiers};
+use super::needed_secrets;
 use super::predecessor::predecessor;
 use super::prepared::Prepared;
 use super::requirements;
@@ -65,7 +65,7 @@ pub(in crate::service) async fn begin(
     requirements::check(&plan, &context, &settings, &project.catalog.sources).await?;
     let kept = basis.base.iter().flat_map(|base| &base.keep);
     let idle = basis.skip.iter().chain(kept).collect();
-    default_secrets::check(&plan, &params, &idle, &context, &project.catalog.sources)?;
+    needed_secrets::check(&plan, &params, &idle, &context, &project.catalog)?;
     let is_scripted = script.is_some() || basis.script.is_some();
     let tiers = tiers(&plan, is_scripted, &settings, &context, overrides.model.as_deref()).await?;
     let missing = |diagnostics| {

@@ -15,7 +15,7 @@ use crate::clock::RunClock;
 use crate::definition::{InconclusivePolicy, PromptRecording};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::{self, Parts, RunControl, Secrets, Setup, StartMode, Summary};
-use crate::evidence::Record;
+use crate::evidence::{Note, Record};
 use crate::executor::{ChildRuns, Executor};
 use crate::inspect::{Frozen, ParentRun};
 use crate::journal::{Journal, JournalError};
@@ -67,6 +67,8 @@ struct Child {
     step: StepId,
     params: JsonMap,
     previous: Option<PreviousChild>,
+    /// An earlier child run that could have been continued and was removed.
+    removed: Option<RunId>,
 }
 
 impl Children {
@@ -137,6 +139,12 @@ impl Shared {
                 Err(stopped) => return Ok(stopped),
             },
         };
+        if let Some(removed) = &child.removed {
+            let text = format!("child run {removed} was removed, so all of its steps run again");
+            if context.recorder.record(Record::Note(Note::warning(text))).await.is_err() {
+                return Ok(lease_lost());
+            }
+        }
         // The record precedes the child run, so that a resumed parent finds the child run.
         let started = Record::ChildRun { run: run.clone(), definition };
         if context.recorder.record(started).await.is_err() {
@@ -222,9 +230,10 @@ impl Shared {
         let fresh = child_id(run, &instance.to_string(), *iteration, *attempt);
         let step = request.instance.step.clone();
         blocking(move || {
+            let removed = self.removed(previous.as_ref(), &parent, &fresh);
             let previous = previous.filter(|previous| self.continues(previous, &params));
             let run = previous.as_ref().map_or(fresh, |previous| previous.run.clone());
-            Ok(Child { run, plan, parent, step, params, previous })
+            Ok(Child { run, plan, parent, step, params, previous, removed })
         })
         .await
     }

@@ -36,7 +36,7 @@ pub(super) async fn tiers(
     if let Some(name) = model {
         tiers = tiers.with_model(name);
     }
-    if tiers.is_empty() {
+    if tiers.wants_local() {
         tiers = tiers.with_local(&crate::llm::local_servers().await);
     }
     tiers = tiers.with_local_windows().await;

@@ -11,7 +11,7 @@ use crate::evidence::Payload;
 use crate::inspect::{Frozen, find_run, require_step};
 use crate::journal::Journal;
 use crate::plan::Plan;
-use crate::run::{InstanceIx, Reply, Rules, RunStatus, State};
+use crate::run::{InstanceIx, Reply, Rules, RunStatus, State, StepStatus};
 use crate::service::ServiceError;
 use crate::value::{Failure, Json, RunId, json_text};
 use serde_json::json;
@@ -134,7 +134,9 @@ impl Fitting {
     ) -> Result<Fitting, ServiceError> {
         if status.has_ended() {
             let message = format!("run `{run}` has {status}: nothing of it waits");
-            return Err(ServiceError::refused(Failure::new(Code::NOT_RESUMABLE, message)));
+            let help = format!("`kb run logs {run}` shows what was answered, by whom and when");
+            let failure = Failure::new(Code::NOT_RESUMABLE, message).help(help);
+            return Err(ServiceError::refused(failure));
         }
         let (catalog, plan) = Frozen::of_run(journal, run)?.load()?;
         if let Some(step) = &request.step {
@@ -241,7 +243,8 @@ fn targets<'p>(
             let names = names(&waiting);
             let found: Vec<_> = waiting.into_iter().filter(|w| w.name == *step).collect();
             if found.is_empty() {
-                let message = format!("`{step}` of run `{run}` does not wait for a person");
+                let why = why_not_waiting(plan, state, step);
+                let message = format!("`{step}` of run `{run}` does not wait for a person{why}");
                 let help = match names.is_empty() {
                     true => format!("nothing of the run does; `kb run show {run}` shows its steps"),
                     false => format!("these do: {names}"),
@@ -256,10 +259,19 @@ fn targets<'p>(
                 Decision::Approve => !is_question(w),
                 Decision::Reject => true,
             };
-            let found: Vec<_> = waiting.into_iter().filter(fits).collect();
+            let (found, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(fits);
             if found.is_empty() && wants_answer {
                 let message = format!("no question of run `{run}` is open");
                 return refused(message, format!("`kb run show {run}` shows its steps"));
+            }
+            if let (true, Some(other)) = (found.is_empty(), others.first()) {
+                let message = format!("nothing of run `{run}` waits for an approval");
+                let help = format!(
+                    "`{0}` asks a question: `kb run answer {run} {0} {1}`",
+                    other.name,
+                    other.example()
+                );
+                return refused(message, help);
             }
             found
         }
@@ -269,7 +281,8 @@ fn targets<'p>(
         if let (Decision::Approve, true) = (&request.decision, is_question(first)) {
             let message =
                 format!("`{}` asks a question: an approval does not answer it", first.name);
-            return refused(message, format!("`kb run answer {run} {} TEXT`", first.name));
+            let example = first.example();
+            return refused(message, format!("`kb run answer {run} {} {example}`", first.name));
         }
         return Ok((named, None));
     };
@@ -289,11 +302,38 @@ fn targets<'p>(
             let schema = rule.schema.as_ref().map(|schema| json_text(schema.json()));
             let help = match schema {
                 Some(schema) => format!("answer with JSON of this schema: {schema}"),
-                None => "answer again".to_owned(),
+                None => format!("`kb run answer {run} {} {}`", first.name, first.example()),
             };
             let failure = Failure::new(Code::BAD_ANSWER, message).help(help);
             Err(ServiceError::refused(failure))
         }
+    }
+}
+
+impl Waiting<'_> {
+    /// An answer that is accepted, or a word for one.
+    fn example(&self) -> &str {
+        self.answer.and_then(|rule| rule.options.first()).map_or("TEXT", String::as_str)
+    }
+}
+
+/// Why a step or item does not wait for a person, as the end of a sentence.
+fn why_not_waiting(plan: &Plan, state: &State, name: &str) -> String {
+    let found = state.instances().filter(|(ix, _)| state.key(plan, *ix).to_string() == name).last();
+    let Some((_, instance)) = found else { return String::new() };
+    let asks = plan.step(instance.step).step.kind.question().is_some();
+    match instance.status {
+        StepStatus::Pending | StepStatus::Ready => ": it has not started".to_owned(),
+        StepStatus::Running | StepStatus::Verifying => ": it is running".to_owned(),
+        StepStatus::Waiting => String::new(),
+        StepStatus::Succeeded | StepStatus::Failed if asks => {
+            ": it has been answered already".to_owned()
+        }
+        status @ (StepStatus::Succeeded
+        | StepStatus::Failed
+        | StepStatus::Skipped
+        | StepStatus::Blocked
+        | StepStatus::Cancelled) => format!(": it has ended as {}", status.as_str()),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::diagnostic::Code;
 use crate::engine::Secrets;
 use crate::process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
 use crate::redaction::{Redactor, SHORTEST};
+use crate::service::params::SecretSources;
 use crate::value::Failure;
 use futures::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -65,11 +66,9 @@ impl ConfiguredSecrets {
     }
 
     fn source(&self, secret: &str) -> Option<SecretSource> {
-        match secret.split_once(':') {
-            None => self.settings.secrets.get(secret).cloned(),
-            Some(("env", name)) => Some(SecretSource::Env(name.to_owned())),
-            Some(("file", path)) => Some(SecretSource::File(path.to_owned())),
-            Some(_) => None,
+        match secret.contains(':') {
+            true => SecretSources::source(secret),
+            false => self.settings.secrets.get(secret).cloned(),
         }
     }
 
@@ -144,6 +143,11 @@ impl Secrets for ConfiguredSecrets {
 
     fn by_reference(&self, reference: &str) -> Option<String> {
         self.value(reference)
+    }
+
+    fn problem(&self, secret: &str) -> Option<(String, String)> {
+        let sources = SecretSources { variables: &self.env, root: &self.root };
+        sources.problem(&self.source(secret)?)
     }
 
     fn is_missing(&self, secret: &str) -> bool {

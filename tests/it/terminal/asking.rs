@@ -111,7 +111,11 @@ fn a_default_that_a_step_needs_must_have_a_source_when_the_run_starts() {
     // A step that may not run may do without.
     scratch.write("playbooks/p.yml", &text(", condition: '{{deploy}}'"));
     scratch.kb(&["playbook", "run", "p"]).code(0);
-    scratch.kb(&["playbook", "run", "p", "-p", "deploy=true"]).code(1);
+    scratch.kb(&["playbook", "run", "p", "-p", "deploy=true"]).code(1).says(&[
+        "KB0576",
+        "the secret `token` has no value: NOPE is not set",
+        "`export NOPE=…`",
+    ]);
     let guarded = text("").replace("{{token}}", "{{token | default('none')}}");
     scratch.write("playbooks/p.yml", &guarded);
     scratch.kb(&["playbook", "run", "p"]).code(0);
@@ -153,4 +157,47 @@ steps:
         assert!(!shown.contains(sequence), "{shown:?}");
     }
     assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn secrets_of_the_settings_and_of_child_runs_are_looked_for_before_the_run() {
+    let own = "schema: kb.playbook/1\nid: own\nsteps:\n  - {id: first, run: echo > ran}\n  - {id: use, dependsOn: [first], run: 'true', env: {T: '{{secrets.api}}'}}\n";
+    let child = "schema: kb.playbook/1\nid: child\nparams: [{name: token, type: secret}]\nsteps:\n  - {id: use, run: 'true', env: {T: '{{token}}'}}\n";
+    let parent = |with: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: parent\nsteps:\n  - {{id: first, run: echo > ran}}\n  - {{id: call, dependsOn: [first], playbook: child{with}}}\n"
+        )
+    };
+    let scratch = Scratch::new(&[
+        ("playbooks/own.yml", own),
+        ("playbooks/child.yml", child),
+        ("playbooks/parent.yml", &parent(", with: {token: 'env:NOPE'}")),
+        (".kb/kb.config.yml", "secrets: {api: 'env:API'}\n"),
+    ]);
+    scratch.kb(&["playbook", "run", "own"]).code(2).says(&[
+        "KB0576",
+        "playbooks/own.yml:5:",
+        "the secret `api` has no value: API is not set",
+        "`export API=…` first",
+    ]);
+    scratch.kb(&["playbook", "run", "parent"]).code(2).says(&[
+        "playbooks/parent.yml:5:",
+        "`token` of `child` is given `env:NOPE`, but NOPE is not set",
+    ]);
+    let grandparent = parent("").replace("id: parent", "id: top").replace("child", "parent");
+    scratch.write("playbooks/top.yml", &grandparent);
+    scratch.kb(&["playbook", "run", "top"]).code(2).says(&["`token` of `child` is given"]);
+    assert!(!scratch.has("ran"), "no step has run");
+    let set = |command: &mut std::process::Command| {
+        command.env("NOPE", "hunter2hunter2").env("API", "hunter3hunter3");
+    };
+    scratch.kb_with(&["playbook", "run", "top"], set).code(0);
+    scratch.kb_with(&["playbook", "run", "own"], set).code(0);
+    // A step that may not run, or does without, may stay without a value.
+    let own = own.replace(
+        "env: {T: '{{secrets.api}}'}",
+        "condition: '{{first.exitCode}} != 0', env: {T: '{{secrets.api}}'}",
+    );
+    scratch.write("playbooks/own.yml", &own);
+    scratch.kb(&["playbook", "run", "own"]).code(0);
 }

@@ -4,7 +4,7 @@ use super::{Child, Executed, Shared, child_id, unusable};
 use crate::attempt::PreviousChild;
 use crate::diagnostic::Code;
 use crate::engine::{Folded, StartMode};
-use crate::inspect::{BaseRun, Earlier, Frozen};
+use crate::inspect::{BaseRun, Earlier, Frozen, ParentRun};
 use crate::journal::{JournalError, NewRun, StoredEvent};
 use crate::plan::Plan;
 use crate::run::{Preset, Rules, RunStatus};
@@ -48,6 +48,25 @@ impl Shared {
             RunStatus::Failed | RunStatus::Cancelled => same(),
             RunStatus::Running | RunStatus::Waiting | RunStatus::Interrupted => true,
         }
+    }
+
+    /// The earlier child run of this one, if it does not exist any more: of an earlier attempt, or of the run
+    /// whose results the parent keeps.
+    pub(super) fn removed(
+        &self,
+        previous: Option<&PreviousChild>,
+        parent: &ParentRun,
+        fresh: &RunId,
+    ) -> Option<RunId> {
+        let earlier = match previous {
+            Some(previous) => previous.attempt_ended.then(|| previous.run.clone()),
+            None if *fresh == child_id(&parent.run, &parent.instance, 1, 1) => {
+                let frozen = self.frozen_parent(&parent.run).ok()?;
+                frozen.base.as_ref()?.children.get(&parent.instance).cloned()
+            }
+            None => None,
+        };
+        earlier.filter(|run| matches!(self.journal.run(run), Err(JournalError::NoRun(_))))
     }
 
     /// Creates the child run or opens it again, with a lease for this process.
