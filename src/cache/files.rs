@@ -1,7 +1,8 @@
 //! Reading and writing the files of the cache: verified by digest, renamed into place.
 
 use crate::value::Digest;
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, utimensat};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{flock, utimensat};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -42,6 +43,7 @@ fn fill(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
+/// Creates a temporary file that stays locked while it is written.
 fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
@@ -50,10 +52,33 @@ fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let temporary = folder.join(format!("{UNFINISHED}{}-{count}", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
+            Ok(file) => {
+                flock(&file, FlockOperation::LockExclusive)?;
+                // `sweep` may have removed it before it was locked.
+                if temporary.exists() {
+                    return Ok((file, temporary));
+                }
+            }
             // A killed process with the same id may have left the file.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Removes incomplete files of killed processes in a folder and `depth` levels below. A live writer holds a
+/// lock on its file.
+pub(super) fn sweep(folder: &Path, depth: usize) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if depth > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            sweep(&path, depth - 1);
+            continue;
+        }
+        let unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        let lock = |file: File| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if unfinished && File::open(&path).is_ok_and(lock) {
+            let _ = fs::remove_file(&path);
         }
     }
 }

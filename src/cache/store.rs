@@ -1,6 +1,6 @@
 //! [`ResultCache`]: the stored results of one project.
 
-use super::files::{by_digest, read, sealed, touch, unsealed, write, write_new};
+use super::files::{by_digest, read, sealed, sweep, touch, unsealed, write, write_new};
 use super::key::difference;
 use super::trim::SizeLimit;
 use super::{CacheKey, CachedResult, KeyBuilder, Lookup};
@@ -39,6 +39,12 @@ impl ResultCache {
     pub fn new(state_dir: &Path, max_bytes: u64) -> ResultCache {
         let folder = state_dir.join("cache");
         ResultCache { limit: SizeLimit::new(folder.clone(), max_bytes), folder }
+    }
+
+    /// Removes the incomplete files that killed processes left.
+    pub fn sweep(&self) {
+        // A folder for each sort, and in it one for the first two digits.
+        sweep(&self.folder, 2);
     }
 
     /// Starts a key.

@@ -4,8 +4,7 @@ use super::parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
     PhaseView, RequestView, UsageView,
 };
-use super::question_view::QuestionView;
-use super::verdicts::VerdictsView;
+use super::{QuestionView, VerdictsView};
 use crate::definition::RecoveryKind;
 use crate::diagnostic::Severity;
 use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
@@ -13,8 +12,7 @@ use crate::run::{RunStatus, StepStatus};
 use crate::value::{Json, OutcomeKind};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The content of an event, by its `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

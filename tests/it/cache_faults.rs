@@ -39,18 +39,20 @@ fn cache(scratch: &Scratch) -> std::path::PathBuf {
 #[test]
 fn kb_may_be_killed_at_every_write_of_the_cache() {
     let every = crate::proof::amount("KB_CACHE_POINTS", 5, 1);
-    let mut kills = 0;
+    let (mut kills, mut cut_short) = (0, 0);
     for point in (1..).step_by(every) {
         let deed = if point % 2 == 0 { Deed::KillBefore } else { Deed::KillAfter };
         let scratch = project(PLAYBOOK);
         let mut command = scratch.command();
         command.args(["playbook", "run", "p"]);
-        Fault::below(&cache(&scratch)).at(point, deed).on(&mut command);
+        let cache = cache(&scratch);
+        Fault::below(&cache).at(point, deed).on(&mut command);
         let ended = command.finish().status;
         if ended.success() {
             break;
         }
         kills += 1;
+        cut_short += unfinished(&cache).len();
         scratch.kb(&["run", "resume", "@last"]);
         scratch.kb(&["cache", "list"]).code(0);
         for _ in 0..2 {
@@ -59,10 +61,18 @@ fn kb_may_be_killed_at_every_write_of_the_cache() {
             assert_eq!(scratch.read("out/all.txt"), "a\n", "point {point}");
             assert_eq!(scratch.read("out/more.txt"), "more\n", "point {point}");
         }
+        assert_eq!(unfinished(&cache), [""; 0], "point {point}");
         let shown = scratch.json(&["run", "show", "@last", "--json"]);
         assert!(shown["steps"][0]["cachedFrom"].is_object(), "point {point}");
     }
-    assert!(kills >= 2, "{kills} kills");
+    assert!(kills >= 2 && cut_short > 0, "{kills} kills, {cut_short} files cut short");
+}
+
+/// The incomplete files below a folder.
+fn unfinished(folder: &std::path::Path) -> Vec<String> {
+    let find = ["-name", ".new-*"];
+    let found = std::process::Command::new("find").arg(folder).args(find).finish().stdout;
+    String::from_utf8(found).unwrap().lines().map(str::to_owned).collect()
 }
 
 /// A step with files of its own takes a stored result into them, and its changes are merged like those

@@ -26,6 +26,9 @@ pub(super) fn of_run(
     frozen: &Frozen,
     plan: &Plan,
 ) -> Option<Arc<StepCache>> {
+    let results = results(context, settings);
+    // Another run may have been killed while it stored a result.
+    results.sweep();
     let plans = plan.with_children();
     let mut steps = plans.iter().flat_map(|plan| plan.steps());
     steps.find(|planned| planned.step.details().cache.is_some())?;
@@ -40,7 +43,7 @@ pub(super) fn of_run(
         .iter()
         .filter_map(|name| Some((name.clone(), variables.get(name)?.clone())));
     let options = CacheOptions { off, refresh, models, passed: passed.collect() };
-    Some(Arc::new(StepCache::new(Arc::new(results(context, settings)), options)))
+    Some(Arc::new(StepCache::new(Arc::new(results), options)))
 }
 
 /// Refuses the name of a step to refresh that no step of the run or of its child runs has.

@@ -2,11 +2,12 @@
 //! processes of the run.
 
 use crate::disk::compiled;
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// The file with the difference between the clock of `kb` and that of the system, in seconds.
 fn difference(scratch: &Scratch) -> PathBuf {
@@ -16,16 +17,6 @@ fn difference(scratch: &Scratch) -> PathBuf {
 /// Lets `kb` read its clock through the library of `tests/faults/clock.c`.
 fn on(scratch: &Scratch, command: &mut Command) {
     command.env("LD_PRELOAD", compiled("clock")).env("KB_FAULT_CLOCK", difference(scratch));
-}
-
-/// A process that is killed at the end of a test.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// Times of events in the order of the journal.
@@ -67,8 +58,8 @@ steps:
     let mut command = scratch.command();
     on(&scratch, command.args(["playbook", "run", "p", "--json"]));
     command.stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut first = Killed(command.spawn().unwrap());
-    let mut lines = BufReader::new(first.0.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut first = command.start();
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("\"step:waiting\"")), "the run does not wait");
     drop(first);
     std::fs::write(difference(&scratch), "-86400\n").unwrap();
