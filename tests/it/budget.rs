@@ -208,6 +208,23 @@ fn a_specialist_has_only_its_share_of_the_budget() {
     scratch.kb(&["playbook", "validate"]).code(2).says(&["add up to 105 %"]);
 }
 
+/// After `switchSpecialist`, the share of the other specialist counts.
+#[test]
+fn a_switch_of_the_specialist_uses_the_share_of_the_other() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n    specialist: reader\n    task: Look.\n    recovery:\n      - {on: [transient], do: switchSpecialist, to: senior}\n";
+    let shares = "orchestrator: {escalation: {budgetAllocation: {reader: 80, senior: 1}}}\n";
+    let scratch = priced(playbook, shares);
+    scratch.write(".kb/specialists/senior.yml", &READER.replace("reader", "senior"));
+    let said = scratch.kb(&["playbook", "run", "p", "--budget", "100"]).code(3);
+    said.says(&["switchSpecialist", "the budget of $1.00 of the share of `senior` is used up"]);
+    let events = scratch.kb(&["run", "events", "@last"]).code(0).events();
+    let starts = events.iter().filter(|event| event["type"] == "step:start");
+    let by: Vec<_> = starts.filter_map(|event| event["specialist"].as_str()).collect();
+    assert_eq!(by, ["reader", "senior"]);
+    // With more for the run, its share permits the call, and nobody answers.
+    scratch.kb(&["run", "resume", "@last", "--budget", "5000"]).code(1).says(&["cannot reach"]);
+}
+
 #[test]
 fn a_resume_keeps_the_budget_of_the_resume_before_it() {
     let scratch = priced(ONE_STEP, "");

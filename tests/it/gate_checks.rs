@@ -2,6 +2,8 @@
 
 use crate::scratch::Scratch;
 use serde_json::Value;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 fn project(step: &str) -> Scratch {
     let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n{step}");
@@ -162,4 +164,64 @@ fn a_check_that_needs_the_start_of_a_step_is_refused_in_a_gate_step() {
     }
     let scratch = project("    run: \"true\"\n    verify: {checks: [{diff: {onyl: [a]}}]}\n");
     scratch.kb(&["playbook", "validate"]).code(2).says(&["`onyl`", "only"]);
+}
+
+/// Its own limit or that of the step stops it. Nothing is proven then.
+#[test]
+fn a_check_that_never_ends_is_stopped_and_proves_nothing() {
+    for step in [
+        "    run: 'true'\n    verify: {checks: [{command: [sleep, '600'], timeout: 300ms}]}\n",
+        "    run: 'true'\n    timeout: 1s\n    verify: {checks: [{command: [sleep, '600']}]}\n",
+        "    timeout: 1s\n    gate: [{command: [bash, -c, 'sleep 600 & wait']}]\n",
+    ] {
+        let scratch = project(step);
+        scratch.kb(&["playbook", "run", "p"]).code(0).says(&["1 unproven"]);
+        let (found, _) = checks(&scratch);
+        assert!(found[0].contains("inconclusive timeout after"), "{step}: {found:?}");
+        scratch.kb(&["run", "verify", "@last"]).code(0);
+        scratch.kb(&["playbook", "run", "p", "--strict"]).code(1);
+    }
+}
+
+/// A process that is killed at the end of a test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits for at most a minute.
+fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// SIGTERM ends a run whose check never ends, with the processes of the check.
+#[test]
+fn a_run_with_a_check_that_never_ends_can_be_stopped() {
+    let mark = format!("600.{}", std::process::id());
+    let scratch = project(&format!(
+        "    run: 'true'\n    verify: {{checks: [{{command: [bash, -c, 'touch begun; sleep {mark} & wait']}}]}}\n"
+    ));
+    let mut kb = scratch.command();
+    kb.args(["playbook", "run", "p"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut kb = Killed(kb.spawn().unwrap());
+    until("the check begins", || scratch.has("begun"));
+    let pid = rustix::process::Pid::from_child(&kb.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    until("the run ends", || kb.0.try_wait().unwrap().is_some());
+    assert_ne!(kb.0.wait().unwrap().code(), Some(0));
+    let of_check = |entry: std::fs::DirEntry| {
+        let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command).contains(&mark)
+    };
+    until("the processes of the check end", || {
+        !std::fs::read_dir("/proc").unwrap().flatten().any(of_check)
+    });
 }
