@@ -2,6 +2,7 @@
 
 use crate::scratch::Scratch;
 use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -202,7 +203,7 @@ fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// SIGTERM ends a run whose check never ends, with the processes of the check.
+/// The second SIGTERM ends a run whose check never ends, with the processes of the check.
 #[test]
 fn a_run_with_a_check_that_never_ends_can_be_stopped() {
     let mark = format!("600.{}", std::process::id());
@@ -210,10 +211,13 @@ fn a_run_with_a_check_that_never_ends_can_be_stopped() {
         "    run: 'true'\n    verify: {{checks: [{{command: [bash, -c, 'touch begun; sleep {mark} & wait']}}]}}\n"
     ));
     let mut kb = scratch.command();
-    kb.args(["playbook", "run", "p"]).stdout(Stdio::null()).stderr(Stdio::null());
+    kb.args(["playbook", "run", "p"]).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut kb = Killed(kb.spawn().unwrap());
+    let mut said = BufReader::new(kb.0.stderr.take().unwrap()).lines().map_while(Result::ok);
     until("the check begins", || scratch.has("begun"));
     let pid = rustix::process::Pid::from_child(&kb.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(said.any(|line| line.contains("press again to kill")), "it does not stop");
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     until("the run ends", || kb.0.try_wait().unwrap().is_some());
     assert_ne!(kb.0.wait().unwrap().code(), Some(0));
