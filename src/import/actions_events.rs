@@ -1,7 +1,7 @@
 //! Triggers, inputs and the concurrency group of a GitHub Actions workflow.
 
 use super::draft::{Draft, literal, name};
-use super::fields::Fields;
+use super::fields::{Fields, flag};
 use super::output::Out;
 use crate::definition::Positioned;
 use crate::value::Json;
@@ -19,12 +19,18 @@ pub(super) fn triggers(on: &Positioned, draft: &mut Draft) {
     for (event, line, value) in on.entries() {
         match event.as_str() {
             "schedule" => {
-                let crons: Vec<Out> = value
-                    .items()
-                    .iter()
-                    .filter_map(|item| Fields::of(item, "").text("cron"))
-                    .map(|cron| Out::map(vec![("cron", cron.into()), ("zone", "UTC".into())]))
-                    .collect();
+                let several = value.items().len() > 1;
+                let mut crons = Vec::new();
+                for (index, item) in value.items().iter().enumerate() {
+                    let fields = Fields::of(item, "on.schedule.");
+                    if let Some(cron) = fields.text("cron") {
+                        let mut map = vec![("cron", cron.into()), ("zone", "UTC".into())];
+                        let name = format!("schedule-{}", index + 1);
+                        map.extend(several.then(|| ("name", name.into())));
+                        crons.push(Out::map(map));
+                    }
+                    fields.finish(draft);
+                }
                 draft.set("on", Out::map(vec![("schedule", Out::List(crons))]));
             }
             "workflow_dispatch" | "workflow_call" => {
@@ -48,6 +54,13 @@ fn input(id: &str, input: &Positioned, draft: &mut Draft) {
     let kind = match fields.text("type").as_deref() {
         Some("boolean") => "boolean",
         Some("number") => "number",
+        Some("environment") => {
+            draft.hint(
+                input.line,
+                format!("the input `{id}` names an environment; it became a text"),
+            );
+            "string"
+        }
         _ => "string",
     };
     param.push(("type", kind.into()));
@@ -55,7 +68,11 @@ fn input(id: &str, input: &Positioned, draft: &mut Draft) {
         param.push(("required", Json::Bool(true).into()));
     }
     if let Some(default) = fields.take("default") {
-        param.push(("default", default.json().into()));
+        // GitHub accepts texts for all types.
+        let written = default.json();
+        let read = written.as_str().filter(|_| kind != "string");
+        let read = read.and_then(|text| serde_json::from_str::<Json>(text).ok());
+        param.push(("default", read.unwrap_or(written).into()));
     }
     if let Some(text) = fields.text("description") {
         param.push(("description", text.into()));
@@ -70,7 +87,7 @@ fn input(id: &str, input: &Positioned, draft: &mut Draft) {
 pub(super) fn concurrency(group: &Positioned, draft: &mut Draft) {
     let fields = Fields::of(group, "concurrency.");
     let written = group.words().or_else(|| fields.text("group"));
-    let cancels = fields.text("cancel-in-progress").as_deref() == Some("true");
+    let cancels = flag(&fields, "cancel-in-progress", draft) == Some(true);
     let policy = if cancels { "cancelRunning" } else { "queue" };
     let mut map = Vec::new();
     match written {

@@ -99,10 +99,23 @@ fn known(word: &str, scope: &Scope<'_>) -> Result<String, String> {
         return Ok(name(input));
     }
     match word.split_once('.') {
-        Some(("matrix", axis)) => Ok(format!("{}.{}", scope.matrix, name(axis))),
+        Some(("matrix", path)) => Ok(matrix_value(path, scope)),
         Some((root @ ("env" | "secrets"), rest)) if !rest.contains('.') => {
             Ok(format!("{root}.{rest}"))
         }
         _ => Err(word.to_owned()),
     }
+}
+
+/// A value of the matrix: the name of an axis, and keys of its maps.
+fn matrix_value(path: &str, scope: &Scope<'_>) -> String {
+    let mut keys = path.split('.');
+    let mut found = format!("{}.{}", scope.matrix, name(keys.next().unwrap_or_default()));
+    for key in keys {
+        match name(key) == key {
+            true => found.push_str(&format!(".{key}")),
+            false => found.push_str(&format!("['{key}']")),
+        }
+    }
+    found
 }

@@ -140,6 +140,20 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Takes `true` or `false`; any other value is reported.
+pub(super) fn flag(fields: &Fields<'_>, key: &str, draft: &mut Draft) -> Option<bool> {
+    let value = fields.take(key)?;
+    match value.words().as_deref() {
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        words => {
+            let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+            draft.unmapped(value.line, format!("`{}{key}{words}` is not mapped", fields.path));
+            None
+        }
+    }
+}
+
 fn spelled(key: &str) -> String {
     key.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }

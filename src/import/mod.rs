@@ -5,8 +5,12 @@
 //! nothing is dropped in silence. Start at [`convert`].
 
 mod actions;
+mod actions_condition;
+mod actions_defaults;
 mod actions_events;
 mod actions_expression;
+mod actions_job;
+mod actions_matrix;
 mod archon;
 mod dagu;
 mod draft;

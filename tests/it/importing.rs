@@ -175,6 +175,96 @@ fn github_actions_become_steps_that_run() {
     assert_eq!(deploy["status"], "skipped");
 }
 
+const CHAINS: &str = r#"name: chains
+on:
+  schedule: [{cron: '0 3 * * *'}, {cron: '0 5 * * 1'}]
+  workflow_dispatch:
+    inputs:
+      level: {type: choice, options: [a, b], default: a}
+      count: {type: number, default: '3'}
+jobs:
+  build:
+    timeout-minutes: 0.5
+    steps:
+      - {if: "inputs.level == 'b'", run: touch skipped}
+      - run: touch two
+      - {if: failure(), run: touch failed}
+      - {if: "${{ always() }}", run: touch always}
+      - {run: touch three, if: "cancelled()"}
+      - {run: touch four}
+      - {if: "inputs.level == 'b'", run: touch skipped}
+  broken:
+    needs: build
+    steps:
+      - run: exit 1
+      - run: touch never
+      - {if: failure(), run: touch cleaned}
+      - {if: "always() && inputs.level == 'a'", run: touch last}
+      - run: touch never
+  notify: {needs: broken, if: failure(), steps: [{run: touch notified}, {run: touch notified-twice}]}
+  quiet: {needs: build, if: failure(), steps: [{run: touch never}, {run: touch never}]}
+  after: {needs: [build, broken], steps: [{run: touch never}]}
+"#;
+
+#[test]
+fn conditions_of_github_actions_follow_failures_and_skipped_steps() {
+    let notes = ["the step of `build` with this `if` is left out"];
+    let scratch = imports("chains.yml", CHAINS, &notes);
+    assert_eq!(scratch.kb(&["playbook", "run", "chains"]).code, 1);
+    let exists = |name: &str| scratch.root().join(name).exists();
+    for name in ["two", "always", "four", "cleaned", "last", "notified", "notified-twice"] {
+        assert!(exists(name), "{name}");
+    }
+    for name in ["skipped", "failed", "three", "never"] {
+        assert!(!exists(name), "{name}");
+    }
+}
+
+const COMPUTED: &str = r#"name: computed
+on: workflow_dispatch
+env: ${{ fromJSON('{}') }}
+concurrency: {group: x, cancel-in-progress: "${{ github.ref }}"}
+jobs:
+  build:
+    continue-on-error: ${{ matrix.experimental }}
+    timeout-minutes: ${{ fromJSON('1') }}
+    strategy:
+      fail-fast: ${{ true }}
+      max-parallel: ${{ 2 }}
+      matrix:
+        node-version: [18, 20]
+        config: [{os: linux, arch-name: x64}]
+        later: ["${{ github.sha }}"]
+        include:
+          - {node-version: 18, extra-flag: yes}
+          - ${{ fromJSON('{}') }}
+    steps:
+      - run: echo "${{ matrix.node-version }} ${{ matrix.config.os }} ${{ matrix.config.arch-name }}"
+        working-directory: ${{ github.workspace }}
+"#;
+
+#[test]
+fn computed_values_of_github_actions_are_listed_and_names_of_axes_fit() {
+    let notes = [
+        "an `env` that is an expression",
+        "cancel-in-progress",
+        "continue-on-error",
+        "timeout-minutes",
+        "fail-fast",
+        "max-parallel",
+        "the axis `later`",
+        "an entry of `include`",
+        "working-directory",
+    ];
+    let scratch = imports("computed.yml", COMPUTED, &notes);
+    assert_eq!(scratch.kb(&["playbook", "run", "computed"]).code, 0);
+    let view = shown(&scratch);
+    let items = view["steps"].as_array().unwrap().iter().filter(|step| step["kind"] == "run");
+    assert_eq!(items.count(), 3, "{view}");
+    let first = view["steps"][1]["instance"].as_str().unwrap().to_owned();
+    assert!(scratch.kb(&["run", "output", "@last", &first]).out.contains("18 linux x64"));
+}
+
 #[test]
 fn dagu_workflows_become_playbooks_that_run() {
     let scratch = imports("sync.yaml", DAGU, &["mailOnError"]);
