@@ -108,12 +108,6 @@ impl Server {
         Ok(format!("{}/login#{code}", self.url()))
     }
 
-    /// The file with a token of the role `admin`.
-    pub fn token_file(&self) -> Option<PathBuf> {
-        let first = self.state.projects().first()?;
-        Some(first.shared.context.state_dir.join(TOKEN_FILE))
-    }
-
     /// Waits until all connections are closed after the stop.
     pub async fn stopped(self) {
         let _ = self.accepting.await;
