@@ -111,6 +111,7 @@ fn keys_of_other_tools_have_the_way_to_write_the_same_here() {
         (step("run: echo x, when: x"), "write `condition: "),
         (step("script: echo x"), "write a script, `run: echo hello`"),
         (step("run: echo x, with_items: [a]"), "the step reads `{{item}}`"),
+        (step("playbook: b, params: {x: 1}"), "a `playbook` step passes values in `with:`"),
         (step("run: echo x, approval: true"), "an approval is a step of its own"),
         (step("run: echo x, onFail: rework"), "`verify: {onFailed: rework}`"),
         (step("run: echo x, forEach: {items: [a]}"), "write `in: \"{{list}}\"`"),

@@ -32,6 +32,11 @@ const USUAL: &[(&str, &[&str], &str)] = &[
     ),
     (
         "a step",
+        &["params", "parameters", "arguments"],
+        "a `playbook` step passes values in `with:`, a specialist and a tool read `input:`, a command reads `env:`",
+    ),
+    (
+        "a step",
         &["withitems", "items", "foreachitem", "each", "map", "over"],
         "write `forEach: \"{{list}}\"`; the step reads `{{item}}`",
     ),
