@@ -245,11 +245,7 @@ fn targets<'p>(
             if found.is_empty() {
                 let why = why_not_waiting(plan, state, step);
                 let message = format!("`{step}` of run `{run}` does not wait for a person{why}");
-                let help = match names.is_empty() {
-                    true => format!("nothing of the run does; `kb run show {run}` shows its steps"),
-                    false => format!("these do: {names}"),
-                };
-                return refused(message, help);
+                return refused(message, those_that_wait(run, &names));
             }
             found
         }
@@ -314,6 +310,14 @@ impl Waiting<'_> {
     /// An answer that is accepted, or a word for one.
     fn example(&self) -> &str {
         self.answer.and_then(|rule| rule.options.first()).map_or("TEXT", String::as_str)
+    }
+}
+
+/// The steps that wait, as a help; `names` lists them.
+fn those_that_wait(run: &RunId, names: &str) -> String {
+    match names.is_empty() {
+        true => format!("nothing of the run does; `kb run show {run}` shows its steps"),
+        false => format!("these do: {names}"),
     }
 }
 
