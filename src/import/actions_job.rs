@@ -193,12 +193,9 @@ impl Job<'_> {
             map.retain(|(key, _)| *key != "timeout");
             map.push(("timeout", limit.into()));
         }
-        match flag(&fields, "continue-on-error", draft) {
-            Some(tolerated) => {
-                map.retain(|(key, _)| *key != "onError");
-                map.extend(tolerated.then(|| ("onError", "continue".into())));
-            }
-            None => {}
+        if let Some(tolerated) = flag(&fields, "continue-on-error", draft) {
+            map.retain(|(key, _)| *key != "onError");
+            map.extend(tolerated.then(|| ("onError", "continue".into())));
         }
         bash(&fields, draft);
         fields.finish(draft);
