@@ -16,6 +16,7 @@ const RULES: Rules = Rules {
     max_parallel: 16,
     inconclusive: kb::definition::InconclusivePolicy::Warn,
     budget: None,
+    is_child: false,
 };
 
 /// Runs a plan in which every step succeeds at once; the events, and how many inputs it took.

@@ -21,11 +21,18 @@ pub struct Rules {
     pub inconclusive: InconclusivePolicy,
     /// Value of `--budget`, which a resume keeps.
     pub budget: Option<Money>,
+    /// Whether another run executes it and is acknowledged for both.
+    pub is_child: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Rules { max_parallel: 2, inconclusive: InconclusivePolicy::Warn, budget: None }
+        Rules {
+            max_parallel: 2,
+            inconclusive: InconclusivePolicy::Warn,
+            budget: None,
+            is_child: false,
+        }
     }
 }
 
@@ -134,6 +141,11 @@ impl State {
             returns: BTreeMap::new(),
             rejection: None,
         }
+    }
+
+    /// Whether another run executes it.
+    pub fn is_child(&self) -> bool {
+        self.rules.is_child
     }
 
     /// Status of the run.

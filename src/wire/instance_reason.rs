@@ -11,6 +11,9 @@ pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<
     if let Some((run, _)) = instance.cached_from() {
         return Some(format!("from the cache (run {run})"));
     }
+    if instance.is_merging() && !instance.status.has_ended() {
+        return Some("merging its changes into the project".to_owned());
+    }
     match instance.status {
         StepStatus::Skipped if instance.is_deselected() => Some("not selected".to_owned()),
         StepStatus::Skipped | StepStatus::Blocked => {

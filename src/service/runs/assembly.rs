@@ -137,6 +137,7 @@ pub(super) fn assemble(
         max_parallel: frozen.max_parallel.max(1),
         inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
         budget: frozen.budget,
+        is_child: false,
     };
     let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
     let local = LocalExecutor::new(host, toolbox, specialists).with_trees(trees);

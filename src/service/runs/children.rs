@@ -299,6 +299,7 @@ impl Shared {
         Rules {
             max_parallel: frozen.max_parallel.max(1),
             inconclusive: self.inconclusive,
+            is_child: true,
             ..Rules::default()
         }
     }
