@@ -13,7 +13,7 @@ use crate::value::{Json, Money, Usage};
 /// run, money spent, and the start of work that must not be repeated.
 pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
     match event {
-        // Nobody is told of a child run before the events of its parent, which follow in the same WAL.
+        // The end of a child run is reported with that of its parent, whose events follow in the same WAL.
         Event::RunStarted { .. } | Event::RunEnded { .. } => !state.is_child(),
         Event::Answered { .. }
         | Event::CancelRequested { .. }
