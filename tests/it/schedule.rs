@@ -302,6 +302,82 @@ fn gaps_and_overlaps() {
     );
 }
 
+/// Each zone with a fixed time in its gap (it fires once, at the end of the gap) and in its overlap (the first pass only).
+#[test]
+fn clock_changes_in_six_zones() {
+    let cases = [
+        (
+            "Europe/Berlin",
+            "30 2 * * *",
+            "2026-03-28T12:00:00Z",
+            ["2026-03-29 03:00 +02:00", "2026-03-30 02:30 +02:00"],
+        ),
+        (
+            "Europe/Berlin",
+            "30 2 * * *",
+            "2026-10-24T12:00:00Z",
+            ["2026-10-25 02:30 +02:00", "2026-10-26 02:30 +01:00"],
+        ),
+        (
+            "America/New_York",
+            "30 2 * * *",
+            "2026-03-07T12:00:00Z",
+            ["2026-03-08 03:00 -04:00", "2026-03-09 02:30 -04:00"],
+        ),
+        (
+            "America/New_York",
+            "30 1 * * *",
+            "2026-10-31T12:00:00Z",
+            ["2026-11-01 01:30 -04:00", "2026-11-02 01:30 -05:00"],
+        ),
+        // The clock changes by half an hour.
+        (
+            "Australia/Lord_Howe",
+            "15 2 * * *",
+            "2026-10-03T00:00:00Z",
+            ["2026-10-04 02:30 +11:00", "2026-10-05 02:15 +11:00"],
+        ),
+        (
+            "Australia/Lord_Howe",
+            "45 1 * * *",
+            "2026-04-04T00:00:00Z",
+            ["2026-04-05 01:45 +11:00", "2026-04-06 01:45 +10:30"],
+        ),
+        // The gap is at midnight.
+        (
+            "America/Sao_Paulo",
+            "0 0 * * *",
+            "2018-11-03T12:00:00Z",
+            ["2018-11-04 01:00 -02:00", "2018-11-05 00:00 -02:00"],
+        ),
+        (
+            "Africa/Cairo",
+            "30 0 * * *",
+            "2024-04-25T12:00:00Z",
+            ["2024-04-26 01:00 +03:00", "2024-04-27 00:30 +03:00"],
+        ),
+        // The overlap begins the day before.
+        (
+            "Africa/Cairo",
+            "30 23 * * *",
+            "2024-10-31T12:00:00Z",
+            ["2024-10-31 23:30 +03:00", "2024-11-01 23:30 +02:00"],
+        ),
+        // A whole day is missing.
+        (
+            "Pacific/Apia",
+            "0 12 * * *",
+            "2011-12-29T22:30:00Z",
+            ["2011-12-31 00:00 +14:00", "2011-12-31 12:00 +14:00"],
+        ),
+    ];
+    let zones: std::collections::BTreeSet<&str> = cases.iter().map(|case| case.0).collect();
+    assert_eq!(zones.len(), 6);
+    for (zone, cron, from, expected) in cases {
+        assert_eq!(local_times(cron, zone, from, 2), expected, "{cron} in {zone} from {from}");
+    }
+}
+
 proptest! {
     /// Compared with a search minute by minute over the same rule.
     #[test]

@@ -49,6 +49,22 @@ fn a_time_fires_once_and_its_run_gets_the_parameters() {
     until(&mut daemon, at("2026-01-10T02:00:01Z"), "the next hour", || log(&scratch) == 2);
 }
 
+/// A machine that was suspended: the daemon wakes up hours later in the same process.
+#[test]
+fn times_during_a_suspension_are_listed_as_missed() {
+    let (runtime, scratch) = (runtime(), hourly(""));
+    let _context = runtime.enter();
+    enable(&scratch, "p.schedule", at(START));
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    daemon.tick(at("2026-01-10T00:59:59Z"));
+    daemon.tick(at("2026-01-10T05:30:00Z"));
+    assert_eq!(lines(&store), ["01:00-05:00 missed"]);
+    until(&mut daemon, at("2026-01-10T06:00:01Z"), "the next hour", || {
+        lines(&store) == ["01:00-05:00 missed", "06:00 succeeded"]
+    });
+    assert_eq!(log(&scratch), 1);
+}
+
 #[test]
 fn nothing_fires_without_a_person() {
     let (runtime, scratch) = (runtime(), hourly(""));
