@@ -444,7 +444,13 @@ fn an_output_that_cannot_be_written_is_named() {
         [&["playbook", "list"][..], &["explain"], &["playbook", "run", "hello", "-p", "who=x"]]
     {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let ended = scratch.command().args(args).stdout(full).output().unwrap();
+        let ended = scratch
+            .command()
+            .args(args)
+            .stdout(full)
+            .stderr(std::process::Stdio::piped())
+            .start()
+            .finish();
         let err = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(5), "{args:?}: {err}");
         assert!(err.contains("cannot write the output: No space left"), "{args:?}: {err}");

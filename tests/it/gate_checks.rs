@@ -1,9 +1,10 @@
 //! `diff` checks, and `command` checks that compare with the time before the step, through the binary.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 fn project(step: &str) -> Scratch {
@@ -184,16 +185,6 @@ fn a_check_that_never_ends_is_stopped_and_proves_nothing() {
     }
 }
 
-/// A process that is killed at the end of a test.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Waits for at most a minute.
 fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -212,15 +203,15 @@ fn a_run_with_a_check_that_never_ends_can_be_stopped() {
     ));
     let mut kb = scratch.command();
     kb.args(["playbook", "run", "p"]).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut kb = Killed(kb.spawn().unwrap());
-    let mut said = BufReader::new(kb.0.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut kb = kb.start();
+    let mut said = BufReader::new(kb.stderr.take().unwrap()).lines().map_while(Result::ok);
     until("the check begins", || scratch.has("begun"));
-    let pid = rustix::process::Pid::from_child(&kb.0);
+    let pid = rustix::process::Pid::from_child(&kb);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert!(said.any(|line| line.contains("press again to kill")), "it does not stop");
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    until("the run ends", || kb.0.try_wait().unwrap().is_some());
-    assert_ne!(kb.0.wait().unwrap().code(), Some(0));
+    until("the run ends", || kb.try_wait().unwrap().is_some());
+    assert_ne!(kb.wait().unwrap().code(), Some(0));
     let of_check = |entry: std::fs::DirEntry| {
         let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&command).contains(&mark)

@@ -767,7 +767,7 @@ fn tools_write_nothing_that_git_executes() {
             git.args(args)
                 .current_dir(scratch.root())
                 .env("HOME", scratch.root().parent().unwrap());
-            assert!(git.status().unwrap().success(), "{args:?}");
+            assert!(git.finish().status.success(), "{args:?}");
         };
         git(&["init", "-q"]);
         settings.iter().for_each(|(name, value)| git(&["config", name, value]));

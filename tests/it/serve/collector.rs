@@ -1,18 +1,19 @@
 //! Traces at a collector that reads them by the definitions of OpenTelemetry itself.
 
 use super::{environment, options, runtime};
+use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use kb::serve::Daemon;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 /// `otlp-receiver.js` with the package of the definitions. Ends when dropped.
 struct Collector {
-    process: Child,
+    _process: Running,
     port: u16,
     lines: Arc<Mutex<Vec<Value>>>,
 }
@@ -28,9 +29,10 @@ impl Collector {
         let command = || {
             let mut command = Command::new("node");
             command.arg(root.join("tests/it/serve/otlp-receiver.js")).arg(&package);
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).start()
         };
-        let started = if package.is_dir() { command().ok() } else { None };
+        let has_node = Command::new("node").arg("--version").finish_if_found().is_some();
+        let started = (has_node && package.is_dir()).then(command);
         let Some(mut process) = started else {
             let is_required = std::env::var("KB_OTLP").is_ok_and(|value| value == "required");
             assert!(!is_required, "Node or @opentelemetry/otlp-transformer is missing");
@@ -46,18 +48,11 @@ impl Collector {
                 own.lock().unwrap().push(serde_json::from_str(&line).unwrap());
             }
         });
-        Some(Collector { process, port, lines })
+        Some(Collector { _process: process, port, lines })
     }
 
     fn lines(&self) -> Vec<Value> {
         self.lines.lock().unwrap().clone()
-    }
-}
-
-impl Drop for Collector {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -187,13 +187,11 @@ fn texts_of_models_arrive_while_they_are_written() {
         ("script.yml", script),
     ]);
     let token = site.token(Role::Read);
-    let mut process = Ended(
-        site.scratch
-            .command()
-            .args(["playbook", "run", "p", "--script", "script.yml", "--quiet"])
-            .spawn()
-            .unwrap(),
-    );
+    let mut process = site
+        .scratch
+        .command()
+        .args(["playbook", "run", "p", "--script", "script.yml", "--quiet"])
+        .start();
     let run = site.until("the run", || {
         let runs = site.get("/api/v1/runs?status=running", &token).json();
         runs[0]["run"].as_str().map(str::to_owned)
@@ -209,17 +207,7 @@ fn texts_of_models_arrive_while_they_are_written() {
     assert_eq!((&event["instance"], event.get("seq")), (&json!("w"), None), "{event}");
     assert!("words of a model".contains(event["text"].as_str().unwrap()), "{event}");
     assert!(open.until("event: end").is_some());
-    assert!(process.0.wait().unwrap().success());
+    assert!(process.wait().unwrap().success());
     let all = site.get(&path, &token).text();
     assert!(all.contains("step:end") && !all.contains("step:token"), "{all}");
-}
-
-/// A process that ends with the test.
-struct Ended(std::process::Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

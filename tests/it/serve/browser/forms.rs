@@ -2,6 +2,7 @@
 
 use super::driver::{Browser, SIZES};
 use super::{listen, sign_in, url};
+use crate::running::Start;
 use crate::scratch::Scratch;
 use crate::serve::site::Site;
 use kb::trigger::Role;
@@ -46,7 +47,7 @@ fn a_run_is_cancelled_retried_and_resumed_by_hand() {
     // A run whose process was killed.
     std::fs::remove_file(site.scratch.root().join("go")).unwrap();
     let mut process = site.scratch.command();
-    let mut process = process.args(["playbook", "run", "hold", "--quiet"]).spawn().unwrap();
+    let mut process = process.args(["playbook", "run", "hold", "--quiet"]).start();
     let running = || {
         let runs = site.scratch.json(&["run", "list", "--json"]);
         let found = runs.as_array()?.iter().find(|run| run["status"] == "running")?;
