@@ -67,7 +67,7 @@ fn a_question_whose_time_is_over_cannot_be_answered() {
     let (run, ask) = (0..5)
         .find_map(|_| {
             let mut process = site.scratch.command();
-            let process = process.args(["playbook", "run", "soon", "--quiet"]).spawn().unwrap();
+            let process = process.args(["playbook", "run", "soon", "--quiet"]).start();
             let process = Driving(process);
             let found = site.until("the question", || {
                 let asks = site.get("/api/v1/asks", &token).json();
