@@ -49,16 +49,6 @@ fn answers_of_forms_must_fit_their_question() {
     assert_eq!(answer(&second, json!({"copies": 3})), 409, "it is decided");
 }
 
-/// A process that is killed when dropped.
-struct Driving(std::process::Child);
-
-impl Drop for Driving {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The process that would take the default when the time is over was killed, so the question is open and late.
 #[test]
 fn a_question_whose_time_is_over_cannot_be_answered() {
@@ -68,7 +58,6 @@ fn a_question_whose_time_is_over_cannot_be_answered() {
         .find_map(|_| {
             let mut process = site.scratch.command();
             let process = process.args(["playbook", "run", "soon", "--quiet"]).start();
-            let process = Driving(process);
             let found = site.until("the question", || {
                 let asks = site.get("/api/v1/asks", &token).json();
                 asks.as_array()?.first().cloned()
