@@ -1,6 +1,6 @@
 //! The work of an attempt, one variant per step kind that is executed.
 
-use crate::definition::{OutputParse, Schema, Specialist};
+use crate::definition::{JudgeCheck, OutputParse, Schema, Specialist};
 use crate::evidence::{Feedback, Record, SessionBrief};
 use crate::value::{DefinitionId, Json, JsonMap, RunId, ToolName, Usage};
 use serde_json::json;
@@ -209,4 +209,6 @@ pub struct SpecialistWork {
     pub session: Option<Arc<SessionBrief>>,
     /// Whether a later specialist sees what this one passes on.
     pub hands_over: bool,
+    /// The `judge` check of the step, whose model a person may have to permit before the attempt.
+    pub judge: Option<Box<JudgeCheck>>,
 }

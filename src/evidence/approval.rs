@@ -29,6 +29,11 @@ impl CallRef {
         }
     }
 
+    /// As [`CallRef::of_model`], for the model of the judge of the attempt.
+    pub fn of_judge(attempt: u32, model: &str) -> CallRef {
+        CallRef { id: format!("judge_{attempt}"), ..CallRef::of_model(attempt, model) }
+    }
+
     /// Whether the approval is about a model, not about a tool call.
     pub fn is_about_model(&self) -> bool {
         self.tool == MODEL_CALL

@@ -62,10 +62,10 @@ impl Decisions {
 }
 
 /// The question whether a model may be called whose price is unknown.
-pub(super) fn unpriced(call: CallRef, model: &str, specialist: &str) -> ApprovalRequest {
+pub(super) fn unpriced(call: CallRef, model: &str, user: &str) -> ApprovalRequest {
     ApprovalRequest {
         text: format!(
-            "the cost is limited, and the price of the model `{model}` of `{specialist}` is unknown, so \
+            "the cost is limited, and the price of the model `{model}` of {user} is unknown, so \
              its calls would not count; call it in this run? Its price in `llm.prices` of the settings \
              avoids the question [{}]",
             crate::diagnostic::Code::MODEL_WITHOUT_PRICE.as_str()

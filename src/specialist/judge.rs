@@ -8,8 +8,10 @@ use super::ledger::{ORCHESTRATOR, Payer};
 use super::prompt_record::{model_call, recorded_calls, recorded_usage};
 use super::text_form::json_candidates;
 use crate::attempt::Recorder;
-use crate::evidence::{Judgement, Record, RecordedCall, SUBMIT_VERIFICATION};
-use crate::llm::{CallOrigin, ChatReply, ChatRequest, Message, ModelError, ToolDescription, cost};
+use crate::evidence::{CallRef, Judgement, Record, RecordedCall, SUBMIT_VERIFICATION};
+use crate::llm::{
+    CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription, cost,
+};
 use crate::value::{InstanceKey, Json, RunId, Tier, Usage};
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,9 +182,7 @@ impl SpecialistRunner {
         };
         match price {
             Some(price) => estimate.cost_usd = Some(cost(&price, &estimate)),
-            None if self.ledger.limits_cost(payer) => {
-                return Err(format!("the price of the model `{}` is unknown", request.model.name));
-            }
+            None if self.ledger.limits_cost(payer) => self.is_permitted(call, &request.model)?,
             None => {}
         }
         if !limited {
@@ -193,7 +193,22 @@ impl SpecialistRunner {
     }
 }
 
-fn request(call: &JudgeCall, model: crate::llm::ModelRef, structured: bool) -> ChatRequest {
+impl SpecialistRunner {
+    /// Whether a person permitted the calls of a model without a price: the attempt that is judged has asked.
+    fn is_permitted(&self, call: &JudgeCall, model: &ModelRef) -> Result<(), String> {
+        let asked = CallRef::of_judge(call.attempt, &model.name);
+        match self.ledger.permits_model(&asked.args_hash) {
+            true => Ok(()),
+            false => Err(format!(
+                "the cost is limited, and the price of the model `{}` is unknown and nobody permitted its calls; \
+                 set its price in `llm.prices` of the settings",
+                model.name
+            )),
+        }
+    }
+}
+
+fn request(call: &JudgeCall, model: ModelRef, structured: bool) -> ChatRequest {
     let (description, schema) = Judgement::tool();
     ChatRequest {
         model,

@@ -12,7 +12,7 @@ use super::toolset::ToolSet;
 use super::turn::Next;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
 use crate::clock::{Limit, RunClock};
-use crate::definition::{ContextProfile, LoopLimits, Reasoning, Specialist};
+use crate::definition::{ContextProfile, JudgeCheck, LoopLimits, Reasoning, Specialist};
 use crate::evidence::{Note, Phase, Record};
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
 use crate::toolspec::{ARTIFACT_READER, OUTPUT_READER};
@@ -35,6 +35,8 @@ pub struct SpecialistRunner {
     pub context: Option<ContextProfile>,
     /// `llm.reasoning`: how long models reason.
     pub reasoning: Option<Reasoning>,
+    /// `verifier.judge` of the settings.
+    pub judge: JudgeCheck,
     /// Steps for which a warning about truncated values was recorded.
     pub warned: Arc<Mutex<BTreeSet<StepId>>>,
     /// Budgets of the run; the default limits nothing.
@@ -65,6 +67,9 @@ impl SpecialistRunner {
         }
         if ended.is_ok() {
             ended = attempt.summarise_history().await;
+        }
+        if ended.is_ok() {
+            ended = attempt.may_be_judged(&self.judge);
         }
         if ended.is_ok() {
             ended = attempt.drive().await;

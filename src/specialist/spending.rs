@@ -8,6 +8,7 @@ use super::ledger::{ORCHESTRATOR, Payer, Reservation};
 use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Request;
+use crate::definition::JudgeCheck;
 use crate::evidence::{CallRef, Note, Record};
 use crate::llm::{ChatReply, ChatRequest, ModelError, ModelRef, cost};
 use crate::value::Usage;
@@ -73,18 +74,41 @@ impl Attempt<'_> {
     /// Asks a person whether a model may be called whose cost no budget can limit.
     fn may_be_unpriced(&self, model: &ModelRef) -> Result<(), StopReason> {
         let call = CallRef::of_model(self.request.attempt, &model.name);
+        let user = format!("`{}`", self.work.specialist.id);
+        match self.permission(call, model, &user)? {
+            true => Ok(()),
+            false => Err(StopReason::Unpriced(model.name.clone())),
+        }
+    }
+
+    /// Asks a person before the attempt whether the judge of its gate may be called, if the cost is limited and
+    /// the price of its model is unknown. After a rejection the judge is not called, and its check is inconclusive.
+    pub(super) fn may_be_judged(&self, defaults: &JudgeCheck) -> Result<(), StopReason> {
+        let Some(judge) = &self.work.judge else { return Ok(()) };
+        let (judge, choice) = (judge.or(defaults), &self.work.specialist.model);
+        let tier = judge.tier.unwrap_or(JudgeCheck::tier_above(choice.tier));
+        // A judge that is not configured is a finding of the gate.
+        let Ok(model) = self.provider.resolve(tier, judge.model.as_deref()) else { return Ok(()) };
+        if self.provider.price(&model).is_some() || !self.ledger.limits_cost(self.payer(true)) {
+            return Ok(());
+        }
+        let call = CallRef::of_judge(self.request.attempt, &model.name);
+        self.permission(call, &model, "the judge").map(drop)
+    }
+
+    /// Whether a person permitted the calls of a model; asks if nobody has decided.
+    fn permission(&self, call: CallRef, model: &ModelRef, user: &str) -> Result<bool, StopReason> {
         let decisions = self.conversation.decisions();
         if decisions.rejection(&call.id).is_some() {
-            return Err(StopReason::Unpriced(model.name.clone()));
+            return Ok(false);
         }
         if decisions.approves_model(&call.args_hash) {
             self.ledger.permit_model(call.args_hash);
         }
         if self.ledger.permits_model(&call.args_hash) {
-            return Ok(());
+            return Ok(true);
         }
-        let specialist = self.work.specialist.id.as_str();
-        Err(StopReason::Asks(approval::unpriced(call, &model.name, specialist)))
+        Err(StopReason::Asks(approval::unpriced(call, &model.name, user)))
     }
 
     /// Settles a call: at its usage, at zero if the provider refused it, else at its reservation.

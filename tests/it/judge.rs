@@ -3,6 +3,8 @@
 use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 use serde_json::{Value, json};
+use wiremock::matchers::{body_string_contains, method};
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 const AGENT: &str =
     "schema: kb.specialist/1\nid: dev\nrole: Research.\nllm: {tier: small}\ntools: [fs:read]\n";
@@ -252,4 +254,64 @@ steps:
     let (found, event) = judged(&said);
     println!("{}", event["assessment"]);
     assert_eq!(event["assessment"]["judged"], true, "{found}\n{event:#}");
+}
+
+/// With a limited cost, a person is asked before the attempt whether a judge without a price may be called.
+#[test]
+fn a_judge_without_a_price_is_called_only_with_permission() {
+    let reply = |message: Value| {
+        let finish = if message["tool_calls"].is_null() { "stop" } else { "tool_calls" };
+        ResponseTemplate::new(200).set_body_json(json!({"id": "r", "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}))
+    };
+    let output = json!({"summary": "a summary that is long enough to be judged by another model"});
+    let submits = json!({"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function",
+        "function": {"name": "submit_output", "arguments": output.to_string()}}]});
+    let judgement = assessment(json!({"mentions": [], "verified": []}));
+    let judges = json!({"role": "assistant", "content": judgement.to_string()});
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let server = runtime.block_on(async {
+        let server = MockServer::start().await;
+        let judge = Mock::given(method("POST")).and(body_string_contains("judge-model"));
+        judge.respond_with(reply(judges)).with_priority(1).mount(&server).await;
+        let worker = Mock::given(method("POST")).respond_with(reply(submits));
+        worker.with_priority(2).mount(&server).await;
+        server
+    });
+    // Servers on this machine are free; in this spelling it is not known as one.
+    let uri = server.uri().replace("127.0.0.1", "[::ffff:127.0.0.1]");
+    let calls_of_judge = || {
+        let requests = runtime.block_on(server.received_requests()).unwrap();
+        let of_judge = |body: &[u8]| String::from_utf8_lossy(body).contains("judge-model");
+        requests.iter().filter(|request| of_judge(&request.body)).count()
+    };
+    let tier = |name: &str, price: &str| {
+        format!("{name}: {{endpoint: \"{uri}/v1\", stream: false, contextWindow: 32000, {price}}}")
+    };
+    let settings = format!(
+        "llm: {{tiers: {{{}, {}}}}}\n",
+        tier("medium", "model: m, price: {input: 1, output: 1}"),
+        tier("large", "model: judge-model")
+    );
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n    specialist: reader\n    task: Look.\n    verify: {checks: [{judge: {}}]}\n";
+    let scratch = Scratch::new(&[
+        (".kb/specialists/reader.yml", "schema: kb.specialist/1\nid: reader\nrole: You read.\n"),
+        (".kb/playbooks/p.yml", playbook),
+        (".kb/kb.config.yml", &settings),
+    ]);
+    let begun = || {
+        let said = scratch.kb(&["playbook", "run", "p", "--budget", "1000"]).code(3);
+        said.says(&["the price of the model `judge-model` of the judge is unknown"]);
+    };
+    begun();
+    scratch.kb(&["run", "reject", "@last", "a"]).says(&["nobody permitted its calls"]);
+    assert_eq!(calls_of_judge(), 0);
+    begun();
+    scratch.kb(&["run", "approve", "@last", "a"]).code(0);
+    assert_eq!(calls_of_judge(), 1);
+    let events = scratch.kb(&["run", "events", "@last"]).code(0).events();
+    assert_eq!(events.iter().filter(|event| event["type"] == "ask:opened").count(), 1);
+    // Without a limit of the cost nobody is asked.
+    scratch.kb(&["playbook", "run", "p"]).code(0);
 }

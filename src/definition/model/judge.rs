@@ -22,6 +22,14 @@ pub struct JudgeCheck {
 }
 
 impl JudgeCheck {
+    /// The tier of the judge of a specialist with this tier, if none is set.
+    pub fn tier_above(specialist: Tier) -> Tier {
+        match specialist {
+            Tier::Small => Tier::Medium,
+            Tier::Medium | Tier::Large => Tier::Large,
+        }
+    }
+
     /// The same with the values of `defaults` in place of missing ones.
     #[must_use]
     pub fn or(&self, defaults: &JudgeCheck) -> JudgeCheck {

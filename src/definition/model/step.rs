@@ -1,7 +1,8 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
 use super::{
-    Budget, Cache, ForEach, Hook, Loop, NotYet, OnError, RecoveryRule, RetryPolicy, Timeout, Verify,
+    Budget, Cache, ForEach, Hook, JudgeCheck, Loop, NotYet, OnError, RecoveryRule, RetryPolicy,
+    Timeout, Verify,
 };
 use crate::definition::Schema;
 use crate::definition::gate_check::Check;
@@ -101,6 +102,14 @@ impl Step {
     pub fn checks(&self) -> &[Check] {
         let verify = self.verify().map_or(&[][..], |verify| verify.checks.as_slice());
         self.kind.checks().unwrap_or(verify)
+    }
+
+    /// The `judge` check of its gate.
+    pub fn judge(&self) -> Option<&JudgeCheck> {
+        self.checks().iter().find_map(|check| {
+            let Check::Judge(judge) = check else { return None };
+            Some(judge)
+        })
     }
 
     /// The options for writing; creates them with defaults if none is set.

@@ -79,8 +79,7 @@ fn judged(
 ) -> Result<Option<Box<JudgeSubject>>, EvalError> {
     let Attempt { instance: ix, attempt, .. } = inputs.work;
     let planned = scope.plan.step(scope.state.instance(ix).step);
-    let has_judge = planned.step.checks().iter().any(|check| matches!(check, Check::Judge(_)));
-    let (true, StepKind::Specialist(step)) = (has_judge, &planned.step.kind) else {
+    let (Some(_), StepKind::Specialist(step)) = (planned.step.judge(), &planned.step.kind) else {
         return Ok(None);
     };
     let Some(specialist) = chosen_specialist(scope.plan, scope.state, ix) else { return Ok(None) };

@@ -152,6 +152,7 @@ fn specialist(
             scope.plan,
             scope.state.instance(inputs.work.instance).step,
         ),
+        judge: planned.step.judge().cloned().map(Box::new),
     }))
 }
 

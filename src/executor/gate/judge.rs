@@ -1,11 +1,12 @@
 //! Asks the judge of a gate, and confirms on disk what it could not.
 
 use crate::attempt::Recorder;
+use crate::definition::JudgeCheck;
 use crate::evidence::{Judgement, Record, SUBMIT_VERIFICATION};
 use crate::executor::JudgeSubject;
 use crate::executor::host_access::HostAccess;
 use crate::specialist::{JudgeCall, SpecialistRunner};
-use crate::value::{Json, Tier, Usage};
+use crate::value::{Json, Usage};
 use crate::verify::{JudgeQuestion, JudgeReply};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -56,12 +57,8 @@ pub(super) async fn ask(
 
 fn call(question: JudgeQuestion, subject: &JudgeSubject, left: Option<Duration>) -> JudgeCall {
     let JudgeQuestion { criterion, answer, calls, files_read, findings } = question;
-    let above = match subject.tier {
-        Tier::Small => Tier::Medium,
-        Tier::Medium | Tier::Large => Tier::Large,
-    };
     JudgeCall {
-        tier: criterion.tier.unwrap_or(above),
+        tier: criterion.tier.unwrap_or(JudgeCheck::tier_above(subject.tier)),
         model: criterion.model,
         task: subject.task.clone(),
         answer,

@@ -122,6 +122,7 @@ pub(super) fn assemble(
             max_input_tokens: settings.max_input_tokens.unwrap_or(limits::PROMPT_VALUE_TOKENS),
             context: settings.context,
             reasoning: settings.reasoning,
+            judge: settings.judge.clone(),
             warned: Arc::default(),
             ledger: ledger.clone(),
             clock: context.doubles.clock.clone(),

@@ -271,6 +271,7 @@ impl<'a> House<'a> {
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
             context: None,
             reasoning: None,
+            judge: Default::default(),
             warned: Arc::default(),
             ledger: Arc::default(),
         };

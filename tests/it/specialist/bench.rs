@@ -346,6 +346,7 @@ impl Bench {
             params: Arc::new(json!({})),
             session: None,
             hands_over: false,
+            judge: None,
         };
         let toolbox = self.toolbox.unwrap_or_else(|| Arc::new(self.tools.clone()));
         let provider = self.provider.unwrap_or_else(|| model.clone());
@@ -355,6 +356,7 @@ impl Bench {
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
             context: None,
             reasoning: None,
+            judge: Default::default(),
             warned: Arc::default(),
             ledger: Arc::default(),
             clock: Default::default(),
