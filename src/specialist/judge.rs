@@ -200,7 +200,7 @@ impl SpecialistRunner {
         match self.ledger.permits_model(&asked.args_hash) {
             true => Ok(()),
             false => Err(format!(
-                "the cost is limited, and the price of the model `{}` is unknown and nobody permitted its calls; \
+                "the cost is limited, and the price of the model `{}` is unknown and no person permitted its calls; \
                  set its price in `llm.prices` of the settings",
                 model.name
             )),

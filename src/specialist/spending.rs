@@ -96,7 +96,7 @@ impl Attempt<'_> {
         self.permission(call, &model, "the judge").map(drop)
     }
 
-    /// Whether a person permitted the calls of a model; asks if nobody has decided.
+    /// Whether a person permitted the calls of a model; asks if there is no decision.
     fn permission(&self, call: CallRef, model: &ModelRef, user: &str) -> Result<bool, StopReason> {
         let decisions = self.conversation.decisions();
         if decisions.rejection(&call.id).is_some() {

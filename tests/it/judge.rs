@@ -305,7 +305,7 @@ fn a_judge_without_a_price_is_called_only_with_permission() {
         said.says(&["the price of the model `judge-model` of the judge is unknown"]);
     };
     begun();
-    scratch.kb(&["run", "reject", "@last", "a"]).says(&["nobody permitted its calls"]);
+    scratch.kb(&["run", "reject", "@last", "a"]).says(&["no person permitted its calls"]);
     assert_eq!(calls_of_judge(), 0);
     begun();
     scratch.kb(&["run", "approve", "@last", "a"]).code(0);
