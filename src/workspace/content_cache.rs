@@ -1,5 +1,5 @@
-//! Cached contents of small files. With them, a change around a process can be shown as a diff, and
-//! a change that leaves the stat data as they were is detected.
+//! Cached texts of small files and digests of larger ones. With them, a change around a process can
+//! be shown as a diff, and a change that leaves the stat data as they were is detected.
 
 use crate::evidence::FileState;
 use std::collections::HashMap;
@@ -38,21 +38,22 @@ impl ContentCache {
         entry.state.same_stat(state).then(|| entry.text.clone()).flatten()
     }
 
-    /// Caches the content of a small file, as far as the limits permit.
-    pub(super) fn keep(&self, path: &str, state: &FileState, bytes: &[u8]) {
-        self.lock().keep(path, state, bytes);
+    /// Caches the state of a file with its digest and, for a small file, its text, as far as the
+    /// limits permit.
+    pub(super) fn keep(&self, path: &str, state: &FileState, small: Option<&[u8]>) {
+        self.lock().keep(path, state, small);
     }
 }
 
 impl CacheState {
-    pub(super) fn keep(&mut self, path: &str, state: &FileState, bytes: &[u8]) {
+    pub(super) fn keep(&mut self, path: &str, state: &FileState, small: Option<&[u8]>) {
         if let Some(stale) = self.files.remove(path) {
             self.text -= stale.text.map_or(0, |text| text.len());
         }
         if self.files.len() >= MAX_FILES {
             return;
         }
-        let text = std::str::from_utf8(bytes).ok();
+        let text = small.and_then(|bytes| std::str::from_utf8(bytes).ok());
         let text = text.filter(|text| self.text + text.len() <= MAX_TEXT).map(Arc::from);
         self.text += text.as_ref().map_or(0, |text: &Arc<str>| text.len());
         self.files.insert(path.to_owned(), Entry { state: state.clone(), text });

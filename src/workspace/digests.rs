@@ -34,7 +34,7 @@ impl Workspace {
                 let Ok(content) = located.and_then(|now| self.content(&now)) else { continue };
                 state.sha256 = content.sha256;
                 if let Some(bytes) = content.small {
-                    kept.keep(path, state, &bytes);
+                    kept.keep(path, state, Some(&bytes));
                 }
             } else if recent && state.size <= MAX_HASHED && racy.len() < MAX_RACY {
                 state.sha256 = self.stat(path).ok().flatten().and_then(|seen| seen.sha256);

@@ -113,10 +113,10 @@ impl Workspace {
             && let Ok(content) = self.content(&located)
         {
             after.sha256 = content.sha256;
-            if let Some(bytes) = content.small {
-                self.content_cache().keep(&change.path, after, &bytes);
-                text = String::from_utf8(bytes).ok();
+            if content.sha256.is_some() {
+                self.content_cache().keep(&change.path, after, content.small.as_deref());
             }
+            text = content.small.and_then(|bytes| String::from_utf8(bytes).ok());
         }
         // A known earlier digest can show that only the stat data differ. Without one, a write has
         // to be assumed, and gates must see the same in both cases.

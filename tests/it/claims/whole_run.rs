@@ -91,3 +91,34 @@ fn a_verdict_is_stale_when_its_file_changed_before_a_later_step_reads_from_it() 
         assert!(found[0].contains("the verdict on `write` is stale: `src/a.txt`"), "{found:?}");
     }
 }
+
+#[test]
+fn a_larger_file_of_the_same_size_is_compared_with_its_digest_of_an_earlier_step() {
+    let step = |id: &str, byte: &str, after: &str| {
+        format!(
+            "  - id: {id}\n    dependsOn: [{after}]\n    parse: json\n    evidence: full\n    verify: \
+             {{claims: strict}}\n    run: |\n      head -c 100000 /dev/zero | tr '\\0' {byte} > big.txt\n      \
+             echo '{{\"modified\": [\"big.txt\"]}}'\n"
+        )
+    };
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n{}  - {{id: wait, dependsOn: [first], run: sleep 0.1}}\n{}{}",
+        step("first", "a", ""),
+        step("changed", "b", "wait"),
+        "  - {id: wait2, dependsOn: [changed], run: sleep 0.1}\n".to_owned()
+            + &step("unchanged", "b", "wait2"),
+    );
+    let scratch = Scratch::new(&[("playbooks/p.yml", &playbook), ("big.txt", "x")]);
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    let events = scratch.kb(&["run", "events", "@last"]).code(0).events();
+    let verdicts: Vec<_> = events
+        .iter()
+        .filter(|event| event["type"] == "verification:complete")
+        .map(|event| (event["instance"].as_str().unwrap(), event["verdict"].as_str().unwrap()))
+        .collect();
+    assert_eq!(verdicts[..2], [("first", "passed"), ("changed", "passed")]);
+    assert!(
+        verdicts[2..].iter().all(|verdict| *verdict == ("unchanged", "failed")),
+        "{verdicts:?}"
+    );
+}
