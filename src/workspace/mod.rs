@@ -2,7 +2,8 @@
 //!
 //! [`Workspace`] resolves every path of every tool, check and working directory under open folder
 //! handles, so that no link leads out of it. [`WorkspaceWatch`] records what changed while a process
-//! ran. `WriteTarget` is the only code that changes a file. Start reading at `path_guard.rs`.
+//! ran, without what `kb` itself wrote meanwhile (`own_writes.rs`). `WriteTarget` is the only code that
+//! changes a file. Start reading at `path_guard.rs`.
 
 mod code_sources;
 mod content;
@@ -14,6 +15,7 @@ mod hidden_paths;
 mod ignore_rules;
 mod manifest;
 mod own_files;
+mod own_writes;
 mod path_error;
 mod path_glob;
 mod path_guard;
@@ -30,6 +32,7 @@ mod walk;
 mod watch;
 mod watch_rules;
 mod write_target;
+mod writing;
 
 pub(crate) use file_access::FileAccess;
 pub(crate) use hidden_paths::TooManyHidden;

@@ -51,6 +51,10 @@ impl Workspace {
 
     /// Writes the content of a path, or removes it. Protected paths are refused.
     pub(crate) fn put(&self, path: &str, content: Option<&FileContent>) -> Result<(), PathError> {
+        self.writing(path, || self.replace(path, content))
+    }
+
+    fn replace(&self, path: &str, content: Option<&FileContent>) -> Result<(), PathError> {
         let target = WriteTarget::find(self, path, false)?;
         let existing = target.existing.as_ref().map(|state| state.kind);
         match content {

@@ -5,6 +5,7 @@ use super::content::{Content, MAX_HASHED, link_digest};
 use super::content_cache::ContentCache;
 use super::dir_handle::{DirHandle, OpenedPath, kind_of, state_of};
 use super::ignore_rules::{IgnoreFiles, IgnoreRules, ParsedIgnoreFiles};
+use super::own_writes::OwnWrites;
 use super::path_error::{PathError, refused, wrong_kind};
 use super::path_text::{shown, unicode_forms};
 use super::protected_paths::ProtectedPaths;
@@ -31,6 +32,7 @@ struct Roots {
     read: Vec<DirHandle>,
     protected: ProtectedPaths,
     known: ContentCache,
+    own_writes: Arc<OwnWrites>,
     /// The ignore files that apply whatever is on disk.
     ignore_files: Option<Arc<ParsedIgnoreFiles>>,
 }
@@ -117,7 +119,9 @@ impl Workspace {
         ignore_files: Option<Arc<ParsedIgnoreFiles>>,
     ) -> Workspace {
         let known = ContentCache::default();
-        Workspace(Arc::new(Roots { root, alias, read, protected, known, ignore_files }))
+        let own_writes = Arc::default();
+        let roots = Roots { root, alias, read, protected, known, own_writes, ignore_files };
+        Workspace(Arc::new(roots))
     }
 
     /// The ignore rules for evidence and gates, before any directory is entered.
@@ -306,6 +310,11 @@ impl Workspace {
     /// The absolute path of `rel` in the root of a located path.
     pub(super) fn full(&self, located: &LocatedPath, rel: &Path) -> PathBuf {
         self.folder(located.root).path.join(rel)
+    }
+
+    /// The writes of `kb` itself while something is watched.
+    pub(super) fn own_writes(&self) -> &Arc<OwnWrites> {
+        &self.0.own_writes
     }
 
     /// The cached contents of small files.

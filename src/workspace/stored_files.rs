@@ -120,7 +120,7 @@ impl Workspace {
         if is_there {
             return Ok(false);
         }
-        target.write_with_mode(bytes, mode)?;
+        self.writing(path, || target.write_with_mode(bytes, mode))?;
         Ok(true)
     }
 
@@ -129,7 +129,7 @@ impl Workspace {
         let target = WriteTarget::find(self, path, false)?;
         match &target.existing {
             None => Ok(false),
-            Some(_) => target.remove().map(|()| true),
+            Some(_) => self.writing(path, || target.remove()).map(|()| true),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Detects what changed in the workspace while a process ran.
 
+use super::own_writes::Watching;
 use super::path_guard::Workspace;
 use crate::clock;
 use crate::evidence::{Change, Manifest, ProcessEvidence};
@@ -14,9 +15,11 @@ pub struct WorkspaceWatch {
     before: Manifest,
     /// Files that may change without a change of their stat data.
     racy: Vec<String>,
+    /// `None` if the scan did not end.
+    watching: Option<Watching>,
 }
 
-/// The changes in a workspace while it was watched.
+/// The changes in a workspace while it was watched, without those that `kb` itself made meanwhile.
 #[derive(Debug, Default)]
 pub struct WorkspaceChanges {
     /// In path order, with the digests of the current contents.
@@ -29,22 +32,29 @@ impl WorkspaceWatch {
     /// Scans all files that the ignore rules leave.
     pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>) -> Self {
         let scanned = workspace.clone();
-        let truncated = || (Manifest { truncated: true, ..Manifest::default() }, Vec::new());
         let work = move || {
+            let _still = scanned.own_writes().scanning();
+            let watching = scanned.own_writes().watching();
             let mut before = scanned.manifest();
             let racy = scanned.add_digests(&mut before, clock::now());
-            (before, racy)
+            (before, racy, Some(watching))
         };
         let looked = tokio::task::spawn_blocking(work).await;
-        let (before, racy) = looked.unwrap_or_else(|_| truncated());
-        WorkspaceWatch { workspace: workspace.clone(), redactor: redactor.clone(), before, racy }
+        let truncated = || (Manifest { truncated: true, ..Manifest::default() }, Vec::new(), None);
+        let (before, racy, watching) = looked.unwrap_or_else(|_| truncated());
+        let (workspace, redactor) = (workspace.clone(), redactor.clone());
+        WorkspaceWatch { workspace, redactor, before, racy, watching }
     }
 
     /// Scans again and returns the changes.
     pub async fn end(self) -> WorkspaceChanges {
-        let WorkspaceWatch { workspace, redactor, before, racy } = self;
+        let WorkspaceWatch { workspace, redactor, mut before, mut racy, watching } = self;
         let work = move || {
+            let _still = workspace.own_writes().scanning();
             let after = workspace.manifest();
+            if let Some(watching) = watching {
+                watching.add_to(&mut before, &mut racy);
+            }
             let changes = workspace.changes_with(&before, &after, &racy, &redactor);
             WorkspaceChanges { changes, truncated: before.truncated || after.truncated }
         };

@@ -20,7 +20,7 @@ pub(super) fn tool() -> impl Tool {
 fn delete(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let target = files.writable(&args.path, false)?;
     let before = target.observed()?;
-    target.remove()?;
+    files.workspace.writing(&target.shown, || target.remove())?;
     let change = files.change(&target, before, None);
     Ok(CallResult::success(json!({ "deleted": true })).with_changes(vec![change]))
 }

@@ -49,7 +49,8 @@ fn edit(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     })?;
     let edited = replace(&text, &args.old, &args.new, args.all)
         .map_err(|mismatch| Refusal::failed(mismatch.failure(&target.shown)))?;
-    let after = target.write(edited.text.as_bytes())?;
+    let write = || target.write(edited.text.as_bytes());
+    let after = files.workspace.writing(&target.shown, write)?;
     let result = json!({ "replaced": edited.replaced, "line": edited.line });
     let before = PriorState { state, text: Some(text) };
     let change = files.change(&target, before, Some((after, edited.text.as_bytes())));

@@ -21,7 +21,8 @@ pub(super) fn tool() -> impl Tool {
 fn write(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let target = files.writable(&args.path, true)?;
     let before = target.observed()?;
-    let after = target.write(args.content.as_bytes())?;
+    let write = || target.write(args.content.as_bytes());
+    let after = files.workspace.writing(&target.shown, write)?;
     let result = json!({ "created": before.state.is_none(), "bytes": args.content.len() });
     let change = files.change(&target, before, Some((after, args.content.as_bytes())));
     Ok(CallResult::success(result).with_changes(vec![change]))

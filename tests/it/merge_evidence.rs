@@ -1,0 +1,81 @@
+//! Files that `kb` writes while a step runs in the project are not changes of that step.
+
+use crate::scratch::Scratch;
+use serde_json::Value;
+
+/// The changed paths of a step, as the record has them.
+fn changed(scratch: &Scratch, step: &str) -> Vec<String> {
+    let diff = scratch.json(&["run", "diff", "@last", step, "--json"]);
+    let files = diff["steps"].as_array().unwrap().iter();
+    let files = files.flat_map(|step| step["files"].as_array().unwrap());
+    files.map(|file: &Value| file["path"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A step that starts before a merge and ends after it. Its gate permits its own files alone.
+#[test]
+fn merged_files_are_not_changes_of_a_step_that_runs_beside() {
+    let text = "schema: kb.playbook/1
+id: p
+limits: {maxParallel: 2}
+steps:
+  - id: own
+    workspace: copy
+    evidence: full
+    run: |
+      until test -e \"$ROOT/began\"; do sleep 0.05; done
+      echo merged > made.txt; echo merged >> both.txt; sed -i 's/^1$/one/' lines.txt
+    env: {ROOT: ROOTDIR}
+  - id: beside
+    evidence: full
+    timeout: 60s
+    run: |
+      touch began
+      until test -e made.txt && grep -q one lines.txt && grep -q merged both.txt; do sleep 0.05; done
+      echo mine > mine.txt; sed -i 's/^9$/nine/' lines.txt
+    verify: {checks: [{diff: {only: [began, mine.txt, lines.txt]}}]}
+";
+    let scratch =
+        Scratch::new(&[("lines.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("both.txt", "a\n")]);
+    let root = format!("\"{}\"", scratch.root().display());
+    scratch.write("playbooks/p.yml", &text.replace("ROOTDIR", &root));
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert_eq!(changed(&scratch, "beside"), ["began", "lines.txt", "mine.txt"]);
+    assert_eq!(changed(&scratch, "own"), ["both.txt", "lines.txt", "made.txt"]);
+    // The difference of a file that both changed is that of the step alone.
+    let diff = scratch.kb(&["run", "diff", "@last", "beside"]).code(0).out;
+    assert!(diff.contains("+nine") && !diff.contains("+one"), "{diff}");
+    assert_eq!(scratch.read("lines.txt"), "one\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+}
+
+/// The same for the files of a stored result, and for a call of a file tool in another step.
+#[test]
+fn restored_files_and_calls_of_tools_are_not_changes_of_a_step_that_runs_beside() {
+    let text = "schema: kb.playbook/1
+id: p
+limits: {maxParallel: 2}
+steps:
+  - id: first
+    run: until test -e began; do sleep 0.05; done
+  - id: stored
+    dependsOn: [first]
+    run: mkdir -p out; cat in.txt > out/stored.txt
+    cache: {inputs: in.txt, outputs: \"out/**\"}
+  - id: written
+    dependsOn: [stored]
+    tool: fs:write
+    input: {path: written.txt, content: x}
+  - id: beside
+    evidence: full
+    timeout: 60s
+    run: touch began; until test -e written.txt; do sleep 0.05; done; echo mine > mine.txt
+    verify: {checks: [{diff: {only: [began, mine.txt, \"out/**\"]}}]}
+";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text), ("in.txt", "a\n")]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    for path in ["out/stored.txt", "began", "written.txt", "mine.txt"] {
+        std::fs::remove_file(scratch.root().join(path)).unwrap();
+    }
+    scratch.kb(&["playbook", "run", "p"]).code(0).says(&["from the cache"]);
+    assert_eq!(changed(&scratch, "beside"), ["began", "mine.txt"]);
+}
