@@ -8,7 +8,8 @@ use crate::evidence::Record;
 use crate::expression::{EvalError, Template};
 
 /// The rendered `cache` of a step; `None` without one. Later attempts and iterations do their work, and
-/// so does an attempt that has started it before a resume.
+/// so does an attempt that has started it before a resume. One that had only taken a stored result then
+/// may take it again.
 pub(super) fn request(
     scope: &RunScope<'_>,
     step: &Step,
@@ -19,6 +20,7 @@ pub(super) fn request(
     let rendered = |globs: &Vec<Template>| -> Result<Vec<String>, EvalError> {
         globs.iter().map(|glob| glob.render(scope)).collect()
     };
+    let is_work = |record: &Record| !matches!(record, Record::CacheHit(_) | Record::Note(_));
     Ok(Some(CacheRequest {
         definition: scope.plan.playbook().id.to_string(),
         key: cache.key.as_ref().map(|key| key.render(scope)).transpose()?,
@@ -26,6 +28,6 @@ pub(super) fn request(
         outputs: rendered(&cache.outputs)?,
         ttl: cache.ttl,
         scope: cache.scope,
-        may_take: (work.attempt, work.iteration) == (1, 1) && history.is_empty(),
+        may_take: (work.attempt, work.iteration) == (1, 1) && !history.iter().any(is_work),
     }))
 }

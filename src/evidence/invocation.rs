@@ -87,6 +87,8 @@ pub struct Invocation {
 pub struct ToolTrace {
     invocations: Vec<Invocation>,
     diff_bytes: usize,
+    /// Whether the calls are those of a stored result that an attempt took which has not ended.
+    taken: bool,
 }
 
 /// Maximum size of the diffs in a trace, in bytes. The journal has all of them.
@@ -104,6 +106,25 @@ impl ToolTrace {
             }
         }
         self.invocations.push(invocation);
+    }
+
+    /// An attempt takes a stored result: its recorded calls are those of the attempt.
+    pub fn take(&mut self, calls: &[Invocation]) {
+        self.clear();
+        calls.iter().for_each(|call| self.push(call.clone()));
+        self.taken = true;
+    }
+
+    /// The attempt ended.
+    pub fn end_attempt(&mut self) {
+        self.taken = false;
+    }
+
+    /// The attempt was interrupted. It starts again and does not keep the stored result that it took.
+    pub fn interrupt(&mut self) {
+        if self.taken {
+            self.clear();
+        }
     }
 
     /// The calls in the order of their start.

@@ -21,9 +21,16 @@ impl State {
                 self.seed = *digest;
                 self.started_at = at;
             }
-            Event::RunResumed { .. } => {
+            Event::RunResumed { in_flight, .. } => {
                 self.draining = false;
                 self.status = RunStatus::Running;
+                // Whether an interrupted attempt takes a stored result again is recorded again.
+                for ix in in_flight {
+                    let target = &mut self.instances[ix.at()];
+                    if target.status == StepStatus::Running {
+                        target.set_cached_from(None);
+                    }
+                }
             }
             Event::Evaluated { .. } => {}
             Event::Recorded { instance, record, .. } => self.record(*instance, record),

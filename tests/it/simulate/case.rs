@@ -261,6 +261,7 @@ impl Spec {
                     playbook: DefinitionId::new("child").unwrap(),
                     span: super::plans::SPAN,
                     with: Vec::new(),
+                    version: None,
                 }
                 .into(),
             ),
@@ -327,7 +328,13 @@ impl Spec {
             // Some loops pause between their passes.
             let initial = Duration::from_millis(u64::from(max % 2) * 5);
             let (backoff, max_delay) = (Backoff::Fixed, Duration::from_secs(1));
-            Box::new(kb::definition::Loop { until, max, backoff, initial, max_delay })
+            Box::new(kb::definition::Loop {
+                until: Until::Expression(until),
+                max,
+                backoff,
+                initial,
+                max_delay,
+            })
         });
         details.retry_safe = self.retry_safe;
         details.workspace = match (self.merges, self.exclusive) {

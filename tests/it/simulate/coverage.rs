@@ -28,6 +28,9 @@ variants!(EFFECTS, effect, Effect: Evaluate EvaluateUntil Execute Verify Timer M
 variants!(TURNS, turn, Turn: Answer Together Repeat Alarm Record Ask Crash PowerCut Cancel Expire Drain
     Person Child Retry RetryAlone);
 
+/// Which steps took stored results.
+const HITS: [&str; 3] = ["a hit", "a hit with a gate", "a hit of a specialist"];
+
 /// How often each was seen.
 #[derive(Default)]
 pub(super) struct Coverage(BTreeMap<&'static str, u64>);
@@ -53,9 +56,14 @@ impl Coverage {
         self.count(turn(of));
     }
 
+    /// A specialist has a gate of its own.
+    pub(super) fn hit(&mut self, specialist: bool, gate: bool) {
+        self.count(HITS[usize::from(specialist) + usize::from(gate)]);
+    }
+
     /// What was never seen.
     pub(super) fn missing(&self) -> Vec<&'static str> {
-        let all = [INPUTS, EVENTS, EFFECTS, TURNS].concat();
+        let all = [INPUTS, EVENTS, EFFECTS, TURNS, &HITS].concat();
         all.into_iter().filter(|name| !self.0.contains_key(name)).collect()
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Known<'a> {
     pub(super) started: &'a dyn Fn(usize) -> bool,
     /// Whether a person refused it, in its present iteration.
     pub(super) refused: &'a dyn Fn(usize, Option<usize>) -> bool,
+    /// Whether its first attempt took a stored result.
+    pub(super) took: &'a dyn Fn(usize, Option<usize>) -> bool,
     /// Whether it has the result of an earlier run.
     pub(super) had: &'a dyn Fn(usize, Option<usize>) -> bool,
 }
@@ -139,7 +141,8 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
     let well = |item: Option<usize>| {
         let iteration = (known.iteration)(at, item);
         (known.had)(at, item)
-            || !(known.refused)(at, item) && works(case, spec, item.unwrap_or(0), iteration)
+            || !(known.refused)(at, item)
+                && works(case, spec, item.unwrap_or(0), iteration, (known.took)(at, item))
     };
     let works = match spec.for_each {
         None => well(None) && ((known.had)(at, None) || spec.merges != Some(false)),
@@ -152,10 +155,10 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
 }
 
 /// Whether every pass of its loop is good enough, up to the one after which `until` is true.
-fn works(case: &Case, spec: &Spec, item: usize, iteration: u32) -> bool {
+fn works(case: &Case, spec: &Spec, item: usize, iteration: u32, took: bool) -> bool {
     let (max, done_at) = spec.repeat.unwrap_or((1, 1));
     let mut entry = 0;
-    (1..=done_at.min(max)).all(|_| match pass(case, spec, item, iteration, entry) {
+    (1..=done_at.min(max)).all(|_| match pass(case, spec, item, iteration, entry, took) {
         Some(next) => {
             entry = next;
             true
@@ -166,12 +169,23 @@ fn works(case: &Case, spec: &Spec, item: usize, iteration: u32) -> bool {
 
 /// The number of attempts until one is good enough, counted on from `first`; none where the table of
 /// recovery allows no more before that.
-fn pass(case: &Case, spec: &Spec, item: usize, iteration: u32, first: usize) -> Option<usize> {
+fn pass(
+    case: &Case,
+    spec: &Spec,
+    item: usize,
+    iteration: u32,
+    first: usize,
+    took: bool,
+) -> Option<usize> {
     let mut rows = rows(case, spec);
     let mut tier = Tier::Medium;
     'attempts: for entry in first.. {
         let end = spec.end(item, iteration, entry);
         let Some(outcome) = failure(case, spec, end) else { return Some(entry + 1) };
+        // The step has not done its work yet.
+        if took && entry == 0 {
+            continue 'attempts;
+        }
         if spec.max_attempts.is_some_and(|max| (entry - first) as u32 + 1 >= max) {
             return None;
         }

@@ -31,6 +31,7 @@ pub(crate) fn playbook(steps: Vec<Step>, finally: Vec<Step>) -> Arc<Playbook> {
         form: DefinitionForm::Playbook,
         name: "simulated".into(),
         description: None,
+        version: None,
         triggers: Vec::new(),
         params: Vec::new(),
         on: Vec::new(),

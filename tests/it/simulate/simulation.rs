@@ -598,14 +598,21 @@ impl<'a> Simulation<'a> {
         else {
             return Ok(());
         };
-        // A stored result is the whole work of an attempt, so that attempt ends well.
+        // A stored result is the whole work of a first attempt, so that attempt ends well. Its gate may
+        // refute it.
         let executes = matches!(effect, Effect::Execute { .. }) && n % 2 == 1;
-        let takes = executes && self.spec(instance).kind == Kind::Run;
+        let first = (iteration, attempt) == (1, 1);
+        let spec = self.spec(instance);
+        let caches = matches!(spec.kind, Kind::Run | Kind::Specialist | Kind::Writer);
         let well = self.end(instance).outcome == OutcomeKind::Ok;
-        let record = match takes && well && !self.spec(instance).is_verified() {
+        let record = match executes && first && caches && well {
             true => Record::CacheHit(Box::new(hit())),
             false => Record::Note(Note::info("on the way")),
         };
+        if let Record::CacheHit(_) = record {
+            let (specialist, gate) = (spec.kind != Kind::Run, spec.is_verified());
+            self.seen.hit(specialist, gate);
+        }
         let record = Box::new(record);
         self.tell(Input::Recorded { instance, iteration, attempt, record: masked(record) })
     }

@@ -41,6 +41,8 @@ pub(super) struct Watch {
     kept: BTreeMap<usize, Ended>,
     /// Instances with the result of an earlier run.
     kept_instances: BTreeSet<Turned>,
+    /// Instances whose first attempt took a stored result.
+    took: BTreeSet<Turned>,
     /// Whether somebody or the clock cut into this life, so that the tables alone do not tell.
     pub(super) disturbed: bool,
     /// Whether the history was cut in the middle of a decision.
@@ -66,6 +68,7 @@ impl Watch {
             due: BTreeMap::new(),
             kept: BTreeMap::new(),
             kept_instances: BTreeSet::new(),
+            took: BTreeSet::new(),
             disturbed: false,
             torn: false,
             failed: false,
@@ -294,7 +297,20 @@ impl Watch {
 
     fn note(&mut self, case: &Case, event: &Event) {
         match event {
-            Event::RunResumed { epoch, .. } => self.epoch = *epoch,
+            Event::RunResumed { epoch, in_flight, .. } => {
+                self.epoch = *epoch;
+                for ix in in_flight {
+                    // It may take it again, or do its work.
+                    if self.folded.instance(*ix).status == StepStatus::Running {
+                        self.took.remove(&self.turned(*ix));
+                    }
+                }
+            }
+            Event::Recorded { instance, record, .. } => {
+                if let Record::CacheHit(_) = &**record {
+                    self.took.insert(self.turned(*instance));
+                }
+            }
             Event::Started { instance, attempt } => {
                 let (ix, iteration) = self.turned(*instance);
                 self.starts.insert((ix, iteration, *attempt));
@@ -446,7 +462,8 @@ impl Watch {
         hold!(at >= due, "{name} starts before its time");
         let spec = self.spec(case, ix);
         let approved = self.approved.get(&(ix, iteration)).copied().unwrap_or(0);
-        let most = naive::most_attempts(case, spec) + approved + self.child_waits(ix);
+        let took = u32::from(self.took.contains(&(ix, iteration)));
+        let most = naive::most_attempts(case, spec) + approved + self.child_waits(ix) + took;
         hold!(attempt <= most, "{name} starts attempt {attempt} of {most}");
         if let (Some(item), Some(each)) = (&instance.item, spec.for_each) {
             let items = self.folded.instance(item.parent).items().expect("expanded").all();
@@ -657,6 +674,7 @@ impl Watch {
             iteration: &|step, at| item(step, at).1,
             started: &|step| self.folded.instance(InstanceIx(step as u32)).started_at().is_some(),
             refused: &|step, at| self.refused.contains(&item(step, at)),
+            took: &|step, at| self.took.contains(&item(step, at)),
             had: &|step, at| self.kept_instances.contains(&item(step, at)),
         };
         let (expected, end) = naive::expect(case, &known);
