@@ -54,6 +54,7 @@ impl<'a> Children<'a> {
         match self.child(&call.playbook) {
             Ok(plan) => {
                 problems.extend(check::child_params(call, plan.playbook()));
+                problems.extend(check::child_version(call, plan.playbook()));
                 Some(plan)
             }
             Err(unusable) => {

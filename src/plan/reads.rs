@@ -1,6 +1,6 @@
 //! Reads of steps: every reference in a text of a step to another step.
 
-use crate::definition::{Check, ItemSource, Matrix, Playbook, Step};
+use crate::definition::{Check, ItemSource, Matrix, Playbook, Step, Until};
 use crate::expression::{Expression, Reference, Root, Template, ValueTemplate};
 use crate::value::StepId;
 
@@ -52,7 +52,9 @@ fn of_texts(step: &Step) -> Collector<'_> {
     found.work(step);
     found.context = ReadContext::Verify;
     let repeat = step.details().repeat.as_deref();
-    repeat.iter().for_each(|repeat| found.expression(&repeat.until));
+    if let Some(Until::Expression(until)) = repeat.map(|repeat| &repeat.until) {
+        found.expression(until);
+    }
     let collect = step.for_each.iter().filter_map(|each| each.collect.as_ref());
     collect.for_each(|value| found.value(value));
     step.verify().iter().flat_map(|verify| &verify.checks).for_each(|check| found.check(check));

@@ -112,9 +112,12 @@ fn a_circle_is_refused_with_its_path() {
     let call = |id: &str, other: &str| {
         format!("schema: kb.playbook/1\nid: {id}\nsteps:\n  - {{id: x, playbook: {other}}}\n")
     };
-    let scratch = project("  - {id: x, playbook: a}\n", &[&call("a", "b"), &call("b", "a")]);
-    scratch.kb(&["playbook", "validate", "a"]).code(2).says(&["KB0413", "a → b → a"]);
-    scratch.kb(&["playbook", "run", "parent"]).code(2).says(&["KB0413", "a → b → a"]);
+    let three = [call("a", "b"), call("b", "c"), call("c", "a")];
+    let three: Vec<&str> = three.iter().map(String::as_str).collect();
+    let scratch = project("  - {id: x, playbook: a}\n", &three);
+    let position = "p0.yml:4:23";
+    scratch.kb(&["playbook", "validate", "a"]).code(2).says(&["KB0413", "a → b → c → a"]);
+    scratch.kb(&["playbook", "run", "parent"]).code(2).says(&["KB0413", "a → b → c → a", position]);
     let scratch = project("  - {id: x, playbook: parent}\n", &[]);
     scratch.kb(&["playbook", "run", "parent"]).code(2).says(&["parent → parent"]);
     let chain: Vec<String> =

@@ -9,7 +9,7 @@ use super::step::{DEFAULTS, STEP};
 use super::step_parts::HOOKS;
 use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number, OneOf,
-    Pattern, ScalarTemplate, Schema, Template, Text,
+    Pattern, Scalar, ScalarTemplate, Schema, Template, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
 use super::trigger::TRIGGERS;
@@ -55,6 +55,7 @@ const COMMON: &[KeySpec] = &[
     key("name", Text, "Display name.").default("the id").example("Add a feature"),
     key("description", Text, "Description shown in lists.")
         .example("Adds a function with its tests"),
+    key("version", Scalar, "Version of the playbook; a `playbook` step can ask for it.").example("\"1.2\""),
     key("triggers", ListOrOne(&Text), "Phrases by which a request finds this playbook.")
         .example("[add a feature, implement feature]"),
     key("params", List(const { &Map(&PARAM) }), "Parameters of a run.")

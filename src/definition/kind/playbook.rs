@@ -2,7 +2,7 @@
 
 use super::execution::{Execution, OutputForm};
 use super::spec::{KindRules, StepType};
-use crate::definition::keys::KeyType::{Any, MapOf, Text};
+use crate::definition::keys::KeyType::{Any, MapOf, Scalar, Text};
 use crate::definition::keys::{KeySpec, key};
 use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
@@ -19,6 +19,8 @@ pub struct PlaybookStep {
     pub span: Span,
     /// `with:`: values of its parameters, in the order of the file.
     pub with: Vec<ChildParam>,
+    /// `version:`, with its position.
+    pub version: Option<(String, Span)>,
 }
 
 /// One entry of `with:`.
@@ -37,10 +39,18 @@ pub struct ChildParam {
 impl StepType for Box<PlaybookStep> {
     const KEYS: &'static [KeySpec] =
         &[key("playbook", Text, "Id of a playbook that runs as a child run.").example("deploy")];
-    const OWN_KEYS: &'static [KeySpec] =
-        &[key("with", MapOf(&Any), "Parameters of the child run.")
+    const OWN_KEYS: &'static [KeySpec] = &[
+        key("with", MapOf(&Any), "Parameters of the child run.")
             .only(&["playbook"])
-            .example("{env: prod}")];
+            .example("{env: prod}"),
+        key(
+            "version",
+            Scalar,
+            "The version that the child must have, or `sha256:` and the digest of its file.",
+        )
+        .only(&["playbook"])
+        .example("\"1.2\""),
+    ];
     const RULES: KindRules = KindRules {
         unused_input: Some("pass values in `with:`"),
         starts_process: |_| false,
@@ -74,7 +84,11 @@ impl StepType for Box<PlaybookStep> {
                 }
             }
         }
-        Some(Box::new(PlaybookStep { playbook: playbook?, span: node.span, with }))
+        let version = fields.get("version").and_then(|node| {
+            let text = decoder.scalar(node, "version")?.to_owned();
+            Some((text, node.span))
+        });
+        Some(Box::new(PlaybookStep { playbook: playbook?, span: node.span, with, version }))
     }
 
     fn execution(&self) -> Execution<'_> {

@@ -28,6 +28,8 @@ pub struct Playbook {
     pub name: String,
     /// Description shown in lists.
     pub description: Option<String>,
+    /// `version:`, which a `playbook` step can ask for.
+    pub version: Option<String>,
     /// Phrases by which a request finds this playbook.
     pub triggers: Vec<String>,
     /// Parameters, in the order of the file.

@@ -87,6 +87,7 @@ pub(crate) fn playbook(
     secret_variables::check(decoder);
     let name = fields.text("name", decoder);
     let description = fields.text("description", decoder);
+    let version = fields.get("version").and_then(|node| decoder.scalar(node, "version"));
     let triggers = triggers(&fields, decoder);
     let limits = fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default();
     let budget = fields.get("budget").map(|node| decoder.budget(node)).unwrap_or_default();
@@ -97,6 +98,7 @@ pub(crate) fn playbook(
         id,
         form: origin.form,
         description,
+        version: version.map(str::to_owned),
         triggers,
         params,
         steps: main,

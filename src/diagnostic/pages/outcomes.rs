@@ -222,7 +222,7 @@ A run is refused before it starts if a step that surely runs needs the secret, a
 can do without has a fallback: `{{secrets.token | default('')}}`."#;
 
     LOOP_EXHAUSTED = "KB0575", "loop reached its maximum",
-r#"A step with `loop` ran `loop.max` times (default 10), and `loop.until` was never true. The step failed.
+r#"A step with `loop` ran `loop.max` times (default 10), and `loop.until` was never true, or its checks never passed. The step failed.
 
     loop: {until: "{{review.output.verdict}} == 'approve'", max: 3}
 

@@ -232,6 +232,25 @@ Fixed:
 Values with placeholders are checked when the child run starts. A parameter of the type `secret` takes a
 literal reference, such as `env:TOKEN`."#;
 
+    CHILD_VERSION = "KB0420", "child playbook has another version",
+r#"A `playbook` step asks for a version, and the playbook has another one or none. With `sha256:` and the first digits
+of a digest (at least 8), the step asks for exactly one content of the file.
+
+Wrong, if `publish` has `version: "2.0"`:
+
+    - id: release
+      playbook: publish
+      version: "1.2"
+
+Fixed, once what changed has been checked:
+
+    - id: release
+      playbook: publish
+      version: "2.0"
+
+Without `version` the step takes the playbook as it is. In both cases a run keeps the definitions that it started
+with."#;
+
     PLAYBOOK_CYCLE = "KB0413", "playbooks run each other in a circle",
 r#"A `playbook` step leads back to a playbook that is running already, directly or through other playbooks,
 so the child runs would never end. The message shows the path.

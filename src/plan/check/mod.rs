@@ -2,6 +2,7 @@
 
 mod child_locks;
 mod child_params;
+mod child_version;
 mod cycle;
 mod gate_files;
 mod gate_reads;
@@ -13,6 +14,7 @@ mod writers;
 
 pub(super) use child_locks::child_locks;
 pub(super) use child_params::child_params;
+pub(super) use child_version::child_version;
 pub(super) use cycle::cycle;
 
 use super::Plan;
