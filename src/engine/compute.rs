@@ -2,6 +2,8 @@
 
 use super::items::{self, Listing};
 use super::scope::RunScope;
+use crate::definition::Until;
+use crate::evidence::Verdict;
 use crate::expression::EvalError;
 use crate::run::{Evaluation, InstanceIx};
 use crate::value::{Json, JsonMap};
@@ -21,9 +23,13 @@ pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Listing, 
 
 /// Whether the loop of a step has ended, after a successful pass.
 pub(super) fn until(scope: &RunScope<'_>, ix: InstanceIx) -> Result<bool, EvalError> {
-    let step = &scope.plan.step(scope.state.instance(ix).step).step;
-    match &step.details().repeat {
-        Some(repeat) => scope.check_reads(repeat.until.truth(scope)),
+    let instance = scope.state.instance(ix);
+    let step = &scope.plan.step(instance.step).step;
+    match step.details().repeat.as_ref().map(|repeat| &repeat.until) {
+        Some(Until::Expression(until)) => scope.check_reads(until.truth(scope)),
+        Some(Until::Checks) => {
+            Ok(instance.verification().is_some_and(|found| found.verdict == Verdict::Passed))
+        }
         None => Ok(true),
     }
 }

@@ -57,11 +57,12 @@ impl Folded {
         self.note_code(plan, event);
         match event {
             Event::Recorded { instance, record, .. } => {
-                let calls = record.calls();
                 let trace = self.traces.entry(*instance);
-                if !calls.is_empty() {
+                if let Record::CacheHit(hit) = &**record {
+                    trace.or_default().take(&hit.trace);
+                } else if !record.calls().is_empty() {
                     let trace = trace.or_default();
-                    calls.iter().for_each(|call| trace.push(call.clone()));
+                    record.calls().iter().for_each(|call| trace.push(call.clone()));
                 }
                 // Observations serve the verification of a verdict; no attempt continues from them.
                 if !matches!(**record, Record::Observed { .. }) {
@@ -73,8 +74,15 @@ impl Folded {
                     self.histories.entry(*instance).or_default().push(record);
                 }
             }
-            Event::Started { instance, .. } | Event::AttemptEnded { instance, .. } => {
+            Event::Started { instance, .. } => drop(self.histories.remove(instance)),
+            Event::AttemptEnded { instance, .. } => {
                 self.histories.remove(instance);
+                self.traces.entry(*instance).and_modify(ToolTrace::end_attempt);
+            }
+            Event::RunResumed { in_flight, .. } => {
+                for instance in in_flight {
+                    self.traces.entry(*instance).and_modify(ToolTrace::interrupt);
+                }
             }
             Event::Ended { instance, .. } => {
                 self.histories.remove(instance);
@@ -84,10 +92,12 @@ impl Folded {
             Event::Judged { instance, .. } => {
                 self.histories.remove(instance);
             }
-            // The evidence of a pass does not count for the next one.
             Event::PassEnded { instance, .. } => {
                 self.histories.remove(instance);
-                self.traces.remove(instance);
+                let step = &plan.step(self.state.instance(*instance).step).step;
+                if !step.details().keeps_evidence_of_passes() {
+                    self.traces.remove(instance);
+                }
             }
             Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
                 closure.iter().for_each(|instance| {
@@ -97,7 +107,6 @@ impl Folded {
             }
             Event::RunStarted { .. }
             | Event::Continued { .. }
-            | Event::RunResumed { .. }
             | Event::Evaluated { .. }
             | Event::Expanded { .. }
             | Event::Ready { .. }

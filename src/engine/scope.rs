@@ -108,7 +108,9 @@ impl RunScope<'_> {
                 Some(output) => self.loaded(self.payloads.read(output))?,
                 None => Arc::new(Json::Null),
             };
-            fields["previous"] = json!({"output": &*output, "verdict": previous.verdict});
+            let gate = previous.verification.as_ref();
+            let (verdict, reason) = (gate.map(|g| g.verdict), gate.and_then(|g| g.reason.as_ref()));
+            fields["previous"] = json!({"output": &*output, "verdict": verdict, "reason": reason});
         }
         Some(Arc::new(fields))
     }

@@ -4,7 +4,7 @@ use super::child_link::ChildLink;
 use super::compact::CompactPayload;
 use super::items::Items;
 use super::question::Question;
-use crate::evidence::{Verdict, Verification};
+use crate::evidence::Verification;
 use crate::value::{Digest, Failure, RunId, SpecialistId, Tier, Timestamp, Usage};
 
 /// Fields that few instances use.
@@ -80,8 +80,8 @@ pub(super) struct Passes {
 pub struct PreviousPass {
     /// The output that the pass ended with.
     pub output: Option<CompactPayload>,
-    /// The verdict of its gate.
-    pub verdict: Option<Verdict>,
+    /// The result of its gate.
+    pub verification: Option<Verification>,
 }
 
 impl Default for Extras {

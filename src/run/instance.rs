@@ -115,8 +115,8 @@ impl Instance {
 
     /// Keeps the result of the pass, and starts the next one with a fresh recovery table.
     pub(super) fn next_pass(&mut self) {
-        let verdict = self.verification().map(|found| found.verdict);
-        let last = PreviousPass { output: self.output.clone(), verdict };
+        let verification = self.verification().cloned();
+        let last = PreviousPass { output: self.output.clone(), verification };
         let (count, attempts, escalations) = (self.pass(), self.attempt, self.escalations());
         let passes = Passes { count, attempts, escalations, last };
         let rest = self.extras.get_or_insert_default();

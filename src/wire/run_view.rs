@@ -121,6 +121,9 @@ pub struct InstanceView {
     pub status: StepStatus,
     /// Number of the iteration, from 1.
     pub iteration: u32,
+    /// Number of the last pass of a step with `loop`, from 1; absent for other steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass: Option<u32>,
     /// Number of attempts so far.
     pub attempts: u32,
     /// Model tier of its specialist in the last attempt.
@@ -268,6 +271,9 @@ impl InstanceView {
         let duration =
             instance.started_at().zip(instance.ended_at()).map(|(from, to)| millis(from, to));
         let failed = instance.status != StepStatus::Succeeded;
+        // With `forEach`, each item has a loop of its own.
+        let loops =
+            step.details().repeat.is_some() && (step.for_each.is_none() || instance.item.is_some());
         let checks = instance.verification().into_iter().flat_map(|gate| &gate.checks);
         InstanceView {
             step: step.id.to_string(),
@@ -275,6 +281,7 @@ impl InstanceView {
             kind: step.kind.name(),
             status: instance.status,
             iteration: instance.iteration,
+            pass: loops.then(|| instance.pass()),
             attempts: instance.attempt,
             tier: tier.map(Tier::as_str),
             escalations: instance.escalations(),

@@ -76,17 +76,40 @@ steps:
     let scratch = project(text);
     let mut first = start(&scratch, &["playbook", "run", "p", "-p", "name=1", "-p", "hold=60"]);
     wait_for("the first run", || scratch.has("log"));
-    let mut second = start(&scratch, &["playbook", "run", "p", "-p", "name=2"]);
-    let mut pipe = BufReader::new(second.stderr.take().expect("a pipe"));
-    let waits = |line: String| line.contains("waiting for the lock `db`");
-    assert!(pipe.by_ref().lines().map_while(Result::ok).any(waits), "it waits");
-    second.stderr = Some(pipe.into_inner());
+    let behind = |name: &str| {
+        let mut run = start(&scratch, &["playbook", "run", "p", "-p", name]);
+        let mut pipe = BufReader::new(run.stderr.take().expect("a pipe"));
+        let waits = |line: String| line.contains("waiting for the lock `db`");
+        assert!(pipe.by_ref().lines().map_while(Result::ok).any(waits), "it waits");
+        run.stderr = Some(pipe.into_inner());
+        run
+    };
+    let waiting = ["name=2", "name=3", "name=4"].map(behind);
     assert_eq!(scratch.read("log"), "+1\n");
     first.kill().expect("killed");
     first.wait().expect("ended");
-    let (code, err) = said(second);
-    assert_eq!(code, Some(0), "{err}");
-    assert_eq!(scratch.read("log"), "+1\n+2\n-2\n");
+    for run in waiting {
+        let (code, err) = said(run);
+        assert_eq!(code, Some(0), "{err}");
+    }
+    // In the order of their requests.
+    assert_eq!(scratch.read("log"), "+1\n+2\n-2\n+3\n-3\n+4\n-4\n");
+}
+
+/// A step that waits for two locks keeps its place for both: a later step does not pass it on the free one.
+#[test]
+fn locks_are_granted_in_the_order_in_which_steps_became_ready() {
+    let steps = "limits: {maxParallel: 8}
+steps:
+  - {id: holds, locks: [a], run: 'until test -e go; do sleep 0.02; done; echo holds >> log'}
+  - {id: both, locks: [a, b], run: echo both >> log}
+  - {id: tick, set: {a: 1}}
+  - {id: behind, dependsOn: [tick], locks: [b], run: echo behind >> log}
+  - {id: free, dependsOn: [tick], locks: [c], run: 'sleep 0.2; touch go'}
+";
+    let scratch = project(steps);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert_eq!(scratch.read("log"), "holds\nboth\nbehind\n");
 }
 
 #[test]

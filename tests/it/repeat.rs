@@ -51,6 +51,85 @@ fn a_gate_belongs_to_every_pass_and_its_verdict_can_end_the_loop() {
 }
 
 #[test]
+fn checks_of_until_are_the_gate_of_each_pass_and_end_the_loop() {
+    let steps = "  - id: work
+    run: |
+      echo \"$WHY\" >> reasons
+      echo line >> out.txt
+    env: {WHY: \"{{loop.previous.reason | default('first')}}\"}
+    loop: {until: [{file: {path: out.txt, count: {pattern: line, min: 3}}}], max: 4}
+";
+    let scratch = project(steps);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert_eq!(scratch.read("out.txt"), "line\nline\nline\n");
+    let reasons = scratch.read("reasons");
+    let reasons: Vec<&str> = reasons.lines().collect();
+    assert!(reasons[0] == "first" && reasons[1].contains("occurs 1 times"), "{reasons:?}");
+    scratch.kb(&["run", "show", "@last"]).code(0).says(&["3 passes", "passed"]);
+    scratch.kb(&["run", "logs", "@last"]).code(0).says(&["pass 1", "pass 3"]);
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+    let scratch = project(&steps.replace("max: 4", "max: 2"));
+    let said = scratch.kb(&["playbook", "run", "p"]).code(1);
+    said.says(&[
+        "KB0575",
+        "after 2 passes",
+        "the checks of `until` never passed",
+        "`line` occurs 2",
+    ]);
+}
+
+/// The evidence of a pass does not count for the next one, neither live nor in the audit.
+#[test]
+fn verdicts_of_passes_with_evidence_can_be_recomputed() {
+    let steps = "  - id: write
+    specialist: writer
+    task: Write it.
+    loop: {until: \"{{loop.iteration}} == 2\"}
+";
+    let scratch = project(steps);
+    scratch.write(
+        ".kb/specialists/writer.yml",
+        "schema: kb.specialist/1\nid: writer\nrole: You write.\ntools: [fs:write]\n",
+    );
+    let turn = |number: u32, path: &str| {
+        format!(
+            "  write#{number}:\n    - calls: [{{tool: fs:write, args: {{path: {path}, content: x}}}}]\n    - output: {{summary: done, created: [{path}]}}\n"
+        )
+    };
+    let script = format!("schema: kb.script/1\nsteps:\n{}{}", turn(1, "a.txt"), turn(2, "b.txt"));
+    scratch.write("script.yml", &script);
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+}
+
+#[test]
+fn the_next_pass_of_a_specialist_is_told_which_checks_did_not_pass() {
+    let steps = "  - id: write
+    specialist: writer
+    task: Write it.
+    loop: {until: [{file: done.txt}], max: 2}
+";
+    let scratch = project(steps);
+    scratch.write(
+        ".kb/specialists/writer.yml",
+        "schema: kb.specialist/1\nid: writer\nrole: You write.\ntools: [fs:write]\n",
+    );
+    let script = "schema: kb.script/1\nsteps:
+  write#1:
+    - calls: [{tool: fs:write, args: {path: other.txt, content: x}}]
+    - output: {summary: wrote the other one, created: [other.txt]}
+  write#2:
+    - calls: [{tool: fs:write, args: {path: done.txt, content: x}}]
+    - output: {summary: wrote both, created: [other.txt, done.txt]}
+";
+    scratch.write("script.yml", script);
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
+    let prompts = scratch.kb(&["run", "logs", "@last", "write", "--prompts"]).code(0);
+    prompts.says(&["previous attempt was rejected", "done.txt"]);
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+}
+
+#[test]
 fn retries_start_anew_in_every_pass_and_each_pass_has_its_own_idempotency_key() {
     let steps = "  - id: flaky
     run: |
@@ -87,6 +166,10 @@ fn mistakes_in_a_loop_name_the_fix() {
     refused("  - {id: a, run: x, loop: 3}\n", "write `loop: {until:");
     refused("  - {id: a, run: x, loop: {max: 3}}\n", "`until`");
     refused("  - {id: a, run: x, loop: {until: \"true\", max: 0}}\n", "1 to 1000");
-    refused("  - {id: a, run: x, loop: {until: [{file: x}]}}\n", "onFailed: warn");
+    let both = "  - {id: a, run: x, verify: {checks: [{file: x}]}, loop: {until: [{file: x}]}}\n";
+    refused(both, "onFailed: warn");
+    refused("  - {id: a, gate: [{file: x}], loop: {until: [{file: x}]}}\n", "on: [gate_failed]");
+    refused("  - {id: a, run: x, loop: {until: [{fil: x}]}}\n", "did you mean `file`");
+    refused("  - {id: a, run: x, loop: {until: [{judge: {}}]}}\n", "review");
     refused("  - {id: a, wait: 1s, loop: {until: \"true\"}}\n", "it only waits");
 }

@@ -192,7 +192,8 @@ fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: u
         let tokens = step.usage.prompt_tokens + step.usage.completion_tokens;
         let or_none = |n: u64| if n == 0 { String::new() } else { n.to_string() };
         let error = step.error.as_ref().map(|e| format!("{} [{}]", e.message, e.code));
-        let why: Vec<String> = error.into_iter().chain(step.reason.clone()).collect();
+        let passes = step.pass.filter(|_| step.attempts > 0).map(passes);
+        let why: Vec<String> = passes.into_iter().chain(error).chain(step.reason.clone()).collect();
         table.row([
             format!("{}{}", INDENT.repeat(level), step.instance),
             format!("{}{mark}", step_status(view, step)),
@@ -210,6 +211,10 @@ fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: u
         table.row(row);
         add_steps(table, child, children, level + 1);
     }
+}
+
+fn passes(count: u32) -> String {
+    if count == 1 { "1 pass".to_owned() } else { format!("{count} passes") }
 }
 
 /// The verdict of its gate, or the verdicts of its child run.

@@ -2,10 +2,11 @@
 
 use super::choices::{BACKOFF_NAMES, CACHE_SCOPE_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
 use super::table::KeyType::{
-    Choice, Duration, Expression, Integer, ListOrOne, Pattern, ScalarTemplate, Schema, Steps,
-    Template, Text,
+    Choice, Duration, Expression, Integer, List, ListOrOne, Map, OneOf, Pattern, ScalarTemplate,
+    Schema, Steps, Template, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
+use crate::definition::gate_check::CHECK;
 
 pub(crate) static TIMEOUT: KeyTable =
     table("timeout", "`timeout`", "Time limits of one attempt.", &[TIMEOUT_KEYS]);
@@ -71,9 +72,13 @@ const HOOKS_KEYS: &[KeySpec] = &[
 pub(crate) static LOOP: KeyTable = table("loop", "`loop`", "Passes of a step.", &[LOOP_KEYS]);
 
 const LOOP_KEYS: &[KeySpec] = &[
-    key("until", Expression, "The loop ends when this is true after a successful pass.")
-        .required()
-        .example("\"{{review.output.done}}\""),
+    key(
+        "until",
+        OneOf(const { &[Expression, List(const { &Map(&CHECK) })] }),
+        "The loop ends when this is true after a successful pass, or when these checks pass.",
+    )
+    .required()
+    .example("\"{{review.output.done}}\""),
     key("max", Integer(1, 1000), "Maximum number of passes.").default("10"),
     key("backoff", Choice(BACKOFF_NAMES), "How the delay grows from one pass to the next.")
         .default("fixed"),

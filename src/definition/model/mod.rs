@@ -43,7 +43,7 @@ pub use notify::{NotifyEvent, NotifyHook, NotifyTarget};
 pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
 pub use plugin::{Plugin, Probe};
 pub use recovery::{OnError, RecoveryAction, RecoveryKind, RecoveryRule, UNLIMITED_QUESTIONS};
-pub use repeat::Loop;
+pub use repeat::{Loop, Until};
 pub use requirements::Requirements;
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{

@@ -7,8 +7,8 @@ use std::time::Duration;
 /// `loop:` of a step.
 #[derive(Debug, Clone)]
 pub struct Loop {
-    /// Evaluated after each successful pass; the loop ends when it is true. It may read the step itself.
-    pub until: Expression,
+    /// Decides after each successful pass whether the loop ends.
+    pub until: Until,
     /// Maximum number of passes.
     pub max: u32,
     /// How the delay between passes grows.
@@ -17,4 +17,13 @@ pub struct Loop {
     pub initial: Duration,
     /// Upper limit of the growing delay between two passes.
     pub max_delay: Duration,
+}
+
+/// `until:` of a loop.
+#[derive(Debug, Clone)]
+pub enum Until {
+    /// The loop ends when this is true. It may read the step itself.
+    Expression(Expression),
+    /// The loop ends when the gate of a pass has passed; the checks of `until` are that gate.
+    Checks,
 }

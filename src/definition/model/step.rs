@@ -119,6 +119,12 @@ impl Step {
 }
 
 impl StepDetails {
+    /// Whether the evidence of a pass of its loop counts for the next pass: with checks in `until`, the
+    /// passes complete one work. Otherwise each pass is a work of its own.
+    pub fn keeps_evidence_of_passes(&self) -> bool {
+        self.repeat.as_ref().is_some_and(|repeat| matches!(repeat.until, super::Until::Checks))
+    }
+
     /// The options of a step that sets none.
     pub const NONE: StepDetails = StepDetails {
         name: None,

@@ -2,6 +2,7 @@
 
 use super::for_each::items;
 use super::outline::variables;
+use super::repeat::checks_of_loop;
 use super::verify::{default_verify, verify};
 use super::{Decoder, Fields, Node, Secrets, Value};
 use crate::definition::keys;
@@ -124,7 +125,8 @@ fn has_no_effect(key: &str, kind: &Kind, fields: &Fields<'_>) -> bool {
     if kind.rules.no_effect.contains(&key) {
         return true;
     }
-    if (kind.rules.starts_process)(fields) || fields.get("verify").is_some() {
+    let has_checks = fields.get("verify").is_some() || checks_of_loop(fields).is_some();
+    if (kind.rules.starts_process)(fields) || has_checks {
         return false;
     }
     match key {
@@ -203,6 +205,7 @@ fn body(
         Some(node) => Some(verify(node, specialist, decoder, &mut not_yet)),
         None => specialist.then(|| default_verify(true)),
     };
+    let verify = decoder.loop_gate(fields, kind, &mut not_yet).or(verify);
     let depends_on = depends_on(fields, decoder);
     let condition = fields.get("condition").and_then(|node| condition(node, decoder));
     let run_if = fields.choice("runIf", RUN_IF, decoder).unwrap_or_default();

@@ -38,15 +38,7 @@ pub(crate) fn verify(
     verify.claims = fields.choice("claims", CLAIMS, decoder).unwrap_or(verify.claims);
     verify.expect_changes = fields.boolean("expectChanges", decoder);
     if let Some(node) = fields.get("checks") {
-        verify.checks = checks(node, "checks", decoder, not_yet);
-        let has_judge = verify.checks.iter().any(|check| matches!(check, Check::Judge(_)));
-        if has_judge && !specialist {
-            let message = "`judge` reviews the answer of a specialist, and this step has none";
-            decoder.push(
-                Diagnostic::error(Code::MISPLACED_KEY, node.span, message)
-                    .help("remove the check, or use a specialist step"),
-            );
-        }
+        verify.checks = work_checks(node, "checks", specialist, decoder, not_yet);
     }
     if let Some(node) = fields.get("onFailed") {
         verify.on_failed = on_failed(node, specialist, decoder);
@@ -54,6 +46,26 @@ pub(crate) fn verify(
     verify.on_inconclusive = fields.choice("onInconclusive", ON_INCONCLUSIVE, decoder);
     verify.max_reworks = fields.integer("maxReworks", decoder).unwrap_or(2);
     verify
+}
+
+/// Decodes the checks about the work of a step.
+pub(super) fn work_checks(
+    node: &Node,
+    key: &str,
+    specialist: bool,
+    decoder: &mut Decoder,
+    not_yet: &mut Vec<NotYet>,
+) -> Vec<Check> {
+    let found = checks(node, key, decoder, not_yet);
+    let has_judge = found.iter().any(|check| matches!(check, Check::Judge(_)));
+    if has_judge && !specialist {
+        let message = "`judge` reviews the answer of a specialist, and this step has none";
+        decoder.push(
+            Diagnostic::error(Code::MISPLACED_KEY, node.span, message)
+                .help("remove the check, or use a specialist step"),
+        );
+    }
+    found
 }
 
 fn on_failed(node: &Node, specialist: bool, decoder: &mut Decoder) -> Option<FailurePolicy> {

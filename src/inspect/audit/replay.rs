@@ -64,9 +64,7 @@ impl Replay<'_> {
                 let Some(state) = self.states.get_mut(instance) else { return };
                 match &**record {
                     Record::ToolResult { invocation, .. } => state.calls.push(invocation.clone()),
-                    Record::CacheHit(hit) => {
-                        hit.trace.iter().for_each(|call| state.calls.push(call.clone()));
-                    }
+                    Record::CacheHit(hit) => state.calls.take(&hit.trace),
                     Record::Observed { basis } => state.observed = Some(basis.clone()),
                     _ => {}
                 }
@@ -75,10 +73,23 @@ impl Replay<'_> {
                 if let Some(state) = self.states.get_mut(instance) {
                     state.output.clone_from(output);
                     state.observed = None;
+                    state.calls.end_attempt();
+                }
+            }
+            Event::RunResumed { in_flight, .. } => {
+                for ix in in_flight {
+                    self.states.entry(*ix).and_modify(|state| state.calls.interrupt());
                 }
             }
             Event::Judged { instance, verification, .. } => {
                 self.judged(seq, *instance, verification);
+            }
+            Event::PassEnded { instance, .. } => {
+                let Some(state) = self.states.get_mut(instance) else { return };
+                let step = &self.plan.steps()[state.step].step;
+                if !step.details().keeps_evidence_of_passes() {
+                    state.calls.clear();
+                }
             }
             Event::Ended { instance, .. } => self.forget(*instance),
             Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {

@@ -1,7 +1,7 @@
 //! Steps with `loop:`: whether a successful pass was the last one.
 
 use super::Decider;
-use crate::definition::RetryPolicy;
+use crate::definition::{RetryPolicy, Until};
 use crate::diagnostic::Code;
 use crate::evidence::Payload;
 use crate::run::effect::Effect;
@@ -65,7 +65,16 @@ impl Decider<'_> {
         match due {
             None if done => self.succeed(ix),
             None => {
-                let message = format!("the loop ended after {pass} passes: `until` was never true");
+                let verification = self.instance(ix).verification();
+                let reason = verification.and_then(|found| found.reason.as_deref());
+                let why = match (&repeat.until, reason) {
+                    (Until::Expression(_), _) => "`until` was never true".to_owned(),
+                    (Until::Checks, None) => "the checks of `until` never passed".to_owned(),
+                    (Until::Checks, Some(reason)) => {
+                        format!("the checks of `until` never passed, at last: {reason}")
+                    }
+                };
+                let message = format!("the loop ended after {pass} passes: {why}");
                 let failure = Failure::new(Code::LOOP_EXHAUSTED, message)
                     .help("raise `loop.max`, or correct `loop.until`");
                 self.end(ix, StepStatus::Failed, Some(failure));

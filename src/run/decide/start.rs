@@ -3,7 +3,7 @@
 use super::Decider;
 use crate::definition::OnError;
 use crate::diagnostic::Code;
-use crate::evidence::Feedback;
+use crate::evidence::{Feedback, Verdict};
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::recovery;
@@ -56,7 +56,7 @@ impl Decider<'_> {
         let reworks = instance.attempts_of_pass() > 1 && self.step(ix).kind.is_specialist();
         let feedback = match reworks {
             true => recovery::feedback(instance),
-            false => self.rejected_work(ix),
+            false => self.rejected_work(ix).or_else(|| self.refuted_pass(ix)),
         };
         let feedback = feedback.map(Arc::new);
         self.effect(Effect::Execute { instance: ix, attempt, iteration, resumed, feedback });
@@ -69,6 +69,17 @@ impl Decider<'_> {
         (concerned && self.step(ix).kind.is_specialist()).then(|| Feedback {
             failure: Some(rejection.failure()),
             verification: None,
+            new_approach: false,
+        })
+    }
+
+    /// What did not pass in the pass before of a specialist's loop, for the first attempt of the next one.
+    fn refuted_pass(&self, ix: InstanceIx) -> Option<Feedback> {
+        let last = self.instance(ix).previous_pass()?.verification.as_ref()?;
+        let refuted = self.step(ix).kind.is_specialist() && last.verdict != Verdict::Passed;
+        refuted.then(|| Feedback {
+            failure: None,
+            verification: Some(last.clone()),
             new_approach: false,
         })
     }
