@@ -98,6 +98,14 @@ impl Template {
         }
     }
 
+    /// The read that is the whole text, as in `{{scan.output.files}}`; `None` for anything else.
+    pub fn as_read(&self) -> Option<&Reference> {
+        match self.0.as_slice() {
+            [Part::Placeholder(one)] => one.as_read(),
+            _ => None,
+        }
+    }
+
     /// Whether the text starts with a placeholder.
     pub fn starts_with_value(&self) -> bool {
         matches!(self.0.as_slice().first(), Some(Part::Placeholder(_)))
@@ -204,6 +212,16 @@ impl Placeholder {
         match self {
             Placeholder::Read(reference) => std::slice::from_ref(reference),
             Placeholder::Other(other) => other.program.references(),
+        }
+    }
+
+    fn as_read(&self) -> Option<&Reference> {
+        match self {
+            Placeholder::Read(reference) => Some(reference),
+            Placeholder::Other(other) => match &other.program {
+                Program::Read(reference) => Some(reference),
+                Program::Constant(_) | Program::Compiled(_) => None,
+            },
         }
     }
 

@@ -171,6 +171,33 @@ fn reads_of_items_that_cannot_exist_are_found_when_the_playbook_is_loaded() {
 }
 
 #[test]
+fn keys_that_no_item_has_are_found_when_the_playbook_is_loaded() {
+    let steps = "  - {id: scan, run: echo, parse: json, output: {schema: {files: \"{path: string, size?: integer}[]\"}}}
+  - {id: list, forEach: {in: [{name: a}, {name: b, extra: 1}], key: \"{{item.nmae}}\"}, set: {x: \"{{item.extra}}\"}}
+  - {id: text, forEach: {in: [a, b], as: word}, set: {x: \"{{word.name}}\", y: \"{{word.name | default('')}}\"}}
+  - {id: made, forEach: {in: [{name: \"{{scan.output}}\"}]}, set: {x: \"{{item.name}}\", y: \"{{item.title}}\"}}
+  - {id: sizes, forEach: {in: \"{{scan.output.files}}\", as: file, key: \"{{file.name}}\"}, set: {x: \"{{file.size}}\"}}
+  - {id: after, forEach: {in: \"{{sizes.output}}\"}, output: {schema: {x: string}}, set: {x: \"{{item.z}}\"}}
+  - {id: again, forEach: {in: \"{{after.output}}\"}, set: {x: \"{{item.x}}\", y: \"{{item.y}}\"}}
+  - {id: given, forEach: {in: \"{{rows}}\"}, set: {x: \"{{item.id}}\", y: \"{{item.ident}}\"}}
+params: [{name: rows, type: list, schema: \"{id: string}[]\"}]
+";
+    let said = project(steps).kb(&["playbook", "validate", "p"]).code(2);
+    said.says(&[
+        "`item` has no key `nmae` in any item of `list`",
+        "did you mean `name`?",
+        "`word` has no key `name` in any item of `text`",
+        "an item has no keys: write `{{word}}`",
+        "`item` has no key `title` in any item of `made`",
+        "`file` has no key `name` in any item of `sizes`",
+        "see the schema of the list in `forEach`",
+        "`item` has no key `y` in any item of `again`",
+        "`item` has no key `ident` in any item of `given`",
+        "6 errors",
+    ]);
+}
+
+#[test]
 fn two_items_with_one_key_fail_the_step() {
     let scratch = project("  - {id: a, matrix: {axes: {x: [1, 1]}}, set: {x: 1}}\n");
     scratch.kb(&["playbook", "run", "p"]).code(1).says(&["two items with the key `1`"]);

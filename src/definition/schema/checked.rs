@@ -1,7 +1,7 @@
 //! [`Schema`]: a JSON Schema that was checked when it was loaded.
 
 use super::cost::{self, SchemaCost};
-use super::property::{self, Property};
+use super::property::{self, Part, Property};
 use super::violation::{self, Violation};
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
@@ -102,8 +102,15 @@ impl Schema {
 
     /// Whether values of this schema can have that path of keys: `["files", "path"]`.
     pub fn property<S: AsRef<str>>(&self, path: &[S]) -> Property {
-        let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+        let path: Vec<Part<'_>> = path.iter().map(|key| Part::Key(key.as_ref())).collect();
         property::find(&self.json, &path)
+    }
+
+    /// Whether the elements of the list at one path can have another path of keys.
+    pub fn property_of_element(&self, list: &[&str], path: &[&str]) -> Property {
+        let (list, path) = (list.iter().map(|key| Part::Key(key)), path.iter());
+        let path = list.chain([Part::Element]).chain(path.map(|key| Part::Key(key)));
+        property::find(&self.json, &path.collect::<Vec<_>>())
     }
 
     /// The keys in `properties`, for suggestions.

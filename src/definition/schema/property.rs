@@ -14,18 +14,32 @@ pub enum Property {
     Maybe,
 }
 
+/// One part of a path into a value.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part<'a> {
+    Key(&'a str),
+    /// Any element of a list.
+    Element,
+}
+
 /// Maximum depth of references, because a schema can refer to itself.
 const DEEPEST: u32 = 32;
 /// Maximum number of schemas that one search visits; a longer search answers [`Property::Maybe`].
 const MOST: u32 = 10_000;
 
-/// Searches a schema for a path of keys.
-pub(super) fn find(root: &Json, path: &[&str]) -> Property {
+/// Searches a schema for a path.
+pub(super) fn find(root: &Json, path: &[Part<'_>]) -> Property {
     find_in(root, root, path, 0, &Cell::new(MOST))
 }
 
-fn find_in(root: &Json, schema: &Json, path: &[&str], depth: u32, left: &Cell<u32>) -> Property {
-    let Some((key, rest)) = path.split_first() else { return Property::Known };
+fn find_in(
+    root: &Json,
+    schema: &Json,
+    path: &[Part<'_>],
+    depth: u32,
+    left: &Cell<u32>,
+) -> Property {
+    let Some((part, rest)) = path.split_first() else { return Property::Known };
     left.set(left.get().saturating_sub(1));
     let is_open = depth < DEEPEST && left.get() > 0;
     let Some(map) = schema.as_object().filter(|_| is_open) else { return Property::Maybe };
@@ -45,9 +59,13 @@ fn find_in(root: &Json, schema: &Json, path: &[&str], depth: u32, left: &Cell<u3
                 .map(|choice| find_in(root, choice, path, depth + 1, left)),
         );
     }
-    if let Some(own) = own(root, map, key, rest, depth, left) {
-        answers.push(own);
-    }
+    let own = match part {
+        Part::Key(key) => own(root, map, key, rest, depth, left),
+        // A schema that says nothing about elements, or more about the first ones, leaves them open.
+        Part::Element if map.contains_key("prefixItems") => None,
+        Part::Element => map.get("items").map(|items| find_in(root, items, rest, depth + 1, left)),
+    };
+    answers.extend(own);
     if answers.contains(&Property::Known) {
         Property::Known
     } else if answers.is_empty() || answers.contains(&Property::Maybe) {
@@ -62,7 +80,7 @@ fn own(
     root: &Json,
     map: &crate::value::JsonMap,
     key: &str,
-    rest: &[&str],
+    rest: &[Part<'_>],
     depth: u32,
     left: &Cell<u32>,
 ) -> Option<Property> {
@@ -100,7 +118,11 @@ mod tests {
     use serde_json::json;
 
     fn check(schema: Json, path: &[&str], expected: Property) {
-        assert_eq!(find(&schema, path), expected, "{schema} {path:?}");
+        let parts: Vec<Part<'_>> = path
+            .iter()
+            .map(|part| if *part == "[]" { Part::Element } else { Part::Key(part) })
+            .collect();
+        assert_eq!(find(&schema, &parts), expected, "{schema} {path:?}");
     }
 
     #[test]
@@ -115,7 +137,12 @@ mod tests {
         check(files.clone(), &["files", "name"], Property::Unknown);
         check(files.clone(), &["code", "a.rs"], Property::Known);
         check(files.clone(), &["code", "a.rs", "x"], Property::Unknown);
+        check(files.clone(), &["files", "[]", "name"], Property::Unknown);
+        check(files.clone(), &["free", "[]", "name"], Property::Maybe);
         check(files, &["free", "x"], Property::Maybe);
+        let rows = json!({"type": "array", "items": {"properties": {"a": {"type": "string"}}}});
+        check(rows.clone(), &["[]", "a"], Property::Known);
+        check(rows, &["[]", "b"], Property::Unknown);
         check(json!({}), &["x"], Property::Maybe);
         check(json!({"$ref": "#"}), &["x"], Property::Maybe);
         let either = json!({"anyOf": [{"properties": {"a": {}}}, {"type": "string"}]});

@@ -6,6 +6,7 @@ mod child_version;
 mod cycle;
 mod gate_files;
 mod gate_reads;
+mod item_keys;
 mod output_keys;
 mod send_back;
 mod subject;
@@ -33,6 +34,7 @@ pub(super) fn all<'a>(
     plan.order().iter().enumerate().for_each(|(i, ix)| position[ix.at()] = i);
     let mut subject = Subject { plan, reads, outputs, position };
     let mut problems = output_keys::check(&subject);
+    problems.extend(item_keys::check(plan));
     if plan.order().len() == plan.steps().len() {
         problems.extend(writers::check(plan));
         problems.extend(send_back::check(&subject));

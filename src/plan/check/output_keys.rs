@@ -147,7 +147,7 @@ fn no_such_key(
     }
 }
 
-fn listed(names: &[&str]) -> String {
+pub(super) fn listed(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(8).map(|name| format!("`{name}`")).collect();
     let more = if names.len() > shown.len() { ", …" } else { "" };
     format!("{}{more}", shown.join(", "))
