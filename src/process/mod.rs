@@ -16,6 +16,7 @@ mod group;
 mod instance;
 mod level;
 mod main_process;
+#[cfg_attr(not(target_os = "linux"), path = "no_namespace.rs")]
 mod namespace;
 mod orphan_cleanup;
 mod orphans;

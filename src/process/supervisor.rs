@@ -8,11 +8,12 @@ use super::namespace::{StartOrder, WorkerPool};
 use super::pipes::{ChildEnds, Pipes};
 use super::program::{explain, find_program};
 use super::running::Running;
-use super::sandbox::{Confinement, Isolation, Rules, RulesCache, Scratch, SystemCallFilter};
+use super::sandbox::{
+    Confinement, Isolation, Rules, RulesCache, Scratch, SystemCallFilter, is_administrator,
+};
 use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn};
 use crate::clock;
 use rustix::fd::AsFd;
-use rustix::thread::CapabilitySet;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,6 +73,14 @@ impl Supervisor {
         }
     }
 
+    /// Begins to find out the level in the background, so that the caller can do other work meanwhile.
+    /// Without a thread for it, the first call of [`Supervisor::level`] does it.
+    pub fn begin_to_detect(&self) {
+        let pool = self.pool.clone();
+        let thread = std::thread::Builder::new().name("kb-detect".into());
+        let _ = thread.spawn(move || pool.available().is_ok());
+    }
+
     /// Why the level is not [`ProcessLevel::PidNamespace`], or `None` if it is.
     pub fn shortfall(&self) -> Option<&str> {
         self.pool.available().err()
@@ -80,10 +89,7 @@ impl Supervisor {
     /// Whether processes run in a user namespace too. A PID namespace needs one unless `kb` has
     /// `CAP_SYS_ADMIN`. Setuid programs such as `sudo` gain no privileges there.
     pub fn is_in_user_namespace(&self) -> bool {
-        let own = rustix::thread::capabilities(None);
-        let is_administrator =
-            own.is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN));
-        self.level() == ProcessLevel::PidNamespace && !is_administrator
+        self.level() == ProcessLevel::PidNamespace && !is_administrator()
     }
 
     /// The restrictions of sandboxed processes that need namespaces and are missing on this machine,

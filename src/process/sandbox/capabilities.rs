@@ -31,3 +31,8 @@ pub(in crate::process) fn drop_capabilities() -> std::io::Result<()> {
     };
     Ok(set_capabilities(None, kept)?)
 }
+
+/// Whether this process may create namespaces without a user namespace.
+pub(in crate::process) fn is_administrator() -> bool {
+    capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
+}

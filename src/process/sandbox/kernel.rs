@@ -1,6 +1,6 @@
 //! What the kernel of this machine can enforce.
 
-use super::rules::Rules;
+use super::rules::{Rules, landlock_version};
 
 /// The restrictions that this kernel can enforce on a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,20 +53,4 @@ impl KernelSandbox {
         };
         format!("Landlock {} restricts the files that commands read and write{more}", self.landlock)
     }
-}
-
-/// The version of Landlock that this kernel has enabled.
-fn landlock_version() -> Option<u32> {
-    const VERSION: libc::c_ulong = 1;
-    // SAFETY: with this flag the call takes no attributes and only returns a number.
-    #[allow(unsafe_code)]
-    let version = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_create_ruleset,
-            std::ptr::null::<libc::c_void>(),
-            0 as libc::size_t,
-            VERSION,
-        )
-    };
-    u32::try_from(version).ok().filter(|version| *version > 0)
 }

@@ -7,23 +7,37 @@
 //! that no path rule restricts. A process is not started if the kernel cannot enforce the rules;
 //! [`KernelSandbox::detect`] tells in advance.
 
+#[cfg(not(target_os = "linux"))]
+mod absent;
+#[cfg(target_os = "linux")]
 mod capabilities;
 mod confinement;
 mod isolation;
 mod kernel;
 mod mount_plan;
 mod paths;
+#[cfg(target_os = "linux")]
 mod rules;
 mod rules_cache;
+#[cfg(target_os = "linux")]
 mod seccomp;
 
-pub(super) use capabilities::drop_capabilities;
+#[cfg(not(target_os = "linux"))]
+use absent as rules;
+#[cfg(not(target_os = "linux"))]
+pub(super) use absent::{SystemCallFilter, is_administrator};
+#[cfg(target_os = "linux")]
+pub(super) use capabilities::{drop_capabilities, is_administrator};
 pub use confinement::Confinement;
 pub(super) use confinement::Scratch;
 pub(super) use isolation::Isolation;
 pub use isolation::Network;
 pub use kernel::{KernelSandbox, SandboxCap};
+#[cfg(target_os = "linux")]
 pub(super) use mount_plan::kind;
-pub(super) use rules::{READ_ACCESS, Rules, WRITE_ACCESS, start_restricted};
+#[cfg(target_os = "linux")]
+pub(super) use rules::{READ_ACCESS, WRITE_ACCESS};
+pub(super) use rules::{Rules, start_restricted};
 pub(super) use rules_cache::RulesCache;
+#[cfg(target_os = "linux")]
 pub(super) use seccomp::SystemCallFilter;

@@ -124,3 +124,19 @@ pub(in crate::process) fn start_restricted<T: Send>(
         started.join().unwrap_or_else(|_| Err(io::Error::other("the sandboxed start failed")))
     })
 }
+
+/// The version of Landlock that this kernel has enabled.
+pub(super) fn landlock_version() -> Option<u32> {
+    const VERSION: libc::c_ulong = 1;
+    // SAFETY: with this flag the call takes no attributes and only returns a number.
+    #[allow(unsafe_code)]
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0 as libc::size_t,
+            VERSION,
+        )
+    };
+    u32::try_from(version).ok().filter(|version| *version > 0)
+}
