@@ -175,8 +175,11 @@ fn is_still_at(file: &File, path: &Path) -> bool {
 fn write_owner(file: &mut File) -> io::Result<Option<u32>> {
     let mut before = String::new();
     file.read_to_string(&mut before)?;
-    file.set_len(0)?;
-    file.rewind()?;
+    if !before.is_empty() {
+        // Only then: some file systems write a truncated file at once when it is closed.
+        file.set_len(0)?;
+        file.rewind()?;
+    }
     write!(file, "{}", std::process::id())?;
     Ok(before.trim().parse().ok())
 }

@@ -187,7 +187,6 @@ fn migrate(paths: &JournalPaths) -> Result<(), JournalError> {
 /// Creates the database under a temporary name and renames it, so that a killed process leaves no
 /// incomplete journal. The caller has locked `.create`.
 fn create(paths: &JournalPaths) -> Result<(), JournalError> {
-    sync_names(&paths.directory)?;
     let unfinished = paths.directory.join(".new-journal.sqlite3");
     // Also remove a WAL without its database, which would be applied to the new one.
     for (database, ends) in
@@ -199,9 +198,12 @@ fn create(paths: &JournalPaths) -> Result<(), JournalError> {
             remove(Path::new(&path))?;
         }
     }
-    drop(open_private(&unfinished)?);
-    fill(&unfinished)?;
-    // SQLite has synced the content; the first writer syncs the directory entry.
+    let file = open_private(&unfinished)?;
+    build(&unfinished)?;
+    file.sync_all().map_err(|error| JournalError::of_file("sync", &unfinished, &error))?;
+    // Before the database has its name: a process that finds it relies on the folders above it.
+    sync_names(&paths.directory)?;
+    // The first writer syncs the new name.
     std::fs::rename(&unfinished, &paths.database)
         .map_err(|error| JournalError::of_file("make", &paths.database, &error))
 }
@@ -215,7 +217,19 @@ fn remove(path: &Path) -> Result<(), JournalError> {
     }
 }
 
-/// Creates the tables and checkpoints them into the database file.
+/// Creates the tables in an empty file that no other process uses. Nothing is synced, and neither a WAL
+/// nor a rollback journal is created: a file that is not complete is never used.
+fn build(unfinished: &Path) -> Result<(), JournalError> {
+    let connection = Connection::open_with_flags(unfinished, WRITES)?;
+    journal_mode(&connection, "MEMORY")?;
+    connection.execute_batch("PRAGMA synchronous = OFF;")?;
+    connection.execute_batch(TABLES)?;
+    // The last statement: it marks the file, and the next connection creates the WAL.
+    require_wal(&connection, unfinished)?;
+    connection.close().map_err(|(_, error)| error.into())
+}
+
+/// Creates the tables in the database itself and checkpoints them.
 fn fill(database: &Path) -> Result<(), JournalError> {
     let connection = writer_of(database)?;
     connection.execute_batch(TABLES)?;
@@ -246,16 +260,25 @@ pub(super) fn open_writer(paths: &JournalPaths) -> Result<Connection, JournalErr
 fn writer_of(database: &Path) -> Result<Connection, JournalError> {
     let connection = Connection::open_with_flags(database, WRITES)?;
     connection.busy_timeout(BUSY)?;
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-    if mode != "wal" {
-        let folder = database.parent().unwrap_or(database).display();
-        return Err(JournalError::Broken(format!(
-            "the file system of `{folder}` does not support shared memory, which the journal needs"
-        )));
-    }
+    require_wal(&connection, database)?;
     connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;")?;
     connection.pragma_update(None, "cache_size", CACHE)?;
     Ok(connection)
+}
+
+fn require_wal(connection: &Connection, database: &Path) -> Result<(), JournalError> {
+    if journal_mode(connection, "WAL")? == "wal" {
+        return Ok(());
+    }
+    let folder = database.parent().unwrap_or(database).display();
+    Err(JournalError::Broken(format!(
+        "the file system of `{folder}` does not support shared memory, which the journal needs"
+    )))
+}
+
+/// Selects a journal mode; returns the mode that the connection has then.
+fn journal_mode(connection: &Connection, mode: &str) -> Result<String, rusqlite::Error> {
+    connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| row.get(0))
 }
 
 /// Opens a read-only connection.

@@ -73,9 +73,9 @@ pub(super) fn assemble(
     record: Option<PathBuf>,
     ledger: Arc<Ledger>,
 ) -> Result<Assembly, ServiceError> {
+    let supervisor = supervisor(context, settings)?;
     let journal = context.journal(settings.sync)?;
     let redactor = Arc::new(Redactor::default());
-    let supervisor = supervisor(context, settings)?;
     let home = context.environment.variables.get("HOME").map(Path::new);
     let protected = [context.state_dir.clone(), home_of(&context.state_dir)];
     let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
@@ -205,6 +205,8 @@ pub(in crate::service) fn supervisor(
     settings: &Settings,
 ) -> Result<Supervisor, ServiceError> {
     let supervisor = context.supervisor(settings);
+    // It takes milliseconds, and so does what follows, such as the creation of a journal.
+    supervisor.begin_to_detect();
     if settings.processes == ProcessChoice::PidNamespace
         && let Some(why) = supervisor.shortfall()
     {

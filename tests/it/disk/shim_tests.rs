@@ -93,6 +93,28 @@ fn a_log_says_everything_that_happened_to_the_files() {
     );
 }
 
+/// Each of these calls costs milliseconds on some disks, and the first run of a project waits for it.
+#[test]
+fn a_new_journal_and_its_leases_need_few_syncs_and_no_file_beside_the_database() {
+    let scratch = project();
+    let (records, output) = log_of(&scratch, |fault| fault);
+    assert!(output.status.success(), "{output:?}");
+    let name = |record: &Record| record.path.file_name().unwrap().to_string_lossy().into_owned();
+    let named = |record: &Record| matches!(&record.op, Op::Rename { .. } if name(record) == ".new-journal.sqlite3");
+    let named = records.iter().position(named).expect("the database gets its name by a rename");
+    let created = &records[..named];
+    let files = created.iter().filter(|record| name(record).starts_with(".new-journal"));
+    assert!(files.clone().all(|record| name(record) == ".new-journal.sqlite3"), "{created:?}");
+    assert_eq!(files.filter(|record| record.op == Op::Synced).count(), 1, "{created:?}");
+    let last_write = created.iter().rposition(|record| matches!(record.op, Op::Write { .. }));
+    let first_sync = created.iter().position(|record| record.op == Op::Sync);
+    assert!(last_write < first_sync, "the content is complete before it is synced: {created:?}");
+    let cut = |record: &&Record| {
+        name(record).ends_with(".lock") && matches!(record.op, Op::Truncate { .. })
+    };
+    assert!(!records.iter().any(|record| cut(&record)), "a new lock file is empty");
+}
+
 /// A way of changing files that the library does not stand in for would make every figure here a lie.
 #[test]
 fn kb_changes_files_only_through_functions_that_are_watched() {
