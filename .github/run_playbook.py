@@ -20,6 +20,12 @@ def escape(text, in_property=False):
     return text
 
 
+def cell(message):
+    """The first line of a message, as a cell of a Markdown table."""
+    first = (message.strip().splitlines() or [""])[0]
+    return first.replace("\\", "\\\\").replace("|", "\\|")
+
+
 def append(variable, text):
     path = os.environ.get(variable)
     if path:
@@ -52,14 +58,14 @@ def main():
             state = event.get("status", "")
             print(f"{step}: {escape(state)}", flush=True)
             if state == "failed":
-                message = (event.get("error") or {}).get("message", "the step failed")
+                message = (event.get("error") or {}).get("message") or "the step failed"
                 failed.append((step, message))
                 print(f"::error title=kb {escape(step, True)}::{escape(message)}", flush=True)
         elif kind == "run:end":
             status = event.get("status", "")
     code = process.wait()
     append("GITHUB_OUTPUT", f"run={run}\nstatus={status}\n")
-    rows = "".join(f"| `{step}` | {message.splitlines()[0]} |\n" for step, message in failed)
+    rows = "".join(f"| `{step}` | {cell(message)} |\n" for step, message in failed)
     table = f"\n| step | error |\n|---|---|\n{rows}" if rows else ""
     append("GITHUB_STEP_SUMMARY", f"### kb run {run}: {status or 'not started'}\n{table}\n")
     return code
