@@ -111,6 +111,7 @@ impl CliError {
                     | JournalError::LeaseLost(_)
                     | JournalError::Full(_)
                     | JournalError::Disk { .. }
+                    | JournalError::Locked
                     | JournalError::Denied(_)
                     | JournalError::Lost(_)
                     | JournalError::Damaged(_)

@@ -48,6 +48,9 @@ pub enum JournalError {
         /// Folder of the journal, if known.
         folder: Option<PathBuf>,
     },
+    /// Another process kept the journal locked for longer than a writer waits.
+    #[error("another process has locked the journal")]
+    Locked,
     /// The user has no permission to read or write the journal.
     #[error("{0}")]
     Denied(String),

@@ -225,6 +225,10 @@ impl Daemon {
             let next = follow(served, &self.processes, fire, run, ended_now, now)?;
             match next {
                 Next::Wait => {}
+                Next::Start | Next::Resume if served.delays.holds(run, now) => {}
+                Next::Delay { said, exists } => {
+                    self.projects[index].delay(fire, run, &said, exists, now)?;
+                }
                 Next::Start => self.start(index, fire, now)?,
                 Next::Resume => {
                     served.store.started(fire, now)?;
@@ -233,6 +237,7 @@ impl Daemon {
                 }
                 Next::Done => {
                     self.cancelled.remove(run);
+                    self.projects[index].delays.forget(run);
                     self.pause_after(index, fire)?;
                 }
             }
@@ -275,7 +280,10 @@ impl Daemon {
             let states = served.store.states()?;
             let held =
                 |fire: &Fire| states.get(&fire.trigger).is_some_and(|state| state.paused.is_some());
-            let Some(next) = queue::next(&open, is_running, overlap, held) else { return Ok(()) };
+            let delayed =
+                |fire: &Fire| fire.run.as_ref().is_some_and(|run| served.delays.holds(run, now));
+            let next = queue::next(&open, is_running, overlap, held, delayed);
+            let Some(next) = next else { return Ok(()) };
             let next = next.clone();
             self.start(index, &next, now)?;
         }

@@ -1,7 +1,7 @@
 //! Follows the runs of fires: their ends, their interruptions, and processes that started no run.
 
 use super::served::ServedProject;
-use super::starts::{Processes, take_errors};
+use super::starts::{Processes, is_passing, take_errors};
 use crate::definition::RunEnd;
 use crate::journal::JournalError;
 use crate::run::RunStatus;
@@ -22,6 +22,13 @@ pub(super) enum Next {
     Start,
     /// Its process was killed.
     Resume,
+    /// Its process could do nothing, for a reason that passes by itself.
+    Delay {
+        /// What the process said.
+        said: String,
+        /// Whether the run exists.
+        exists: bool,
+    },
     /// It has ended and was recorded.
     Done,
 }
@@ -48,6 +55,10 @@ pub(super) fn follow(
         Some(RunStatus::Interrupted) if processes.has(run) => return Ok(Next::Wait),
         None if processes.has(run) => return Ok(Next::Wait),
         Some(RunStatus::Interrupted) => {
+            let said = if ended_now { take_errors(&served.context, run) } else { String::new() };
+            if is_passing(&said) {
+                return Ok(Next::Delay { said, exists: true });
+            }
             return give_up(served, fire, run, now).map(|gave_up| match gave_up {
                 true => Next::Done,
                 false => Next::Resume,
@@ -55,6 +66,9 @@ pub(super) fn follow(
         }
         None => {
             let reason = take_errors(&served.context, run);
+            if ended_now && is_passing(&reason) {
+                return Ok(Next::Delay { said: reason, exists: false });
+            }
             if ended_now && !reason.is_empty() {
                 let reason = format!("the run did not start: {reason}");
                 let state = FireState::Ended(RunEnd::Failed);

@@ -12,6 +12,7 @@
 mod accounting;
 mod catalog;
 mod daemon;
+mod delays;
 mod events;
 mod files;
 mod follow;

@@ -8,12 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The fire that starts next, out of those that have not ended. `running` says whether the process of a
 /// started fire runs; `overlap` is the policy of a trigger. A fire starts beside another run of its
-/// trigger only if the trigger allows it.
+/// trigger only if the trigger allows it. A fire that is `held` lets later ones of its trigger pass, one that is
+/// `delayed` does not.
 pub(super) fn next(
     open: &[Fire],
     running: impl Fn(&Fire) -> bool,
     overlap: impl Fn(&str) -> Overlap,
     held: impl Fn(&Fire) -> bool,
+    delayed: impl Fn(&Fire) -> bool,
 ) -> Option<&Fire> {
     let mut busy: BTreeSet<&str> = BTreeSet::new();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
@@ -26,7 +28,8 @@ pub(super) fn next(
     let mut candidates: Vec<&Fire> = Vec::new();
     for fire in open.iter().filter(|fire| fire.state == FireState::Queued && !held(fire)) {
         // Starts of one trigger keep their order.
-        if overlap(&fire.trigger) == Overlap::Allow || busy.insert(&fire.trigger) {
+        let is_next = overlap(&fire.trigger) == Overlap::Allow || busy.insert(&fire.trigger);
+        if is_next && !delayed(fire) {
             candidates.push(fire);
         }
     }

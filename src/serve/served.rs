@@ -2,6 +2,7 @@
 
 use super::accounting::{self, REPLACED};
 use super::catalog::{TriggerCatalog, trigger_catalog};
+use super::delays::Delays;
 use super::events::{active_runs, messages, run_ends};
 use super::files::WatchedFiles;
 use super::lease::ServeLease;
@@ -15,7 +16,7 @@ use crate::project::ProjectFolder;
 use crate::service::runs::ProjectContext;
 use crate::service::{Environment, Project, ServiceError};
 use crate::trigger::{Fire, FireFilter, FireState, TriggerStore};
-use crate::value::{Failure, Timestamp};
+use crate::value::{Failure, RunId, Timestamp};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,6 +54,7 @@ pub struct ServedProject {
     state: watch::Sender<ProjectState>,
     files: WatchedFiles,
     pub(super) notifier: Notifier,
+    pub(super) delays: Delays,
     telemetry: Telemetry,
     stamp: u64,
     /// Of the task files of the playbooks with triggers.
@@ -97,6 +99,7 @@ impl ServedProject {
             state,
             files: WatchedFiles::default(),
             notifier: Notifier::default(),
+            delays: Delays::default(),
             telemetry: Telemetry::default(),
             stamp,
             task_stamp,
@@ -192,6 +195,24 @@ impl ServedProject {
     pub(super) fn max_runs(&self) -> usize {
         let own = self.project.catalog.settings.max_runs;
         own.map_or(self.environment.processors.max(2) as usize, |most| most as usize)
+    }
+
+    /// Records that the run of a fire could not start or continue for a reason that passes, and when it is tried
+    /// again. `said` is the error of its process.
+    pub(super) fn delay(
+        &mut self,
+        fire: &Fire,
+        run: &RunId,
+        said: &str,
+        exists: bool,
+        now: Timestamp,
+    ) -> Result<(), ServiceError> {
+        let error = said.split(" · ").find(|line| line.starts_with("error[")).unwrap_or(said);
+        let why = error.split_once("]: ").map_or(error, |(_, why)| why);
+        let at = self.delays.delay(run, now).rfc3339();
+        tracing::warn!(run = %run, trigger = fire.trigger, "run delayed until {at}: {why}");
+        let reason = format!("{why}; it is tried again at {at}");
+        Ok(self.store.delayed(fire, exists, &reason)?)
     }
 
     /// The fires whose run has not ended, oldest first.

@@ -88,6 +88,14 @@ pub(super) fn take_errors(context: &ProjectContext, run: &RunId) -> String {
     lines.collect::<Vec<_>>().join(" · ")
 }
 
+/// Whether a process ended for a reason that passes without a change of the project: a journal that is locked, or
+/// whose disk is full.
+pub(super) fn is_passing(said: &str) -> bool {
+    [Code::JOURNAL_LOCKED, Code::JOURNAL_FULL]
+        .iter()
+        .any(|code| said.contains(&format!("error[{code}]")))
+}
+
 fn errors_of(context: &ProjectContext, run: &RunId) -> PathBuf {
     context.state_dir.join("serve").join(format!("{run}.errors"))
 }

@@ -80,6 +80,8 @@ pub fn list(project: &Project, count: usize) -> Result<Vec<TriggerView>, Service
     if let Some(moved) = moved(project, &states, catalog.keys()) {
         all.iter_mut().for_each(|view| moved.mark(view));
     }
+    let mut delays = store.delays()?;
+    all.iter_mut().for_each(|view| view.delayed = delays.remove(&view.id));
     Ok(all)
 }
 
@@ -92,6 +94,7 @@ pub fn show(project: &Project, name: &str, count: usize) -> Result<TriggerView, 
     if let Some(moved) = moved(project, &states, [&loaded.id]) {
         moved.mark(&mut view);
     }
+    view.delayed = store.delays()?.remove(&loaded.id);
     Ok(view)
 }
 
@@ -168,11 +171,11 @@ pub fn disable(project: &Project, name: &str) -> Result<TriggerView, ServiceErro
     let catalog = trigger_catalog(project);
     let lost = undefined(project, &catalog, &store(project)?, 1)?;
     if let Some(lost) = lost.into_iter().find(|lost| lost.id == name || lost.playbook == name) {
-        store(project)?.disable(&lost.id)?;
+        store(project)?.disable(&lost.id, clock::wall())?;
         return Ok(TriggerView { state: TriggerStateName::Disabled, ..lost });
     }
     let id = &find(project, name)?.id;
-    store(project)?.disable(id)?;
+    store(project)?.disable(id, clock::wall())?;
     show(project, id, 1)
 }
 

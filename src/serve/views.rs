@@ -24,6 +24,9 @@ pub struct TriggerView {
     /// Why it starts nothing: the errors of its file, that it was removed, or that the project was moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Why a run that it started, or is to start, is tried again later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed: Option<String>,
     /// Why it is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
@@ -204,6 +207,7 @@ pub(super) fn view(
         source,
         state: state_name(loaded, state),
         problem: None,
+        delayed: None,
         paused: state.paused.clone(),
         zone,
         digest: loaded.digest.to_string(),
@@ -231,6 +235,7 @@ pub(super) fn undefined(
         source: String::new(),
         state: name,
         problem: Some(problem),
+        delayed: None,
         paused: state.paused.clone(),
         zone: None,
         digest: state.enabled.map(|digest| digest.to_string()).unwrap_or_default(),

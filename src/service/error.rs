@@ -218,6 +218,7 @@ fn journal_code(error: &JournalError) -> Code {
         JournalError::LeaseLost(_) => Code::LEASE_LOST,
         JournalError::Newer { .. } => Code::JOURNAL_NEWER,
         JournalError::Full(_) => Code::JOURNAL_FULL,
+        JournalError::Locked => Code::JOURNAL_LOCKED,
         JournalError::Disk { .. }
         | JournalError::Denied(_)
         | JournalError::Lost(_)
@@ -243,6 +244,11 @@ fn journal_help(error: &JournalError) -> Option<String> {
         }
         JournalError::Full(_) => {
             "free disk space, then run `kb run resume @last`; nothing that was recorded is lost"
+                .to_owned()
+        }
+        JournalError::Locked => {
+            "end the program that keeps it locked (`fuser journal.sqlite3` in the state folder names it), \
+             then repeat the command; `kb run resume @last` continues a run that has started"
                 .to_owned()
         }
         JournalError::Disk { .. } => {

@@ -20,7 +20,7 @@ pub(in crate::cli) struct EnableArgs {
     digest: Option<String>,
 }
 
-/// Disable a trigger; its active runs continue
+/// Disable a trigger; its active runs continue, and those that wait for their start are skipped
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct DisableArgs {
     #[command(flatten)]

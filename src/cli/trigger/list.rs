@@ -31,7 +31,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         };
         let last = trigger.fires.first().map(|fire| {
             let [when, state, ..] = fire_line(fire);
-            format!("{when} {state}")
+            let is_delayed = trigger.delayed.is_some() && fire.reason.is_some();
+            format!("{when} {}", if is_delayed { "delayed" } else { &state })
         });
         let source = match &trigger.zone {
             None if trigger.problem.is_some() => trigger.problem.clone().unwrap_or_default(),
@@ -42,6 +43,11 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         table.row([&trigger.id, trigger.kind, trigger.state.as_str(), &source, &next, &last]);
     }
     terminal.out(&table.text())?;
+    for trigger in &triggers {
+        if let Some(why) = &trigger.delayed {
+            terminal.note(&format!("`{}`: {why}\n", trigger.id))?;
+        }
+    }
     let moved = triggers.iter().filter(|t| t.state == serve::TriggerStateName::Moved);
     for trigger in moved {
         let problem = trigger.problem.as_deref().unwrap_or_default();

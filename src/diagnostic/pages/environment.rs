@@ -65,6 +65,17 @@ r#"The argument names no run of this project, or several.
 A run is named by its id, by a unique prefix of its id, or by `@last`, the run that was started last.
 `kb run list` shows the runs of the project."#;
 
+    JOURNAL_LOCKED = "KB0807", "journal is locked by another process",
+r#"SQLite lets one process write at a time. `kb` waits up to 15 seconds for the others, which hold the journal for
+milliseconds. Another program, such as a backup, a database browser or a process that was stopped (`Ctrl-Z`), has kept it
+locked for longer. Nothing that was recorded is lost.
+
+    another process has locked the journal
+
+`fuser journal.sqlite3` in the state folder names the process (`kb doctor` prints the folder). End it, then repeat the
+command, or continue a run that has started with `kb run resume @last`. `kb serve` tries such a start again by itself.
+`kb backup` copies the journal without locking it."#;
+
     FILE_UNREADABLE = "KB0810", "file of the project cannot be read",
 r#"A file or folder that can contain definitions exists but cannot be read. The other files are read.
 

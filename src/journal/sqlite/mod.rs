@@ -42,7 +42,7 @@ impl From<rusqlite::Error> for JournalError {
                 return JournalError::Denied(format!("the journal cannot be written: {error}"));
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another process has locked the journal".to_owned()
+                return JournalError::Locked;
             }
             _ => format!("the journal failed: {error}"),
         };

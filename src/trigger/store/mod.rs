@@ -47,8 +47,9 @@ impl TriggerStore {
     /// A number that changes with every fire and every change of a trigger.
     pub fn newest_fire(&self) -> Result<i64, JournalError> {
         let sql = "SELECT coalesce((SELECT max(id) FROM fires), 0) * 1000003
-             + coalesce((SELECT total(coalesce(ended_at, 0) + coalesce(started_at, 0)) FROM
-               (SELECT ended_at, started_at FROM fires ORDER BY id DESC LIMIT 200)), 0)
+             + coalesce((SELECT total(coalesce(ended_at, 0) + coalesce(started_at, 0)
+               + length(coalesce(reason, ''))) FROM
+               (SELECT ended_at, started_at, reason FROM fires ORDER BY id DESC LIMIT 200)), 0)
              + coalesce((SELECT total(length(coalesce(digest, '')) + length(coalesce(paused, ''))
                + failures) FROM triggers), 0)";
         let number: f64 = self.connection().query_row(sql, [], |row| row.get(0))?;
@@ -90,6 +91,17 @@ impl TriggerStore {
         ))?;
         let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
         let rows = query.query_map(params![filter.trigger, filter.open, limit], rows::fire)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Why the oldest delayed run of each trigger does not start or continue, by trigger.
+    pub fn delays(&self) -> Result<BTreeMap<String, String>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection.prepare_cached(
+            "SELECT trigger, reason FROM fires WHERE state IN ('queued', 'started')
+             AND reason IS NOT NULL ORDER BY id DESC",
+        )?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

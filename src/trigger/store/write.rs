@@ -36,11 +36,20 @@ impl TriggerStore {
         .map(drop)
     }
 
-    /// Disables a trigger.
-    pub fn disable(&self, trigger: &str) -> Result<(), JournalError> {
-        let sql =
-            "UPDATE triggers SET digest = NULL, paused = NULL, failures = 0 WHERE trigger = ?1";
-        self.transaction(|c| c.execute(sql, [trigger])).map(drop)
+    /// Disables a trigger. Its fires that wait for their start are skipped.
+    pub fn disable(&self, trigger: &str, now: Timestamp) -> Result<(), JournalError> {
+        self.transaction(|c| {
+            c.execute(
+                "UPDATE triggers SET digest = NULL, paused = NULL, failures = 0 WHERE trigger = ?1",
+                [trigger],
+            )?;
+            c.execute(
+                "UPDATE fires SET state = 'skipped', reason = 'the trigger was disabled', ended_at = ?2
+                 WHERE trigger = ?1 AND state = 'queued'",
+                params![trigger, now.0],
+            )
+        })
+        .map(drop)
     }
 
     /// Pauses a trigger.
@@ -85,9 +94,22 @@ impl TriggerStore {
     pub fn started(&self, fire: &Fire, now: Timestamp) -> Result<(), JournalError> {
         self.transaction(|c| {
             c.execute(
-                "UPDATE fires SET state = 'started', attempts = attempts + 1,
+                "UPDATE fires SET state = 'started', attempts = attempts + 1, reason = NULL,
                  started_at = coalesce(started_at, ?2) WHERE id = ?1",
                 params![fire.id, now.0],
+            )
+        })
+        .map(drop)
+    }
+
+    /// Records that the process of a fire ended before it could do anything, and why. It does not count as an
+    /// attempt. A fire whose run `exists` stays started; another one waits for its start again.
+    pub fn delayed(&self, fire: &Fire, exists: bool, reason: &str) -> Result<(), JournalError> {
+        let state = if exists { FireState::Started } else { FireState::Queued };
+        self.transaction(|c| {
+            c.execute(
+                "UPDATE fires SET state = ?2, reason = ?3, attempts = max(attempts - 1, 0) WHERE id = ?1",
+                params![fire.id, state.as_str(), reason],
             )
         })
         .map(drop)

@@ -55,6 +55,8 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         .collect();
     let content = json!({
         "run": line,
+        // What follows is read from here on.
+        "seq": reader.seq(),
         "api": format!("/api/v1/runs/{id}"),
         "can": {
             "cancel": may && !ended,

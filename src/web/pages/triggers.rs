@@ -22,6 +22,7 @@ pub(in crate::web) fn triggers(call: &Call) -> Result<String, Problem> {
             for (name, empty) in [
                 ("paused", Value::Null),
                 ("problem", Value::Null),
+                ("delayed", Value::Null),
                 ("zone", Value::Null),
                 ("next", json!([])),
                 ("fires", json!([])),

@@ -35,6 +35,7 @@ pub(super) const ROUTES: &[Route] = &[
     asset("/assets/kb.css", css, "The style of the pages."),
     asset("/assets/kb.js", script, "The script of the pages."),
     asset("/assets/log.js", log_script, "The script of logs."),
+    asset("/assets/writing.js", writing_script, "The script of what models write."),
     asset("/assets/icon.svg", icon, "The icon of the pages."),
 ];
 
@@ -76,6 +77,10 @@ fn script(_: &Call) -> Answer {
 
 fn log_script(_: &Call) -> Answer {
     fixed("text/javascript; charset=utf-8", include_bytes!("../assets/pages/log.js"))
+}
+
+fn writing_script(_: &Call) -> Answer {
+    fixed("text/javascript; charset=utf-8", include_bytes!("../assets/pages/writing.js"))
 }
 
 fn icon(_: &Call) -> Answer {

@@ -55,6 +55,62 @@ fn a_full_disk_delays_what_is_due_and_loses_nothing() {
     });
 }
 
+/// A journal that stays locked for longer than a writer waits delays the start: it is tried again, and the list of
+/// triggers says so.
+#[test]
+fn a_start_that_a_locked_journal_prevents_is_tried_again() {
+    let scratch = Scratch::new(&[("playbooks/p.yml", HOURLY)]);
+    let runtime = super::runtime();
+    let _context = runtime.enter();
+    enable(&scratch, "p.schedule", at("2026-01-01T00:30:00Z"));
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    let journal = project(&scratch).context.state_dir.join("journal.sqlite3");
+    let other = rusqlite::Connection::open(&journal).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    daemon.tick(at("2026-01-01T01:00:01Z"));
+    let delayed = || fires(&store)[0].reason.is_some();
+    until(&mut daemon, at("2026-01-01T02:00:01Z"), "the delay", delayed);
+    let found: Vec<_> = fires(&store).iter().map(|f| (f.state, f.attempts)).collect();
+    assert_eq!(found, [(FireState::Queued, 0), (FireState::Queued, 0)], "one after the other");
+    scratch.kb(&["trigger", "list"]).code(0).says(&["delayed", "has locked the journal", "tried again at 2026-01-01T02:00"]);
+    other.execute_batch("ROLLBACK").unwrap();
+    // Not before its time, and then each once.
+    daemon.tick(at("2026-01-01T02:00:02Z"));
+    assert!(fires(&store).iter().all(|f| f.state == FireState::Queued) && !scratch.has("log"));
+    let ended = || fires(&store).iter().all(|fire| !fire.state.is_open());
+    until(&mut daemon, at("2026-01-01T02:01:30Z"), "both runs", ended);
+    assert_eq!(scratch.read("log"), "done\ndone\n");
+    assert!(fires(&store).iter().all(|fire| fire.reason.is_none()));
+    let list = scratch.json(&["trigger", "list", "--json"]);
+    assert_eq!(list[0].get("delayed"), None, "{list}");
+}
+
+/// A run whose process ends because the journal stays locked is resumed later, and that does not count as an attempt.
+#[test]
+fn a_run_that_a_locked_journal_interrupts_is_resumed_later() {
+    let text = "schema: kb.playbook/1\nid: p\non: {schedule: \"0 * * * *\"}\nsteps: [{id: a, run: \"touch begun; while [ ! -e go ]; do sleep 0.05; done\", retrySafe: true}]\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let runtime = super::runtime();
+    let _context = runtime.enter();
+    enable(&scratch, "p.schedule", at("2026-01-01T00:30:00Z"));
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    until(&mut daemon, at("2026-01-01T01:00:01Z"), "the step", || scratch.has("begun"));
+    let journal = project(&scratch).context.state_dir.join("journal.sqlite3");
+    let other = rusqlite::Connection::open(&journal).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    scratch.write("go", "");
+    let delayed = || fires(&store)[0].reason.is_some();
+    until(&mut daemon, at("2026-01-01T01:00:10Z"), "the delay", delayed);
+    let fire = fires(&store).remove(0);
+    assert_eq!((fire.state, fire.attempts), (FireState::Started, 0), "{fire:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    let ended = || fires(&store).iter().all(|fire| !fire.state.is_open());
+    until(&mut daemon, at("2026-01-01T01:02:00Z"), "the end", ended);
+    let fire = fires(&store).remove(0);
+    let succeeded = FireState::Ended(kb::definition::RunEnd::Succeeded);
+    assert_eq!((fire.state, fire.attempts, fire.reason), (succeeded, 1, None));
+}
+
 /// A journal that another process keeps locked delays the run, and a journal of a newer version fails it with the reason.
 #[test]
 fn a_locked_journal_delays_a_run_and_a_newer_one_fails_it() {

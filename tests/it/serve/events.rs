@@ -173,3 +173,32 @@ fn a_requested_run_is_queued_once() {
     let mut daemon = daemon(&scratch);
     until_log(&mut daemon, &scratch, "a\n");
 }
+
+/// A chain of runs that start each other ends after eight, and the list says why.
+#[test]
+fn a_chain_of_runs_is_limited() {
+    let text = |n: u32| {
+        let on = match n {
+            0 => String::new(),
+            n => format!("on: {{run: {{playbook: p{}}}}}\n", n - 1),
+        };
+        format!("schema: kb.playbook/1\nid: p{n}\n{on}steps: [{{id: a, run: \"echo {n} >> log\"}}]\n")
+    };
+    let files: Vec<(String, String)> =
+        (0..11).map(|n| (format!("playbooks/p{n}.yml"), text(n))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+    let (runtime, scratch) = (runtime(), Scratch::new(&files));
+    let _context = runtime.enter();
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    let start = now();
+    (1..11).for_each(|n| enable(&scratch, &format!("p{n}.run"), start));
+    daemon.tick(start);
+    scratch.kb(&["playbook", "run", "p0"]).code(0);
+    let skipped = || fires(&store).iter().any(|fire| fire.state == FireState::Skipped);
+    until(&mut daemon, Timestamp(start.0 + 5000), "the end of the chain", skipped);
+    assert_eq!(scratch.read("log"), "0\n1\n2\n3\n4\n5\n6\n7\n8\n");
+    let all = fires(&store);
+    let last = all.last().unwrap();
+    assert_eq!((last.trigger.as_str(), all.len()), ("p9.run", 9));
+    assert!(last.reason.as_ref().is_some_and(|reason| reason.contains('8')), "{last:?}");
+}

@@ -148,7 +148,7 @@ fn several_projects_share_a_daemon() {
     runtime.block_on(server.stopped());
 }
 
-/// One thousand ends at once start what the queue allows, each once, and none is lost.
+/// Many ends at once start what the queue allows, each once, and none is lost.
 #[test]
 fn a_storm_of_ends_starts_each_run_once() {
     let after = "schema: kb.playbook/1\nid: after\nparams: [{name: of, required: true}]\non:\n  run: {playbook: p, overlap: queueAll, payload: {of: run}}\nsteps: [{id: a, run: \"echo $OF >> log\", env: {OF: \"{{of}}\"}}]\n";

@@ -13,6 +13,8 @@ mod kills;
 mod moved;
 mod notify;
 mod operation;
+mod pages;
+mod retention;
 mod security;
 mod signatures;
 mod site;

@@ -56,6 +56,7 @@ function replace(next) {
     return;
   }
   times(next);
+  document.dispatchEvent(new CustomEvent("kb:fresh", { detail: next }));
   for (const part of document.querySelectorAll("[data-live]")) {
     const fresh = next.getElementById(part.id);
     if (!fresh || fresh.innerHTML === part.innerHTML) continue;
@@ -65,17 +66,21 @@ function replace(next) {
         : field.value !== field.defaultValue);
     if (dirty || (active && active.matches("input, textarea, select"))) continue;
     const open = [...part.querySelectorAll("details")].map((details) => details.open);
-    const key = active && (active.getAttribute("href") || active.closest("form")?.dataset.action);
+    const key = active && (active.getAttribute("href") || active.closest("form")?.dataset.action || active.dataset.writing);
     const scroll = [part.scrollLeft, part.scrollTop];
+    const writing = [...part.querySelectorAll("[data-writing]")].map((area) => [area.dataset.writing, area.scrollTop]);
     part.replaceChildren(...document.adoptNode(fresh).childNodes);
     for (const { name, value } of fresh.attributes) part.setAttribute(name, value);
     part.querySelectorAll("details").forEach((details, index) => {
       if (open[index] !== undefined) details.open = open[index];
     });
     [part.scrollLeft, part.scrollTop] = scroll;
+    for (const area of part.querySelectorAll("[data-writing]")) {
+      area.scrollTop = writing.find(([name]) => name === area.dataset.writing)?.[1] ?? area.scrollHeight;
+    }
     if (key) {
-      const again = [...part.querySelectorAll("a, button")].find((e) =>
-        e.getAttribute("href") === key || e.closest("form")?.dataset.action === key);
+      const again = [...part.querySelectorAll("a, button, [data-writing]")].find((e) =>
+        e.getAttribute("href") === key || e.closest("form")?.dataset.action === key || e.dataset.writing === key);
       again?.focus({ preventScroll: true });
     }
   }

@@ -6,7 +6,7 @@ const TALLEST = 12_000_000;
 
 // Control characters and characters that change the direction of text are shown as their code.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
-const inert = (text) => text.replace(HIDDEN, (c) => `⟨${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+export const inert = (text) => text.replace(HIDDEN, (c) => `⟨${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
 const box = document.getElementById("log");
 if (box) start();

@@ -1,7 +1,7 @@
 //! Buttons and forms of all pages, used by hand in Chromium.
 
-use super::driver::{Browser, SIZES};
-use super::{listen, sign_in, url};
+use super::driver::{Browser, SIZES, axe};
+use super::{listen, sign_in, url, violations};
 use crate::running::Start;
 use crate::scratch::Scratch;
 use crate::serve::site::Site;
@@ -65,6 +65,49 @@ fn a_run_is_cancelled_retried_and_resumed_by_hand() {
     browser.run("document.querySelector('.filters [name=status]').value = 'failed'", &[]);
     browser.click(".filters button");
     browser.until("no run", "return location.search.includes('status=failed') && !document.querySelector('a[href^=\"/runs/\"]')");
+    assert_eq!(browser.console(), Vec::<String>::new());
+}
+
+/// What a model writes appears below its step while it runs, as text, and goes with the step.
+#[test]
+fn texts_of_models_appear_below_their_step() {
+    let Some(browser) = Browser::start() else { return };
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, run: \"while [ ! -e go ]; do sleep 0.05; done\"}\n  - {id: w, dependsOn: [a], specialist: s, task: Write., verify: {claims: none, expectChanges: false}}\n";
+    let specialist = "schema: kb.specialist/1\nid: s\nrole: You write.\ntools: [fs:list]\noutput: {schema: {summary: string}}\n";
+    // Each turn takes a while: the process looks once a second for pages that want the text.
+    let turn = "    - {say: \"some <img src=x onerror=document.title=1> words\\e[31m \", delayMs: 1500, calls: [{tool: fs:list, args: {path: .}}]}\n";
+    let script = format!("schema: kb.script/1\nsteps:\n  w:\n{}    - {{output: {{summary: done}}}}\n", turn.repeat(8));
+    let site = Site::of(
+        Scratch::new(&[
+            ("playbooks/p.yml", playbook),
+            (".kb/specialists/s.yml", specialist),
+            ("script.yml", &script),
+        ]),
+        &listen(),
+    );
+    browser.size(SIZES[1], true);
+    sign_in(&browser, &site, Role::Read);
+    let mut process = site.scratch.command();
+    let arguments = ["playbook", "run", "p", "--script", "script.yml", "--quiet"];
+    let mut process = process.args(arguments).start();
+    let run = site.until("the run", || {
+        let runs = site.scratch.json(&["run", "list", "--json"]);
+        runs[0]["run"].as_str().map(str::to_owned)
+    });
+    browser.open(&url(&site, &format!("/runs/{run}?step=w")));
+    status(&browser, "running");
+    site.scratch.write("go", "");
+    // Below its line in the list, and in the panel of the step.
+    let shown = "return [...document.querySelectorAll('[data-writing=w]')].filter(a => !a.hidden && a.innerText.includes('some <img src=x onerror=document.title=1> words⟨001B⟩[31m')).length === 2";
+    browser.until("the text", shown);
+    let inert = "return document.title !== '1' && !document.querySelector('main img')";
+    assert_eq!(browser.run(inert, &[]), true);
+    if let Some(axe) = axe() {
+        assert_eq!(violations(&browser, &axe), json!([]));
+    }
+    assert!(process.wait().unwrap().success());
+    status(&browser, "succeeded");
+    assert_eq!(browser.run("return !document.querySelector('[data-writing]')", &[]), true);
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 

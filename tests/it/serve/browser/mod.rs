@@ -2,6 +2,7 @@
 
 mod driver;
 mod forms;
+mod keyboard;
 
 use super::site::Site;
 use crate::running::Start;
@@ -9,7 +10,7 @@ use crate::scratch::Scratch;
 use driver::{Browser, SIZES, axe};
 use kb::trigger::Role;
 use kb::web::Listen;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -38,6 +39,14 @@ fn sign_in(browser: &Browser, site: &Site, role: Role) {
 
 fn url(site: &Site, path: &str) -> String {
     format!("http://{}{path}", site.host)
+}
+
+/// What axe-core finds on the page.
+fn violations(browser: &Browser, axe: &str) -> Value {
+    let script = format!(
+        "{axe};\nreturn axe.run(document, {{resultTypes: ['violations']}}).then(r => r.violations.map(v => [v.id, v.nodes.map(n => [n.target, n.any.map(a => a.message)])]))"
+    );
+    browser.run(&script, &[])
 }
 
 #[test]
@@ -100,10 +109,7 @@ fn every_page_is_accessible_on_both_sizes_in_both_schemes() {
                 let wide = "return document.documentElement.scrollWidth <= window.innerWidth";
                 assert_eq!(browser.run(wide, &[]), true, "{page} is wider than {size:?}");
                 if let Some(axe) = &axe {
-                    let script = format!(
-                        "{axe};\nreturn axe.run(document, {{resultTypes: ['violations']}}).then(r => r.violations.map(v => [v.id, v.nodes.map(n => [n.target, n.any.map(a => a.message)])]))"
-                    );
-                    let found = browser.run(&script, &[]);
+                    let found = violations(&browser, axe);
                     assert_eq!(found, json!([]), "{page} {size:?} dark: {dark}");
                 }
             }
@@ -113,39 +119,6 @@ fn every_page_is_accessible_on_both_sizes_in_both_schemes() {
         let lines: Vec<String> = browser.console().into_iter().filter(is_own).collect();
         assert_eq!(lines, Vec::<String>::new(), "{page}");
     }
-}
-
-#[test]
-fn the_keyboard_reaches_everything() {
-    let Some(browser) = Browser::start() else { return };
-    let site = demo();
-    let run = site.scratch.last_run();
-    sign_in(&browser, &site, Role::Read);
-    browser.open(&url(&site, &format!("/runs/{run}")));
-    let (tab, enter) = ("\u{e004}", "\u{e007}");
-    let focused = || {
-        let script = "const e = document.activeElement; return (e.getAttribute('aria-label') || e.innerText || e.id).trim()";
-        browser.run(script, &[]).as_str().unwrap_or_default().to_owned()
-    };
-    // The window may get the focus later than the page is loaded.
-    let mut presses = 0;
-    while focused() != "Skip to content" {
-        assert!(presses < 50, "the first stop is `{}`", focused());
-        browser.press(tab);
-        presses += 1;
-    }
-    let mut seen = Vec::new();
-    while !focused().starts_with("implement ") {
-        assert!(seen.len() < 60, "the graph is not reached: {seen:?}");
-        browser.press(tab);
-        let ring = "const e = document.activeElement; const s = getComputedStyle(e.matches('.node') ? e.querySelector('rect') : e);
-            return e === document.body || s.outlineStyle !== 'none' || parseFloat(s.strokeWidth) > 2";
-        assert_eq!(browser.run(ring, &[]), true, "`{}` shows no focus", focused());
-        seen.push(focused());
-    }
-    browser.press(enter);
-    browser.until("the step", "return location.search.includes('step=implement')");
-    assert!(browser.text("#step h2").contains("implement"));
 }
 
 #[test]
@@ -161,21 +134,25 @@ fn a_log_of_a_million_lines_opens_at_any_line() {
     site.scratch.kb(&["--quiet", "playbook", "run", "long"]).code(0);
     let run = site.scratch.last_run();
     sign_in(&browser, &site, Role::Read);
-    browser.open(&url(&site, &format!("/runs/{run}?step=a#L1000000")));
     let shows = |number: &str, text: &str| {
         format!(
             "return [...document.querySelectorAll('.line')].some(l => l.innerText.replace(/\\s+/g, ' ').trim() === '{number} {text}'.trim())"
         )
     };
-    browser.until("the last line", &shows("1000000", "last"));
-    assert_eq!(browser.text("#log-count"), "1,000,000 lines");
-    let set = "const f = document.getElementById('log-line'); f.value = arguments[0]; f.dispatchEvent(new Event('change'))";
-    browser.run(set, &[json!(500_000)]);
-    browser.until("the middle", &shows("500000", ""));
-    browser.run(set, &[json!(1)]);
-    browser.until("the first line", &shows("1", "first"));
-    let count = browser.run("return document.querySelectorAll('.line').length", &[]);
-    assert!(count.as_u64().unwrap() < 100, "only the lines in view: {count}");
+    for (size, dark) in [(SIZES[0], true), (SIZES[1], false)] {
+        browser.size(size, dark);
+        browser.open("about:blank");
+        browser.open(&url(&site, &format!("/runs/{run}?step=a#L1000000")));
+        browser.until("the last line", &shows("1000000", "last"));
+        assert_eq!(browser.text("#log-count"), "1,000,000 lines");
+        let set = "const f = document.getElementById('log-line'); f.value = arguments[0]; f.dispatchEvent(new Event('change'))";
+        browser.run(set, &[json!(500_000)]);
+        browser.until("the middle", &shows("500000", ""));
+        browser.run(set, &[json!(1)]);
+        browser.until("the first line", &shows("1", "first"));
+        let count = browser.run("return document.querySelectorAll('.line').length", &[]);
+        assert!(count.as_u64().unwrap() < 100, "only the lines in view: {count}");
+    }
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 
@@ -237,7 +214,7 @@ fn the_first_paint_is_small() {
     let page = site.get(&format!("/runs/{run}"), &token);
     assert_eq!(page.status, 200, "{}", page.text());
     let parts =
-        ["/assets/kb.css", "/assets/kb.js", "/assets/log.js"].map(|path| site.get(path, ""));
+        ["kb.css", "kb.js", "log.js", "writing.js"].map(|name| site.get(&format!("/assets/{name}"), ""));
     assert!(parts.iter().all(|part| part.status == 200));
     let all = parts.iter().map(|part| &part.body).chain([&page.body]);
     let sum: usize = all.map(|body| compressed(body)).sum();

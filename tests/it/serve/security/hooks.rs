@@ -149,7 +149,7 @@ fn githubs_form_counts_a_body_once() {
 fn a_disabled_trigger_starts_nothing() {
     let site = site();
     let body = "{\"a\":{\"b\":\"x\"}}";
-    site.store.disable("p.webhook").unwrap();
+    site.store.disable("p.webhook", kb::clock::wall()).unwrap();
     assert_eq!(send(&site, "hook", &signed(SECRET, "m5", now(0), body), body).status, 404);
     assert!(fires(&site.store).is_empty());
     // Nor does it remember the delivery: enabled, it may be sent again.

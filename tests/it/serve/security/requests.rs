@@ -141,6 +141,15 @@ fn slow_and_idle_connections_are_closed() {
     let mut slow = site.connect();
     slow.write_all(format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nX-A: ", site.host).as_bytes())
         .unwrap();
+    // A body that never ends.
+    let token = site.token(Role::Run);
+    let mut body = site.connect();
+    let head = format!(
+        "POST /api/v1/runs HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 99\r\nConnection: close\r\n\r\n{{",
+        site.host
+    );
+    body.write_all(head.as_bytes()).unwrap();
+    assert_eq!(read_answer(&mut body).status, 408);
     let mut rest = Vec::new();
     let ended = slow.read_to_end(&mut rest);
     assert!(ended.is_ok(), "the server waits for ever: {ended:?}");
@@ -202,7 +211,7 @@ fn secrets_are_masked_in_every_view() {
 }
 
 #[test]
-fn tokens_and_codes_are_in_no_log() {
+fn tokens_and_codes_are_in_no_log_address_or_event() {
     let scratch = crate::scratch::Scratch::new(api::FILES);
     let said = scratch
         .command()
@@ -235,6 +244,26 @@ fn tokens_and_codes_are_in_no_log() {
         );
         stream.write_all(text.as_bytes()).unwrap();
         assert_ne!(read_answer(&mut stream).status, 0);
+    }
+    // What a token starts and decides names it, and does not have its text.
+    let body = "{\"definition\": \"ask\"}";
+    let mut stream = std::net::TcpStream::connect(&host).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    let text = format!(
+        "POST /api/v1/runs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(text.as_bytes()).unwrap();
+    assert_eq!(read_answer(&mut stream).status, 201);
+    crate::scratch::until("the run", || {
+        let runs = scratch.json(&["run", "list", "--json"]);
+        runs[0]["status"] == "waiting"
+    });
+    let state = crate::serve::project(&scratch).context.state_dir;
+    for file in ["journal.sqlite3", "journal.sqlite3-wal", "serve.sqlite3", "serve.sqlite3-wal"] {
+        let bytes = std::fs::read(state.join(file)).unwrap_or_default();
+        let found = bytes.windows(token.len()).any(|part| part == token.as_bytes());
+        assert!(!found, "the token is in {file}");
     }
     let pid = rustix::process::Pid::from_raw(daemon.id() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
