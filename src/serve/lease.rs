@@ -3,17 +3,16 @@
 use crate::diagnostic::Code;
 use crate::journal::try_own;
 use crate::service::ServiceError;
-use crate::trigger::{LEASE_FILE, daemon_of};
+use crate::trigger::{LEASE_FILE, daemon_of, write_lease};
 use crate::value::Failure;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The right to serve a project. The kernel ends it with the process.
 #[derive(Debug)]
 pub struct ServeLease {
-    _file: File,
+    file: File,
 }
 
 impl ServeLease {
@@ -28,7 +27,7 @@ impl ServeLease {
         builder.recursive(true).mode(0o700).create(state_dir).map_err(failed)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(state_dir.join(LEASE_FILE)).map_err(failed)?;
+        let file = options.open(state_dir.join(LEASE_FILE)).map_err(failed)?;
         if !try_own(&file).map_err(failed)? {
             let pid = daemon_of(state_dir);
             let process = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
@@ -37,12 +36,14 @@ impl ServeLease {
             let failure = Failure::new(Code::DAEMON_RUNNING, message).help(help);
             return Err(ServiceError::environment(failure));
         }
-        let write = |file: &mut File| {
-            file.set_len(0)?;
-            file.rewind()?;
-            write!(file, "{}", std::process::id())
-        };
-        write(&mut file).map_err(failed)?;
-        Ok(ServeLease { _file: file })
+        write_lease(&file, None).map_err(failed)?;
+        Ok(ServeLease { file })
+    }
+
+    /// Tells other processes what keeps this one from serving the project.
+    pub(super) fn tell(&self, problem: Option<&str>) {
+        if let Err(error) = write_lease(&self.file, problem) {
+            tracing::warn!("`{LEASE_FILE}` cannot be written: {error}");
+        }
     }
 }

@@ -31,7 +31,7 @@ mod views;
 
 pub use crate::definition::is_topic;
 pub use crate::process::open_page;
-pub use crate::trigger::daemon_of;
+pub use crate::trigger::{daemon_of, daemon_problem};
 pub use catalog::{LoadedTrigger, TriggerCatalog, trigger_catalog};
 pub use daemon::{Daemon, DaemonOptions};
 pub use events::{deliver, publish, webhook_at};

@@ -63,7 +63,7 @@ pub struct ServedProject {
     pruned: Timestamp,
     pub(super) version: i64,
     pub(super) due: Option<Timestamp>,
-    _lease: ServeLease,
+    lease: ServeLease,
 }
 
 impl ServedProject {
@@ -107,7 +107,7 @@ impl ServedProject {
             pruned: Timestamp(0),
             version: -1,
             due: Some(now),
-            _lease: lease,
+            lease,
         })
     }
 
@@ -161,6 +161,7 @@ impl ServedProject {
     pub(super) fn set_problem(&mut self, problem: Option<String>) {
         if self.problem != problem {
             self.state.send_modify(|state| state.problem.clone_from(&problem));
+            self.lease.tell(problem.as_deref());
             self.problem = problem;
         }
     }

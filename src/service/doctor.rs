@@ -13,7 +13,7 @@ use crate::llm::{
     local_servers,
 };
 use crate::process::BaseEnvironment;
-use crate::trigger::{FireFilter, TriggerStore, daemon_of};
+use crate::trigger::{FireFilter, TriggerStore, daemon_of, daemon_problem};
 use crate::value::counted;
 use serde::Serialize;
 use std::time::Duration;
@@ -198,7 +198,13 @@ fn triggers(project: &Project) -> Option<Finding> {
                 counted(enabled, "trigger"),
                 counted(open, "run")
             );
-            Finding::new(FindingLevel::Ok, "triggers", text)
+            match daemon_problem(folder) {
+                Some(problem) => {
+                    let text = format!("{text}, which starts nothing at the moment: {problem}");
+                    Finding::new(FindingLevel::Error, "triggers", text)
+                }
+                None => Finding::new(FindingLevel::Ok, "triggers", text),
+            }
         }
         (Ok((0, 0)), None) => Finding::new(FindingLevel::Ok, "triggers", "none is enabled"),
         (Ok((enabled, open)), None) => {

@@ -31,8 +31,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         };
         let last = trigger.fires.first().map(|fire| {
             let [when, state, ..] = fire_line(fire);
-            let is_delayed = trigger.delayed.is_some() && fire.reason.is_some();
-            format!("{when} {}", if is_delayed { "delayed" } else { &state })
+            format!("{when} {state}")
         });
         let source = match &trigger.zone {
             None if trigger.problem.is_some() => trigger.problem.clone().unwrap_or_default(),
@@ -40,7 +39,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             None => trigger.source.clone(),
         };
         let (next, last) = (next.unwrap_or_default(), last.unwrap_or_default());
-        table.row([&trigger.id, trigger.kind, trigger.state.as_str(), &source, &next, &last]);
+        let delayed = if trigger.delayed.is_some() { ", delayed" } else { "" };
+        let state = format!("{}{delayed}", trigger.state.as_str());
+        table.row([&trigger.id, trigger.kind, &state, &source, &next, &last]);
     }
     terminal.out(&table.text())?;
     for trigger in &triggers {

@@ -2,7 +2,7 @@
 
 use crate::cli::exit::CliError;
 use crate::cli::terminal::Terminal;
-use crate::serve::{FireView, daemon_of};
+use crate::serve::{FireView, daemon_of, daemon_problem};
 use crate::service::{Environment, Project};
 use crate::value::Json;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,15 @@ pub(super) struct PayloadArgs {
     pub(super) json: bool,
 }
 
-/// Reminds that nothing starts without the daemon.
+/// Says that nothing starts without the daemon, or what keeps it from starting anything.
 pub(super) fn note_daemon(project: &Project, terminal: &mut Terminal) -> std::io::Result<()> {
     match daemon_of(&project.context.state_dir) {
-        Some(_) => Ok(()),
+        Some(_) => match daemon_problem(&project.context.state_dir) {
+            Some(problem) => terminal.note(&format!(
+                "`kb serve` starts nothing at the moment, and tries again: {problem}\n"
+            )),
+            None => Ok(()),
+        },
         None => terminal.note("`kb serve` does not run; it starts the runs of triggers\n"),
     }
 }

@@ -114,13 +114,13 @@ impl Rotel {
     /// `None`, said by name, where it is not installed or cannot be executed.
     fn start() -> Option<Rotel> {
         let own = concat!(env!("CARGO_MANIFEST_DIR"), "/target/rotel/rotel/rotel-agent");
-        let program = std::env::var_os("KB_ROTEL").map_or_else(|| PathBuf::from(own), PathBuf::from);
+        let program =
+            std::env::var_os("KB_ROTEL").map_or_else(|| PathBuf::from(own), PathBuf::from);
         // It is linked with the library of the interpreter that it was installed with.
         let folder = "import sysconfig; print(sysconfig.get_config_var('LIBDIR'))";
         let folder = Command::new("python3").args(["-c", folder]).finish_if_found();
-        let folder = folder.map_or(String::new(), |said| {
-            String::from_utf8_lossy(&said.stdout).trim().to_owned()
-        });
+        let folder = folder
+            .map_or(String::new(), |said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
         let command = || {
             let mut command = Command::new(&program);
             command.env("LD_LIBRARY_PATH", &folder);

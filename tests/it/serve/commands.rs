@@ -169,6 +169,14 @@ fn a_command_that_looks_for_the_daemon_does_not_stop_it_from_starting() {
     assert_eq!(kb::serve::daemon_of(&state), None);
 }
 
+/// An address that other machines can reach needs the names under which it may be addressed.
+#[test]
+fn an_address_for_other_machines_needs_its_names() {
+    let scratch = scratch();
+    let args = ["serve", "--listen", "0.0.0.0:0"];
+    scratch.kb(&args).code(2).says(&["can be reached by other machines", "--host NAME"]);
+}
+
 #[test]
 fn unit_files() {
     let scratch = scratch();

@@ -47,10 +47,14 @@ fn a_full_disk_delays_what_is_due_and_loses_nothing() {
             assert!(problem.contains("full"), "{minute}: {problem}");
         }
         assert!(fires(&store).is_empty() && !scratch.has("log"));
+        // Other processes see it too, although nothing can be written.
+        let told = kb::serve::daemon_problem(&project.context.state_dir).unwrap_or_default();
+        assert!(told.contains("full"), "{told}");
         std::fs::remove_file(ballast).unwrap();
         let ended = || fires(&store).iter().filter(|f| !f.state.is_open()).count() == 2;
         until(&mut daemon, at("2026-01-01T02:00:10Z"), "both runs", ended);
         assert_eq!(shared.state().problem, None);
+        assert_eq!(kb::serve::daemon_problem(&project.context.state_dir), None);
         assert_eq!(scratch.read("log"), "done\ndone\n");
     });
 }
@@ -72,7 +76,11 @@ fn a_start_that_a_locked_journal_prevents_is_tried_again() {
     until(&mut daemon, at("2026-01-01T02:00:01Z"), "the delay", delayed);
     let found: Vec<_> = fires(&store).iter().map(|f| (f.state, f.attempts)).collect();
     assert_eq!(found, [(FireState::Queued, 0), (FireState::Queued, 0)], "one after the other");
-    scratch.kb(&["trigger", "list"]).code(0).says(&["delayed", "has locked the journal", "tried again at 2026-01-01T02:00"]);
+    scratch.kb(&["trigger", "list"]).code(0).says(&[
+        "enabled, delayed",
+        "has locked the journal",
+        "tried again at 2026-01-01T02:00",
+    ]);
     other.execute_batch("ROLLBACK").unwrap();
     // Not before its time, and then each once.
     daemon.tick(at("2026-01-01T02:00:02Z"));

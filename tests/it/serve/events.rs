@@ -182,7 +182,9 @@ fn a_chain_of_runs_is_limited() {
             0 => String::new(),
             n => format!("on: {{run: {{playbook: p{}}}}}\n", n - 1),
         };
-        format!("schema: kb.playbook/1\nid: p{n}\n{on}steps: [{{id: a, run: \"echo {n} >> log\"}}]\n")
+        format!(
+            "schema: kb.playbook/1\nid: p{n}\n{on}steps: [{{id: a, run: \"echo {n} >> log\"}}]\n"
+        )
     };
     let files: Vec<(String, String)> =
         (0..11).map(|n| (format!("playbooks/p{n}.yml"), text(n))).collect();

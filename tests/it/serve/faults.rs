@@ -96,6 +96,8 @@ fn a_locked_store_is_a_problem_of_its_project_alone() {
     daemon.tick(at("2026-01-01T01:00:01Z"));
     let problem = shared[0].state().problem.unwrap();
     assert!(problem.contains("lock"), "{problem}");
+    locked.kb(&["doctor"]).says(&["which starts nothing at the moment"]);
+    locked.kb(&["trigger", "list"]).code(0).says(&["starts nothing at the moment", "lock"]);
     assert_eq!(shared[1].state().problem, None);
     assert_eq!(super::fires(&shared[1].store).len(), 1);
     lock.execute_batch("ROLLBACK").unwrap();

@@ -4,7 +4,7 @@ use super::site::Site;
 use kb::trigger::Role;
 
 const WORK: &str = "schema: kb.playbook/1\nid: work\nsteps:\n  - {id: w, specialist: s, task: Write.}\n  - {id: r, run: \"true\"}\n";
-const SPECIALIST: &str = "schema: kb.specialist/1\nid: s\nrole: You write.\nmodel: medium\ntools: [fs:list]\noutput: {schema: {summary: string}}\n";
+const SPECIALIST: &str = "schema: kb.specialist/1\nid: s\nrole: You write.\nllm: {tier: medium}\ntools: [fs:list]\noutput: {schema: {summary: string}}\n";
 
 /// The page of a playbook has the models of its steps and the estimate of `kb playbook plan`.
 #[test]
@@ -17,7 +17,10 @@ fn the_page_of_a_playbook_has_models_and_their_cost() {
     let priced = tier(", price: {input: 1000, output: 2000}");
     let site = Site::new(&[
         ("playbooks/work.yml", WORK),
-        ("playbooks/plain.yml", "schema: kb.playbook/1\nid: plain\nsteps: [{id: r, run: \"true\"}]\n"),
+        (
+            "playbooks/plain.yml",
+            "schema: kb.playbook/1\nid: plain\nsteps: [{id: r, run: \"true\"}]\n",
+        ),
         (".kb/specialists/s.yml", SPECIALIST),
         (".kb/kb.config.yml", &priced),
     ]);

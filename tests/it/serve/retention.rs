@@ -26,7 +26,8 @@ fn old_fires_are_removed_and_old_runs_if_the_settings_say_so() {
     for _ in 0..22 {
         scratch.kb(&["playbook", "run", "p"]).code(0);
     }
-    let runs = || scratch.json(&["run", "list", "--limit", "100", "--json"]).as_array().unwrap().len();
+    let runs =
+        || scratch.json(&["run", "list", "--limit", "100", "--json"]).as_array().unwrap().len();
     let mut first = daemon(&scratch);
     first.tick(at("2026-02-08T00:00:00Z"));
     assert_eq!(fires(&store).len(), 250, "they are 29 days old");

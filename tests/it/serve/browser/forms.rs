@@ -75,8 +75,15 @@ fn texts_of_models_appear_below_their_step() {
     let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, run: \"while [ ! -e go ]; do sleep 0.05; done\"}\n  - {id: w, dependsOn: [a], specialist: s, task: Write., verify: {claims: none, expectChanges: false}}\n";
     let specialist = "schema: kb.specialist/1\nid: s\nrole: You write.\ntools: [fs:list]\noutput: {schema: {summary: string}}\n";
     // Each turn takes a while: the process looks once a second for pages that want the text.
-    let turn = "    - {say: \"some <img src=x onerror=document.title=1> words\\e[31m \", delayMs: 1500, calls: [{tool: fs:list, args: {path: .}}]}\n";
-    let script = format!("schema: kb.script/1\nsteps:\n  w:\n{}    - {{output: {{summary: done}}}}\n", turn.repeat(8));
+    let turn = |n: u32| {
+        format!(
+            "    - {{say: \"some <img src=x onerror=document.title=1> words\\e[31m \", delayMs: 1500, calls: [{{tool: fs:list, args: {{path: d{n}}}}}]}}\n"
+        )
+    };
+    let script = format!(
+        "schema: kb.script/1\nsteps:\n  w:\n{}    - {{output: {{summary: done}}}}\n",
+        (0..8).map(turn).collect::<String>()
+    );
     let site = Site::of(
         Scratch::new(&[
             ("playbooks/p.yml", playbook),
@@ -85,6 +92,8 @@ fn texts_of_models_appear_below_their_step() {
         ]),
         &listen(),
     );
+    // Equal calls in a row would end the attempt.
+    (0..8).for_each(|n| site.scratch.write(&format!("d{n}/file"), "x"));
     browser.size(SIZES[1], true);
     sign_in(&browser, &site, Role::Read);
     let mut process = site.scratch.command();

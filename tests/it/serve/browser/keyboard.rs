@@ -89,7 +89,9 @@ fn everything_is_done_without_a_mouse() {
         browser.until("the triggers", "return location.pathname === '/triggers'");
         browser.run("window.confirm = () => true", &[]);
         let is = |state: &str| {
-            format!("return document.querySelector('.card .head .status')?.innerText.trim() === '{state}'")
+            format!(
+                "return document.querySelector('.card .head .status')?.innerText.trim() === '{state}'"
+            )
         };
         let press = |action: &str| {
             tab_to(&browser, &format!("!!e.closest('form[data-action$=\"/{action}\"]')"));

@@ -213,8 +213,8 @@ fn the_first_paint_is_small() {
     let token = site.token(Role::Read);
     let page = site.get(&format!("/runs/{run}"), &token);
     assert_eq!(page.status, 200, "{}", page.text());
-    let parts =
-        ["kb.css", "kb.js", "log.js", "writing.js"].map(|name| site.get(&format!("/assets/{name}"), ""));
+    let parts = ["kb.css", "kb.js", "log.js", "writing.js"]
+        .map(|name| site.get(&format!("/assets/{name}"), ""));
     assert!(parts.iter().all(|part| part.status == 200));
     let all = parts.iter().map(|part| &part.body).chain([&page.body]);
     let sum: usize = all.map(|body| compressed(body)).sum();
