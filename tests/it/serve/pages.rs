@@ -11,7 +11,7 @@ const SPECIALIST: &str = "schema: kb.specialist/1\nid: s\nrole: You write.\nllm:
 fn the_page_of_a_playbook_has_models_and_their_cost() {
     let tier = |price: &str| {
         format!(
-            "llm: {{tiers: {{medium: {{model: some-model, endpoint: \"http://127.0.0.1:9/v1\"{price}}}}}}}\n"
+            "llm: {{tiers: {{medium: {{model: some-model, endpoint: \"https://models.example.org/v1\"{price}}}}}}}\n"
         )
     };
     let priced = tier(", price: {input: 1000, output: 2000}");
@@ -34,7 +34,7 @@ fn the_page_of_a_playbook_has_models_and_their_cost() {
     assert!(text.contains(&range), "{range}: {text}");
     assert!(text.contains("model some-model"), "{text}");
     assert!(!page("plain").contains("Models of one run"), "it calls no model");
-    // Without a price there is no number.
+    // Without a price there is no number. A model on this machine costs nothing.
     site.scratch.write(".kb/kb.config.yml", &tier(""));
     site.until("the new settings", || {
         page("work").contains("unknown: a model or its price is missing").then_some(())
