@@ -19,6 +19,7 @@ use crate::redaction::Masked;
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp};
 use futures::future::BoxFuture;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The runs of a journal and what each run froze at its start.
@@ -62,6 +63,19 @@ pub trait RunIndex: Send + Sync {
             }
         }
         Ok(None)
+    }
+
+    /// The parent of every child run. The parent may have been removed.
+    fn parents(&self) -> Result<BTreeMap<RunId, RunId>, JournalError> {
+        let mut parents = BTreeMap::new();
+        for row in self.list()? {
+            let frozen = self.frozen(&row.run)?;
+            let parent = frozen["parent"]["run"].as_str();
+            if let Some(parent) = parent.and_then(|parent| RunId::new(parent).ok()) {
+                parents.insert(row.run, parent);
+            }
+        }
+        Ok(parents)
     }
 
     /// The runs that ended at this time or later, newest first.

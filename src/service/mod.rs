@@ -29,6 +29,7 @@ mod plan_view;
 mod playbooks;
 mod plugins;
 mod project;
+mod pruning;
 mod recorded;
 pub mod runs;
 mod scaffold;
@@ -81,9 +82,10 @@ pub use plan_view::{
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin};
 pub use project::{BrokenFile, Project};
+pub use pruning::{PruneRequest, Pruned, prune_runs};
 pub use recorded::{
-    PruneRequest, Pruned, audit_run, audited_calls, list_runs, point_in_time, prune_runs, read_run,
-    run_diff, run_output, run_session, show_children, show_run,
+    audit_run, audited_calls, list_runs, point_in_time, read_run, run_diff, run_output,
+    run_session, show_children, show_run,
 };
 pub use scaffold::{Initialized, init, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema, write_schemas};

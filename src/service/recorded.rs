@@ -1,19 +1,15 @@
 //! Recorded runs as use cases: list, show, log, output, file changes, audit.
 
+use super::ServiceError;
 use super::runs::{self, ProjectContext};
-use super::{Environment, Project, ServiceError};
 use crate::clock;
 use crate::inspect::{self, Audit, AuditedCall, Reader, RecordedSession, RunDiff, RunFilter};
-use crate::journal::{JournalError, RunRow};
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp, parse_duration};
 use crate::wire::RunView;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The age from which runs are removed, unless the settings say otherwise.
-const RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The runs of a project that a filter includes, newest first.
 pub fn list_runs(
@@ -29,57 +25,6 @@ pub fn point_in_time(text: &str) -> Option<Timestamp> {
         Timestamp(clock::now().0.saturating_sub(ago.as_millis().try_into().unwrap_or(i64::MAX)))
     };
     Timestamp::parse(text).or_else(|| parse_duration(text).ok().map(before))
-}
-
-/// Which runs are removed.
-#[derive(Debug, Clone, Copy)]
-pub struct PruneRequest {
-    /// Minimum time since the end of a run; `None` uses `journal.retention` of the settings.
-    pub older_than: Option<Duration>,
-    /// Number of newest runs that stay, whatever their age.
-    pub keep: usize,
-    /// Whether the runs are only listed (a dry run).
-    pub dry_run: bool,
-}
-
-/// The runs that were removed.
-#[derive(Debug, Clone, Default, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Pruned {
-    /// Ids of the runs, newest first.
-    pub runs: Vec<String>,
-    /// Size of the blobs that were removed, in bytes.
-    pub blob_bytes: u64,
-}
-
-/// Removes runs that ended long ago, and the blobs that only they referred to. Runs that are driven,
-/// wait or can be resumed stay.
-pub fn prune_runs(
-    environment: &Environment,
-    request: PruneRequest,
-) -> Result<Pruned, ServiceError> {
-    let context = ProjectContext::find(environment)?;
-    let older_than = match request.older_than {
-        Some(age) => age,
-        None => Project::find(environment)?.catalog.settings.retention.unwrap_or(RETENTION),
-    };
-    let journal = context.journal(Default::default())?;
-    let now = clock::now();
-    let is_old = |row: &RunRow| row.ended_at.is_some_and(|ended| now.since(ended) >= older_than);
-    let rows = journal.list()?.into_iter().skip(request.keep);
-    let mut pruned = Pruned::default();
-    for row in rows.filter(|row| row.status.has_ended() && is_old(row)) {
-        match if request.dry_run { Ok(()) } else { journal.remove(&row.run) } {
-            Ok(()) => pruned.runs.push(row.run.to_string()),
-            // Another process continues or removed it at this moment.
-            Err(JournalError::Leased { .. } | JournalError::NoRun(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if !request.dry_run {
-        pruned.blob_bytes = journal.remove_unused_blobs()?;
-    }
-    Ok(pruned)
 }
 
 /// One run with its steps.

@@ -171,15 +171,27 @@ fn a_killed_continuation_goes_on_with_what_its_child_run_keeps() {
     assert_eq!(newest(&scratch, "parent")["usage"]["modelCalls"], 0);
 }
 
+fn remove_from_journal(scratch: &Scratch, run: &str) {
+    let state = scratch.root().parent().unwrap().join("state/kb");
+    let folder = std::fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
+    let database = rusqlite::Connection::open(folder.join("journal.sqlite3")).unwrap();
+    let number = "(SELECT number FROM runs WHERE run = ?1)";
+    let events = format!("DELETE FROM events WHERE position >> 40 = {number}");
+    database.execute(&events, [run]).unwrap();
+    for table in ["inbox", "frozen", "runs"] {
+        let text = format!("DELETE FROM {table} WHERE number = {number}");
+        database.execute(&text, [run]).unwrap();
+    }
+}
+
 #[test]
 fn a_child_run_that_was_removed_is_named_when_its_steps_run_again() {
     let parent = "schema: kb.playbook/1\nid: parent\nsteps:\n  - {id: call, playbook: child}\n  - {id: q, ask: Go on?}\n";
     let child = "schema: kb.playbook/1\nid: child\nsteps: [{id: a, run: echo >> log}, {id: b, run: exit 3}]\n";
     let scratch = Scratch::new(&[("playbooks/parent.yml", parent), ("playbooks/child.yml", child)]);
     scratch.kb(&["playbook", "run", "parent"]).code(3);
-    // The parent waits, so only its child run has ended.
-    let pruned = scratch.json(&["run", "prune", "--older-than", "0s", "--keep", "0", "--json"]);
-    assert_eq!(pruned["runs"].as_array().unwrap().len(), 1, "{pruned}");
+    // As `kb run prune` of earlier versions did while the parent waited.
+    remove_from_journal(&scratch, newest(&scratch, "child")["run"].as_str().unwrap());
     scratch.kb(&["run", "answer", "@last", "q", "yes"]).code(1);
     let said = scratch.kb(&["run", "retry", "@last"]).code(1);
     said.says(&["warning: child run", "was removed, so all of its steps run again"]);

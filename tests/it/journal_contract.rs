@@ -354,6 +354,15 @@ fn blobs_are_removed_with_the_last_run_that_refers_to_them(back_end: &impl BackE
     assert!(journal.blob(&shared).is_ok());
 }
 
+fn child_runs_know_their_parent(back_end: &impl BackEnd) {
+    let journal = back_end.open();
+    journal.create(new_run("r-parent", 1)).unwrap();
+    let frozen = masked_json(json!({"parent": {"run": "r-parent", "instance": "call"}}));
+    journal.create(NewRun { frozen, ..new_run("r-child", 2) }).unwrap();
+    let parents: Vec<_> = journal.parents().unwrap().into_iter().collect();
+    assert_eq!(parents, [(id("r-child"), id("r-parent"))]);
+}
+
 fn a_journal_on_a_healthy_disk_has_space(back_end: &impl BackEnd) {
     assert_eq!(back_end.open().check_space(), Ok(()));
 }
@@ -363,6 +372,7 @@ macro_rules! contract {
     ($name:ident, $back_end:ty) => {
         contract!($name, $back_end:
             a_run_is_created_once
+            child_runs_know_their_parent
             only_an_ended_run_without_an_owner_is_removed
             blobs_are_removed_with_the_last_run_that_refers_to_them
             an_append_follows_the_last_event

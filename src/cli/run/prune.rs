@@ -12,13 +12,13 @@ use std::time::Duration;
 /// Remove runs that ended long ago
 ///
 /// Removes their events, logs and outputs, and large values that no other run uses. Runs that have not
-/// ended stay. Safe while other runs execute.
+/// ended stay. Child runs stay and go with their parent. Safe while other runs execute.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Minimum time since the end of a run, such as `7d`; by default `journal.retention`, or 30 days
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
-    /// Number of newest runs that stay, whatever their age
+    /// Number of newest runs that stay, whatever their age; child runs do not count
     #[arg(long, value_name = "N", default_value_t = 20)]
     keep: usize,
     /// List the runs without removing them

@@ -186,6 +186,10 @@ impl RunIndex for SqliteJournal {
         found.map(|row| self.with_current_status(row)).transpose()
     }
 
+    fn parents(&self) -> Result<BTreeMap<RunId, RunId>, JournalError> {
+        self.read(read::parents)
+    }
+
     fn ended_since(&self, since: Timestamp) -> Result<Vec<RunRow>, JournalError> {
         self.read(|connection| read::ended_since(connection, since))
     }

@@ -12,7 +12,7 @@ use crate::run::Event;
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp, read_back};
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const ROW: &str =
     "SELECT run, definition, status, started_at, ended_at, epoch, kb_version FROM runs";
@@ -94,6 +94,20 @@ pub(super) fn latest(
     ))?;
     let status = status.map(RunStatus::as_str);
     query.query_and_then((definition, status), run_row)?.next().transpose()
+}
+
+/// The parent of every child run.
+pub(super) fn parents(connection: &Connection) -> Result<BTreeMap<RunId, RunId>, JournalError> {
+    let mut query = connection.prepare_cached(
+        "SELECT run, json_extract(body, '$.parent.run') AS parent FROM runs JOIN frozen USING (number)
+         WHERE parent IS NOT NULL",
+    )?;
+    let pair = |row: &Row<'_>| {
+        let (run, parent): (String, String) = (row.get(0)?, row.get(1)?);
+        let id = |text: &str| RunId::new(text).map_err(|_| damaged(&run, "the id of its parent"));
+        Ok((id(&run)?, id(&parent)?))
+    };
+    query.query_and_then([], pair)?.collect()
 }
 
 fn run_row(row: &Row<'_>) -> Result<RunRow, JournalError> {
