@@ -36,6 +36,8 @@ pub struct Conversation {
     pub(super) failed: BTreeSet<String>,
     pub(super) body: Vec<Message>,
     pub(super) pending: VecDeque<PendingCall>,
+    /// The tool of a call that was cut off at the end of the response with the pending calls.
+    pub(super) incomplete: Option<String>,
     pub(super) counts: LoopState,
     pub(super) repetition: Repetition,
     pub(super) declined_here: bool,
@@ -71,6 +73,7 @@ impl Conversation {
             failed: BTreeSet::new(),
             body: Vec::new(),
             pending: VecDeque::new(),
+            incomplete: None,
             counts,
             repetition: Repetition::default(),
             declined_here: false,
@@ -121,9 +124,9 @@ impl Conversation {
                 let lost = std::mem::replace(&mut self.reserved, *usage);
                 self.usage += lost.filter(|_| usage.is_some()).unwrap_or(Usage::NONE);
             }
-            Record::ModelCall { turn: HISTORY_TURN, text, usage, .. } => {
+            Record::ModelCall { turn: HISTORY_TURN, text, usage, cut_short, .. } => {
                 self.usage += *usage;
-                self.handover.history = Some(text_of(text));
+                self.handover.history = (!cut_short).then(|| text_of(text));
             }
             Record::ModelCall { model, text, calls, usage, cut_short, reasoning, .. } => {
                 self.usage += *usage;

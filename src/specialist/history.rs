@@ -1,8 +1,9 @@
 //! The summary of a history that is too long for the session state in a prompt.
 //!
 //! The summary is the one part of the state that a model writes, and only where the lines of the history
-//! exceed their part of the prompt. Without it (no model, no budget, an error) the newest lines stay.
+//! exceed their part of the prompt. Without it (no model, no budget, an error, a response that was cut off) the newest lines stay.
 
+use super::cut_off;
 use super::fencing::fenced;
 use super::handover::{HISTORY_CALL, HISTORY_TURN};
 use super::prompt_record::model_call;
@@ -35,19 +36,27 @@ impl Attempt<'_> {
         let request = self.history_request(&brief, model);
         match self.chat(&request).await {
             Ok(reply) => {
+                let limit = cut_off::Limit::Fixed(RESPONSE_TOKENS);
+                let tokens = reply.usage.completion_tokens;
+                let cut = reply.cut_short.then(|| cut_off::coded(&reply.model, tokens, limit));
                 let mut record = model_call(&request, reply, Vec::new());
                 if let Record::ModelCall { turn, .. } = &mut record {
                     *turn = HISTORY_TURN;
                 }
-                self.record(record).await
+                self.record(record).await?;
+                match cut {
+                    Some(cut) => self.note_newest(&cut).await,
+                    None => Ok(()),
+                }
             }
             Err(end @ (StopReason::Cancelled | StopReason::TimedOut)) => Err(end),
-            Err(_) => {
-                let text = "the history of the run is cut to its newest steps, because no model could \
-                            summarise it";
-                self.record(Record::Note(Note::info(text))).await
-            }
+            Err(_) => self.note_newest("no model could summarise it").await,
         }
+    }
+
+    async fn note_newest(&mut self, why: &str) -> Result<(), StopReason> {
+        let text = format!("the history of the run is cut to its newest steps: {why}");
+        self.record(Record::Note(Note::info(text))).await
     }
 
     fn history_request(&self, brief: &SessionBrief, model: ModelRef) -> ChatRequest {

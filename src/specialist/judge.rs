@@ -3,6 +3,7 @@
 use super::SpecialistRunner;
 use super::account::Amount;
 use super::compression::estimated_tokens;
+use super::cut_off;
 use super::fencing::fenced;
 use super::ledger::{ORCHESTRATOR, Payer};
 use super::prompt_record::{model_call, recorded_calls, recorded_usage};
@@ -24,6 +25,8 @@ pub struct JudgeCall {
     pub tier: Tier,
     /// Name of its model; takes precedence over the tier.
     pub model: Option<String>,
+    /// Maximum tokens of its response.
+    pub max_tokens: u32,
     /// The task of the specialist.
     pub task: String,
     /// What the specialist submitted.
@@ -59,8 +62,6 @@ pub struct Judged {
     pub usage: Usage,
 }
 
-/// Maximum tokens of an assessment.
-const RESPONSE_TOKENS: u32 = 2_048;
 const TEMPERATURE: f64 = 0.1;
 /// Characters of the task in the question.
 const TASK: usize = 16_000;
@@ -135,7 +136,7 @@ impl SpecialistRunner {
                 if let Some(reservation) = reservation {
                     reservation.settle(Amount::of(&reply.usage));
                 }
-                let (record, judged) = answered(&request, reply);
+                let (record, judged) = answered(&request, reply, call.max_tokens);
                 match recorder.record(record).await {
                     Ok(()) => judged,
                     Err(_) => none(&name, closed(), judged.usage),
@@ -176,7 +177,7 @@ impl SpecialistRunner {
         }
         let mut estimate = Usage {
             prompt_tokens: u64::from(estimated_tokens(&request.messages)),
-            completion_tokens: u64::from(RESPONSE_TOKENS),
+            completion_tokens: u64::from(call.max_tokens),
             model_calls: 1,
             ..Usage::NONE
         };
@@ -229,7 +230,7 @@ fn request(call: &JudgeCall, model: ModelRef, structured: bool) -> ChatRequest {
         },
         response_schema: structured.then_some(schema),
         temperature: Some(TEMPERATURE),
-        max_tokens: Some(RESPONSE_TOKENS),
+        max_tokens: Some(call.max_tokens),
         reasoning: None,
         timeout: call.timeout,
         origin: CallOrigin {
@@ -274,13 +275,16 @@ fn question(call: &JudgeCall) -> String {
 }
 
 /// The record of a reply, and the assessment in it.
-fn answered(request: &ChatRequest, mut reply: ChatReply) -> (Record, Judged) {
+fn answered(request: &ChatRequest, mut reply: ChatReply, limit: u32) -> (Record, Judged) {
     let usage = recorded_usage(reply.usage);
     let calls = recorded_calls(std::mem::take(&mut reply.calls));
-    let called = calls.iter().find(|call| call.tool == SUBMIT_VERIFICATION);
+    // The arguments of a response that was cut off may not be whole.
+    let is_whole = |call: &&RecordedCall| !reply.cut_short || call.args.is_object();
+    let called = calls.iter().find(|call| call.tool == SUBMIT_VERIFICATION).filter(is_whole);
     let written = || {
         let has_fields = |json: &Json| json.get("confidence").is_some();
-        json_candidates(&reply.text).into_iter().find(has_fields)
+        let found = || json_candidates(&reply.text).into_iter().find(has_fields);
+        (!reply.cut_short).then(found).flatten()
     };
     let submitted = called.map(|call| call.args.clone()).or_else(written);
     let calls = match (&submitted, called) {
@@ -293,13 +297,11 @@ fn answered(request: &ChatRequest, mut reply: ChatReply) -> (Record, Judged) {
         _ => calls,
     };
     let submitted = submitted.ok_or_else(|| match reply.cut_short {
-        true => format!(
-            "the response of `{}` was cut off after {} tokens, at its length limit ({}); raise \
-             `maxTokens`",
-            reply.model,
-            reply.usage.completion_tokens,
-            crate::diagnostic::Code::MODEL_TRUNCATED.as_str()
-        ),
+        true => {
+            let tokens = reply.usage.completion_tokens;
+            let cut = cut_off::coded(&reply.model, tokens, cut_off::Limit::Judge(limit));
+            format!("{cut}; raise it, or choose a judge that reasons less")
+        }
         false => format!("the model did not call `{SUBMIT_VERIFICATION}`"),
     });
     let model = reply.model.clone();

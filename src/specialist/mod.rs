@@ -12,6 +12,7 @@ mod brief;
 mod compression;
 mod context;
 mod conversation;
+mod cut_off;
 mod excerpt;
 mod feedback;
 mod fencing;

@@ -1,5 +1,6 @@
 //! One model call: the request, the fallback model, and the record of the response.
 
+use super::cut_off;
 use super::messages::merged;
 use super::phases::answer_schema;
 use super::prompt::turn_message;
@@ -37,13 +38,33 @@ impl Attempt<'_> {
             }
             other => other?,
         };
-        self.record(response_record(&request, reply)).await
+        self.response_limit = request.max_tokens;
+        let note = self.note_of_cut_answer(turn.mode, &reply);
+        self.record(response_record(&request, reply)).await?;
+        match note {
+            Some(note) => self.record(Record::Note(note)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The warning about an answer to the question of a phase that was cut off. The work continues with what is
+    /// there of it.
+    fn note_of_cut_answer(&self, mode: Mode, reply: &ChatReply) -> Option<Note> {
+        let Mode::Answer(phase) = mode else { return None };
+        let limit = cut_off::Limit::Specialist(&self.work.specialist, self.response_limit);
+        let cut = cut_off::coded(&reply.model, reply.usage.completion_tokens, limit);
+        let text = format!("{cut}; the rest of the answer to `{}` is missing", phase.as_str());
+        reply.cut_short.then(|| Note::warning(text))
     }
 
     async fn note_repair(&mut self, turn: Turn) -> Result<(), StopReason> {
         let state = self.conversation.state();
         let (Mode::Repair | Mode::Structured) = turn.mode else { return Ok(()) };
+        let last = self.conversation.transcript().response();
         let what = match state.invalid {
+            _ if last.is_some_and(|response| response.cut) => {
+                "the response was cut off at its length limit".to_owned()
+            }
             0 => "no output was submitted".to_owned(),
             _ => {
                 let violation = first_violation(&self.conversation);

@@ -112,6 +112,7 @@ impl Conversation {
     /// The call that submitted a valid output. It is answered if the conversation continues.
     pub(super) fn accepted(&mut self, call: PendingCall) {
         let later = std::mem::take(&mut self.pending);
+        self.incomplete = None;
         if self.counts.phases.is_some() {
             self.answer(call, "the output is valid".to_owned());
             for call in later {

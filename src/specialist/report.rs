@@ -3,7 +3,9 @@
 
 use super::account::Exhausted;
 use super::conversation::Conversation;
+use super::cut_off;
 use super::excerpt::first_line;
+use super::transcript::Response;
 use super::turn::{DENIALS, GiveUpReason, REPEATS};
 use crate::attempt::Outcome;
 use crate::definition::Specialist;
@@ -34,15 +36,20 @@ pub(super) enum StopReason {
     Cancelled,
 }
 
-/// The outcome, with the partial results in its details.
+/// The outcome, with the partial results in its details. `sent` is the limit of a response that the last
+/// request had.
 pub(super) fn outcome(
     reason: &StopReason,
     conversation: &Conversation,
     specialist: &Specialist,
+    sent: Option<u32>,
 ) -> Outcome {
     let (kind, failure) = match reason {
-        StopReason::GaveUp(limit) => match cut(*limit, conversation, specialist) {
-            Some(cut) => (OutcomeKind::ValidationFailed, cut),
+        StopReason::GaveUp(limit) => match cut(*limit, conversation) {
+            Some(cut) => {
+                let limit = cut_off::Limit::Specialist(specialist, sent);
+                (OutcomeKind::ValidationFailed, cut_off::failure(cut, limit))
+            }
             None => gave_up(*limit, conversation, specialist),
         },
         StopReason::ProtectedPathsChanged(failure) => (OutcomeKind::PolicyDenied, failure.clone()),
@@ -73,41 +80,17 @@ pub(super) fn outcome(
     Outcome { retry_after, usage, ..Outcome::failed(kind, failure.details(details)) }
 }
 
-/// The failure of an attempt whose last response was cut at its length limit. What the model said
-/// before does not explain it.
-fn cut(
-    reason: GiveUpReason,
-    conversation: &Conversation,
-    specialist: &Specialist,
-) -> Option<Failure> {
-    let cut = conversation.transcript().response().filter(|response| response.cut)?;
+/// The last response, if it was cut off and the attempt ended because of it. What the model said before does
+/// not explain it.
+fn cut(reason: GiveUpReason, conversation: &Conversation) -> Option<&Response> {
     match reason {
-        GiveUpReason::InvalidOutput | GiveUpReason::NeverSubmitted | GiveUpReason::Steps => {}
+        GiveUpReason::InvalidOutput
+        | GiveUpReason::NeverSubmitted
+        | GiveUpReason::CutOff
+        | GiveUpReason::Steps => {}
         GiveUpReason::Loop | GiveUpReason::Denied | GiveUpReason::ToolCalls => return None,
     }
-    let model = &cut.model;
-    let after = match cut.tokens {
-        0 => String::new(),
-        tokens => format!(" after {tokens} tokens"),
-    };
-    let (id, path) = (&specialist.id, &specialist.path);
-    let (limit, help) = match specialist.model.max_tokens {
-        Some(limit) => (
-            format!("its limit is `maxTokens: {limit}`"),
-            format!(
-                "raise `maxTokens` of the specialist `{id}` ({path}), or ask for less at a time"
-            ),
-        ),
-        None => (
-            "its limit is the one of the model or server, because no `maxTokens` is set".to_owned(),
-            format!(
-                "set `maxTokens` of the specialist `{id}` ({path}) if the server allows more, ask for \
-                 less at a time, or choose a model with longer responses"
-            ),
-        ),
-    };
-    let message = format!("the response of the model `{model}` was cut off{after}; {limit}");
-    Some(Failure::new(Code::MODEL_TRUNCATED, message).help(help))
+    conversation.transcript().response().filter(|response| response.cut)
 }
 
 /// What to try if a model does not manage to submit an output.
@@ -173,7 +156,7 @@ fn gave_up(
             failure(Code::SUBMITTED_OUTPUT_INVALID, format!("the output does not match its schema{}", first_violation(conversation)))
                 .help(format!("the details list every violation; state the expected output in the task, relax `output.schema`, or {}", advice(conversation, specialist))),
         ),
-        GiveUpReason::NeverSubmitted => (
+        GiveUpReason::NeverSubmitted | GiveUpReason::CutOff => (
             OutcomeKind::ValidationFailed,
             failure(Code::OUTPUT_MISSING, format!("the specialist never submitted an output{}{}", missing(conversation), last_words(conversation)))
                 .help(advice(conversation, specialist)),
@@ -236,6 +219,9 @@ fn hypothesis(reason: &StopReason) -> Option<&'static str> {
             Some("the model cannot produce output for this schema")
         }
         StopReason::GaveUp(GiveUpReason::NeverSubmitted) => Some("the model does not call tools"),
+        StopReason::GaveUp(GiveUpReason::CutOff) => {
+            Some("the task needs longer responses than the limit allows")
+        }
         StopReason::ProtectedPathsChanged(_) => {
             Some("the task needs a change that only people make, or the model was misled")
         }
@@ -259,6 +245,10 @@ fn suggested(reason: &StopReason) -> Vec<RecoveryHint> {
         StopReason::GaveUp(GiveUpReason::Loop) => &[
             (ChangeStrategy, "state in the task what to do instead"),
             (EscalateModel, "a larger model repeats itself less"),
+        ],
+        StopReason::GaveUp(GiveUpReason::CutOff) => &[
+            (ChangeStrategy, "ask for less at a time, or allow longer responses"),
+            (EscalateModel, "a larger model may need fewer words"),
         ],
         StopReason::GaveUp(_) => &[(EscalateModel, "a larger model may follow the output schema")],
         StopReason::TimedOut => &[

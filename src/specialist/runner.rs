@@ -140,6 +140,8 @@ pub(super) struct Attempt<'a> {
     pub(super) fell_back: bool,
     /// `llm.reasoning` of the settings.
     pub(super) reasoning: Option<Reasoning>,
+    /// Maximum tokens of a response in the last request.
+    pub(super) response_limit: Option<u32>,
     pub(super) ledger: Arc<Ledger>,
     pub(super) deadline: Limit,
 }
@@ -204,6 +206,7 @@ impl<'a> Attempt<'a> {
             model: None,
             fell_back: false,
             reasoning: runner.reasoning,
+            response_limit: None,
             ledger: runner.ledger.clone(),
             deadline: Limit::of(&runner.clock, specialist.limits.timeout),
         }
@@ -249,15 +252,15 @@ impl<'a> Attempt<'a> {
 
     fn outcome(&self, ended: Result<(), StopReason>) -> Outcome {
         let specialist = &*self.work.specialist;
+        let report =
+            |why: &_| report::outcome(why, &self.conversation, specialist, self.response_limit);
         match (ended, self.conversation.output()) {
             (Ok(()), Some(output)) => {
                 let handoff = Some(Box::new(self.conversation.handoff()));
                 Outcome { usage: self.conversation.usage(), handoff, ..Outcome::ok(output.clone()) }
             }
-            (Ok(()), None) => {
-                report::outcome(&StopReason::Cancelled, &self.conversation, specialist)
-            }
-            (Err(end), _) => report::outcome(&end, &self.conversation, specialist),
+            (Ok(()), None) => report(&StopReason::Cancelled),
+            (Err(end), _) => report(&end),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The effects of responses and tool results on a [`Conversation`].
 
 use super::conversation::Conversation;
+use super::cut_off::{take_incomplete, told};
 use super::excerpt::excerpt;
 use super::messages::{canonical_name, observation, plan_of, value_of};
 use super::pending_call::PendingCall;
@@ -28,6 +29,7 @@ impl Conversation {
         self.failed_here = false;
         // Calls of an earlier response that are still unanswered can no longer be answered.
         self.pending.clear();
+        self.incomplete = None;
         self.transcript.add_text(text);
         if self.plan.is_none() && self.counts.compress_above.is_some() {
             self.plan = plan_of(text);
@@ -39,18 +41,41 @@ impl Conversation {
         if let Mode::Answer(phase) = mode {
             return self.phase_answered(phase, text, calls);
         }
-        let written = text_form::parse(text);
-        if !calls.is_empty() {
-            let calls = calls.iter().map(|call| (call.tool.clone(), call.args.clone()));
-            self.request_calls(text.to_owned(), calls.collect(), false);
-        } else if mode == Mode::Reason {
+        if calls.is_empty() && mode == Mode::Reason {
             self.add_response(text);
             self.body.push(Message::User(CONTINUE.to_owned()));
-        } else if !written.actions.is_empty() && mode != Mode::Structured {
-            self.request_calls(written.text, written.actions, true);
-        } else {
-            self.add_response(text);
-            self.submitted_as_text(text, cut_short);
+            return;
+        }
+        let as_text = calls.is_empty();
+        let (said, mut requested) = match as_text {
+            false => {
+                let calls = calls.iter().map(|call| (call.tool.clone(), call.args.clone()));
+                (text.to_owned(), calls.collect())
+            }
+            true if mode == Mode::Structured => (String::new(), Vec::new()),
+            true => {
+                let written = text_form::parse(text);
+                (written.text, written.actions)
+            }
+        };
+        let incomplete = cut_short.then(|| take_incomplete(&mut requested)).flatten();
+        self.counts.cut_off = if incomplete.is_some() { self.counts.cut_off + 1 } else { 0 };
+        match (requested.is_empty(), incomplete) {
+            (false, incomplete) => {
+                self.incomplete = incomplete.map(|(tool, _)| tool);
+                self.request_calls(said, requested, as_text);
+            }
+            (true, Some((tool, args))) => {
+                self.add_response(text);
+                if tool == SUBMIT {
+                    self.transcript.add_submission(args, &[]);
+                }
+                self.body.push(Message::User(told(&tool)));
+            }
+            (true, None) => {
+                self.add_response(text);
+                self.submitted_as_text(text, cut_short);
+            }
         }
     }
 
@@ -89,8 +114,13 @@ impl Conversation {
         self.pending = pending.into();
     }
 
+    /// A text without tool calls. Of one that was cut off, an object inside could look like the output.
     fn submitted_as_text(&mut self, text: &str, cut_short: bool) {
-        match self.brief.submission.validate_text(text) {
+        let found = match cut_short {
+            true => TextOutput::None,
+            false => self.brief.submission.validate_text(text),
+        };
+        match found {
             TextOutput::Valid(output, handoff) => {
                 (self.output, self.handover.own) = (Some(output), *handoff);
             }
@@ -147,6 +177,11 @@ impl Conversation {
             true => Message::User(observation(&call.tool, &content)),
             false => Message::Tool { call_id: call.id, tool: call.tool, content },
         });
+        if self.pending.is_empty()
+            && let Some(tool) = self.incomplete.take()
+        {
+            self.body.push(Message::User(told(&tool)));
+        }
     }
 
     /// Performs the actions without effects: validates outputs, answers calls over a limit.

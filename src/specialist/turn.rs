@@ -40,6 +40,8 @@ pub struct LoopState {
     pub invalid: u32,
     /// Consecutive responses without a call and without an output.
     pub silent: u32,
+    /// Consecutive responses whose tool call was cut off at the length limit.
+    pub cut_off: u32,
     /// Consecutive denied calls.
     pub denials: u32,
     /// How often the most recent call has given the same result without a change in between.
@@ -167,6 +169,8 @@ pub enum GiveUpReason {
     InvalidOutput,
     /// No output was submitted after [`REPAIRS`] repairs.
     NeverSubmitted,
+    /// More than [`REPAIRS`] responses in a row ended within a tool call, at their length limit.
+    CutOff,
 }
 
 /// The next action for these counters.
@@ -203,6 +207,9 @@ fn over_limit(s: &LoopState) -> bool {
 }
 
 fn between_turns(s: &LoopState) -> Next {
+    if s.cut_off > REPAIRS {
+        return Next::Fail(GiveUpReason::CutOff);
+    }
     let repairs = s.invalid + s.silent;
     if repairs > REPAIRS {
         return Next::Fail(if s.invalid > 0 {

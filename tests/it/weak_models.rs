@@ -2,7 +2,7 @@
 
 use crate::scratch::{Said, Scratch};
 use serde_json::{Value, json};
-use wiremock::matchers::method;
+use wiremock::matchers::{body_string_contains, method};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 const PLAYBOOK: &str = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: write, specialist: writer, task: write a poem}\n";
@@ -14,19 +14,49 @@ fn project(specialist: &str) -> Scratch {
 }
 
 /// The stream of one response with this text.
-fn response(text: &str, finish: &str) -> String {
+pub(crate) fn response(text: &str, finish: &str) -> String {
+    stream(&json!({"content": text}), finish)
+}
+
+/// The stream of one response that calls a tool, with these arguments as far as they go.
+fn called(tool: &str, arguments: &str, finish: &str) -> String {
+    let function = json!({"name": tool.replace(':', "_"), "arguments": arguments});
+    let call = json!({"index": 0, "id": "c1", "type": "function", "function": function});
+    stream(&json!({"tool_calls": [call]}), finish)
+}
+
+fn stream(delta: &Value, finish: &str) -> String {
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
         format!("data: {}\n\n", json!({"id": "c", "model": "tiny", "choices": [choice]}))
     };
     let usage = json!({"prompt_tokens": 20, "completion_tokens": 64, "total_tokens": 84});
     let usage = format!("data: {}\n\n", json!({"choices": [], "usage": usage}));
-    let text = chunk(json!({"content": text}), Value::Null);
+    let text = chunk(delta.clone(), Value::Null);
     format!("{text}{}{usage}data: [DONE]\n\n", chunk(json!({}), json!(finish)))
 }
 
-/// Runs the playbook against a server with these responses; the last one is repeated.
-fn run(scratch: &Scratch, responses: &[String]) -> Said {
+/// A server with its thread.
+pub(crate) struct Server {
+    server: MockServer,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Server {
+    pub(crate) fn uri(&self) -> String {
+        self.server.uri()
+    }
+
+    /// Answers requests with this text in their body before all others.
+    fn answers(&self, text: &str, response: String) {
+        let answer = ResponseTemplate::new(200).set_body_raw(response, "text/event-stream");
+        let mock = Mock::given(body_string_contains(text)).respond_with(answer).with_priority(1);
+        self.runtime.block_on(mock.mount(&self.server));
+    }
+}
+
+/// A server with these responses in their order; the last one is repeated.
+pub(crate) fn server(responses: &[String]) -> Server {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = runtime.block_on(async {
         let server = MockServer::start().await;
@@ -35,13 +65,21 @@ fn run(scratch: &Scratch, responses: &[String]) -> Said {
             let mock = Mock::given(method("POST")).respond_with(answer);
             let last = at + 1 == responses.len();
             let mock = if last { mock } else { mock.up_to_n_times(1) };
-            mock.with_priority(1 + at as u8).mount(&server).await;
+            mock.with_priority(2 + at as u8).mount(&server).await;
         }
         server
     });
-    let uri = server.uri();
+    Server { server, runtime }
+}
+
+/// Runs the playbook against a server with these responses; the last one is repeated.
+fn run(scratch: &Scratch, responses: &[String]) -> Said {
+    run_with(scratch, &server(responses))
+}
+
+fn run_with(scratch: &Scratch, server: &Server) -> Said {
     scratch.kb_with(&["playbook", "run", "p"], |command| {
-        command.env("KB_LLM_ENDPOINT", uri).env("KB_LLM_MODEL", "tiny");
+        command.env("KB_LLM_ENDPOINT", server.uri()).env("KB_LLM_MODEL", "tiny");
     })
 }
 
@@ -69,6 +107,88 @@ fn a_response_that_was_cut_off_is_named_whatever_came_before() {
         "because no `maxTokens` is set",
         "set `maxTokens` of the specialist `writer`",
     ]);
+}
+
+#[test]
+fn what_was_cut_off_is_neither_executed_nor_an_output() {
+    let text_call =
+        "Thought: go\nAction: fs:write\nAction Input: {\"path\": \"poem.md\", \"content\": \"a";
+    for (what, cut) in [
+        ("a call", called("fs:write", "{\"path\": \"poem.md\", \"content\": \"a very", "length")),
+        ("a call without arguments", called("fs:write", "", "length")),
+        ("the output", called("submit_output", "{\"summary\": \"a very", "length")),
+        ("a call as text", response(text_call, "length")),
+        (
+            "a text with an object",
+            response("{\"poems\": [{\"summary\": \"one\"}, {\"sum", "length"),
+        ),
+        ("nothing", response("", "length")),
+    ] {
+        let scratch = project("tools: [\"fs:write\"]\nllm: {maxTokens: 64}\n");
+        let said = run(&scratch, std::slice::from_ref(&cut)).code(1);
+        said.says(&[
+            "KB0706",
+            "of the model `tiny` was cut off after 64 tokens",
+            "`maxTokens: 64`",
+        ]);
+        let events = scratch.kb(&["run", "events", "@last"]).code(0).out;
+        assert!(!scratch.has("poem.md") && !events.contains("tool:call"), "{what}: {events}");
+        // The model is told so, and goes on.
+        let done = response("{\"summary\": \"short\"}", "stop");
+        let said = run(&scratch, &[cut, done]).code(0);
+        let log = scratch.kb(&["run", "logs", "@last", "--prompts"]).code(0).out;
+        assert!(
+            log.contains("Your response was truncated at its length limit"),
+            "{what}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_cut_answer_to_the_question_of_a_phase_is_a_warning() {
+    let scratch = project("llm: {maxTokens: 64}\nagentLoop: {enableSelfCritique: false}\n");
+    let cut = response("{\"understanding\": \"a poem\", \"comp", "length");
+    let done = response("{\"summary\": \"done\", \"plan\": []}", "stop");
+    run(&scratch, &[cut, done]).code(0).says(&[
+        "the response of the model `tiny` was cut off after 64 tokens; its limit is `maxTokens: 64` [KB0706]",
+        "the rest of the answer to `understand` is missing",
+    ]);
+}
+
+#[test]
+fn a_cut_assessment_names_the_limit_of_the_judge() {
+    let answer = "The poem has four lines, each of which rhymes with the line before it.";
+    let answer = response(&json!({"summary": answer}).to_string(), "stop");
+    let text = response("{\"mentions\": [{\"confidence\": 1}], \"confi", "length");
+    let call = called("submit_verification", "{\"mentions\": [], \"conf", "length");
+    for (judge, limit, cut) in [("{}", 2048, text), ("{maxTokens: 64}", 64, call)] {
+        let scratch = project("");
+        let checks = format!("task: write, verify: {{checks: [{{judge: {judge}}}]}}");
+        scratch.write("playbooks/p.yml", &PLAYBOOK.replace("task: write a poem", &checks));
+        run(&scratch, &[answer.clone(), cut]).code(0).says(&[
+            "the answer was not judged",
+            "was cut off after 64 tokens",
+            &format!("`maxTokens: {limit}` of the `judge` check [KB0706]"),
+        ]);
+    }
+}
+
+#[test]
+fn a_cut_summary_of_the_history_is_not_used() {
+    let scratch = project("");
+    scratch.write("playbooks/p.yml", "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: each, forEach: '{{ range(40) | list }}', specialist: writer, task: 'Item {{item}}'}\n  - {id: then, specialist: writer, task: go on, dependsOn: [each]}\n");
+    let long = "this item was looked at in detail and has nothing special ".repeat(5);
+    let item = response(&json!({"summary": long}).to_string(), "stop");
+    let cut = response("HALF A SUMMARY", "length");
+    let server = server(&[item]);
+    server.answers("You summarise the history", cut);
+    run_with(&scratch, &server).code(0).says(&[
+        "the history of the run is cut to its newest steps",
+        "was cut off after 64 tokens; its limit is 700 tokens [KB0706]",
+    ]);
+    let log = scratch.kb(&["run", "logs", "@last", "then", "--prompts"]).code(0).out;
+    let system = log.lines().filter(|line| line.contains("history:"));
+    assert!(system.count() > 0 && log.contains("earlier steps left out"), "{log}");
 }
 
 #[test]

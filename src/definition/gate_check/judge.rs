@@ -21,6 +21,12 @@ const JUDGE_KEYS: &[KeySpec] = &[
         .default("one above that of the specialist"),
     key("model", Text, "Model of the judge; takes precedence over `tier`.").example("gpt-4o"),
     key(
+        "maxTokens",
+        Integer(1, u32::MAX),
+        "Maximum tokens of the response of the judge, with its reasoning.",
+    )
+    .default("2048"),
+    key(
         "maxUnverified",
         Integer(0, u32::MAX),
         "More names than this that no tool result confirms refute the answer.",
@@ -44,6 +50,7 @@ pub(crate) fn judge(node: &Node, decoder: &mut Decoder) -> Option<JudgeCheck> {
     Some(JudgeCheck {
         tier: fields.choice("tier", TIER, decoder),
         model: fields.text("model", decoder),
+        max_tokens: fields.integer("maxTokens", decoder),
         max_unverified: fields.integer("maxUnverified", decoder),
         min_confidence: fields.number("minConfidence", decoder),
         uncertain_below: fields.number("uncertainBelow", decoder),

@@ -9,6 +9,8 @@ pub struct JudgeCheck {
     pub tier: Option<Tier>,
     /// Name of its model; takes precedence over the tier.
     pub model: Option<String>,
+    /// Maximum tokens of its response.
+    pub max_tokens: Option<u32>,
     /// More unverified mentions than this refute the answer.
     pub max_unverified: Option<u32>,
     /// A lower confidence refutes the answer.
@@ -22,6 +24,9 @@ pub struct JudgeCheck {
 }
 
 impl JudgeCheck {
+    /// Maximum tokens of a response, if none are set.
+    pub const RESPONSE_TOKENS: u32 = 2_048;
+
     /// The tier of the judge of a specialist with this tier, if none is set.
     pub fn tier_above(specialist: Tier) -> Tier {
         match specialist {
@@ -36,6 +41,7 @@ impl JudgeCheck {
         JudgeCheck {
             tier: self.tier.or(defaults.tier),
             model: self.model.clone().or_else(|| defaults.model.clone()),
+            max_tokens: self.max_tokens.or(defaults.max_tokens),
             max_unverified: self.max_unverified.or(defaults.max_unverified),
             min_confidence: self.min_confidence.or(defaults.min_confidence),
             uncertain_below: self.uncertain_below.or(defaults.uncertain_below),

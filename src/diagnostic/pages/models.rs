@@ -56,9 +56,17 @@ Fixed:
 
     MODEL_TRUNCATED = "KB0706", "response reached its length limit",
 r#"The model stopped because the response reached `maxTokens`, or the maximum of the model. The partial
-response is kept, but does not count as a result.
+response is kept in the log, but does not count as a result: an object in a text that was cut off is no
+output, and a tool call that was cut off is not executed. The model is told so and tries again; after three such
+responses in a row the attempt fails. The message has the model, the tokens and the limit.
 
 Allow a longer response, or ask for less at a time:
 
-    llm: {maxTokens: 8000}"#;
+    llm: {maxTokens: 8000}              # of the specialist
+
+Responses of other calls have limits of their own. If one is cut off, a note or the reason of the gate has this code:
+
+    judge: {maxTokens: 8000}            # the judge; its check is inconclusive without an assessment
+
+The questions of `agentLoop` have the limit of the specialist. The summary of a long history has at most 700 tokens. Without one, later steps see the newest steps only."#;
 }

@@ -60,6 +60,7 @@ fn call(question: JudgeQuestion, subject: &JudgeSubject, left: Option<Duration>)
     JudgeCall {
         tier: criterion.tier.unwrap_or(JudgeCheck::tier_above(subject.tier)),
         model: criterion.model,
+        max_tokens: criterion.max_tokens.unwrap_or(JudgeCheck::RESPONSE_TOKENS),
         task: subject.task.clone(),
         answer,
         calls,

@@ -20,6 +20,9 @@ pub struct JudgeCriterion {
     /// Name of its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Maximum tokens of its response; `None`: the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
     /// More unverified mentions than this refute the answer.
     pub max_unverified: u32,
     /// A lower confidence refutes the answer.
@@ -37,6 +40,7 @@ impl JudgeCriterion {
         JudgeCriterion {
             tier: check.tier,
             model: check.model.clone(),
+            max_tokens: check.max_tokens,
             max_unverified: check.max_unverified.unwrap_or(3),
             min_confidence: check.min_confidence.unwrap_or(0.4),
             uncertain_below: check.uncertain_below.unwrap_or(0.6),
