@@ -1,7 +1,7 @@
 //! Steps that wait for people and times: `ask`, `approve` and `wait`.
 
 use crate::running::Start;
-use crate::scratch::{Said, Scratch};
+use crate::scratch::{Said, Scratch, until};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -39,6 +39,26 @@ fn questions_are_answered_one_by_one_from_other_processes() {
     let said = scratch.kb(&["run", "answer", "@last", "count", "3"]).code(0);
     said.says(&["answered"]);
     assert_eq!(scratch.kb(&["run", "output", "@last", "deploy"]).code(0).out, "3 to production\n");
+}
+
+#[test]
+fn the_next_command_shows_what_is_accepted() {
+    let options = "{question: Where?, options: [staging, two words]}";
+    let schema = "{question: How many?, schema: {type: integer, minimum: 1}}";
+    for (ask, answer) in [
+        (options, "OPTION  # one of: staging, 'two words'"),
+        (schema, "JSON  # of the schema {\"type\":\"integer\",\"minimum\":1}"),
+        ("Go?", "TEXT\n"),
+    ] {
+        let scratch =
+            project(&format!("  - {{id: each, forEach: {{in: [a b], key: x}}, ask: {ask}}}\n"));
+        let said = scratch.kb(&["playbook", "run", "p"]).code(3);
+        let next = format!("kb run answer {} 'each[x]' {answer}", scratch.last_run());
+        assert!(said.out.contains(&next), "{next}\n{}", said.out);
+        scratch.kb(&["run", "show", "@last"]).code(0).says(&[&next]);
+        let said = scratch.kb(&["run", "resume", "@last", "--json"]).code(3);
+        assert!(said.err.contains(&next), "{next}\n{}", said.err);
+    }
 }
 
 #[test]
@@ -123,6 +143,36 @@ fn a_timeout_decides_as_the_step_says() {
     let scratch = project(steps);
     scratch.kb(&["playbook", "run", "p"]).code(0);
     assert_eq!(scratch.kb(&["run", "output", "@last", "size"]).out, "7\n");
+}
+
+#[test]
+fn no_reply_counts_after_the_timeout_of_a_step_that_nothing_drives() {
+    let steps = "  - {id: ok, approve: {message: \"Go?\", timeout: 10s, onTimeout: reject}}\n  - {id: then, run: touch done, dependsOn: [ok]}\n";
+    let scratch = project(steps);
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = command.start();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map_while(Result::ok);
+    lines.find(|line| line.contains("Go?")).expect("the question");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    let due = view["steps"][0]["question"]["due"].clone();
+    let due = kb::value::Timestamp::parse(due.as_str().unwrap_or_default())
+        .or_else(|| due.as_i64().map(kb::value::Timestamp))
+        .unwrap_or_else(|| panic!("{view}"));
+    until("the end of the timeout", || kb::clock::wall() >= due);
+    for reply in
+        [&["approve", "@last"][..], &["approve", "@last", "ok"], &["reject", "@last", "ok"]]
+    {
+        scratch.kb(&[&["run"], reply].concat()).code(2).says(&[
+            "KB0573",
+            "the time for a reply to `ok` of run",
+            "kb run resume",
+        ]);
+    }
+    scratch.kb(&["run", "resume", "@last"]).code(1).says(&["rejected by timeout", "KB0554"]);
+    assert!(!scratch.has("done"));
 }
 
 #[test]

@@ -189,7 +189,8 @@ zone, in RFC 3339:
     NOT_WAITING = "KB0573", "nothing waits for this reply",
 r#"`kb run answer`, `approve` or `reject` named a step that does not wait for a person, or that waits for
 another kind of reply. An `ask` step needs an answer. An `approve` step needs an approval or a rejection,
-and so does a step with `retrySafe: false` that was running when `kb` was killed.
+and so does a step with `retrySafe: false` that was running when `kb` was killed. After the timeout of a step no
+reply counts, also if no process was there to notice it: `kb run resume` does what the step says for that case.
 
     kb run show RUN                    # what waits, and for what
     kb run answer RUN STEP TEXT

@@ -4,6 +4,7 @@ use super::Overrides;
 use super::context::ProjectContext;
 use super::prepared::Prepared;
 use super::reopen::{find, reopen};
+use crate::clock;
 use crate::definition::AnswerRule;
 use crate::diagnostic::Code;
 use crate::engine::StartMode;
@@ -153,6 +154,7 @@ impl Fitting {
         let (waiting, answer) = targets(run, &plan, &state, request)?;
         for target in &waiting {
             require_same_question(run, &state, target, request.about.as_deref())?;
+            require_in_time(run, &state, target)?;
         }
         let targets = waiting.iter().map(|target| Target::of(&state, target)).collect();
         Ok(Fitting { targets, answer })
@@ -212,6 +214,18 @@ fn require_same_question(
     }
     let message = format!("`{}` of run `{run}` waits for another decision now", target.name);
     let help = format!("`kb run show {run}` shows what it waits for");
+    Err(ServiceError::refused(Failure::new(Code::NOT_WAITING, message).help(help)))
+}
+
+/// Refuses a reply after the timeout of a question that no process has noticed yet. What follows is what the
+/// step says, as it is for a process that drives the run.
+fn require_in_time(run: &RunId, state: &State, target: &Waiting<'_>) -> Result<(), ServiceError> {
+    let due = state.instance(target.ix).question().and_then(|asked| asked.due);
+    let Some(due) = due.filter(|due| *due <= clock::wall()) else { return Ok(()) };
+    let until = due.rfc3339().chars().take(19).collect::<String>().replace('T', " ");
+    let message =
+        format!("the time for a reply to `{}` of run `{run}` ended at {until} UTC", target.name);
+    let help = format!("`kb run resume {run}` continues with what the step says for its timeout");
     Err(ServiceError::refused(Failure::new(Code::NOT_WAITING, message).help(help)))
 }
 
@@ -330,9 +344,10 @@ fn why_not_waiting(plan: &Plan, state: &State, name: &str) -> String {
         StepStatus::Pending | StepStatus::Ready => ": it has not started".to_owned(),
         StepStatus::Running | StepStatus::Verifying => ": it is running".to_owned(),
         StepStatus::Waiting => String::new(),
-        StepStatus::Succeeded | StepStatus::Failed if asks => {
-            ": it has been answered already".to_owned()
-        }
+        StepStatus::Succeeded | StepStatus::Failed if asks => match instance.failure() {
+            Some(failure) => format!(": it has ended, {}", failure.message),
+            None => ": it has been answered already".to_owned(),
+        },
         status @ (StepStatus::Succeeded
         | StepStatus::Failed
         | StepStatus::Skipped
