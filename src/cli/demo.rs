@@ -2,7 +2,7 @@
 
 use super::driving::{DisplayArgs, drive};
 use super::exit::{CliResult, Exit};
-use super::render::summary::quoted;
+use super::render::next::quoted;
 use super::runtime::{self, Workers};
 use super::terminal::{TITLE, Terminal, paint};
 use crate::service::{self, Environment};

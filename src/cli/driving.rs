@@ -2,6 +2,7 @@
 
 use super::exit::{CliError, CliResult, Exit};
 use super::prompting;
+use super::render::next::next_command;
 use super::render::table::plain;
 use super::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use super::terminal::{ERROR, Terminal, paint};
@@ -205,11 +206,9 @@ impl Ended {
                 terminal.out(&text)?;
             }
             true => {
-                let question = self.summary.questions.first();
-                let command = {
-                    let budget = self.summary.waits_for_budget();
-                    summary::next_command(program, run, status, question, budget)
-                };
+                let question = self.summary.questions.values().next();
+                let budget = self.summary.waits_for_budget();
+                let command = next_command(program, run, status, question, budget);
                 command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
             }
         }

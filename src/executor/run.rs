@@ -2,7 +2,7 @@
 
 use super::confinement;
 use super::host_access::HostAccess;
-use super::last_line::last_line;
+use super::last_line::{last_line, said};
 use super::lease::lease_lost;
 use crate::attempt::{CommandLine, Context, Outcome, Progress, Request};
 use crate::clock;
@@ -132,10 +132,7 @@ fn failure(
     timeout: Option<Duration>,
 ) -> (OutcomeKind, Failure) {
     let failure = |code: Code, message: String| Failure::new(code, message);
-    let said = || match last_line(redactor, exited) {
-        Some(line) => format!(": {line}"),
-        None => format!("; no output from `{}`", first_line(redactor, argv)),
-    };
+    let said = || said(redactor, argv, (&exited.stderr, &exited.stdout));
     match &exited.end {
         ProcessEnd::Code(code) => (
             OutcomeKind::Exit(*code),
@@ -174,25 +171,6 @@ fn failure(
                         syntax";
             (OutcomeKind::ToolError, failure(Code::NOT_STARTED, message).help(help))
         }
-    }
-}
-
-/// The start of the command, masked, for messages about a process that printed nothing.
-fn first_line(redactor: &Redactor, argv: &[String]) -> String {
-    const SHOWN: usize = 80;
-    let text = match argv {
-        [bash, flags, option, c, script]
-            if bash == "bash" && flags == "-euo" && option == "pipefail" && c == "-c" =>
-        {
-            script.clone()
-        }
-        words => words.join(" "),
-    };
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let masked = redactor.mask_cut_text(line).to_string();
-    match masked.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", &masked[..at]),
-        None => masked,
     }
 }
 

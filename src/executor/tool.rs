@@ -2,6 +2,7 @@
 
 use super::confinement;
 use super::host_access::HostAccess;
+use super::last_line::said;
 use super::lease::lease_lost;
 use crate::attempt::{Context, Outcome, Progress, Request};
 use crate::diagnostic::Code;
@@ -43,8 +44,9 @@ pub(super) async fn call(
         evidence: request.evidence,
     };
     let confined = request.confined.as_deref();
-    let network = match command(tool, args) {
-        Some(argv) => match confinement::supervisor(host, confined, &argv) {
+    let argv = command(tool, args);
+    let network = match &argv {
+        Some(argv) => match confinement::supervisor(host, confined, argv) {
             Ok((_, network)) => network,
             Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
         },
@@ -86,6 +88,12 @@ pub(super) async fn call(
     let exit_code = result.result.get("exitCode").and_then(Json::as_i64).map(|code| code as i32);
     let text = |key: &str| result.result.get(key).and_then(Json::as_str).map(str::to_owned);
     let (stdout, stderr) = (text("stdout"), text("stderr"));
+    let mut failure = failure;
+    if failure.code == Code::COMMAND_FAILED {
+        let streams =
+            (stderr.as_deref().unwrap_or_default(), stdout.as_deref().unwrap_or_default());
+        failure.message += &said(&host.redactor, &argv.unwrap_or_default(), streams);
+    }
     Outcome { exit_code, stdout, stderr, ..Outcome::failed(kind, failure) }
 }
 

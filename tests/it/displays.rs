@@ -51,6 +51,42 @@ fn live_output_arrives_before_the_step_ends_and_is_not_repeated() {
 }
 
 #[test]
+fn the_output_of_steps_that_run_beside_each_other_is_grouped() {
+    let script = |name: &str| {
+        format!(
+            "for n in 1 2 3; do echo {name}-$n; touch {name}; until test -e $OTHER; do sleep 0.05; done; done"
+        )
+    };
+    let scratch = project(&format!(
+        "  - {{id: a, env: {{OTHER: b}}, run: '{}'}}\n  - {{id: b, env: {{OTHER: a}}, run: '{}'}}\n",
+        script("a"),
+        script("b")
+    ));
+    let err = scratch.kb(&["playbook", "run", "p"]).code(0).err;
+    for name in ["a", "b"] {
+        let block: String = (1..=3).map(|n| format!("          {name} | {name}-{n}\n")).collect();
+        assert!(err.contains(&block), "{err}");
+    }
+}
+
+#[test]
+fn a_model_call_of_minutes_prints_a_line_now_and_then() {
+    // A server that does not answer.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", silent.local_addr().unwrap());
+    let scratch = project("  - {id: think, specialist: thinker, task: think}\n");
+    let specialist = "schema: kb.specialist/1\nid: thinker\nrole: You think.\n";
+    scratch.write(".kb/specialists/thinker/specialist.yml", specialist);
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]).env("KB_LLM_ENDPOINT", address);
+    command.env("KB_LLM_MODEL", "tiny").stdout(std::process::Stdio::null());
+    let mut run = command.stderr(std::process::Stdio::piped()).start();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let line = lines.find(|line| line.contains("still running:")).unwrap_or_default();
+    assert!(line.contains("still running: think ("), "{line}");
+}
+
+#[test]
 fn a_failure_has_its_command_output_time_and_the_next_commands() {
     let steps =
         "  - {id: a, run: 'seq 30 >&2; seq 40; exit 3'}\n  - {id: silent, run: test -f x}\n";
@@ -70,6 +106,19 @@ fn a_failure_has_its_command_output_time_and_the_next_commands() {
         assert!(said.out.contains(text), "`{text}` is missing in:\n{}", said.out);
     }
     assert!(said.out.contains("    21\n") && !said.out.contains("    10\n"), "{}", said.out);
+}
+
+#[test]
+fn a_failed_command_of_a_tool_step_is_shown_with_what_it_printed() {
+    let exec = |id: &str, command: &str| {
+        format!("  - {{id: {id}, tool: \"shell:exec\", input: {{command: \"{command}\"}}}}\n")
+    };
+    let steps = exec("a", "echo fine; echo bad >&2; exit 7") + &exec("b", "exit 1");
+    project(&steps).kb(&["playbook", "run", "p"]).code(1).says(&[
+        "failed a: the command exited with code 7: bad [KB0614]",
+        "command  echo fine; echo bad >&2; exit 7",
+        "failed b: the command exited with code 1; no output from `exit 1` [KB0614]",
+    ]);
 }
 
 #[test]
@@ -130,10 +179,38 @@ fn waits_and_retries_show_true_times() {
     let said = scratch.kb(&["run", "retry", "@last"]).code(1);
     let head = said.out.lines().next().unwrap();
     assert!(head.contains("p failed in ") && head.contains(" in total)"), "{head}");
+    // The last line of the display has the work of this attempt, that of the log both.
+    let (own, _) = head.split_once(" (").unwrap();
+    let (times, _) = head.split_once(')').unwrap();
+    let line = said.err.lines().last().unwrap();
+    assert!(line.ends_with(&own.replace("p failed", "run failed")), "{head}\n{line}");
+    let log = scratch.kb(&["run", "logs", "@last"]).code(0).out;
+    let line = log.lines().last().unwrap();
+    assert!(line.contains(&times.replace("p failed", "run failed")), "{head}\n{line}");
     let show = scratch.json(&["run", "show", "@last", "--json"]);
     let ms = |key: &str| show[key].as_u64().unwrap();
     // The last attempt did not wait, the work of both is more than the wait of the first.
     assert!(ms("attemptMs") + 300 <= ms("workMs") && ms("workMs") <= ms("durationMs"), "{show}");
+}
+
+#[test]
+fn a_live_run_shows_how_long_its_steps_run() {
+    let scratch = project("  - {id: a, run: 'until test -e go; do sleep 0.05; done'}\n");
+    let silent = || std::process::Stdio::null();
+    let mut run =
+        scratch.command().args(["playbook", "run", "p"]).stdout(silent()).stderr(silent()).start();
+    let row = || {
+        let shown = scratch.kb(&["run", "show", "@last"]).out;
+        shown.lines().find(|line| line.starts_with("a  ")).unwrap_or_default().to_owned()
+    };
+    let is_time =
+        |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && word.ends_with('s');
+    until("the time of the step", || {
+        let row = row();
+        row.contains("running") && row.split_whitespace().any(is_time)
+    });
+    scratch.write("go", "");
+    assert_eq!(run.wait().unwrap().code(), Some(0));
 }
 
 #[test]
@@ -302,4 +379,44 @@ fn old_runs_are_pruned_and_others_stay() {
     assert_eq!(runs(&["--older-than", "0s", "--keep", "0"]), 1, "a waiting run stays");
     scratch.write(".kb/kb.config.yml", "schema: kb.config/1\njournal: {retention: soon}\n");
     scratch.kb(&["playbook", "validate"]).code(2).says(&["retention"]);
+}
+
+#[test]
+fn child_runs_are_pruned_with_their_parent() {
+    let child = "schema: kb.playbook/1\nid: child\nsteps: [{id: a, run: echo x}]\n";
+    let parent = |more: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: parent\nsteps:\n  - {{id: each, forEach: [1, 2], playbook: child}}\n  - {{id: then, dependsOn: [each]{more}}}\n"
+        )
+    };
+    let scratch = Scratch::new(&[
+        ("playbooks/parent.yml", &parent(", ask: Go?")),
+        ("playbooks/child.yml", child),
+    ]);
+    let prune = |args: &[&str]| {
+        let all = [&["run", "prune", "--older-than", "0s", "--json"], args].concat();
+        scratch.json(&all)["runs"].as_array().unwrap().len()
+    };
+    scratch.kb(&["playbook", "run", "parent"]).code(3);
+    let asking = scratch.last_run();
+    assert_eq!(prune(&["--keep", "0"]), 0, "the parent waits");
+    // Killed while a step after the child runs executes.
+    scratch.write("playbooks/parent.yml", &parent(", run: 'touch started; sleep 100'"));
+    let mut command = scratch.command();
+    let silent = || std::process::Stdio::null();
+    let mut run =
+        command.args(["playbook", "run", "parent"]).stdout(silent()).stderr(silent()).start();
+    until("the step after the child runs", || scratch.has("started"));
+    assert_eq!(prune(&["--keep", "0"]), 0, "the parent runs");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(prune(&["--keep", "0"]), 0, "the parent is interrupted");
+    scratch.kb(&["run", "cancel", "@last"]).code(0);
+    scratch.kb(&["run", "answer", &asking, "then", "yes"]).code(0);
+    // Two runs with two child runs each.
+    assert_eq!(prune(&["--keep", "2"]), 0, "child runs do not count");
+    assert_eq!(prune(&["--keep", "1", "--dry-run"]), 3);
+    assert_eq!(prune(&["--keep", "1"]), 3);
+    assert_eq!(scratch.json(&["run", "list", "--json"]).as_array().unwrap().len(), 3);
+    assert_eq!(prune(&["--keep", "0"]), 3);
 }

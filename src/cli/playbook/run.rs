@@ -6,7 +6,7 @@ use crate::cli::asking::ask_param;
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::escape::escaped;
 use crate::cli::exit::{CliError, CliResult};
-use crate::cli::render::summary::quoted;
+use crate::cli::render::next::quoted;
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;

@@ -1,5 +1,7 @@
 //! The text of an event, in live displays, on plain terminals and in `kb run logs`.
 
+use super::event_clock::EventClock;
+use super::next::{OpenQuestion, quoted};
 use super::quantity::unproven as unproven_suffix;
 use super::quantity::{bytes, cost, time, tokens};
 use super::status::{Status, confidence};
@@ -12,12 +14,13 @@ use crate::wire::{
     Body, CacheHitView, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus,
     MergedView, QuestionKind, QuestionView, StepStatus, UsageView, Verdict, change_kind_name,
 };
+use std::time::Duration;
 
 /// The text of an event: time since the start of the run, step instance, description. `None` for
-/// events that other lines cover.
-pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
-    let text = describe(event)?;
-    let since = event.at.since(began).as_millis() as u64;
+/// events that other lines cover. `seen` has seen the events up to this one.
+pub(in crate::cli) fn line(event: &Event, seen: &EventClock) -> Option<String> {
+    let text = describe(event, seen)?;
+    let since = seen.since_start(event.at).as_millis() as u64;
     let clock = paint(DIM, &format!("{:>8}", time(since)));
     Some(match &event.place {
         Some(place) => format!("{clock}  {}  {text}", paint(TITLE, &plain(&place.instance))),
@@ -25,7 +28,7 @@ pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
     })
 }
 
-fn describe(event: &Event) -> Option<String> {
+fn describe(event: &Event, seen: &EventClock) -> Option<String> {
     Some(match &event.body {
         Body::StepReady {} | Body::StepToken { .. } => return None,
         Body::AgentPhase(phase) => phase_line(phase.phase, phase.round, phase.previous.as_deref()),
@@ -83,7 +86,7 @@ fn describe(event: &Event) -> Option<String> {
             format!("child run {child} of {}", plain(definition))
         }
         Body::ChildEnd { child, status, .. } => format!("child run {child} {status}"),
-        Body::AskOpened(asked) => question(asked),
+        Body::AskOpened(asked) => question(asked, event),
         Body::AskAnswered { approved, by, answer, comment } => {
             reply(*approved, by, answer.is_some(), comment.as_deref())
         }
@@ -104,10 +107,16 @@ fn describe(event: &Event) -> Option<String> {
             }
             text
         }
-        Body::RunEnd { status, duration_ms, error, unproven, .. } => {
+        Body::RunEnd { status, error, unproven, .. } => {
             let why = error_suffix(error.as_ref());
             let unproven = unproven_suffix(*unproven as usize);
-            format!("run {}{unproven} in {}{why}", status.styled(), time(*duration_ms))
+            let (own, total) = seen.work(event.at);
+            let ms = |work: Duration| time(work.as_millis() as u64);
+            let total = match own == total {
+                true => String::new(),
+                false => format!(" ({} in total)", ms(total)),
+            };
+            format!("run {}{unproven} in {}{total}{why}", status.styled(), ms(own))
         }
     })
 }
@@ -144,15 +153,25 @@ fn recovery(body: &Body) -> String {
     format!("{} {taken}{max}{to}: {}", paint(WARNING, row.as_str()), plain(reason))
 }
 
-fn question(asked: &QuestionView) -> String {
+fn question(asked: &QuestionView, event: &Event) -> String {
     let question = plain(&asked.question);
-    match (asked.kind, asked.options.is_empty()) {
+    let text = match (asked.kind, asked.options.is_empty()) {
         (QuestionKind::Ask, true) => format!("question: {question}"),
         (QuestionKind::Ask, false) => {
             format!("question: {question} ({})", plain(&asked.options.join(", ")))
         }
         (QuestionKind::Approve, _) => format!("needs approval: {question}"),
-    }
+    };
+    // Others are asked on the terminal, or the summary has the command.
+    let (Some(until), Some(place)) = (&asked.until, &event.place) else { return text };
+    let step = &place.instance.to_string();
+    let command = match asked.kind {
+        QuestionKind::Ask => OpenQuestion::new(step, &asked.options, asked.schema.as_ref())
+            .command("kb", event.run.as_str()),
+        QuestionKind::Approve => format!("kb run approve {} {}", event.run, quoted(step)),
+    };
+    let span = wait_span(event.at, until).replacen("for ", "within ", 1);
+    format!("{text}{}", indented(&format!("reply {span} with: {}", paint(TITLE, &command))))
 }
 
 fn reply(approved: bool, by: &str, is_answer: bool, comment: Option<&str>) -> String {

@@ -4,7 +4,7 @@ use super::quantity::time;
 use super::step_output::tail;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, HINT, WARNING, paint};
-use crate::value::counted;
+use crate::value::{Json, counted};
 use crate::wire::{ErrorView, ProcessEvidence};
 
 /// A step that failed.
@@ -49,6 +49,15 @@ pub(in crate::cli) fn command(process: &ProcessEvidence) -> Option<String> {
         Some((script, rest)) if rest == SHELL => Some((*script).to_owned()),
         _ => Some(words.join(" ")),
     }
+}
+
+/// The command in the arguments of a tool call, if it starts a process.
+pub(in crate::cli) fn command_of_call(args: &Json) -> Option<String> {
+    if let Some(text) = args.get("command").and_then(Json::as_str) {
+        return Some(text.to_owned());
+    }
+    let words: Vec<&str> = args.get("argv")?.as_array()?.iter().filter_map(Json::as_str).collect();
+    Some(words.join(" "))
 }
 
 impl Failed {

@@ -1,5 +1,6 @@
 //! Events as plain lines, for pipes, files and CI.
 
+use super::event_clock::EventClock;
 use super::quantity::clock;
 use super::renderer::BUFFER_BYTES;
 use super::step_output::StepOutput;
@@ -20,7 +21,7 @@ pub(super) struct PlainLines {
     terminal: Terminal,
     /// Whole lines that are not written yet.
     lines: String,
-    began: Option<Timestamp>,
+    seen: EventClock,
     output: StepOutput,
     /// Whether GitHub Actions reads the lines, so that they may contain workflow commands.
     annotates: bool,
@@ -38,7 +39,7 @@ impl PlainLines {
         PlainLines {
             terminal: Terminal::new(),
             lines: String::new(),
-            began: None,
+            seen: EventClock::default(),
             output: StepOutput::new(output),
             annotates,
             group: None,
@@ -99,12 +100,12 @@ fn still_running(running: &BTreeMap<String, Timestamp>, now: Timestamp) -> Strin
 
 impl Renderer for PlainLines {
     fn event(&mut self, event: &Event) {
-        let began = *self.began.get_or_insert(event.at);
+        self.seen.see(event);
         let name = event.place.as_ref().map(|p| p.instance.to_string()).unwrap_or_default();
         match &event.body {
             Body::StepStart { .. } => {
                 self.output.started(&name);
-                self.running.insert(name.clone(), now());
+                self.running.insert(name.clone(), event.at);
             }
             Body::AttemptEnd { .. } => {
                 let lines = self.output.attempt_ended(&name);
@@ -116,12 +117,12 @@ impl Renderer for PlainLines {
                 self.output_lines(&name, lines);
             }
             Body::RunWaiting { status: RunStatus::Interrupted, .. } => {
-                self.interrupted = line(event, began);
+                self.interrupted = line(event, &self.seen);
                 return;
             }
             _ => {}
         }
-        let Some(text) = line(event, began) else { return };
+        let Some(text) = line(event, &self.seen) else { return };
         self.push(&text);
         if let Body::StepEnd { status: StepStatus::Failed, tolerated, error, .. } = &event.body
             && self.annotates
@@ -159,12 +160,12 @@ impl Renderer for PlainLines {
     }
 
     fn progress(&mut self, instance: &str, progress: &Progress) {
-        if let Progress::Output(text) = progress
-            && let Some(text) = self.output.line(instance, text)
-        {
+        let Progress::Output(text) = progress else { return };
+        let lines = self.output.line(instance, text);
+        if !lines.is_empty() {
             self.open_group(instance);
-            self.output_line(&text);
         }
+        lines.iter().for_each(|text| self.output_line(text));
     }
 
     fn note(&mut self, text: &str) {

@@ -2,6 +2,7 @@
 //! finished steps, their output and failures are printed above.
 
 use super::counts::RunCounts;
+use super::event_clock::EventClock;
 use super::event_line::{brief_args, stdout_truncated};
 use super::quantity::{clock, cost, grouped, rounded, time};
 use super::screen::{Screen, last_words};
@@ -23,7 +24,7 @@ pub(super) struct Live {
     rows: Vec<Row>,
     counts: RunCounts,
     definition: String,
-    began: Option<Timestamp>,
+    seen: EventClock,
     /// How long the last run of the definition took.
     expected: Option<Duration>,
     /// Number of redraws, for the spinner.
@@ -61,7 +62,7 @@ impl Live {
             rows: Vec::new(),
             counts: RunCounts::new(steps),
             definition: String::new(),
-            began: None,
+            seen: EventClock::default(),
             expected: None,
             ticks: 0,
             output: StepOutput::new(output),
@@ -69,11 +70,11 @@ impl Live {
         }
     }
 
-    fn start(&mut self, name: &str, what: String, attempt: u32) {
+    fn start(&mut self, name: &str, at: Timestamp, what: String, attempt: u32) {
         self.output.started(name);
         let began = match self.rows.iter().position(|row| row.name == name) {
             Some(at) => self.rows.remove(at).began,
-            None => now(),
+            None => at,
         };
         self.rows.push(Row {
             name: name.to_owned(),
@@ -125,13 +126,12 @@ impl Live {
     }
 
     fn print_line(&mut self, event: &Event) {
-        let began = self.began.unwrap_or(event.at);
-        line(event, began).into_iter().for_each(|text| self.screen.print(&text));
+        line(event, &self.seen).into_iter().for_each(|text| self.screen.print(&text));
     }
 
     fn draw(&mut self) {
         let (rows, columns) = Screen::size();
-        let Some(began) = self.began else { return self.screen.draw(Vec::new()) };
+        let Some(began) = self.seen.driven_since() else { return self.screen.draw(Vec::new()) };
         let mut block = vec![self.header(began)];
         // Some lines of what was printed before stay visible.
         let room = rows.saturating_sub(4).max(1);
@@ -158,7 +158,7 @@ impl Live {
 
 impl Renderer for Live {
     fn event(&mut self, event: &Event) {
-        self.began.get_or_insert(event.at);
+        self.seen.see(event);
         self.counts.add(event);
         let name = event.place.as_ref().map(|p| p.instance.to_string()).unwrap_or_default();
         match &event.body {
@@ -169,7 +169,7 @@ impl Renderer for Live {
                     Some(who) => format!("{}{tier}", plain(who)),
                     None => (*kind).to_owned(),
                 };
-                self.start(&name, what, attempt);
+                self.start(&name, event.at, what, attempt);
             }
             Body::ModelCall { model, usage, .. } => self.change(&name, |row| {
                 row.model = Some(model.clone());
@@ -197,7 +197,7 @@ impl Renderer for Live {
             }
             Body::StepEnd { status, .. } => self.finish(&name, event, *status),
             Body::RunWaiting { status: RunStatus::Interrupted, .. } => {
-                self.interrupted = line(event, self.began.unwrap_or(event.at));
+                self.interrupted = line(event, &self.seen);
             }
             Body::RunEnd { .. } | Body::StepReady {} | Body::StepToken { .. } => {}
             Body::StepWaiting { .. } => {
@@ -246,10 +246,13 @@ impl Renderer for Live {
                 row.now = None;
                 row.text.clear();
             }),
-            Progress::Output(text) => match self.output.line(instance, text) {
-                Some(line) => self.screen.print(&line),
-                None => self.change(instance, |row| row.text = clean(text)),
-            },
+            Progress::Output(text) => {
+                let lines = self.output.line(instance, text);
+                if lines.is_empty() {
+                    self.change(instance, |row| row.text = clean(text));
+                }
+                lines.iter().for_each(|line| self.screen.print(line));
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::event_line::{evidence_text, stdout_truncated};
 use super::failure::{self, Failed, LastAttempt};
+use super::next::OpenQuestion;
 use crate::diagnostic::Severity;
 use crate::value::{Json, Timestamp};
 use crate::wire::{
@@ -38,7 +39,7 @@ pub(in crate::cli) struct RunSummary {
     /// Steps that wait for a person: the question or the reason.
     pub(in crate::cli) waiting: BTreeMap<String, String>,
     /// Those of them that need an answer rather than an approval.
-    pub(in crate::cli) questions: BTreeSet<String>,
+    pub(in crate::cli) questions: BTreeMap<String, OpenQuestion>,
     /// Those of them that need a higher budget.
     waiting_for_budget: BTreeSet<String>,
     /// Steps whose child run waits for a person.
@@ -55,6 +56,8 @@ pub(in crate::cli) struct RunSummary {
     has_ended: bool,
     /// The last attempt of each step instance that has not ended.
     attempts: BTreeMap<String, LastAttempt>,
+    /// Step instances that call a tool themselves.
+    tool_steps: BTreeSet<String>,
     /// Warnings of the last gate of each step instance.
     claims: BTreeMap<String, Vec<String>>,
     /// Tokens and cost of all model calls of the run.
@@ -88,6 +91,12 @@ impl RunSummary {
             Body::StepNote { level: Severity::Warning, text } | Body::BudgetWarning { text } => {
                 self.warn(&name, text.clone());
             }
+            Body::ToolCall { args, .. } => {
+                if let Some(attempt) = self.tool_steps.contains(&name).then_some(args.as_deref()) {
+                    let command = attempt.and_then(failure::command_of_call);
+                    self.attempts.entry(name).or_default().command = command;
+                }
+            }
             Body::ToolResult { changes, .. } => {
                 changes.iter().for_each(|change| self.changed(&change.path, change.change));
             }
@@ -103,7 +112,8 @@ impl RunSummary {
             }
             Body::AskOpened(asked) => {
                 if asked.kind == QuestionKind::Ask {
-                    self.questions.insert(name.clone());
+                    let question = OpenQuestion::new(&name, &asked.options, asked.schema.as_ref());
+                    self.questions.insert(name.clone(), question);
                 }
                 self.waiting.insert(name, asked.question.clone());
             }
@@ -111,7 +121,10 @@ impl RunSummary {
                 self.waiting.remove(&name);
                 self.questions.remove(&name);
             }
-            Body::StepStart { .. } => {
+            Body::StepStart { kind, .. } => {
+                if *kind == "tool" {
+                    self.tool_steps.insert(name.clone());
+                }
                 self.attempts.remove(&name);
                 self.waiting.remove(&name);
                 self.unproven.remove(&name);

@@ -5,7 +5,7 @@
 
 use super::table::plain;
 use crate::cli::terminal::{DIM, TITLE, paint};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Which output of steps is shown.
@@ -37,34 +37,64 @@ pub(super) struct StepOutput {
     running: BTreeSet<String>,
     /// Digests of the lines of a running attempt that were shown live, with their number.
     live: BTreeMap<String, BTreeMap<u64, u32>>,
+    /// Lines of a running attempt that were printed while other steps ran.
+    held: BTreeMap<String, Held>,
     /// Stored output that is not shown yet: channel and text.
     stored: BTreeMap<String, Vec<(&'static str, String)>>,
 }
 
+/// Lines that are shown before the next one of their attempt is.
+#[derive(Debug, Default)]
+struct Held {
+    digests: Vec<u64>,
+    /// The last lines, as they are shown.
+    last: VecDeque<String>,
+}
+
 impl StepOutput {
     pub(super) fn new(mode: OutputMode) -> StepOutput {
-        let (running, live, stored) = Default::default();
-        StepOutput { mode, running, live, stored }
+        let (running, live, held, stored) = Default::default();
+        StepOutput { mode, running, live, held, stored }
     }
 
     /// An attempt of an instance started.
     pub(super) fn started(&mut self, instance: &str) {
         self.running.insert(instance.to_owned());
         self.live.remove(instance);
+        self.held.remove(instance);
         self.stored.remove(instance);
     }
 
-    /// A line that a process printed now; returns it if it is shown now.
-    pub(super) fn line(&mut self, instance: &str, text: &str) -> Option<String> {
+    /// A line that a process printed now. Returns it, after the lines before it that were not shown, if it is
+    /// shown now; else nothing.
+    pub(super) fn line(&mut self, instance: &str, text: &str) -> Vec<String> {
+        if !matches!(self.mode, OutputMode::Auto | OutputMode::All) {
+            return Vec::new();
+        }
+        let line = prefixed(instance, &self.shortened(text));
+        let most = if self.mode == OutputMode::All { REMEMBERED } else { TAIL_LINES };
         let alone = self.running.len() == 1 && self.running.contains(instance);
-        if !alone || !matches!(self.mode, OutputMode::Auto | OutputMode::All) {
-            return None;
+        if !alone {
+            let held = self.held.entry(instance.to_owned()).or_default();
+            if held.digests.len() < REMEMBERED {
+                held.digests.push(digest(text));
+                held.last.push_back(line);
+            }
+            if held.last.len() > most {
+                held.last.pop_front();
+            }
+            return Vec::new();
         }
+        let held = self.held.remove(instance).unwrap_or_default();
         let shown = self.live.entry(instance.to_owned()).or_default();
-        if shown.len() < REMEMBERED {
-            *shown.entry(digest(text)).or_default() += 1;
+        for digest in held.digests.iter().copied().chain([digest(text)]) {
+            if shown.len() < REMEMBERED {
+                *shown.entry(digest).or_default() += 1;
+            }
         }
-        Some(prefixed(instance, &self.shortened(text)))
+        let skipped = held.digests.len() - held.last.len();
+        let note = (skipped > 0).then(|| earlier_lines(instance, skipped, "output"));
+        note.into_iter().chain(held.last).chain([line]).collect()
     }
 
     /// The stored output of an attempt that is about to end.
@@ -87,12 +117,14 @@ impl StepOutput {
     pub(super) fn ended(&mut self, instance: &str, failed: bool) -> Vec<String> {
         self.running.remove(instance);
         let lines = if failed { self.take(instance) } else { Vec::new() };
+        self.held.remove(instance);
         self.stored.remove(instance);
         self.live.remove(instance);
         lines
     }
 
     fn take(&mut self, instance: &str) -> Vec<String> {
+        self.held.remove(instance);
         let mut live = self.live.remove(instance).unwrap_or_default();
         let mut lines = Vec::new();
         for (channel, text) in self.stored.remove(instance).unwrap_or_default() {
@@ -109,9 +141,7 @@ impl StepOutput {
                 _ => all.len().saturating_sub(TAIL_LINES),
             };
             if skip > 0 {
-                let more =
-                    format!("… {skip} earlier lines of {channel}: `kb run logs @last {instance}`");
-                lines.push(prefixed(instance, &paint(DIM, &plain(&more))));
+                lines.push(earlier_lines(instance, skip, channel));
             }
             let text = |line: &&str| prefixed(instance, &self.shortened(line));
             lines.extend(all[skip..].iter().map(text));
@@ -136,6 +166,12 @@ fn digest(line: &str) -> u64 {
 
 fn prefixed(instance: &str, text: &str) -> String {
     format!("{:>8}  {} {} {text}", "", paint(TITLE, &plain(instance)), paint(DIM, "|"))
+}
+
+/// The line in place of lines that are not shown.
+fn earlier_lines(instance: &str, count: usize, channel: &str) -> String {
+    let more = format!("… {count} earlier lines of {channel}: `kb run logs @last {instance}`");
+    prefixed(instance, &paint(DIM, &plain(&more)))
 }
 
 /// A line of output without styles and without the parts that a carriage return overwrote.
@@ -165,12 +201,27 @@ mod tests {
     fn lines_that_were_shown_live_are_not_repeated() {
         let mut output = StepOutput::new(OutputMode::Auto);
         output.started("a");
-        assert!(output.line("a", "one").is_some());
+        assert_eq!(output.line("a", "one").len(), 1);
         output.started("b");
-        assert_eq!(output.line("a", "two"), None, "two steps run");
+        assert!(output.line("a", "two").is_empty(), "two steps run");
         output.stored("a", "stdout", "one\ntwo\n");
         let lines = unstyled(output.attempt_ended("a"));
         assert_eq!(lines, ["          a | two"]);
+    }
+
+    #[test]
+    fn lines_keep_their_order_when_a_step_is_left_alone() {
+        let mut output = StepOutput::new(OutputMode::Auto);
+        output.started("a");
+        output.started("b");
+        (1..=25).for_each(|n| assert!(output.line("a", &n.to_string()).is_empty()));
+        output.ended("b", false);
+        let lines = unstyled(output.line("a", "26"));
+        assert!(lines[0].contains("… 5 earlier lines of output"), "{lines:?}");
+        let numbers: Vec<&str> = lines[1..].iter().filter_map(|l| l.split(" | ").last()).collect();
+        assert_eq!(numbers, (6..=26).map(|n| n.to_string()).collect::<Vec<_>>());
+        output.stored("a", "stdout", &(1..=26).map(|n| format!("{n}\n")).collect::<String>());
+        assert!(output.attempt_ended("a").is_empty());
     }
 
     #[test]

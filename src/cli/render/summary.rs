@@ -1,6 +1,7 @@
 //! The summary after a run: status, failures, verdicts, changed files, outputs and the next command.
 
 use super::failure::hint;
+use super::next::{next_command, quoted};
 use super::quantity::{spent, time, unproven};
 use super::run_summary::RunSummary;
 use super::status::Status;
@@ -54,32 +55,12 @@ pub(in crate::cli) fn text(
         // The child runs have the questions.
         true => Some(format!("{program} run show {run}")),
         false => {
-            let question = summary.questions.first();
+            let question = summary.questions.values().next();
             next_command(program, run, status, question, summary.waits_for_budget())
         }
     };
     out.extend(next.map(|command| row("next", &paint(TITLE, &command))));
     out.join("\n") + "\n"
-}
-
-/// The command that continues a run, if it can be continued. `question` is a step of a waiting run that needs an answer.
-pub(in crate::cli) fn next_command(
-    program: &str,
-    run: &str,
-    status: RunStatus,
-    question: Option<&String>,
-    waits_for_budget: bool,
-) -> Option<String> {
-    match status {
-        RunStatus::Failed | RunStatus::Cancelled => Some(format!("{program} run retry {run}")),
-        RunStatus::Interrupted => Some(format!("{program} run resume {run}")),
-        RunStatus::Waiting => Some(match question {
-            Some(step) => format!("{program} run answer {run} {step} TEXT"),
-            None if waits_for_budget => format!("{program} run resume {run} --budget USD"),
-            None => format!("{program} run approve {run}"),
-        }),
-        RunStatus::Running | RunStatus::Succeeded => None,
-    }
 }
 
 fn headline(status: RunStatus, summary: &RunSummary) -> String {
@@ -96,15 +77,6 @@ fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
     let unproven = unproven(summary.unproven.len());
     format!("{} {}{unproven}{took}{counts}", summary.definition, status.styled())
-}
-
-/// A name as one word of a shell command.
-pub(in crate::cli) fn quoted(name: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
-    match name.chars().all(is_plain) {
-        true => name.to_owned(),
-        false => format!("'{}'", name.replace('\'', "'\\''")),
-    }
 }
 
 fn row(title: &str, text: &str) -> String {

@@ -1,6 +1,7 @@
 //! `kb run logs`
 
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::render::event_clock::EventClock;
 use crate::cli::render::line;
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, Terminal, paint};
@@ -48,21 +49,21 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let failed = args.failed.then(|| failed_instances(&context, &args.run)).transpose()?;
     let filter = Filter { step: args.step.as_deref(), failed, since: args.since };
     let run = reader.run().to_string();
-    let mut began = None;
+    let mut seen = EventClock::default();
     loop {
         // Checked before reading, so that events up to the end of the run are not missed.
         let live = args.follow && reader.is_live()?;
         while let Some(entries) = reader.next_entries()? {
             for entry in entries {
                 if let LogEntry::Event(event) = &entry {
-                    began.get_or_insert(event.at);
+                    seen.see(event);
                 }
                 if !filter.includes(&entry) {
                     continue;
                 }
                 let text = match args.json {
                     true => Some(json_line(&entry, &run)?),
-                    false => entry_text(&entry, began),
+                    false => entry_text(&entry, &seen),
                 };
                 text.map_or(Ok(()), |text| terminal.out(&text))?;
             }
@@ -127,9 +128,9 @@ fn json_line(entry: &LogEntry, run: &str) -> Result<String, std::io::Error> {
     Ok(text.map_err(std::io::Error::other)? + "\n")
 }
 
-fn entry_text(entry: &LogEntry, began: Option<Timestamp>) -> Option<String> {
+fn entry_text(entry: &LogEntry, seen: &EventClock) -> Option<String> {
     match entry {
-        LogEntry::Event(event) => line(event, began.unwrap_or(event.at)).map(|line| line + "\n"),
+        LogEntry::Event(event) => line(event, seen).map(|line| line + "\n"),
         LogEntry::Text { instance, channel, text, .. } => {
             let mark = paint(DIM, &format!("{channel:>8}  {}", plain(instance)));
             Some(text.lines().map(|text| format!("{mark}  {}\n", plain(text))).collect())

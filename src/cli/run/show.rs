@@ -2,11 +2,13 @@
 
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::prompting;
+use crate::cli::render::next::{OpenQuestion, next_command};
 use crate::cli::render::table::{Table, plain};
-use crate::cli::render::{Status, check_text, evidence_text, spent, summary, time, unproven};
+use crate::cli::render::{Status, check_text, evidence_text, spent, time, unproven};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment};
+use crate::value::Timestamp;
 use crate::wire::{
     InstanceView, Question, QuestionKind, RecoveryHint, RunStatus, RunView, StepStatus, Verdict,
 };
@@ -111,7 +113,12 @@ fn suggestions(step: &InstanceView) -> String {
 /// The time of the last attempt to run it, and of all of them.
 fn work(view: &RunView) -> Option<String> {
     let (total, last) = (view.work_ms?, view.attempt_ms.unwrap_or_default());
-    let now = if view.status == RunStatus::Running { " so far" } else { "" };
+    let now = match view.status {
+        RunStatus::Running => " so far",
+        // A process that was killed recorded no end.
+        RunStatus::Interrupted => " up to its last event",
+        RunStatus::Waiting | RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => "",
+    };
     Some(match view.attempt_ms {
         Some(_) if last < total => {
             format!("{}{now} ({} in total)", time(last), time(total))
@@ -143,14 +150,16 @@ fn questions(view: &RunView) -> String {
 
 /// The command that continues a run.
 fn next(view: &RunView, children: &Children, after_child: bool) -> String {
-    let is_ask = |step: &&InstanceView| {
-        step.question.as_ref().is_some_and(|question| question.kind == QuestionKind::Ask)
+    let asked = |step: &InstanceView| {
+        let asked = step.question.as_ref().filter(|asked| asked.kind == QuestionKind::Ask)?;
+        Some(OpenQuestion::new(&step.instance, &asked.options, asked.schema.as_ref()))
     };
-    let asks = view.steps.iter().find(is_ask).map(|step| &step.instance);
+    let asks = view.steps.iter().find_map(asked);
     let command = match after_child && asks.is_none() {
         true => Some(format!("kb run resume {}", view.run)),
         false => {
-            summary::next_command("kb", &view.run, view.status, asks, needs_budget(view, children))
+            let budget = needs_budget(view, children);
+            next_command("kb", &view.run, view.status, asks.as_ref(), budget)
         }
     };
     let line = |command: String| format!("\nnext: {}\n", paint(TITLE, &command));
@@ -198,7 +207,7 @@ fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: u
             format!("{}{}", INDENT.repeat(level), step.instance),
             format!("{}{mark}", step_status(view, step)),
             or_none(u64::from(step.attempts)),
-            took(step.duration_ms).unwrap_or_default(),
+            took(step.duration_ms.or_else(|| so_far(view, step))).unwrap_or_default(),
             or_none(tokens),
             gate(step),
             why.join("; "),
@@ -229,6 +238,14 @@ fn gate(step: &InstanceView) -> String {
         shown.join(", ")
     });
     own.or(below).unwrap_or_default()
+}
+
+/// Milliseconds since the start of a step that a process executes now.
+fn so_far(view: &RunView, step: &InstanceView) -> Option<u64> {
+    let is_active = matches!(step.status, StepStatus::Running | StepStatus::Verifying);
+    let began = step.started_at.as_deref().filter(|_| is_active)?;
+    let since = service::now().since(Timestamp::parse(began)?).as_millis() as u64;
+    (view.status == RunStatus::Running).then_some(since)
 }
 
 fn took(ms: Option<u64>) -> Option<String> {

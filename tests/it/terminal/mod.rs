@@ -4,9 +4,12 @@ mod asking;
 mod pty;
 
 use crate::scratch::Scratch;
+use crate::weak_models;
 use pty::Pty;
 
 const SPINNER: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+/// Rows and columns of the terminals that each display is tested on.
+const SIZES: [(u16, u16); 2] = [(24, 80), (50, 200)];
 
 fn project(steps: &str) -> Scratch {
     let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
@@ -46,7 +49,7 @@ fn rows_of(screen: &str) -> usize {
 #[test]
 fn forty_parallel_steps_fit_into_the_height_and_failures_are_printed_at_once() {
     let mut frames = Vec::new();
-    for (rows, columns) in [(24, 80), (50, 200)] {
+    for (rows, columns) in SIZES {
         let scratch = forty();
         let args = ["playbook", "run", "p", "--max-parallel", "40"];
         let mut terminal = Pty::start(&scratch, rows, columns, &args);
@@ -118,65 +121,134 @@ fn the_display_follows_the_size_of_the_terminal() {
         after("go", "exit 0"),
         after("go", "exit 0")
     ));
-    let mut terminal = Pty::start(&scratch, 50, 200, &["playbook", "run", "p"]);
-    terminal.until("both run", |s| s.contains("0/2 done · 2 running"));
-    for (rows, columns) in [(50, 80), (50, 200), (60, 120)] {
-        terminal.resize(rows, columns);
-        let clock = |s: &str| header(s).first().map(|line| (*line).trim_end().to_owned());
-        let before = clock(&terminal.screen());
-        let screen = terminal.until("a new time", |s| clock(s).is_some() && clock(s) != before);
-        assert_eq!(header(&screen).len(), 1, "{screen}");
-        assert_eq!(rows_of(&screen), 2, "{screen}");
+    for (rows, columns) in SIZES {
+        let _ = std::fs::remove_file(scratch.root().join("go"));
+        let mut terminal = Pty::start(&scratch, rows, columns, &["playbook", "run", "p"]);
+        terminal.until("both run", |s| s.contains("0/2 done · 2 running"));
+        for (rows, columns) in [(50, 80), (50, 200), (60, 120), (24, 80)] {
+            terminal.resize(rows, columns);
+            let clock = |s: &str| header(s).first().map(|line| (*line).trim_end().to_owned());
+            let before = clock(&terminal.screen());
+            let screen = terminal.until("a new time", |s| clock(s).is_some() && clock(s) != before);
+            assert_eq!(header(&screen).len(), 1, "{screen}");
+            assert_eq!(rows_of(&screen), 2, "{screen}");
+        }
+        scratch.write("go", "");
+        let (code, printed) = terminal.end();
+        assert_eq!((code, header(&printed).len()), (0, 0), "{printed}");
     }
-    scratch.write("go", "");
-    let (code, printed) = terminal.end();
-    assert_eq!((code, header(&printed).len()), (0, 0), "{printed}");
 }
 
 #[test]
 fn an_interrupted_run_leaves_no_row_and_says_so_at_the_end() {
-    let scratch = project(&format!(
-        "  - {{id: a, run: '{}'}}\n  - {{id: b, run: '{}'}}\n  - {{id: c, run: echo c, dependsOn: [a]}}\n",
-        after("go", "exit 0"),
-        after("go", "exit 0")
-    ));
-    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
-    terminal.until("both run", |s| s.contains("2 running"));
-    terminal.key(b"\x03");
-    let screen = terminal.until("the note", |s| s.contains("press again to kill them"));
-    assert!(!screen.contains("run interrupted"), "steps still run:\n{screen}");
-    scratch.write("go", "");
-    let (code, printed) = terminal.end();
-    assert_eq!(code, 130, "{printed}");
-    assert!(!printed.contains(|c| SPINNER.contains(c)), "a row is left:\n{printed}");
-    let at = |text: &str| printed.find(text).unwrap_or_else(|| panic!("{text}:\n{printed}"));
-    assert!(at("✓ a") < at("run interrupted") && at("✓ b") < at("run interrupted"), "{printed}");
-    assert!(!printed.contains("^C") && printed.contains("kb run resume"), "{printed}");
+    for (rows, columns) in SIZES {
+        let scratch = project(&format!(
+            "  - {{id: a, run: '{}'}}\n  - {{id: b, run: '{}'}}\n  - {{id: c, run: echo c, dependsOn: [a]}}\n",
+            after("go", "exit 0"),
+            after("go", "exit 0")
+        ));
+        let mut terminal = Pty::start(&scratch, rows, columns, &["playbook", "run", "p"]);
+        terminal.until("both run", |s| s.contains("2 running"));
+        terminal.key(b"\x03");
+        let screen = terminal.until("the note", |s| s.contains("press again to kill them"));
+        assert!(!screen.contains("run interrupted"), "steps still run:\n{screen}");
+        scratch.write("go", "");
+        let (code, printed) = terminal.end();
+        assert_eq!(code, 130, "{printed}");
+        assert!(!printed.contains(|c| SPINNER.contains(c)), "a row is left:\n{printed}");
+        let at = |text: &str| printed.find(text).unwrap_or_else(|| panic!("{text}:\n{printed}"));
+        let end = at("run interrupted");
+        assert!(at("✓ a") < end && at("✓ b") < end, "{printed}");
+        assert!(!printed.contains("^C") && printed.contains("kb run resume"), "{printed}");
+    }
 }
 
 #[test]
 fn one_step_shows_its_output_live_and_a_watcher_the_same() {
-    let scratch =
-        project(&format!("  - id: a\n    run: 'echo first; {}'\n", after("go", "exit 5")));
-    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
-    terminal.until("its output", |s| s.contains("a | first") && s.contains("1 running"));
-    let mut watcher = Pty::start(&scratch, 24, 80, &["run", "watch"]);
-    watcher.until("the step", |s| s.contains("0/1 done · 1 running"));
-    let mut gone = Pty::start(&scratch, 24, 80, &["run", "watch"]);
-    gone.until("the step", |s| s.contains("0/1 done · 1 running"));
-    gone.key(b"\x03");
-    let (code, printed) = gone.end();
-    assert_eq!(code, 130, "{printed}");
-    assert!(!printed.contains(|c| SPINNER.contains(c)), "{printed}");
-    scratch.write("go", "");
-    for terminal in [terminal, watcher] {
-        let (code, printed) = terminal.end();
-        assert_eq!(code, 1, "{printed}");
-        assert_eq!(printed.matches("a | first").count(), 1, "{printed}");
-        assert!(
-            printed.contains("✗ a  failed") && printed.contains("command  echo first;"),
-            "{printed}"
+    for (rows, columns) in SIZES {
+        let scratch =
+            project(&format!("  - id: a\n    run: 'echo first; {}'\n", after("go", "exit 5")));
+        let mut terminal = Pty::start(&scratch, rows, columns, &["playbook", "run", "p"]);
+        terminal.until("its output", |s| s.contains("a | first") && s.contains("1 running"));
+        let mut watcher = Pty::start(&scratch, rows, columns, &["run", "watch"]);
+        watcher.until("the step", |s| s.contains("0/1 done · 1 running"));
+        let mut gone = Pty::start(&scratch, rows, columns, &["run", "watch"]);
+        gone.until("the step", |s| s.contains("0/1 done · 1 running"));
+        gone.key(b"\x03");
+        let (code, printed) = gone.end();
+        assert_eq!(code, 130, "{printed}");
+        assert!(!printed.contains(|c| SPINNER.contains(c)), "{printed}");
+        scratch.write("go", "");
+        for terminal in [terminal, watcher] {
+            let (code, printed) = terminal.end();
+            assert_eq!(code, 1, "{printed}");
+            assert_eq!(printed.matches("a | first").count(), 1, "{printed}");
+            assert!(
+                printed.contains("✗ a  failed") && printed.contains("command  echo first;"),
+                "{printed}"
+            );
+        }
+    }
+}
+
+/// The number of a word such as `w012`.
+fn number(word: &str) -> Option<usize> {
+    word.strip_prefix('w')?.parse().ok().filter(|_| word.len() == 4)
+}
+
+#[test]
+fn long_text_is_cut_at_the_border_of_a_word() {
+    let words: Vec<String> = (0..100).map(|n| format!("w{n:03}")).collect();
+    for (rows, columns) in SIZES {
+        // While two steps run, the output is in their rows.
+        let scratch = project(&format!(
+            "  - id: a\n    run: |\n      {}\n      echo {}\n      {}\n  - {{id: b, run: '{}'}}\n",
+            after("both", "true"),
+            words.join(" "),
+            after("go", "exit 0"),
+            after("go", "exit 0")
+        ));
+        let mut terminal = Pty::start(&scratch, rows, columns, &["playbook", "run", "p"]);
+        terminal.until("both run", |s| rows_of(s) == 2);
+        scratch.write("both", "");
+        let screen = terminal.until("the output", |s| s.contains("w099"));
+        let row = screen.lines().find(|line| line.contains("w099")).unwrap_or_default();
+        assert!(row.chars().count() < usize::from(columns), "{screen}");
+        let (_, shown) = row.split_once("… ").unwrap_or_else(|| panic!("{screen}"));
+        let numbers: Vec<Option<usize>> = shown.split_whitespace().map(number).collect();
+        let expected: Vec<Option<usize>> = (100 - numbers.len()..100).map(Some).collect();
+        assert_eq!(numbers, expected, "{screen}");
+        // One more word would not fit.
+        let free = usize::from(columns) - row.chars().count();
+        assert!(free < " w000".len() + 2, "{free} columns are free:\n{screen}");
+        scratch.write("go", "");
+        assert_eq!(terminal.end().0, 0);
+    }
+}
+
+#[test]
+fn the_header_counts_tokens_and_cost() {
+    let server = weak_models::server(&[weak_models::response("{\"summary\": \"done\"}", "stop")]);
+    for (rows, columns) in SIZES {
+        let scratch = project(&format!(
+            "  - {{id: think, specialist: thinker, task: think}}\n  - {{id: a, dependsOn: [think], run: '{0}'}}\n  - {{id: b, dependsOn: [think], run: 'exit 3'}}\n",
+            after("go", "exit 0")
+        ));
+        let specialist = "schema: kb.specialist/1\nid: thinker\nrole: You think.\n";
+        scratch.write(".kb/specialists/thinker/specialist.yml", specialist);
+        scratch.write(
+            ".kb/kb.config.yml",
+            &format!(
+                "schema: kb.config/1\nllm:\n  tiers: {{medium: {{endpoint: \"{}\", model: tiny, price: {{input: 1000, output: 10000}}}}}}\n",
+                server.uri()
+            ),
         );
+        let mut terminal = Pty::start(&scratch, rows, columns, &["playbook", "run", "p"]);
+        let screen =
+            terminal.until("the counts", |s| s.contains("2/3 done · 1 running · 1 failed"));
+        assert!(header(&screen)[0].contains("s  84 tokens  $0.66"), "{screen}");
+        scratch.write("go", "");
+        assert_eq!(terminal.end().0, 1);
     }
 }
 
@@ -185,48 +257,54 @@ fn questions_are_asked_without_a_summary_between_them() {
     let scratch = project(
         "  - {id: one, ask: First?}\n  - {id: two, ask: Second?, dependsOn: [one]}\n  - {id: three, run: echo done, dependsOn: [two]}\n",
     );
-    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
-    for question in ["First?", "Second?"] {
-        terminal.until(question, |s| s.contains(question) && s.trim_end().ends_with('>'));
-        terminal.key(b"yes\r");
+    for (rows, columns) in SIZES {
+        let mut terminal = Pty::start(&scratch, rows, columns, &["playbook", "run", "p"]);
+        for question in ["First?", "Second?"] {
+            terminal.until(question, |s| s.contains(question) && s.trim_end().ends_with('>'));
+            terminal.key(b"yes\r");
+        }
+        let (code, printed) = terminal.end();
+        assert_eq!(code, 0, "{printed}");
+        assert!(!printed.contains("p waiting") && !printed.contains("kb run answer"), "{printed}");
+        assert_eq!(printed.matches("p succeeded").count(), 1, "{printed}");
     }
-    let (code, printed) = terminal.end();
-    assert_eq!(code, 0, "{printed}");
-    assert!(!printed.contains("p waiting") && !printed.contains("kb run answer"), "{printed}");
-    assert_eq!(printed.matches("p succeeded").count(), 1, "{printed}");
 }
 
 #[test]
 fn the_time_of_the_last_run_is_shown_beside_the_clock() {
     let scratch = project(&format!("  - id: a\n    run: |\n      {}\n", after("go", "exit 0")));
-    let first = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    let go = scratch.root().join("go");
     scratch.write("go", "");
-    assert_eq!(first.end().0, 0);
-    std::fs::remove_file(scratch.root().join("go")).unwrap();
-    let mut second = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
-    second.until("the expected time", |screen| {
-        header(screen).iter().any(|line| line.contains("s of about "))
-    });
-    scratch.write("go", "");
-    assert_eq!(second.end().0, 0);
+    assert_eq!(Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]).end().0, 0);
+    for (rows, columns) in SIZES {
+        std::fs::remove_file(&go).unwrap();
+        let mut terminal = Pty::start(&scratch, rows, columns, &["playbook", "run", "p"]);
+        terminal.until("the expected time", |screen| {
+            header(screen).iter().any(|line| line.contains("s of about "))
+        });
+        scratch.write("go", "");
+        assert_eq!(terminal.end().0, 0);
+    }
 }
 
 #[test]
 fn frames_are_synchronized_and_erase_no_screen() {
-    let scratch = forty();
-    scratch.write("half", "");
-    scratch.write("rest", "");
-    let terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p", "--max-parallel", "40"]);
-    let (_, bytes) = terminal.end_with_bytes();
-    let text = String::from_utf8_lossy(&bytes);
-    for erasing in ["\x1b[2J", "\x1b[3J", "\x1b[H", "\x1bc"] {
-        assert!(!text.contains(erasing), "{erasing:?}");
-    }
-    // Lines are erased only within a frame, which the terminal shows as a whole.
-    let frames: Vec<&str> = text.split("\x1b[?2026h").collect();
-    assert!(frames.len() > 2, "{text}");
-    for frame in &frames {
-        let outside = frame.split_once("\x1b[?2026l").map_or(*frame, |(_, after)| after);
-        assert!(!outside.contains("\x1b[J") && !outside.contains("\x1b[K"), "{outside:?}");
+    for (rows, columns) in SIZES {
+        let scratch = forty();
+        scratch.write("half", "");
+        scratch.write("rest", "");
+        let args = ["playbook", "run", "p", "--max-parallel", "40"];
+        let (_, bytes) = Pty::start(&scratch, rows, columns, &args).end_with_bytes();
+        let text = String::from_utf8_lossy(&bytes);
+        for erasing in ["\x1b[2J", "\x1b[3J", "\x1b[H", "\x1bc"] {
+            assert!(!text.contains(erasing), "{erasing:?}");
+        }
+        // Lines are erased only within a frame, which the terminal shows as a whole.
+        let frames: Vec<&str> = text.split("\x1b[?2026h").collect();
+        assert!(frames.len() > 2, "{text}");
+        for frame in &frames {
+            let outside = frame.split_once("\x1b[?2026l").map_or(*frame, |(_, after)| after);
+            assert!(!outside.contains("\x1b[J") && !outside.contains("\x1b[K"), "{outside:?}");
+        }
     }
 }
