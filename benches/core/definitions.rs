@@ -1,3 +1,5 @@
+//! Time of loading definitions and of building plans.
+
 use crate::shape::{Shape, catalog, loaded, planned};
 use divan::{Bencher, black_box};
 use kb::definition::Catalog;

@@ -1,3 +1,5 @@
+//! Time of runs through the engine and of reading them back.
+
 use crate::shape::{Shape, loaded, planned};
 use divan::Bencher;
 use divan::counter::ItemsCount;

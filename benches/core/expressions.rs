@@ -1,3 +1,5 @@
+//! Time of parsing and evaluating expressions and templates.
+
 use divan::{Bencher, black_box};
 use kb::diagnostic::{SourceId, Span};
 use kb::expression::{Expression, Names, Origin, Root, Scope, Style, Template};

@@ -1,3 +1,5 @@
+//! Playbooks of several shapes, for the other benches.
+
 use kb::definition::{Catalog, FileRole, InputFile, Playbook, Step, load};
 use kb::plan::Plan;
 use kb::value::StepId;

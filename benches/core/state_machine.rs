@@ -1,3 +1,5 @@
+//! Time of decisions and of the fold over events.
+
 use crate::shape::Shape;
 use divan::Bencher;
 use divan::counter::ItemsCount;

@@ -1,3 +1,5 @@
+//! Time of manifests and evidence.
+
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use kb::workspace::Workspace;

@@ -18,6 +18,16 @@ pub enum Progress {
     Output(String),
 }
 
+impl Progress {
+    /// The text that the model generated, if that is the progress.
+    pub fn into_token(self) -> Option<String> {
+        match self {
+            Progress::Token(text) => Some(text),
+            Progress::Tool(_) | Progress::Model(_) | Progress::Output(_) => None,
+        }
+    }
+}
+
 /// Stores the records of an attempt.
 pub trait Recorder: Send + Sync {
     /// Stores a record. The record is stored when the future ends. After an error the attempt must

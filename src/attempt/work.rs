@@ -49,9 +49,9 @@ impl StepWork {
 /// The files of the project that some work can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileUse<'w> {
-    /// None.
+    /// It uses no files.
     Nothing,
-    /// All files.
+    /// It can use any file.
     Everything {
         /// Whether it can change them.
         writes: bool,
@@ -186,7 +186,8 @@ pub struct Argument {
     pub computed: bool,
 }
 
-/// The work of a specialist.
+/// What an attempt of a specialist executes: its definition and the rendered task, input and
+/// session.
 #[derive(Debug, Clone)]
 pub struct SpecialistWork {
     /// The definition of the specialist.

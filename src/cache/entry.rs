@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CachedResult {
-    /// The key.
+    /// Digest of everything that made the result; names it in the store.
     pub key: Digest,
     /// The parts of the key.
     pub parts: Vec<KeyPart>,

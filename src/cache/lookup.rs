@@ -17,7 +17,7 @@ pub struct Lookup {
     pub run: RunId,
     /// Time of the lookup.
     pub at: Timestamp,
-    /// The key.
+    /// Digest of the key that the step asked for.
     pub key: Digest,
     /// What was found.
     pub result: LookupResult,
@@ -31,7 +31,7 @@ pub struct Lookup {
     pub stored: Option<Digest>,
 }
 
-/// The result of a lookup.
+/// Whether a stored result was used instead of the work of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LookupResult {

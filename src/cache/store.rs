@@ -24,7 +24,7 @@ pub struct ResultCache {
 /// A result in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedResult {
-    /// The result.
+    /// What is stored, without the contents of its files.
     pub result: CachedResult,
     /// Size of the result and its files in bytes. Files that several results share count for each.
     pub bytes: u64,

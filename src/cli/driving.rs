@@ -11,8 +11,8 @@ use crate::service::runs::{
     self, ActivitySender, Expectation, Prepared, ProjectContext, Replied, ReplyRequest,
 };
 use crate::service::{
-    self, EventReceiver, LiveReader, LiveUpdate, Progress, RunControl, RunStatus, ServiceError,
-    Summary, Update, event_channel,
+    self, EventReceiver, LiveReader, LiveUpdate, RunControl, RunStatus, ServiceError, Summary,
+    Update, event_channel,
 };
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -303,8 +303,8 @@ fn shown(
             renderer.event(event);
         }
         LiveUpdate::Progress { instance, progress } => {
-            if let (Progress::Token(text), true) = (progress, renderer.wants_tokens()) {
-                renderer.event(&watcher.token(instance, text));
+            if renderer.wants_tokens() {
+                watcher.token(instance, progress).iter().for_each(|event| renderer.event(event));
             }
             let name = instance.to_string();
             activity.send(&name, progress);

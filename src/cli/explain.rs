@@ -29,7 +29,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         return Ok(Exit::Done);
     }
     for page in pages {
-        terminal.out(&format!("{}  {}\n", paint(TITLE, &page.code), page.title))?;
+        terminal.out(&format!("{}  {}\n", paint(TITLE, page.code.as_str()), page.title))?;
         if args.code.is_some() {
             terminal.out(&format!("\n{}\n", page.text.trim_end()))?;
         }

@@ -7,9 +7,9 @@ use super::terminal::Terminal;
 use crate::serve;
 use crate::service::{Environment, Project};
 
-/// List what the hooks of `notify` were told, or test one
+/// List notifications to the hooks of `notify`, or test a hook
 ///
-/// The settings declare the hooks. `kb serve` tells them about the runs of the project and tries again
+/// The settings declare the hooks. `kb serve` notifies them of the runs of the project and tries again
 /// if a receiver does not respond.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -27,8 +27,8 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
     if let Some(hook) = &args.test {
-        runtime::block_on(Workers::One, serve::tell_test(&project, hook))??;
-        terminal.out(&format!("{hook} was told\n"))?;
+        runtime::block_on(Workers::One, serve::send_test_notification(&project, hook))??;
+        terminal.out(&format!("the notification to {hook} was delivered\n"))?;
         return Ok(Exit::Done);
     }
     project.require_valid_settings()?;
@@ -41,7 +41,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     for n in &all {
         let problem = n.problem.as_deref().unwrap_or_default();
         let attempts = n.attempts.to_string();
-        table.row([&n.at, &n.hook, &n.event, &n.run, n.state, &attempts, problem]);
+        table.row([&n.at, &n.hook, &n.event, &n.run, n.state.as_str(), &attempts, problem]);
     }
     terminal.out(&table.text())?;
     let hooks = &project.catalog.settings.notify;

@@ -9,18 +9,18 @@ use crate::value::Json;
 /// A value and its line.
 #[derive(Debug, Clone)]
 pub struct Positioned {
-    /// The value.
+    /// What the file has at this line.
     pub value: PositionedValue,
     /// Its line, from 1.
     pub line: u32,
 }
 
-/// The value of a [`Positioned`].
+/// A scalar, or a list or map whose values have lines of their own.
 #[derive(Debug, Clone)]
 pub enum PositionedValue {
     /// Null, a boolean, a number or a text.
     Scalar(Json),
-    /// A list.
+    /// The items in the order of the file.
     List(Vec<Positioned>),
     /// The entries in the order of the file, with the lines of the keys.
     Map(Vec<(String, u32, Positioned)>),

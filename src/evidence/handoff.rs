@@ -17,9 +17,9 @@ pub const DECISIONS: usize = 5;
 pub const DECISION_TOKENS: usize = 40;
 /// Number of blockers.
 pub const BLOCKERS: usize = 3;
-/// Tokens of one blocker.
+/// Maximum length of one blocker in tokens.
 pub const BLOCKER_TOKENS: usize = 50;
-/// Tokens of the goal.
+/// Maximum length of the goal in tokens.
 pub const GOAL_TOKENS: usize = 50;
 /// Number of artifacts of a step, and of references in a prompt.
 pub const ARTIFACTS: usize = 10;
@@ -32,13 +32,13 @@ pub const SUMMARY_TOKENS: usize = 60;
 const CONTENT_BYTES: usize = 256 << 10;
 const NAME_CHARS: usize = 40;
 
-/// The kind of an artifact.
+/// What the content of an artifact is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactKind {
     /// A piece of code.
     CodeSnippet,
-    /// A path of a file.
+    /// The path of a file in the workspace.
     FilePath,
     /// Something that was found out.
     Fact,
@@ -85,7 +85,7 @@ pub struct Artifact {
     /// Name within its step; `None`: its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its kind.
+    /// What the content is, as the model declared it.
     #[serde(rename = "type")]
     pub kind: ArtifactKind,
     /// The first characters of the content, or what the model wrote as preview.

@@ -31,6 +31,19 @@ pub enum InvocationStatus {
     Unknown,
 }
 
+impl InvocationStatus {
+    /// The status as shown and serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            InvocationStatus::Success => "success",
+            InvocationStatus::Failed => "failed",
+            InvocationStatus::Timeout => "timeout",
+            InvocationStatus::Denied => "denied",
+            InvocationStatus::Unknown => "unknown",
+        }
+    }
+}
+
 /// A reference from a call to something outside the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

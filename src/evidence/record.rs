@@ -176,7 +176,7 @@ pub enum Record {
     /// A phase of a specialist with `agentLoop` began.
     #[serde(rename_all = "camelCase")]
     Phase {
-        /// The phase.
+        /// The phase that began.
         phase: Phase,
         /// Number of the round of execution and critique, from 1.
         round: u32,
@@ -283,7 +283,8 @@ impl Prompt {
     }
 }
 
-/// One part of a [`Prompt`].
+/// A message or tool definition that was sent, stored once per attempt and referred to by its
+/// digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptPart {

@@ -36,7 +36,7 @@ pub struct SessionLine {
 pub struct ArtifactRef {
     /// `STEP/NAME`, or `STEP/NUMBER` without a name.
     pub id: String,
-    /// Its kind.
+    /// What the content is, as the model declared it.
     #[serde(rename = "type")]
     pub kind: ArtifactKind,
     /// The first characters of its content, or one line about it.
@@ -188,7 +188,7 @@ impl SessionState {
 /// The session as the attempt of a specialist gets it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionBrief {
-    /// The state.
+    /// Decisions, constraints, blockers and history that the prompt contains.
     pub state: SessionState,
     /// The content of each artifact that the attempt can read, by id.
     pub artifacts: Vec<(String, Json)>,

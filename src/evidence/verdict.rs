@@ -18,13 +18,20 @@ pub enum Verdict {
     Failed,
 }
 
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl Verdict {
+    /// The verdict as shown and serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
             Verdict::Passed => "passed",
             Verdict::Inconclusive => "inconclusive",
             Verdict::Failed => "failed",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
     }
 }
 
@@ -38,6 +45,17 @@ pub enum Confidence {
     Medium,
     /// Observed on disk or by running a command.
     High,
+}
+
+impl Confidence {
+    /// The confidence as shown and serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
 }
 
 /// The result of one check or claim.

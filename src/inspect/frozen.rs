@@ -111,9 +111,9 @@ pub enum FrozenRole {
     Workflow,
     /// A specialist file.
     Specialist,
-    /// An agent profile.
+    /// A markdown file with front matter that loads as a specialist.
     AgentProfile,
-    /// A plugin.
+    /// A plugin file (`kb.plugin/1`).
     Plugin,
     /// The settings of the project.
     Settings,

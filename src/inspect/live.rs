@@ -6,6 +6,7 @@ use crate::clock;
 use crate::engine::{Payloads, Update};
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
+use crate::redaction::Masked;
 use crate::run;
 use crate::value::{InstanceKey, RunId, StepId};
 use crate::wire::{Body, Event, InstanceRef, Translator};
@@ -37,7 +38,7 @@ pub enum LiveUpdate<'a> {
         /// The step instance.
         instance: &'a InstanceKey,
         /// What it did last, such as a line of output.
-        progress: &'a Progress,
+        progress: &'a Masked<Progress>,
     },
     /// Stored output of the process of an attempt; the end of the attempt follows.
     Output {
@@ -133,11 +134,12 @@ impl LiveReader {
         events
     }
 
-    /// The event for a piece of model text; it is not stored.
-    pub fn token(&self, instance: &InstanceKey, text: &str) -> Event {
+    /// The event for a piece of model text, if that is the progress; it is not stored.
+    pub fn token(&self, instance: &InstanceKey, progress: &Masked<Progress>) -> Option<Event> {
+        let text = progress.clone().map(Progress::into_token).transpose()?;
         let place = self.running.get(instance.to_string().as_str()).cloned();
         let place = place.unwrap_or_else(|| not_started(&instance.step));
-        Event::token(clock::now(), self.run.clone(), place, text)
+        Some(Event::token(clock::now(), self.run.clone(), place, text))
     }
 
     /// The event that the run waits for people only, if it does.

@@ -56,7 +56,7 @@ pub fn list_rows(journal: &dyn Journal, filter: &RunFilter) -> Result<Vec<RunRow
     Ok(journal.select(&filter.query())?)
 }
 
-/// The view of a run.
+/// Reads all events of a run for its view. A run whose definitions cannot be loaded has no steps.
 pub fn run_view(journal: &Arc<dyn Journal>, row: RunRow) -> Result<RunView, InspectError> {
     match Reader::of(journal.clone(), row.clone()) {
         Ok(mut reader) => reader.view(),

@@ -16,7 +16,7 @@ pub struct SessionView {
     /// The step whose view it is; `None`: everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The state.
+    /// Decisions, constraints, blockers, artifacts and history.
     #[serde(flatten)]
     pub state: SessionState,
     /// Estimated tokens of the state in a prompt.

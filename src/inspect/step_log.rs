@@ -3,7 +3,7 @@
 use super::{InspectError, LogEntry, Reader};
 use serde::Serialize;
 
-/// A line of a log.
+/// One line of what a step wrote, for `kb run logs` and the page of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogLine<'a> {
     /// Its number, from 1.

@@ -3,23 +3,31 @@
 
 use crate::engine::Payloads;
 use crate::evidence::{AttemptStreams, Payload};
+use crate::redaction::Masked;
 use crate::run::Event;
 use crate::value::Json;
 use std::borrow::Cow;
+use std::convert::Infallible;
 
 /// Makes the facts about an attempt's process available to the translator, which cannot open blobs:
 /// if the streams are stored in a blob, the returned event has their sizes and the process record
 /// inline. If the blob cannot be read, the event is returned unchanged.
-pub(super) fn with_process_facts<'a>(payloads: &Payloads, event: &'a Event) -> Cow<'a, Event> {
-    let Event::AttemptEnded { streams: Some(payload @ Payload::Blob { .. }), .. } = event else {
+pub(super) fn with_process_facts<'a>(
+    payloads: &Payloads,
+    event: &'a Masked<Event>,
+) -> Cow<'a, Masked<Event>> {
+    let Event::AttemptEnded { streams: Some(payload @ Payload::Blob { .. }), .. } = &**event else {
         return Cow::Borrowed(event);
     };
     let Ok(whole) = payloads.load(payload) else { return Cow::Borrowed(event) };
-    let mut event = event.clone();
-    if let Event::AttemptEnded { streams, .. } = &mut event {
-        *streams = Some(Payload::inline(AttemptStreams::of(&whole).without_text().to_json()));
-    }
-    Cow::Owned(event)
+    let facts = Payload::inline(AttemptStreams::of(&whole).without_text().to_json());
+    let inlined: Result<_, Infallible> = event.clone().rearrange(|mut event, _| {
+        if let Event::AttemptEnded { streams, .. } = &mut event {
+            *streams = Some(facts);
+        }
+        Ok(event)
+    });
+    inlined.map_or(Cow::Borrowed(event), Cow::Owned)
 }
 
 /// The non-blank output streams of the process of an attempt, each with the name of its channel.

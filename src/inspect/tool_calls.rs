@@ -1,6 +1,7 @@
 //! [`audited_calls`]: every tool call of a run with the rule that permitted or refused it.
 
 use super::{InspectError, Reader};
+use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
 use crate::toolspec;
 use crate::value::Timestamp;
@@ -34,7 +35,7 @@ pub struct AuditedCall {
     /// not recorded.
     pub status: Option<InvocationStatus>,
     /// The code of the refusal or failure.
-    pub code: Option<String>,
+    pub code: Option<Code>,
     /// Who approved or rejected the call, if a person did.
     pub decided_by: Option<String>,
     /// The decision of that person.
@@ -123,7 +124,7 @@ fn ended(
     (call.seq, call.time) = (event.seq, Timestamp::rfc3339(event.at));
     call.args_hash = Some(args_hash.clone());
     call.status = Some(*status);
-    call.code = error.as_ref().map(|error| error.code.to_string());
+    call.code = error.as_ref().map(|error| error.code);
     call.duration_ms = *duration_ms;
     call.changes = changes.len();
     (call.decided_by, call.approved) = decision.unzip();

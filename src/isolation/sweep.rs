@@ -23,7 +23,7 @@ pub enum Need {
 /// A tree that stays after the end of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// The run.
+    /// Id of the run that created it.
     pub run: RunId,
     /// The step or item.
     pub instance: String,

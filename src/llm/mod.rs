@@ -64,7 +64,7 @@ pub enum Message {
     },
     /// The result of a tool call.
     Tool {
-        /// The id of the call.
+        /// The id that the provider gave the call.
         call_id: String,
         /// The name of the tool.
         tool: String,

@@ -54,6 +54,21 @@ impl<T> Masked<T> {
     }
 }
 
+impl<T> Masked<Option<T>> {
+    /// `None` if there is no value.
+    pub fn transpose(self) -> Option<Masked<T>> {
+        self.0.map(Masked)
+    }
+}
+
+impl Masked<String> {
+    /// Appends the text that follows in the same stream. A secret that spans both was masked by the
+    /// stream that they come from.
+    pub fn push(&mut self, next: &Masked<String>) {
+        self.0.push_str(&next.0);
+    }
+}
+
 /// The permission to pass on parts of a masked value, given by [`Masked::rearrange`].
 #[derive(Clone, Copy)]
 pub(crate) struct Parts(());

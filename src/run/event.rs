@@ -29,7 +29,7 @@ impl InstanceIx {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
 pub enum Event {
-    /// The run started.
+    /// First event of a run: what it executes, with which parameters, where.
     RunStarted {
         /// Id of the definition.
         definition: String,
@@ -181,7 +181,7 @@ pub enum Event {
     },
     /// A pass of a `loop` succeeded.
     PassEnded {
-        /// The instance.
+        /// Number of the instance.
         instance: InstanceIx,
         /// The number of the pass, from 1.
         pass: u32,

@@ -58,7 +58,7 @@ pub enum Input {
         /// What the specialist or judge did.
         record: Masked<Box<Record>>,
     },
-    /// An attempt ended.
+    /// The executor finished an attempt, or could not.
     AttemptEnded {
         /// Number of the instance.
         instance: InstanceIx,
@@ -82,7 +82,7 @@ pub enum Input {
     },
     /// The loop condition was evaluated after a successful pass.
     UntilEvaluated {
-        /// The instance.
+        /// Number of the instance.
         instance: InstanceIx,
         /// Its iteration; a result of another one is dropped.
         iteration: u32,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// What happened to the schedules of a project since the last time.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    /// What is recorded.
+    /// The nominal times that are due, by trigger, to be stored in one transaction.
     pub(super) recorded: Vec<Recorded>,
     /// Triggers whose active and waiting runs make room for a new one.
     pub(super) replaced: Vec<String>,

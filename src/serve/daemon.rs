@@ -24,7 +24,7 @@ const POLL: Duration = Duration::from_millis(500);
 /// Interval at which runs whose process this daemon did not start are inspected.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Options of a daemon.
+/// What the options of `kb serve` select.
 #[derive(Debug, Clone, Default)]
 pub struct DaemonOptions {
     /// Project folders; empty: the project of the working directory.

@@ -36,7 +36,7 @@ pub use catalog::{LoadedTrigger, TriggerCatalog, trigger_catalog};
 pub use daemon::{Daemon, DaemonOptions};
 pub use events::{deliver, publish, webhook_at};
 pub use lease::ServeLease;
-pub use notify::{NotificationView, notifications, tell_test};
+pub use notify::{NotificationView, notifications, send_test_notification};
 pub use served::ServedProject;
 pub use shared::{DaemonHandle, ProjectState, RunCommand, SharedProject};
 pub use telemetry::{Counted, EndedRuns, Telemetry};

@@ -1,16 +1,16 @@
-//! Tells the hooks of `notify` about runs: finds what happened, stores it, and tells each hook until it
-//! was told or given up.
+//! Notifies the hooks of `notify` of runs: finds what happened, stores it, and sends each notification
+//! until it is delivered or given up.
 //!
 //! What happened is stored before anything is sent, under an id that is a function of hook, run and event,
-//! so that a daemon that is killed forgets nothing and tells a hook of an event under one id. A hook may be
-//! told twice; the id is the same.
+//! so that a daemon that is killed forgets nothing and sends each event under one id. A hook may receive
+//! it twice; the id is the same.
 
 use crate::clock;
 use crate::definition::{NotifyEvent, NotifyHook, NotifyTarget};
 use crate::diagnostic::Code;
 use crate::journal::{Journal, JournalError, RunRow};
 use crate::run::RunStatus;
-use crate::service::{Project, Reader, ServiceError, notification, tell};
+use crate::service::{Project, Reader, ServiceError, notification, send_notification};
 use crate::trigger::{NewNotification, Notification, NotificationState, TriggerStore};
 use crate::value::{Digest, Failure, RunId, Timestamp};
 use crate::wire::RunView;
@@ -52,7 +52,7 @@ impl Notifier {
         let hooks = &served.project.catalog.settings.notify;
         let cursor = served.store.note(CURSOR)?.and_then(|text| text.parse().ok()).map(Timestamp);
         let Some(cursor) = cursor else {
-            // What ended before the first daemon is not told.
+            // Nothing is sent about runs that ended before the first daemon.
             return Ok(served.store.set_note(CURSOR, &now.0.to_string())?);
         };
         if hooks.is_empty() {
@@ -177,27 +177,27 @@ async fn attempt(
     due: &Notification,
 ) -> Result<(), JournalError> {
     let hooks = &project.catalog.settings.notify;
-    let told = match hooks.iter().find(|hook| hook.name == due.hook) {
-        Some(hook) => tell(project, hook, due).await,
+    let sent = match hooks.iter().find(|hook| hook.name == due.hook) {
+        Some(hook) => send_notification(project, hook, due).await,
         None => {
             let problem = format!("the settings have no hook `{}` any more", due.hook);
             return store.notified(&due.id, NotificationState::Failed, Some(&problem), due.due);
         }
     };
     let now = clock::wall();
-    let Err(untold) = told else {
+    let Err(failure) = sent else {
         return store.notified(&due.id, NotificationState::Delivered, None, now);
     };
-    let (hook, problem) = (&due.hook, &untold.problem);
-    let wait = RETRIES.get(due.attempts as usize).filter(|_| !untold.is_final);
+    let (hook, problem) = (&due.hook, &failure.problem);
+    let wait = RETRIES.get(due.attempts as usize).filter(|_| !failure.is_final);
     match wait {
         Some(seconds) => {
-            let wait = Duration::from_secs(*seconds).max(untold.retry_after.unwrap_or_default());
-            tracing::warn!(hook, run = %due.run, "the hook was not told: {problem}");
+            let wait = Duration::from_secs(*seconds).max(failure.retry_after.unwrap_or_default());
+            tracing::warn!(hook, run = %due.run, "the notification failed and will be sent again: {problem}");
             store.notified(&due.id, NotificationState::Waiting, Some(problem), now.after(wait))
         }
         None => {
-            tracing::error!(hook, run = %due.run, "the hook will not be told: {problem}");
+            tracing::error!(hook, run = %due.run, "the notification failed: {problem}");
             store.notified(&due.id, NotificationState::Failed, Some(problem), now)
         }
     }
@@ -241,7 +241,7 @@ pub struct NotificationView {
     /// What happened: `run.failed` and so on.
     pub event: String,
     /// `waiting`, `delivered` or `failed`.
-    pub state: &'static str,
+    pub state: NotificationState,
     /// Number of attempts.
     pub attempts: u32,
     /// When it was stored.
@@ -264,7 +264,7 @@ pub fn notifications(
 fn view(n: Notification) -> NotificationView {
     NotificationView {
         next: (n.state == NotificationState::Waiting).then(|| n.due.rfc3339()),
-        state: n.state.as_str(),
+        state: n.state,
         at: n.at.rfc3339(),
         id: n.id,
         hook: n.hook,
@@ -276,7 +276,7 @@ fn view(n: Notification) -> NotificationView {
 }
 
 /// Tells a hook of the settings about a run that does not exist, once and now.
-pub async fn tell_test(project: &Project, name: &str) -> Result<(), ServiceError> {
+pub async fn send_test_notification(project: &Project, name: &str) -> Result<(), ServiceError> {
     project.require_valid_settings()?;
     let hooks = &project.catalog.settings.notify;
     let refused = |message: String, help: String| {
@@ -314,8 +314,8 @@ pub async fn tell_test(project: &Project, name: &str) -> Result<(), ServiceError
         problem: None,
         at: now,
     };
-    tell(project, hook, &due).await.map_err(|untold| {
-        let message = format!("`{name}` was not told: {}", untold.problem);
+    send_notification(project, hook, &due).await.map_err(|failure| {
+        let message = format!("the notification to `{name}` failed: {}", failure.problem);
         let failure = Failure::new(Code::NOTIFY_FAILED, message);
         ServiceError::environment(failure.help("correct the hook in the settings and try again"))
     })

@@ -251,7 +251,7 @@ impl ServedProject {
         self.telemetry.follow(Followed { project, store, journal }, now);
     }
 
-    /// Stores what the hooks of `notify` are to be told, and tells them.
+    /// Stores notifications for the hooks of `notify`, and sends them.
     pub(super) fn notify(&mut self, now: Timestamp) -> Result<(), ServiceError> {
         let (project, store, journal) = (&self.project, &self.store, &self.journal);
         let notified = Notified { project, store, journal };

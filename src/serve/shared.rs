@@ -24,7 +24,7 @@ pub struct DaemonHandle {
 pub struct RunCommand {
     /// The project.
     pub root: PathBuf,
-    /// The run.
+    /// Id of the run that it starts or continues.
     pub run: RunId,
     /// The arguments, such as `run resume RUN`.
     pub args: Vec<String>,
@@ -75,7 +75,7 @@ pub struct SharedProject {
     pub context: ProjectContext,
     /// The trigger store.
     pub store: Arc<TriggerStore>,
-    /// The journal.
+    /// Where the runs of the project are recorded.
     pub journal: Arc<dyn Journal>,
     /// Wakes the daemon after a write.
     pub daemon: DaemonHandle,

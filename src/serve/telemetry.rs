@@ -197,21 +197,21 @@ impl Telemetry {
                     let mut counted = self.lock();
                     (counted.exported, counted.problem) = (counted.exported + 1, None);
                 }
-                Err(untold) if untold.is_final => {
-                    tracing::error!(run = %row.run, "the trace is not sent: {}", untold.problem);
+                Err(failure) if failure.is_final => {
+                    tracing::error!(run = %row.run, "the trace is not sent: {}", failure.problem);
                     let mut counted = self.lock();
                     (counted.refused, counted.problem) =
-                        (counted.refused + 1, Some(untold.problem));
+                        (counted.refused + 1, Some(failure.problem));
                 }
-                Err(untold) => {
+                Err(failure) => {
                     let mut state = self.state();
                     let wait = FIRST_WAIT.saturating_mul(1 << state.failures.min(10));
-                    let wait = wait.min(LONGEST_WAIT).max(untold.retry_after.unwrap_or_default());
+                    let wait = wait.min(LONGEST_WAIT).max(failure.retry_after.unwrap_or_default());
                     state.retry = Some(clock::wall().after(wait));
                     state.failures += 1;
                     drop(state);
-                    tracing::warn!(run = %row.run, "traces will be sent later: {}", untold.problem);
-                    self.lock().problem = Some(untold.problem);
+                    tracing::warn!(run = %row.run, "traces will be sent later: {}", failure.problem);
+                    self.lock().problem = Some(failure.problem);
                     return Ok(());
                 }
             }

@@ -3,7 +3,7 @@
 use super::LoadedTrigger;
 use crate::definition::{TriggerSource, WebhookForm};
 use crate::schedule::Schedule;
-use crate::trigger::{Enabled, Fire, TriggerState};
+use crate::trigger::{Enabled, Fire, FireState, TriggerState};
 use crate::value::{JsonMap, Timestamp};
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct TriggerView {
     /// Why a run that it started, or is to start, is tried again later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed: Option<String>,
-    /// Why it is paused.
+    /// Reason of the pause; `None` if it is not paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
     /// Time zone of a schedule.
@@ -42,7 +42,7 @@ pub struct TriggerView {
     pub fires: Vec<FireView>,
 }
 
-/// The state of a trigger.
+/// Whether a trigger starts runs, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TriggerStateName {
@@ -107,7 +107,7 @@ pub struct FireView {
     /// The key under which it fired.
     pub key: String,
     /// `queued`, `started`, `succeeded`, `failed`, `cancelled`, `skipped` or `missed`.
-    pub state: &'static str,
+    pub state: FireState,
     /// Why it did not fire or did not start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -136,7 +136,7 @@ impl From<Fire> for FireView {
             nominal: text(fire.nominal),
             until: text(fire.until),
             key: fire.key,
-            state: fire.state.as_str(),
+            state: fire.state,
             reason: fire.reason,
             run: fire.run.map(|run| run.to_string()),
             params: fire.params,

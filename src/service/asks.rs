@@ -6,7 +6,7 @@ use crate::clock;
 use crate::inspect::{Reader, RunFilter, list_rows};
 use crate::journal::Journal;
 use crate::plan::Plan;
-use crate::run::{Question, QuestionKind, RunStatus};
+use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
 use crate::value::{Digest, Json, Timestamp, json_text};
 use crate::wire::{CheckView, FollowingStep, InstanceView, RunView, Verdict};
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub struct AskView {
     pub step: String,
     /// Name of the step instance.
     pub instance: String,
-    /// The question.
+    /// What the person is asked, and which answers fit.
     pub question: Question,
     /// The steps that an approval lets run, at most 20.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -48,8 +48,8 @@ pub struct AskView {
 pub struct AskEvidence {
     /// Name of the step instance.
     pub instance: String,
-    /// Its status.
-    pub status: &'static str,
+    /// Status in its current iteration.
+    pub status: StepStatus,
     /// Number of the iteration, from 1.
     pub iteration: u32,
     /// Number of attempts.
@@ -169,7 +169,7 @@ impl AskEvidence {
     fn of(step: &InstanceView) -> AskEvidence {
         AskEvidence {
             instance: step.instance.clone(),
-            status: step.status.as_str(),
+            status: step.status,
             iteration: step.iteration,
             attempts: step.attempts,
             verdict: step.verdict,

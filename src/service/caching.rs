@@ -34,16 +34,42 @@ pub struct CachedView {
 /// A part of a key, compared with the result that the step stored last.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartView {
-    /// Its name.
+    /// What it covers: `command`, `file src/a.rs`, …
     pub name: String,
-    /// `same`, `changed`, `new` or `gone`.
-    pub state: &'static str,
+    /// How it differs.
+    pub state: PartState,
     /// The start of its value, masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The start of the earlier value, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
+}
+
+/// How a part of a key differs from that of the earlier key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartState {
+    /// Both keys have this value.
+    Same,
+    /// The earlier key has another value.
+    Changed,
+    /// The earlier key has no such part.
+    New,
+    /// Only the earlier key has it.
+    Gone,
+}
+
+impl PartState {
+    /// The name, as in `--json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PartState::Same => "same",
+            PartState::Changed => "changed",
+            PartState::New => "new",
+            PartState::Gone => "gone",
+        }
+    }
 }
 
 /// What `kb cache show` shows: the last lookup of a step, a stored result, or both.
@@ -211,16 +237,16 @@ fn compared(now: &[KeyPart], before: Option<&[KeyPart]>) -> Vec<PartView> {
     let mut views: Vec<PartView> = Vec::with_capacity(now.len());
     for part in now {
         let (state, before) = match earlier.get(&*part.name) {
-            None => ("new", None),
-            Some(old) if old.digest == part.digest => ("same", None),
-            Some(old) => ("changed", old.shown.clone()),
+            None => (PartState::New, None),
+            Some(old) if old.digest == part.digest => (PartState::Same, None),
+            Some(old) => (PartState::Changed, old.shown.clone()),
         };
         views.push(PartView { name: part.name.clone(), state, value: part.shown.clone(), before });
     }
     for old in before.unwrap_or_default() {
         if !now.iter().any(|part| part.name == old.name) {
             let (name, before) = (old.name.clone(), old.shown.clone());
-            views.push(PartView { name, state: "gone", value: None, before });
+            views.push(PartView { name, state: PartState::Gone, value: None, before });
         }
     }
     views

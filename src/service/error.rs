@@ -14,7 +14,7 @@ pub enum ResourceKind {
     Playbook,
     /// A specialist or agent profile.
     Specialist,
-    /// A plugin.
+    /// A tool that the project defines in `.kb/plugins`.
     Plugin,
     /// A run, by id or `@last`.
     Run,

@@ -32,9 +32,9 @@ pub struct ImportRequest {
 /// A note about a file of another tool.
 #[derive(Debug, Clone)]
 pub struct FileNote {
-    /// The file.
+    /// Path of the file that was imported.
     pub file: String,
-    /// The note.
+    /// What was not translated or needs a look, with its line.
     pub note: ImportNote,
 }
 

@@ -59,7 +59,8 @@ pub use adopting::{Adopted, adopt};
 pub use asks::{AskEvidence, AskReply, AskView, Decided, asks_of, decide, open_asks};
 pub use backup::{back_up, restore};
 pub use caching::{
-    CacheSheet, CachedView, Cleared, LookupView, PartView, clear_cache, list_cached, show_cached,
+    CacheSheet, CachedView, Cleared, LookupView, PartState, PartView, clear_cache, list_cached,
+    show_cached,
 };
 pub use demo::{Demo, create_demo};
 pub use digests::DefinitionDigests;
@@ -72,8 +73,8 @@ pub use formatting::{FormattedFile, format_files};
 pub use hook_secrets::hook_secrets;
 pub use importing::{FileNote, ImportRequest, Imported, import};
 pub use matching::{Choice, Match, choose, match_phrase};
-pub use notify::{notification, tell};
-pub use outgoing::Untold;
+pub use notify::{notification, send_notification};
+pub use outgoing::DeliveryFailure;
 pub use pages::{CodePage, all_codes, explain};
 pub use params::{Ask, ParamQuestion, params_schema};
 pub use plan_view::{

@@ -1,6 +1,6 @@
-//! Notifications: the text of one, and how one hook of `notify` is told.
+//! Notifications: the text of one, and how it is sent to a hook of `notify`.
 
-use super::outgoing::{Receiver, Untold, secret};
+use super::outgoing::{DeliveryFailure, Receiver, secret};
 use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError, params};
 use crate::clock;
@@ -79,18 +79,22 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Tells one hook. Secrets are read at each attempt and never appear in a problem.
-pub async fn tell(project: &Project, hook: &NotifyHook, what: &Notification) -> Result<(), Untold> {
+/// Sends a notification to a hook. Secrets are read at each attempt and never appear in a problem.
+pub async fn send_notification(
+    project: &Project,
+    hook: &NotifyHook,
+    what: &Notification,
+) -> Result<(), DeliveryFailure> {
     let context = &project.context;
     let (secrets, redactor) = reading_secrets(project);
-    let told = match &hook.target {
+    let sent = match &hook.target {
         NotifyTarget::Webhook { url, secret } => post(&secrets, url, secret.as_deref(), what).await,
         NotifyTarget::Command(argv) => run(context, project, argv, what).await,
         NotifyTarget::Playbook { id, params, payload } => queue(project, id, params, payload, what),
     };
-    told.map_err(|untold| {
-        let problem = one_line(&redactor.mask_text(&untold.problem), LONGEST);
-        Untold { problem, ..untold }
+    sent.map_err(|failure| {
+        let problem = one_line(&redactor.mask_text(&failure.problem), LONGEST);
+        DeliveryFailure { problem, ..failure }
     })
 }
 
@@ -116,8 +120,8 @@ async fn post(
     url: &str,
     signed_by: Option<&str>,
     what: &Notification,
-) -> Result<(), Untold> {
-    let invalid = Untold::final_("the address of the webhook is not a URL".to_owned());
+) -> Result<(), DeliveryFailure> {
+    let invalid = DeliveryFailure::final_("the address of the webhook is not a URL".to_owned());
     let receiver = Receiver::at(secrets, url, |url| url, invalid).await?;
     let mut headers = Vec::new();
     if let Some(name) = signed_by {
@@ -131,16 +135,21 @@ async fn post(
     let shown = &receiver.shown;
     match response.status {
         200..=299 => Ok(()),
-        300..=399 => Err(Untold::final_(format!(
+        300..=399 => Err(DeliveryFailure::final_(format!(
             "`{shown}` answered {}: a redirect is not followed; write its target in the settings",
             response.status
         ))),
-        410 => Err(Untold::final_(format!("`{shown}` answered 410: it does not exist any more"))),
+        410 => Err(DeliveryFailure::final_(format!(
+            "`{shown}` answered 410: it does not exist any more"
+        ))),
         status => {
             let after = response.headers.get("retry-after").and_then(Json::as_str);
             let after = after.and_then(|text| text.trim().parse::<u64>().ok());
             let retry_after = after.map(|seconds| Duration::from_secs(seconds.min(3600)));
-            Err(Untold { retry_after, ..Untold::new(format!("`{shown}` answered {status}")) })
+            Err(DeliveryFailure {
+                retry_after,
+                ..DeliveryFailure::new(format!("`{shown}` answered {status}"))
+            })
         }
     }
 }
@@ -150,7 +159,7 @@ async fn run(
     project: &Project,
     argv: &[String],
     what: &Notification,
-) -> Result<(), Untold> {
+) -> Result<(), DeliveryFailure> {
     let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let spawn = Spawn {
         argv: argv.to_vec(),
@@ -182,7 +191,7 @@ async fn run(
         "" => String::new(),
         text => format!(": {text}"),
     };
-    Err(Untold::new(format!("`{program}` {why}{said}")))
+    Err(DeliveryFailure::new(format!("`{program}` {why}{said}")))
 }
 
 /// Why a playbook cannot start, in one line.
@@ -204,33 +213,40 @@ fn queue(
     fixed: &JsonMap,
     payload: &[(String, PayloadPath)],
     what: &Notification,
-) -> Result<(), Untold> {
-    let refused = |error: ServiceError| Untold::final_(reason(id, &error));
+) -> Result<(), DeliveryFailure> {
+    let refused = |error: ServiceError| DeliveryFailure::final_(reason(id, &error));
     let plan = project.runnable_plan(id).map_err(refused)?;
     let body: Json = serde_json::from_str(&what.body).unwrap_or_default();
     let mut values = fixed.clone();
     for (name, path) in payload {
         let Some(value) = path.value(&body) else {
             let path = path.as_str();
-            return Err(Untold::final_(format!("the notification has no `{path}` for `{name}`")));
+            return Err(DeliveryFailure::final_(format!(
+                "the notification has no `{path}` for `{name}`"
+            )));
         };
         values.insert(name.clone(), value.clone());
     }
     let definition = plan.playbook();
     params::of_child(&definition.params, values.clone()).map_err(|problems| {
         let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
-        Untold::final_(format!("{}: {}", Code::PAYLOAD, messages.join("; ")))
+        DeliveryFailure::final_(format!("{}: {}", Code::PAYLOAD, messages.join("; ")))
     })?;
     let store = TriggerStore::open(&project.context.state_dir);
-    let store = store.map_err(|error| Untold::new(error.to_string()))?;
+    let store = store.map_err(|error| DeliveryFailure::new(error.to_string()))?;
     let source = RunId::new(&what.run).ok().and_then(|run| store.fire_of(&run).ok().flatten());
     let depth = source.map_or(0, |fire| fire.depth) + 1;
     if depth > DEEPEST {
-        return Err(Untold::final_(format!("more than {DEEPEST} triggers in a row led to it")));
+        return Err(DeliveryFailure::final_(format!(
+            "more than {DEEPEST} triggers in a row led to it"
+        )));
     }
     let fire = NewFire {
         depth,
         ..NewFire::queued(NOTIFY, what.id.clone(), definition.id.as_str(), values)
     };
-    store.add(&fire, clock::wall()).map(drop).map_err(|error| Untold::new(error.to_string()))
+    store
+        .add(&fire, clock::wall())
+        .map(drop)
+        .map_err(|error| DeliveryFailure::new(error.to_string()))
 }

@@ -1,5 +1,5 @@
 //! [`Receiver`]: an address that the settings choose, such as that of a webhook or a collector; and
-//! [`Untold`], why it was not told.
+//! [`DeliveryFailure`], why it was not delivered.
 
 use super::runs::ConfiguredSecrets;
 use crate::engine::Secrets;
@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 /// Time that a receiver has.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Why a hook was not told.
+/// Why a notification was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Untold {
+pub struct DeliveryFailure {
     /// The reason, masked.
     pub problem: String,
     /// How long the receiver asks to wait.
@@ -22,13 +22,13 @@ pub struct Untold {
     pub is_final: bool,
 }
 
-impl Untold {
-    pub(super) fn new(problem: String) -> Untold {
-        Untold { problem, retry_after: None, is_final: false }
+impl DeliveryFailure {
+    pub(super) fn new(problem: String) -> DeliveryFailure {
+        DeliveryFailure { problem, retry_after: None, is_final: false }
     }
 
-    pub(super) fn final_(problem: String) -> Untold {
-        Untold { is_final: true, ..Untold::new(problem) }
+    pub(super) fn final_(problem: String) -> DeliveryFailure {
+        DeliveryFailure { is_final: true, ..DeliveryFailure::new(problem) }
     }
 }
 
@@ -47,8 +47,8 @@ impl Receiver {
         secrets: &ConfiguredSecrets,
         address: &str,
         complete: impl FnOnce(String) -> String,
-        invalid: Untold,
-    ) -> Result<Receiver, Untold> {
+        invalid: DeliveryFailure,
+    ) -> Result<Receiver, DeliveryFailure> {
         let is_secret = !address.starts_with("http");
         let url = if is_secret { secret(secrets, address).await? } else { address.to_owned() };
         let url = complete(url);
@@ -62,7 +62,7 @@ impl Receiver {
         &self,
         mut headers: Vec<(String, String)>,
         body: String,
-    ) -> Result<HttpResponse, Untold> {
+    ) -> Result<HttpResponse, DeliveryFailure> {
         headers.insert(0, ("content-type".to_owned(), "application/json".to_owned()));
         let request = HttpRequest {
             method: "POST".to_owned(),
@@ -76,18 +76,21 @@ impl Receiver {
         response.map_err(|error| {
             let message = error.failure().message.replace(&shown_url(&self.url), &self.shown);
             let is_final = matches!(error, HttpError::Invalid(_) | HttpError::Refused(_));
-            Untold { is_final, ..Untold::new(message) }
+            DeliveryFailure { is_final, ..DeliveryFailure::new(message) }
         })
     }
 }
 
 /// The value of a secret by its name or reference.
-pub(super) async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Untold> {
+pub(super) async fn secret(
+    secrets: &ConfiguredSecrets,
+    name: &str,
+) -> Result<String, DeliveryFailure> {
     let cancel = CancellationToken::new();
-    secrets.fetch(name, &cancel).await.map_err(|failure| Untold::new(failure.message))?;
+    secrets.fetch(name, &cancel).await.map_err(|failure| DeliveryFailure::new(failure.message))?;
     let value = match name.contains(':') {
         true => secrets.by_reference(name),
         false => secrets.by_name(name),
     };
-    value.ok_or_else(|| Untold::new(format!("the secret `{name}` has no value here")))
+    value.ok_or_else(|| DeliveryFailure::new(format!("the secret `{name}` has no value here")))
 }

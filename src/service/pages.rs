@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize)]
 pub struct CodePage {
     /// The code, such as `KB0101`.
-    pub code: &'static str,
+    pub code: Code,
     /// Title of the page.
     pub title: &'static str,
     /// Explanation, example and fix, as markdown.
@@ -17,7 +17,7 @@ pub struct CodePage {
 
 impl From<Code> for CodePage {
     fn from(code: Code) -> Self {
-        CodePage { code: code.as_str(), title: code.title(), text: code.page() }
+        CodePage { code, title: code.title(), text: code.page() }
     }
 }
 
@@ -33,6 +33,6 @@ pub fn explain(text: &str) -> Result<CodePage, ServiceError> {
 /// Every code, in order.
 pub fn all_codes() -> Vec<CodePage> {
     let mut pages: Vec<CodePage> = Code::all().map(CodePage::from).collect();
-    pages.sort_by_key(|page| page.code);
+    pages.sort_by_key(|page| page.code.as_str());
     pages
 }

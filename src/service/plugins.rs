@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginView {
-    /// The id.
+    /// Id of the plugin file.
     pub id: String,
     /// The name of the tool.
     pub tool: String,

@@ -1,7 +1,7 @@
 //! Export of the traces of runs to a collector, as OTLP/JSON over HTTP.
 
 use super::notify::reading_secrets;
-use super::outgoing::{Receiver, Untold, secret};
+use super::outgoing::{DeliveryFailure, Receiver, secret};
 use super::runs::ProjectContext;
 use super::{Project, ServiceError};
 use crate::definition::TraceSettings;
@@ -29,21 +29,25 @@ pub async fn export_trace(
     to: &TraceSettings,
     journal: &Arc<dyn Journal>,
     run: &RunId,
-) -> Result<(), Untold> {
+) -> Result<(), DeliveryFailure> {
     let (reader, name) = (journal.clone(), run.clone());
     let read = move || inspect::trace(&reader, name.as_str(), TracePart::LastEnd);
     let spans = tokio::task::spawn_blocking(read).await;
     let spans = match spans {
         Ok(Ok(spans)) => spans,
-        Ok(Err(error)) => return Err(Untold::final_(error.to_string())),
-        Err(_) => return Err(Untold::final_(format!("the trace of run `{run}` cannot be made"))),
+        Ok(Err(error)) => return Err(DeliveryFailure::final_(error.to_string())),
+        Err(_) => {
+            return Err(DeliveryFailure::final_(format!(
+                "the trace of run `{run}` cannot be made"
+            )));
+        }
     };
     let (secrets, redactor) = reading_secrets(project);
     for part in spans.chunks(MOST_SPANS) {
         let body = trace_request(part, &to.service).to_string();
-        send(&secrets, to, body).await.map_err(|untold| {
-            let problem = one_line(&redactor.mask_text(&untold.problem), 500);
-            Untold { problem, ..untold }
+        send(&secrets, to, body).await.map_err(|failure| {
+            let problem = one_line(&redactor.mask_text(&failure.problem), 500);
+            DeliveryFailure { problem, ..failure }
         })?;
     }
     Ok(())
@@ -53,12 +57,12 @@ async fn send(
     secrets: &super::runs::ConfiguredSecrets,
     to: &TraceSettings,
     body: String,
-) -> Result<(), Untold> {
+) -> Result<(), DeliveryFailure> {
     let complete = |url: String| match url.trim_end_matches('/') {
         url if url.ends_with(PATH) => url.to_owned(),
         url => format!("{url}{PATH}"),
     };
-    let invalid = Untold::new("`serve.traces.endpoint` is not a URL".to_owned());
+    let invalid = DeliveryFailure::new("`serve.traces.endpoint` is not a URL".to_owned());
     let collector = Receiver::at(secrets, &to.endpoint, complete, invalid).await?;
     let mut headers = Vec::new();
     for (name, value) in &to.headers {
@@ -71,7 +75,7 @@ async fn send(
     match response.status {
         200..=299 => Ok(()),
         // What OTLP calls retryable, and what a proxy or a wrong token answers until a person repairs it.
-        401 | 403 | 404 | 408 | 429 | 502..=504 => Err(Untold::new(problem)),
-        _ => Err(Untold::final_(problem)),
+        401 | 403 | 404 | 408 | 429 | 502..=504 => Err(DeliveryFailure::new(problem)),
+        _ => Err(DeliveryFailure::final_(problem)),
     }
 }

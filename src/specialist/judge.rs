@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// One call of a judge.
+/// What a judge reviews: the answer, the evidence and the tier of the model.
 #[derive(Debug, Clone)]
 pub struct JudgeCall {
     /// Tier of the judge.

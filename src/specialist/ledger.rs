@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 pub struct Payer<'a> {
     /// The run of the step. A run that is no known child run is the first run of the tree.
     pub run: Option<&'a RunId>,
-    /// The step.
+    /// Id of the step; `None` for calls that no step makes.
     pub step: Option<&'a StepId>,
     /// The name of its share: the id of the specialist, or [`ORCHESTRATOR`].
     pub share: Option<&'a str>,

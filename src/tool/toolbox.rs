@@ -38,7 +38,7 @@ pub struct Toolbox {
     scratch: u64,
 }
 
-/// The parts of a [`Toolbox`].
+/// What tools use beside their arguments.
 #[derive(Clone)]
 pub struct ToolboxParts {
     /// The files that tools may access.

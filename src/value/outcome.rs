@@ -21,7 +21,7 @@ pub enum OutcomeKind {
     ToolError,
     /// An output violated its schema.
     ValidationFailed,
-    /// The gate failed.
+    /// A check of the gate failed, or a claim was refuted.
     GateFailed,
     /// The gate was inconclusive, and the policy does not accept that.
     GateInconclusive,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Status of a run.
+/// Where a run is between its start and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
@@ -22,6 +22,16 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
+    /// All statuses, in the order of their declaration.
+    pub const ALL: [RunStatus; 6] = [
+        RunStatus::Running,
+        RunStatus::Waiting,
+        RunStatus::Interrupted,
+        RunStatus::Succeeded,
+        RunStatus::Failed,
+        RunStatus::Cancelled,
+    ];
+
     /// The status as shown and serialised.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,9 +46,7 @@ impl RunStatus {
 
     /// Parses the name of a status.
     pub fn parse(name: &str) -> Option<RunStatus> {
-        use RunStatus::{Cancelled, Failed, Interrupted, Running, Succeeded, Waiting};
-        let all = [Running, Waiting, Interrupted, Succeeded, Failed, Cancelled];
-        all.into_iter().find(|status| status.as_str() == name)
+        RunStatus::ALL.into_iter().find(|status| status.as_str() == name)
     }
 
     /// Whether the run has ended; only a retry re-opens it.

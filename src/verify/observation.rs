@@ -115,7 +115,7 @@ pub struct CommandRun {
     pub process: Option<Box<ProcessEvidence>>,
 }
 
-/// The reply of a judge.
+/// The assessment of a judge, with the model and its usage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgeReply {

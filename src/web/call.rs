@@ -10,6 +10,7 @@ use crate::trigger::Role;
 use crate::value::{Json, RunId};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode};
+use futures::StreamExt;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The largest body.
+/// Maximum size of the body of a request in bytes.
 pub(super) const LARGEST_BODY: usize = 1 << 20;
 /// The time in which a body must arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -32,7 +33,7 @@ pub struct Call {
     pub identity: Option<Identity>,
     /// The address of the sender. Headers of proxies are ignored.
     pub peer: IpAddr,
-    /// The headers.
+    /// Headers of the request, as they were sent.
     pub headers: HeaderMap,
     /// The parameters of the query.
     pub query: Query,
@@ -157,25 +158,22 @@ pub(super) async fn read(body: Body, headers: &HeaderMap) -> Result<Bytes, Probl
     if length.is_some_and(|length| length > LARGEST_BODY as u64) {
         return Err(Problem::too_large(LARGEST_BODY));
     }
-    match tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, LARGEST_BODY)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_limit(&error) => Err(Problem::too_large(LARGEST_BODY)),
-        Ok(Err(_)) => Err(Problem::bad_request("the body ended early")),
-        Err(_) => {
-            Err(Problem::plain(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in 30 s"))
-        }
-    }
+    let late = |_| Problem::plain(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in 30 s");
+    tokio::time::timeout(BODY_TIME, collect(body)).await.map_err(late)?
 }
 
-fn is_limit(error: &axum::Error) -> bool {
-    let mut source: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = source {
-        if error.to_string().contains("length limit exceeded") {
-            return true;
+/// The bytes of a body, at most [`LARGEST_BODY`].
+async fn collect(body: Body) -> Result<Bytes, Problem> {
+    let mut parts = body.into_data_stream();
+    let mut bytes = Vec::new();
+    while let Some(part) = parts.next().await {
+        let part = part.map_err(|_| Problem::bad_request("the body ended early"))?;
+        if bytes.len() + part.len() > LARGEST_BODY {
+            return Err(Problem::too_large(LARGEST_BODY));
         }
-        source = error.source();
+        bytes.extend_from_slice(&part);
     }
-    false
+    Ok(bytes.into())
 }
 
 /// The parameters of a query, decoded.

@@ -1,4 +1,4 @@
-//! The changes of runs and triggers, found once for all streams that tell them.
+//! The changes of runs and triggers, found once for all streams that send them.
 
 use super::form::{Form, named};
 use crate::inspect::{RunFilter, list_rows};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 
-/// Number of newest runs whose changes are told.
+/// Number of newest runs whose changes are sent.
 const NEWEST: usize = 200;
 /// Maximum number of changes that are kept for streams that are behind.
 const MOST_CHANGES: usize = 4096;

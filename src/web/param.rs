@@ -3,7 +3,7 @@
 /// A parameter of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryParam {
-    /// The name.
+    /// Name in the query, such as `limit`.
     pub name: &'static str,
     /// What it selects.
     pub summary: &'static str,

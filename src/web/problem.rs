@@ -17,7 +17,7 @@ use std::ops::Deref;
 #[serde(transparent)]
 pub struct Problem(Box<ProblemContents>);
 
-/// The contents of a [`Problem`].
+/// An error in the form of RFC 9457.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProblemContents {
@@ -32,7 +32,7 @@ pub struct ProblemContents {
     pub detail: String,
     /// The code, such as `KB1012`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<&'static str>,
+    pub code: Option<Code>,
     /// The fix, if one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
@@ -50,7 +50,7 @@ impl Problem {
         let mut problem = Problem::plain(status, detail);
         problem.0.kind = kind;
         problem.0.title = code.title().to_owned();
-        problem.0.code = Some(code.as_str());
+        problem.0.code = Some(code);
         problem
     }
 

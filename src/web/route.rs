@@ -60,7 +60,7 @@ pub enum Handler {
 /// One address of the server.
 #[derive(Clone, Copy)]
 pub struct Route {
-    /// The method.
+    /// HTTP method; `GET` accepts `HEAD` too.
     pub method: Method,
     /// The path; `{name}` is a parameter.
     pub path: &'static str,

@@ -55,7 +55,7 @@ pub(super) fn router(state: &Arc<WebState>) -> Router {
         let handler = move |request: Request| serve(state.clone(), route, request);
         router = router.route(route.path, on(filter, handler));
     }
-    // What does not exist is told only to those who may know.
+    // Only callers with a token learn that something does not exist.
     let (unknown, wrong) = (state.clone(), state.clone());
     router
         .fallback(move |request: Request| {

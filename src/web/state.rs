@@ -73,7 +73,7 @@ impl WebState {
         }
     }
 
-    /// All projects.
+    /// The served projects, in the order of the options.
     pub fn projects(&self) -> &[Arc<WebProject>] {
         &self.projects
     }

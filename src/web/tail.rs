@@ -8,6 +8,7 @@ use super::tokens::Tokens;
 use crate::clock;
 use crate::inspect::Reader;
 use crate::journal::{Journal, JournalError};
+use crate::redaction::Masked;
 use crate::service::runs::ActivityReceiver;
 use crate::value::RunId;
 use crate::wire::{Body, Event, InstanceRef};
@@ -183,14 +184,15 @@ impl Tail {
         }
         let receiver = ActivityReceiver::new(state_dir, &self.run)?;
         let tail = Arc::downgrade(self);
-        let event = move |instance: &str, text: &str| tail.upgrade()?.token(instance, text);
+        let event =
+            move |instance: &str, text: Masked<String>| tail.upgrade()?.token(instance, text);
         let open = Arc::new(Tokens::start(receiver, event));
         *tokens = Arc::downgrade(&open);
         Some(open)
     }
 
     /// The event for a piece of text of a model in a step instance; `None` if the instance does not run.
-    fn token(&self, instance: &str, text: &str) -> Option<String> {
+    fn token(&self, instance: &str, text: Masked<String>) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let place = state.running.get(instance)?.clone();
         serde_json::to_string(&Event::token(clock::now(), self.run.clone(), place, text)).ok()

@@ -2,6 +2,8 @@
 //! drives the run sends it, and what a stream does not read in time is lost.
 
 use super::form::Form;
+use crate::redaction::Masked;
+use crate::service::Progress;
 use crate::service::runs::ActivityReceiver;
 use axum::body::Bytes;
 use std::time::Duration;
@@ -49,7 +51,7 @@ impl Tokens {
     /// called in a tokio runtime.
     pub(super) fn start(
         receiver: ActivityReceiver,
-        event: impl Fn(&str, &str) -> Option<String> + Send + 'static,
+        event: impl Fn(&str, Masked<String>) -> Option<String> + Send + 'static,
     ) -> Tokens {
         let (lines, stop) = (broadcast::Sender::new(BEHIND), CancellationToken::new());
         tokio::spawn(receive(receiver, event, lines.clone(), stop.clone()));
@@ -64,7 +66,7 @@ impl Tokens {
 
 async fn receive(
     receiver: ActivityReceiver,
-    event: impl Fn(&str, &str) -> Option<String> + Send,
+    event: impl Fn(&str, Masked<String>) -> Option<String> + Send,
     lines: broadcast::Sender<TokenLine>,
     stop: CancellationToken,
 ) {
@@ -74,7 +76,7 @@ async fn receive(
             () = tokio::time::sleep(PAUSE) => {}
         }
         for (instance, text) in written(&receiver) {
-            if let Some(json) = event(&instance, &text) {
+            if let Some(json) = event(&instance, text) {
                 let _ = lines.send(TokenLine::new(&json));
             }
         }
@@ -82,14 +84,14 @@ async fn receive(
 }
 
 /// What arrived since the last read: the text of each step instance, in the order of the first pieces.
-fn written(receiver: &ActivityReceiver) -> Vec<(String, String)> {
-    let mut texts: Vec<(String, String)> = Vec::new();
+fn written(receiver: &ActivityReceiver) -> Vec<(String, Masked<String>)> {
+    let mut texts: Vec<(String, Masked<String>)> = Vec::new();
     for _ in 0..MOST_PIECES {
         let Some(activity) = receiver.next() else { break };
-        let Some(piece) = activity.model_text() else { continue };
+        let Some(piece) = activity.progress.map(Progress::into_token).transpose() else { continue };
         match texts.iter_mut().find(|(instance, _)| *instance == activity.instance) {
-            Some((_, text)) => text.push_str(piece),
-            None => texts.push((activity.instance.clone(), piece.to_owned())),
+            Some((_, text)) => text.push(&piece),
+            None => texts.push((activity.instance, piece)),
         }
     }
     texts

@@ -64,7 +64,7 @@ impl Views {
         kept.as_ref().filter(|(own, _)| own == key).map(|(_, log)| log.clone())
     }
 
-    /// Keeps a log.
+    /// Keeps the log that was read last, unless it is large.
     pub(super) fn keep_log(&self, key: LogKey, log: &Arc<StepLog>) {
         if log.text().len() <= LARGEST_LOG {
             *self.log.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, log.clone()));

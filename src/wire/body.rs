@@ -379,7 +379,8 @@ pub enum Body {
         /// Usage of all iterations.
         usage: UsageView,
         /// Number of steps by status.
-        counts: BTreeMap<&'static str, u32>,
+        #[schemars(with = "BTreeMap<String, u32>")]
+        counts: BTreeMap<StepStatus, u32>,
         /// Number of step instances that succeeded although their gate did not pass; absent if 0.
         #[serde(skip_serializing_if = "super::body_type::is_zero")]
         #[schemars(with = "Option<u32>")]

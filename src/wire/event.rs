@@ -1,6 +1,7 @@
 //! The envelope of public events.
 
 use super::Body;
+use crate::redaction::Masked;
 use crate::value::{RunId, StepId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -40,8 +41,8 @@ pub struct InstanceRef {
 
 impl Event {
     /// An event for a piece of model text.
-    pub fn token(at: Timestamp, run: RunId, place: InstanceRef, text: impl Into<String>) -> Event {
-        let body = Body::StepToken { text: text.into() };
+    pub fn token(at: Timestamp, run: RunId, place: InstanceRef, text: Masked<String>) -> Event {
+        let body = Body::StepToken { text: text.into_inner() };
         Event { at, run, seq: None, place: Some(place), body }
     }
 }

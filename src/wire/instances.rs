@@ -179,10 +179,10 @@ impl InstanceTable {
     }
 
     /// Number of steps by status, without items.
-    pub(super) fn counts(&self) -> BTreeMap<&'static str, u32> {
+    pub(super) fn counts(&self) -> BTreeMap<StepStatus, u32> {
         let mut counts = BTreeMap::new();
         for progress in &self.instances[..self.plan.steps().len()] {
-            *counts.entry(progress.status.as_str()).or_default() += 1;
+            *counts.entry(progress.status).or_default() += 1;
         }
         counts
     }

@@ -25,7 +25,7 @@ pub fn trace_request(spans: &[Json], service: &str) -> Json {
     }]})
 }
 
-/// The id of a span.
+/// Eight bytes in hexadecimal, the same for the same instance of the same run.
 pub(super) fn span_id(run: &RunId, own: &str) -> String {
     Digest::of(format!("span {run} {own}")).short(16)
 }

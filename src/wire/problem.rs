@@ -1,6 +1,6 @@
 //! The JSON form of diagnostics.
 
-use crate::diagnostic::{Diagnostic, Sources};
+use crate::diagnostic::{Code, Diagnostic, Severity, Sources};
 use serde::Serialize;
 
 /// A problem in a definition, for `validate --json`. Lines and columns start at 1, columns count
@@ -9,9 +9,9 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
     /// A stable code such as `KB0101`.
-    pub code: &'static str,
+    pub code: Code,
     /// `error`, `warning` or `info`.
-    pub severity: crate::diagnostic::Severity,
+    pub severity: Severity,
     /// Description of the problem.
     pub message: String,
     /// The fix, if one is known.
@@ -35,7 +35,7 @@ impl Problem {
         let start = span.map(|span| sources.position(span.source, span.start));
         let end = span.map(|span| sources.position(span.source, span.end));
         Problem {
-            code: diagnostic.code.as_str(),
+            code: diagnostic.code,
             severity: diagnostic.severity,
             message: diagnostic.message.clone(),
             help: diagnostic.help.clone(),

@@ -92,7 +92,7 @@ pub struct RunView {
     /// Usage of models and tools.
     pub usage: UsageView,
     /// Number of steps by status.
-    pub counts: BTreeMap<&'static str, u32>,
+    pub counts: BTreeMap<StepStatus, u32>,
     /// Number of step instances, also of child runs, that succeeded although their gate did not pass;
     /// absent if 0.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,7 +206,7 @@ impl RunView {
         view.usage = state.usage().into();
         view.error = state.failure().map(ErrorView::from);
         for (_, instance) in state.instances().take(plan.steps().len()) {
-            *view.counts.entry(instance.status.as_str()).or_default() += 1;
+            *view.counts.entry(instance.status).or_default() += 1;
         }
         view.steps = steps.into_iter().map(|(_, _, view)| view).collect();
         let below = view.steps.iter().filter_map(|step| step.child_verdicts);

@@ -10,6 +10,7 @@ use crate::definition::RecoveryKind;
 use crate::diagnostic::Code;
 use crate::evidence::{Payload, Verification};
 use crate::plan::Plan;
+use crate::redaction::Masked;
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
 use crate::value::{Digest, Json, RunId, SpecialistId, Tier, Timestamp, Usage};
 use std::collections::BTreeSet;
@@ -46,7 +47,7 @@ impl Translator {
         &mut self,
         seq: u64,
         at: Timestamp,
-        event: &run::Event,
+        event: &Masked<run::Event>,
         head: Option<Digest>,
     ) -> Vec<Event> {
         let bodies = self.bodies(at, event, head);

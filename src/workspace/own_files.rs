@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(crate) enum FileContent {
     /// A regular file.
     File {
-        /// All bytes.
+        /// The whole content.
         bytes: Vec<u8>,
         /// Whether the owner may execute it.
         executable: bool,

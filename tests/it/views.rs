@@ -92,11 +92,44 @@ fn the_advice_after_a_run_names_a_definition_that_can_be_run() {
     scratch.kb(&["playbook", "run", name]).code(0);
 }
 
+/// The project has no public address yet: no package metadata, badge or image of a registry names one.
 #[test]
-fn the_package_names_no_address_that_is_not_its_own() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
-    let keys = ["repository", "homepage", "documentation"];
-    let named: Vec<&str> =
-        text.lines().filter(|line| keys.iter().any(|key| line.starts_with(key))).collect();
-    assert!(named.is_empty(), "{named:?}");
+fn no_file_names_an_address_of_the_project_that_does_not_exist() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let pages = ["docs", "docs/reference", "docs/migration", "docs/decisions", "editors"]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let others = [
+        "Cargo.toml",
+        "README.md",
+        "CHANGELOG.md",
+        "action.yml",
+        "Dockerfile",
+        "docs/book.toml",
+        "editors/vscode/package.json",
+    ];
+    let metadata = ["repository", "homepage", "documentation", "bugs", "authors"];
+    let addresses = [
+        "github.com/",
+        "gitlab.com/",
+        "shields.io",
+        "badge.svg",
+        "ghcr.io/",
+        "docker.io/",
+        "crates.io/crates/kb",
+    ];
+    let mut named = Vec::new();
+    for path in pages.chain(others.map(|path| root.join(path))) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let is_package = path.extension().is_none_or(|extension| extension != "md");
+        let claims = |line: &&str| {
+            let key = line.trim_start().trim_start_matches('"');
+            is_package && metadata.iter().any(|name| key.starts_with(name))
+                || addresses.iter().any(|address| line.contains(address))
+        };
+        named.extend(text.lines().filter(claims).map(|line| format!("{}: {line}", path.display())));
+    }
+    assert!(named.is_empty(), "{}", named.join("\n"));
 }

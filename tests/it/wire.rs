@@ -1,5 +1,6 @@
 //! The public forms: what the journal's events say to scripts, and the schema that they keep.
 
+use crate::journals::{masked_event, masked_text};
 use crate::simulate::{plan, playbook, step};
 use kb::definition::{OutputParse, RecoveryKind, RunCommand, RunStep, StepKind};
 use kb::diagnostic::{Code, Diagnostic, SourceId, Sources, Span};
@@ -45,7 +46,7 @@ impl Stream {
         self.seq += 1;
         let at = Timestamp(1_000 + 10 * self.seq as i64);
         let from = self.lines.len();
-        let said = self.translator.translate(self.seq, at, &event, self.head);
+        let said = self.translator.translate(self.seq, at, &masked_event(event), self.head);
         self.lines.extend(said.iter().map(|event| serde_json::to_value(event).unwrap()));
         &self.lines[from..]
     }
@@ -104,7 +105,8 @@ fn every_line_begins_with_version_type_time_run_and_seq() {
     let mut stream = Stream::new();
     stream.say(run_started());
     let translator = &mut stream.translator;
-    let said = translator.translate(2, Timestamp(1_793_188_800_123), &started(A, 1), None);
+    let event = masked_event(started(A, 1));
+    let said = translator.translate(2, Timestamp(1_793_188_800_123), &event, None);
     assert_eq!(
         serde_json::to_string(&said[0]).unwrap(),
         r#"{"v":1,"type":"step:start","time":"2026-10-28T12:00:00.123Z","run":"r1","seq":2,"step":"a","instance":"a","iteration":1,"attempt":1,"kind":"run"}"#
@@ -445,7 +447,8 @@ fn a_question_is_told_and_the_run_waits_for_it() {
 fn a_token_is_not_stored() {
     let stream = Stream::new();
     let place = stream.translator.place(A).unwrap();
-    let token = wire::Event::token(Timestamp(0), RunId::new("r1").unwrap(), place, "hel");
+    let token =
+        wire::Event::token(Timestamp(0), RunId::new("r1").unwrap(), place, masked_text("hel"));
     let line = serde_json::to_value(token).unwrap();
     assert_eq!(
         (&line["type"], &line["text"], &line["step"]),

@@ -4,7 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{bytes, time};
 use crate::cli::terminal::{DIM, TITLE, Terminal, WARNING, paint};
-use crate::service::{self, CacheSheet, Environment, LookupView};
+use crate::service::{self, CacheSheet, Environment, LookupView, PartState};
 use crate::value::{counted, json_text};
 
 /// Number of characters of the output that are shown.
@@ -83,16 +83,15 @@ fn looked_up(lookup: &LookupView) -> String {
 fn parts(sheet: &CacheSheet) -> String {
     let is_missed = sheet.lookup.as_ref().is_some_and(|lookup| lookup.missed.is_some());
     let mut table = Table::new(["PART", "STATE", "VALUE", "BEFORE"]);
-    let is_shown = |state: &str| !is_missed || state != "same";
     let mut hidden = 0;
     for part in &sheet.parts {
-        if !is_shown(part.state) {
+        if is_missed && part.state == PartState::Same {
             hidden += 1;
             continue;
         }
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let (value, before) = (text(&part.value), text(&part.before));
-        table.row([part.name.as_str(), part.state, &value, &before]);
+        table.row([part.name.as_str(), part.state.as_str(), &value, &before]);
     }
     let mut out = format!("\n{}", table.text());
     if sheet.result.is_none() {

@@ -68,12 +68,15 @@ impl RunCounts {
         let total = self.steps + self.expanded.values().sum::<usize>() - self.expanded.len();
         let ended = || self.ended.iter().filter(|(name, _)| !self.expanded.contains_key(*name));
         let failed = ended().filter(|(_, status)| **status == StepStatus::Failed).count();
-        let parts =
-            [(self.running.len(), "running"), (self.waiting.len(), "waiting"), (failed, "failed")];
+        let parts = [
+            (self.running.len(), StepStatus::Running),
+            (self.waiting.len(), StepStatus::Waiting),
+            (failed, StepStatus::Failed),
+        ];
         let parts = parts.into_iter().filter(|(count, _)| *count > 0);
         let done = format!("{}/{total} done", ended().count());
         let all: Vec<String> =
-            std::iter::once(done).chain(parts.map(|(n, word)| format!("{n} {word}"))).collect();
+            std::iter::once(done).chain(parts.map(|(n, status)| format!("{n} {status}"))).collect();
         all.join(" · ")
     }
 

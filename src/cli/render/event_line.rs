@@ -4,7 +4,7 @@ use super::event_clock::EventClock;
 use super::next::{OpenQuestion, quoted};
 use super::quantity::unproven as unproven_suffix;
 use super::quantity::{bytes, cost, time, tokens};
-use super::status::{Status, confidence};
+use super::status::Status;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
 use crate::diagnostic::Severity;
@@ -277,7 +277,7 @@ fn verdict_line(
         None if checks.is_empty() => ": no claims".to_owned(),
         None => {
             let count = counted(checks.len(), "check");
-            format!(", {count}, confidence {}", confidence(strength))
+            format!(", {count}, confidence {}", strength.as_str())
         }
     };
     let open: Vec<&CheckView> = checks.iter().filter(|c| c.verdict != Verdict::Passed).collect();

@@ -1,11 +1,12 @@
 //! A failed step in the summary of a run: its error, command, time, evidence and last output.
 
 use super::quantity::time;
+use super::status::Status;
 use super::step_output::tail;
 use super::table::plain;
-use crate::cli::terminal::{DIM, ERROR, HINT, WARNING, paint};
+use crate::cli::terminal::{DIM, HINT, WARNING, paint};
 use crate::value::{Json, counted};
-use crate::wire::{ErrorView, ProcessEvidence};
+use crate::wire::{ErrorView, ProcessEvidence, StepStatus};
 
 /// A step that failed.
 #[derive(Debug)]
@@ -67,7 +68,7 @@ impl Failed {
         let name = plain(&self.instance);
         let word = match self.tolerated {
             true => paint(WARNING, "tolerated"),
-            false => paint(ERROR, "failed"),
+            false => StepStatus::Failed.styled(),
         };
         let mut text = format!("{word} {name}");
         if let Some(error) = &self.error {

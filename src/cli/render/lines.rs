@@ -127,7 +127,8 @@ impl Renderer for PlainLines {
         if let Body::StepEnd { status: StepStatus::Failed, tolerated, error, .. } = &event.body
             && self.annotates
         {
-            let text = error.as_ref().map_or("failed", |error| error.message.as_str());
+            let text =
+                error.as_ref().map_or(StepStatus::Failed.as_str(), |error| error.message.as_str());
             self.push(&workflow_command::annotation(*tolerated, &name, text));
         }
     }

@@ -63,7 +63,7 @@ pub(in crate::cli) struct RunSummary {
     /// Tokens and cost of all model calls of the run.
     pub(in crate::cli) usage: UsageView,
     /// Number of steps by status, once the run has ended.
-    pub(in crate::cli) counts: BTreeMap<&'static str, u32>,
+    pub(in crate::cli) counts: BTreeMap<StepStatus, u32>,
 }
 
 impl RunSummary {

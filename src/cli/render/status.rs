@@ -1,7 +1,7 @@
 //! Names and styles of statuses.
 
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, WARNING, paint};
-use crate::wire::{Confidence, InvocationStatus, RunStatus, StepStatus, Verdict};
+use crate::wire::{InvocationStatus, RunStatus, StepStatus, Verdict};
 use anstyle::Style;
 
 /// A status that is displayed by its name in a style.
@@ -49,11 +49,7 @@ impl Status for StepStatus {
 
 impl Status for Verdict {
     fn name(self) -> &'static str {
-        match self {
-            Verdict::Passed => "passed",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Failed => "failed",
-        }
+        self.as_str()
     }
 
     fn style(self) -> Style {
@@ -67,13 +63,7 @@ impl Status for Verdict {
 
 impl Status for InvocationStatus {
     fn name(self) -> &'static str {
-        match self {
-            InvocationStatus::Success => "success",
-            InvocationStatus::Failed => "failed",
-            InvocationStatus::Timeout => "timeout",
-            InvocationStatus::Denied => "denied",
-            InvocationStatus::Unknown => "unknown",
-        }
+        self.as_str()
     }
 
     fn style(self) -> Style {
@@ -83,14 +73,5 @@ impl Status for InvocationStatus {
             InvocationStatus::Timeout => WARNING,
             InvocationStatus::Unknown => HINT,
         }
-    }
-}
-
-/// The name of a confidence.
-pub(super) fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
     }
 }

@@ -8,7 +8,7 @@ use super::status::Status;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
 use crate::value::{Json, counted, json_text};
-use crate::wire::{ChangeKind, RunStatus, Verdict, change_kind_name};
+use crate::wire::{ChangeKind, RunStatus, StepStatus, Verdict, change_kind_name};
 
 /// The summary of a run with this status. `with_output` adds the last output of failed steps.
 pub(in crate::cli) fn text(
@@ -25,7 +25,7 @@ pub(in crate::cli) fn text(
         format!("{}: {} [{}]{help}", paint(ERROR, "error"), plain(&error.message), error.code)
     }));
     out.extend(summary.waiting.iter().map(|(instance, reason)| {
-        format!("{} {}: {}", paint(WARNING, "waiting"), plain(instance), plain(reason))
+        format!("{} {}: {}", StepStatus::Waiting.styled(), plain(instance), plain(reason))
     }));
     out.extend(summary.warnings.iter().map(|(instance, text)| {
         format!("{} {}: {}", paint(WARNING, "warning"), plain(instance), plain(text))
@@ -71,9 +71,8 @@ fn headline(status: RunStatus, summary: &RunSummary) -> String {
         _ => format!(" in {} ({} in total)", time(ms), time(ms + earlier)),
     });
     let took = took.unwrap_or_default();
-    let order = ["succeeded", "failed", "skipped", "blocked", "cancelled"];
-    let count = |word: &&str| summary.counts.get(*word).map(|n| format!("{n} {word}"));
-    let counts: Vec<String> = order.iter().filter_map(count).collect();
+    let ended = summary.counts.iter().filter(|(status, _)| status.has_ended());
+    let counts: Vec<String> = ended.map(|(status, n)| format!("{n} {status}")).collect();
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
     let unproven = unproven(summary.unproven.len());
     format!("{} {}{unproven}{took}{counts}", summary.definition, status.styled())

@@ -5,6 +5,7 @@ use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
 use crate::service::runs::ProjectContext;
 use crate::service::{self, AuditedCall, Environment};
+use crate::wire::InvocationStatus;
 
 /// List every tool call of a run with its level and who permitted it
 ///
@@ -26,7 +27,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let context = ProjectContext::find(environment)?;
     let mut calls = service::audited_calls(&context, &args.run)?;
     if args.decided {
-        calls.retain(|call| call.decided_by.is_some() || status(call) == "denied");
+        calls.retain(|call| call.decided_by.is_some() || is_denied(call));
     }
     if args.json {
         terminal.json(&calls)?;
@@ -40,7 +41,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             plain(&place),
             plain(&call.tool),
             call.level.unwrap_or("unknown").to_owned(),
-            status(call),
+            call.status.map_or("no result", InvocationStatus::as_str).to_owned(),
             plain(&permitted_by(call)),
             hash.to_owned(),
         ]);
@@ -52,18 +53,16 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     Ok(Exit::Done)
 }
 
-fn status(call: &AuditedCall) -> String {
-    let status = call.status.and_then(|status| serde_json::to_value(status).ok());
-    let status = status.and_then(|name| name.as_str().map(str::to_owned));
-    status.unwrap_or_else(|| "no result".to_owned())
+fn is_denied(call: &AuditedCall) -> bool {
+    call.status == Some(InvocationStatus::Denied)
 }
 
 /// The person, the author of the playbook, or the rules.
 fn permitted_by(call: &AuditedCall) -> String {
-    match (&call.decided_by, call.approved, &call.code) {
+    match (&call.decided_by, call.approved, call.code) {
         (Some(person), Some(true), _) => format!("{person} approved it"),
         (Some(person), _, _) => format!("{person} rejected it"),
-        (None, _, Some(code)) if status(call) == "denied" => format!("no rule ({code})"),
+        (None, _, Some(code)) if is_denied(call) => format!("no rule ({code})"),
         (None, ..) if call.by_model => "the rules".to_owned(),
         (None, ..) => "the playbook".to_owned(),
     }

@@ -6,6 +6,7 @@ use crate::cli::terminal::Terminal;
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, RunFilter, RunStatus};
 use crate::value::{Timestamp, format_duration};
+use crate::wire::StepStatus;
 use std::time::Duration;
 
 /// List runs, newest first
@@ -47,7 +48,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let mut table = Table::new(["RUN", "STATUS", "DEFINITION", "STARTED", "TIME", "STEPS"]);
     for run in &runs {
         let took = run.work_ms.map(|ms| format_duration(Duration::from_millis(ms)));
-        let done = run.counts.get("succeeded").copied().unwrap_or_default();
+        let done = run.counts.get(&StepStatus::Succeeded).copied().unwrap_or_default();
         let all: u32 = run.counts.values().sum();
         let started = run.started_at.get(..19).unwrap_or(&run.started_at).replace('T', " ");
         let (took, steps) = (took.unwrap_or_default(), format!("{done}/{all}"));

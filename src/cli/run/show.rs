@@ -131,7 +131,7 @@ fn work(view: &RunView) -> Option<String> {
 fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
     let is_active = matches!(step.status, StepStatus::Running | StepStatus::Verifying);
     match view.status == RunStatus::Interrupted && is_active {
-        true => "interrupted",
+        true => RunStatus::Interrupted.name(),
         false => step.status.name(),
     }
 }

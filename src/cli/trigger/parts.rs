@@ -34,7 +34,7 @@ pub(super) fn note_daemon(project: &Project, terminal: &mut Terminal) -> std::io
     }
 }
 
-/// A fire in one line.
+/// The columns of a fire in a table: time, state, run, reason.
 pub(super) fn fire_line(fire: &FireView) -> [String; 4] {
     let time = |text: &str| text.get(..16).unwrap_or(text).replace('T', " ");
     let nominal = fire.nominal.as_deref().unwrap_or(&fire.at);
@@ -43,7 +43,7 @@ pub(super) fn fire_line(fire: &FireView) -> [String; 4] {
         None => time(nominal),
     };
     let run = fire.run.clone().unwrap_or_default();
-    [when, fire.state.to_owned(), run, fire.reason.clone().unwrap_or_default()]
+    [when, fire.state.to_string(), run, fire.reason.clone().unwrap_or_default()]
 }
 
 /// The JSON value of a payload file.

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// sends it once.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The topic
+    /// Topic of the message; it starts the playbooks with this topic in `on.message`
     #[arg(value_name = "TOPIC")]
     topic: String,
     /// JSON file with the message

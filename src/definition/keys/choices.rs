@@ -42,7 +42,7 @@ choices! {
         "worktree" => WorkspaceMode::Worktree,
         "copy" => WorkspaceMode::Copy,
     }
-    /// `merge`.
+    /// How the changes of an isolated step reach the project.
     MERGE, MERGE_NAMES: MergePolicy = {
         "patch" => MergePolicy::Patch,
         "rebase" => MergePolicy::Rebase,
@@ -54,7 +54,7 @@ choices! {
         "linear" => Backoff::Linear,
         "exponential" => Backoff::Exponential,
     }
-    /// `scope` of `cache`.
+    /// Which steps share a stored result.
     CACHE_SCOPE, CACHE_SCOPE_NAMES: CacheScope = {
         "project" => CacheScope::Project,
         "step" => CacheScope::Step,
@@ -93,7 +93,7 @@ choices! {
         "latest" => Keep::Latest,
         "all" => Keep::All,
     }
-    /// `form` of a webhook.
+    /// The form of the signature of a webhook.
     WEBHOOK_FORM, WEBHOOK_FORM_NAMES: WebhookForm = {
         "standard" => WebhookForm::Standard,
         "github" => WebhookForm::Github,
@@ -137,7 +137,7 @@ choices! {
         "warn" => FailurePolicy::Warn,
         "fail" => FailurePolicy::Fail,
     }
-    /// `onInconclusive`.
+    /// What follows a gate that is neither passed nor failed.
     ON_INCONCLUSIVE, ON_INCONCLUSIVE_NAMES: InconclusivePolicy = {
         "warn" => InconclusivePolicy::Warn,
         "fail" => InconclusivePolicy::Fail,
@@ -207,13 +207,13 @@ choices! {
         "restricted" => ToolLevel::Restricted,
         "critical" => ToolLevel::Critical,
     }
-    /// `output.format` of a specialist; all mean the same.
-    OUTPUT_FORMAT, OUTPUT_FORMAT_NAMES: () = {
-        "structured" => (),
-        "json" => (),
-        "text" => (),
+    /// Whether `output.format` of a specialist is what every output is: structured.
+    OUTPUT_FORMAT, OUTPUT_FORMAT_NAMES: bool = {
+        "structured" => true,
+        "json" => true,
+        "text" => false,
     }
-    /// A sandbox level.
+    /// The sandbox level below which commands need an approval.
     SANDBOX_LEVEL, SANDBOX_LEVEL_NAMES: ApprovalLevel = {
         "none" => ApprovalLevel::None,
         "process" => ApprovalLevel::Process,

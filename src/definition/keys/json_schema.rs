@@ -113,6 +113,7 @@ fn key_schema(table: &KeyTable, key: &KeySpec) -> Json {
     }
     match key.support {
         Support::Full => {}
+        Support::Unused => description += " Not used.",
         Support::Planned => description += " Not supported yet: no effect.",
         Support::RunRefused => description += " Not supported yet: runs with it are refused.",
     }

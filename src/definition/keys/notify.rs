@@ -16,7 +16,7 @@ const NOTIFY_KEYS: &[KeySpec] = &[
     key("name", Pattern("^[a-z][a-z0-9_-]{0,63}$"), "Name of the hook.")
         .default("the kind and the position, such as `webhook-1`")
         .example("on-call"),
-    key("on", ListOrOne(&Choice(NOTIFY_EVENT_NAMES)), "What it is told about; `ended` is every end of a run.")
+    key("on", ListOrOne(&Choice(NOTIFY_EVENT_NAMES)), "Events to notify it of; `ended` is every end of a run.")
         .default("`[failed, waiting]`")
         .example("[ended, waiting]"),
     key("playbooks", ListOrOne(&Text), "Ids of the playbooks whose runs count.")
@@ -29,7 +29,7 @@ const NOTIFY_KEYS: &[KeySpec] = &[
     )
     .example("{url: \"https://hooks.example.com/kb\", secret: HOOK}"),
     key("command", ListOrOne(&Text), "Program and arguments. Its standard input is the notification as JSON.")
-        .example("[./tell.sh, ops]"),
+        .example("[./notify.sh, ops]"),
     key(
         "playbook",
         OneOf(const { &[Text, Map(&NOTIFY_PLAYBOOK)] }),

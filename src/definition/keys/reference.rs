@@ -85,6 +85,7 @@ fn row(table: &KeyTable, key: &KeySpec) -> String {
     }
     match key.support {
         Support::Full => {}
+        Support::Unused => about += " *Not used.*",
         Support::Planned => about += " *Not supported yet: no effect.*",
         Support::RunRefused => about += " *Not supported yet: runs with it are refused.*",
     }

@@ -44,9 +44,9 @@ const SETTINGS_KEYS: &[KeySpec] = &[
     key(
         "notify",
         ListOrOne(const { &Map(&NOTIFY) }),
-        "What is told about runs while `kb serve` runs.",
+        "Receivers of notifications about runs, while `kb serve` runs.",
     )
-    .example("[{command: [./tell.sh]}]"),
+    .example("[{command: [./notify.sh]}]"),
     key("cache", Map(&CACHE), "Stored results of steps with `cache`.").example("{maxMib: 4096}"),
     key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),

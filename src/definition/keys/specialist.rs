@@ -45,7 +45,7 @@ const SPECIALIST_ID: &[KeySpec] = &[
 const PROFILE_ID: &[KeySpec] = &[
     key("schema", Any, "Not used: a profile is recognised by its folder.")
         .example("kb.specialist/1"),
-    key("id", Any, "Not used: the path is the id.").example("reviewer"),
+    key("id", Any, "Another id; the path is the id.").example("reviewer").unused(),
 ];
 
 const TEMPERATURE: KeySpec =
@@ -152,9 +152,9 @@ const PROFILE_KEYS: &[KeySpec] = &[
     MAX_TOKENS,
     key("maxTurns", Integer(1, 10_000), "Maximum number of model calls.").default("15"),
     key("disallowedTools", TOOLS, "Tools to remove from `tools`.").example("[Bash]"),
-    key("color", Any, "Color for display; not used.").example("blue"),
-    key("type", Any, "Type of the agent; not used.").example("reviewer"),
-    key("tags", Any, "Tags; not used.").example("[review, rust]"),
+    key("color", Any, "Color for display.").example("blue").unused(),
+    key("type", Any, "Type of the agent.").example("reviewer").unused(),
+    key("tags", Any, "Tags.").example("[review, rust]").unused(),
     key(
         "permissionMode",
         Any,
@@ -175,7 +175,7 @@ const AGENT_FILE_KEYS: &[KeySpec] = &[
 
 const AGENT_KEYS: &[KeySpec] = &[
     key("name", Text, "Unique id of the specialist.").required().example("agent.writer.001"),
-    key("type", Text, "Type of the agent; not used.").example("writer"),
+    key("type", Text, "Type of the agent.").example("writer").unused(),
     VERSION,
     DISPLAY_KEY,
     BRAIN_KEY,
@@ -247,8 +247,8 @@ const DISPLAY_KEYS: &[KeySpec] = &[
     key("name", Text, "Display name.").example("Reviewer"),
     key("description", Text, "Description shown in lists.").example("Reviews Rust code"),
     key("emoji", Text, "Emoji in front of the name.").example("🔍"),
-    key("avatar", Any, "Name of an icon; not used.").example("robot"),
-    key("color", Any, "Color; not used.").example("blue"),
+    key("avatar", Any, "Name of an icon.").example("robot").unused(),
+    key("color", Any, "Color of the name.").example("blue").unused(),
 ];
 
 pub(crate) static CONTEXT: KeyTable =
@@ -341,8 +341,8 @@ pub(crate) static CAPABILITY: KeyTable =
 
 const CAPABILITY_KEYS: &[KeySpec] = &[
     key("name", Text, "Name of the capability.").required().example("write_article"),
-    key("version", Any, "Version of the capability; not used.").example("\"1.0\""),
-    key("description", Any, "Description of the capability; not used.")
+    key("version", Any, "Version of the capability.").example("\"1.0\"").unused(),
+    key("description", Text, "What it does, for `kb specialist info`.")
         .example("Writes an article"),
     key("inputSchema", Schema, "Schema of the `input` of a step that names the capability.")
         .example("{topic: string}"),
@@ -369,7 +369,7 @@ const OUTPUT_KEYS: &[KeySpec] = &[
     key(
         "format",
         Choice(OUTPUT_FORMAT_NAMES),
-        "Accepted and not used: the output is always structured.",
+        "Form of the output. It is always structured; `text` is reported and has no effect.",
     ),
     key("schema", Schema, "Schema of the output; `summary` is always part of it.")
         .example("{files: \"string[]\"}"),

@@ -62,7 +62,7 @@ const HOOKS_KEYS: &[KeySpec] = &[
     key("onStart", Steps, "Steps that start with the run or the step.")
         .example("[{id: begin, run: ./begin.sh}]"),
     key("onSuccess", Steps, "Steps that follow its success.")
-        .example("[{id: tell, run: ./tell.sh}]"),
+        .example("[{id: report, run: ./report.sh}]"),
     key("onFailure", Steps, "Steps that follow its failure.")
         .example("[{id: report, run: ./report.sh}]"),
     key("onCancel", Steps, "Steps that follow its cancellation.")

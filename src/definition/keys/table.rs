@@ -65,6 +65,8 @@ impl KeyTable {
 pub enum Support {
     /// The key works as described.
     Full,
+    /// The key is for other programs: it loads with a note and has no effect.
+    Unused,
     /// The key loads with a warning and has no effect; the definition runs.
     Planned,
     /// The key loads with a warning, and a run with it is refused, because the run would not keep to
@@ -170,6 +172,10 @@ impl KeySpec {
 
     pub(in crate::definition) const fn scope(self, scope: KeyScope) -> KeySpec {
         KeySpec { scope, ..self }
+    }
+
+    pub(in crate::definition) const fn unused(self) -> KeySpec {
+        KeySpec { support: Support::Unused, ..self }
     }
 
     pub(in crate::definition) const fn planned(self) -> KeySpec {

@@ -9,9 +9,11 @@ use std::ops::Range;
 pub struct Capability {
     /// The name, unique within the specialist.
     pub name: String,
+    /// What it does, for people.
+    pub description: Option<String>,
     /// `inputSchema`: schema of the step's `input`.
     pub input_schema: Option<Schema>,
-    /// `outputSchema`: schema of the output.
+    /// `outputSchema`: schema that the output of the step must satisfy.
     pub output_schema: Option<Schema>,
     /// `promptTemplate`: the task; `{key}` stands for a value of the input.
     pub prompt: Option<String>,
@@ -62,6 +64,7 @@ mod tests {
         let schema = json!({"properties": {"style": {"type": "string", "default": "formal"}}});
         let capability = Capability {
             name: "write".to_owned(),
+            description: None,
             input_schema: Schema::new(schema).ok(),
             output_schema: None,
             prompt: Some("On {topic}, {style}, {unknown} {{x}} {".to_owned()),

@@ -32,7 +32,7 @@ pub struct RefusedDefinitions {
     pub playbooks: BTreeMap<String, BTreeSet<String>>,
     /// Specialists and agent profiles.
     pub specialists: BTreeMap<String, BTreeSet<String>>,
-    /// Plugins.
+    /// Tools of the project, from `.kb/plugins`.
     pub plugins: BTreeMap<String, BTreeSet<String>>,
 }
 

@@ -1,27 +1,27 @@
-//! `notify:` of the settings: what is told about runs, and how.
+//! `notify:` of the settings: who is notified of which runs, and how.
 
 use super::trigger::PayloadPath;
 use crate::value::JsonMap;
 
-/// One hook of `notify`.
+/// An entry of `notify` in the settings: a receiver, and the ends of runs of which it is notified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NotifyHook {
     /// Name, unique in the settings. Default: the kind and the position, such as `webhook-1`.
     pub name: String,
-    /// What it is told about.
+    /// The events of which it is notified.
     pub on: Vec<NotifyEvent>,
     /// Ids of the playbooks whose runs count; empty: all.
     pub playbooks: Vec<String>,
-    /// How it is told.
+    /// What is called or started.
     pub target: NotifyTarget,
 }
 
 /// What happened to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotifyEvent {
-    /// It succeeded.
+    /// The run ended and every failed step was tolerated.
     Succeeded,
-    /// It failed.
+    /// A step failed and was not tolerated, or the run itself failed.
     Failed,
     /// A person stopped it.
     Cancelled,
@@ -41,7 +41,7 @@ impl NotifyEvent {
     }
 }
 
-/// How a hook is told.
+/// What a hook calls or starts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotifyTarget {
     /// A request to an address.

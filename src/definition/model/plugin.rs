@@ -41,7 +41,7 @@ pub struct Plugin {
 pub struct Probe {
     /// Its name in messages and records.
     pub id: String,
-    /// The tool.
+    /// Name of a tool that only reads, which the probe calls.
     pub tool: ToolName,
     /// Its arguments, over `input` and `output`.
     pub input: ValueTemplate,

@@ -68,7 +68,7 @@ pub struct Settings {
     pub projects: Vec<String>,
     /// `serve.traces`: where the traces of runs are sent.
     pub traces: Option<Box<TraceSettings>>,
-    /// `notify`: what is told about runs.
+    /// `notify`: the receivers of notifications about runs.
     pub notify: Vec<super::NotifyHook>,
     /// `testCommands`: command texts that count as a test run.
     pub test_commands: Vec<String>,

@@ -75,7 +75,7 @@ pub struct StepDetails {
     pub sandbox: Option<AuthorSandbox>,
     /// Whether it takes the `workspace` lock. `None`: only if its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
-    /// `merge`.
+    /// `merge`: how its changes reach the project. `None`: as the playbook says, else `patch`.
     pub merge: Option<MergePolicy>,
     /// `locks:` in order: the locks that it holds while it runs.
     pub locks: Vec<String>,

@@ -60,7 +60,7 @@ pub struct TestCase {
     pub expect: Expectations,
 }
 
-/// The script of a test.
+/// The responses of a test in place of the model.
 #[derive(Debug, Clone)]
 pub enum TestScript {
     /// The path of a script, relative to the test file.
@@ -139,7 +139,7 @@ pub enum FaultKind {
 pub enum ModelFault {
     /// The provider answers with an HTTP status.
     Status {
-        /// The status.
+        /// HTTP status, such as 429 or 500.
         status: u16,
         /// How long the provider asks to wait.
         retry_after: Option<Duration>,

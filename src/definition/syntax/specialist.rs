@@ -128,6 +128,7 @@ pub(crate) fn display(node: &Node, found: &mut Specialist, decoder: &mut Decoder
         found.description = Some(description);
     }
     found.emoji = fields.text("emoji", decoder);
+    decoder.unsupported_keys(&fields, &mut found.not_yet);
 }
 
 /// Decodes `context:`, a profile or a map. `context.system` is the system prompt, or additional context next to a `role`.
@@ -211,7 +212,8 @@ pub(crate) fn capabilities(node: &Node, found: &mut Specialist, decoder: &mut De
             continue;
         }
         if let Some(own) = capability(item, found, decoder) {
-            found.capabilities.push(own.name.clone());
+            let description = own.description.as_ref().map(|text| format!(": {text}"));
+            found.capabilities.push(own.name.clone() + &description.unwrap_or_default());
             found.callable.push(own);
         }
     }
@@ -231,13 +233,18 @@ fn capability(node: &Node, found: &mut Specialist, decoder: &mut Decoder) -> Opt
             decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
         }
     }
+    let description = fields.text("description", decoder);
     let prompt = fields.text("promptTemplate", decoder);
     decoder.unsupported_keys(&fields, &mut found.not_yet);
-    Some(Capability { name: name?.to_owned(), input_schema, output_schema, prompt })
+    Some(Capability { name: name?.to_owned(), description, input_schema, output_schema, prompt })
 }
 
 fn output(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
     let fields = decoder.fields(node, &keys::specialist::OUTPUT)?;
-    fields.choice("format", OUTPUT_FORMAT, decoder);
+    if let (Some(node), Some(false)) =
+        (fields.get("format"), fields.choice("format", OUTPUT_FORMAT, decoder))
+    {
+        decoder.unused("output.format", node.span);
+    }
     fields.get("schema").and_then(|node| Schema::decode(node, decoder))
 }

@@ -18,6 +18,7 @@ impl Decoder {
             let name = qualified(fields.what(), &key.text);
             match spec.support {
                 Support::Full => {}
+                Support::Unused => self.unused(&name, key.span),
                 Support::Planned => self.comes_later(&name, key.span),
                 Support::RunRefused => self.not_yet(&name, key.span, Some(refused)),
             }
@@ -35,6 +36,14 @@ impl Decoder {
         if let Some(list) = refused {
             list.push(NotYet { what: what.to_owned(), span });
         }
+    }
+
+    /// Reports a key for other programs.
+    pub(crate) fn unused(&mut self, what: &str, span: Span) {
+        self.push(
+            Diagnostic::info(Code::UNUSED, span, format!("`{what}` has no effect"))
+                .help("other programs may use it; it can stay"),
+        );
     }
 
     /// Reports a key or tool that other tools define, and that has no effect.

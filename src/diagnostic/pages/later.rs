@@ -18,4 +18,16 @@ sees the denial.
     context: {rag: {enabled: true}}
 
 Remove the key to silence the warning."#;
+
+    UNUSED = "KB0903", "key without effect",
+r#"The key is part of the format, and `kb` does not use it: a color, an icon, tags. Only `kb playbook validate`
+and `kb specialist validate` report it, as a note.
+
+    ---
+    name: Reviewer
+    color: blue        # other programs show it; kb does not
+    ---
+    You review changes.
+
+The key can stay for the programs that use it."#;
 }

@@ -119,14 +119,14 @@ as skipped.
     kb trigger show nightly
     kb trigger enable nightly     # after a change that is intended"#;
 
-    NOTIFY_FAILED = "KB1016", "hook of notify was not told",
+    NOTIFY_FAILED = "KB1016", "notification was not delivered",
 r#"A hook of `notify` in the settings did not get the notification: its address did not respond with a status
 of 200 to 299, its program did not end with exit code 0, or its playbook cannot start. The message names the
 reason. `kb serve` tries again after 5 s, 30 s, 5 min, 30 min, 2 h, 5 h and 10 h, and then gives the
 notification up; redirects and the status 410 end the attempts at once.
 
-    kb notify                 # what the hooks were told, and why an attempt failed
-    kb notify --test on-call  # tells one hook now
+    kb notify                 # the notifications, and why an attempt failed
+    kb notify --test on-call  # sends a test notification
 
 Wrong:
 

@@ -52,7 +52,7 @@ fn checked_files(step: &Step) -> Vec<&str> {
 enum Written<'a> {
     /// The `path` of a tool that writes.
     File(&'a str),
-    /// A script.
+    /// The text of a shell script.
     Script(&'a str),
 }
 

@@ -20,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     for (reader, read) in of_steps.chain(subject.outputs.iter().map(|read| (None, read))) {
         let Some(target) = subject.plan.find(read.step.as_str()) else { continue };
         let step = subject.plan.step(target);
-        // In its own texts, a step reads the item at hand.
+        // In its own texts, a step reads its current item.
         let each = step.step.for_each.as_deref().filter(|_| reader != Some(target));
         let (whole, path) = match keys_of_output(step, each, read) {
             Ok(Some(found)) => found,

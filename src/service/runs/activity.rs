@@ -5,6 +5,7 @@
 //! Datagrams that a watcher does not read in time are lost.
 
 use crate::attempt::Progress;
+use crate::redaction::Masked;
 use crate::value::RunId;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -20,22 +21,19 @@ const DATAGRAM_BYTES: usize = 16 << 10;
 const WATCHERS: usize = 16;
 
 /// One activity of a step instance.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// Name of the step instance.
     pub instance: String,
     /// What it does.
-    pub progress: Progress,
+    pub progress: Masked<Progress>,
 }
 
-impl Activity {
-    /// The text that a model wrote, if that is the activity.
-    pub fn model_text(&self) -> Option<&str> {
-        match &self.progress {
-            Progress::Token(text) => Some(text),
-            Progress::Tool(_) | Progress::Model(_) | Progress::Output(_) => None,
-        }
-    }
+/// An activity as it arrives. Its sender masked it.
+#[derive(Deserialize)]
+struct Received {
+    instance: String,
+    progress: Progress,
 }
 
 /// Sends the activity of a run to its watchers.
@@ -66,7 +64,7 @@ impl ActivitySender {
     }
 
     /// Sends an activity to all watchers.
-    pub fn send(&mut self, instance: &str, progress: &Progress) {
+    pub fn send(&mut self, instance: &str, progress: &Masked<Progress>) {
         if self.watchers.is_empty() {
             return;
         }
@@ -116,8 +114,8 @@ impl ActivityReceiver {
         let mut buffer = [0; DATAGRAM_BYTES];
         loop {
             let count = self.socket.recv(&mut buffer).ok()?;
-            if let Ok(activity) = serde_json::from_slice(&buffer[..count]) {
-                return Some(activity);
+            if let Ok(Received { instance, progress }) = serde_json::from_slice(&buffer[..count]) {
+                return Some(Activity { instance, progress: Masked::composed(progress) });
             }
         }
     }
@@ -138,6 +136,11 @@ fn folder(state_dir: &Path, run: &RunId) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redaction::Redactor;
+
+    fn text(text: &str) -> Masked<Progress> {
+        Redactor::default().mask(text.to_owned()).map(Progress::Token)
+    }
 
     #[test]
     fn several_watchers_of_one_process_get_the_same() {
@@ -146,7 +149,7 @@ mod tests {
         let receivers = [(); 2].map(|()| ActivityReceiver::new(state.path(), &run).unwrap());
         let mut sender = ActivitySender::new(state.path(), &run);
         sender.find_watchers();
-        sender.send("a", &Progress::Token("x".into()));
+        sender.send("a", &text("x"));
         assert!(receivers.iter().all(|receiver| receiver.next().is_some()));
     }
 
@@ -154,7 +157,6 @@ mod tests {
     fn a_watcher_gets_what_is_sent_while_it_watches() {
         let state = tempfile::tempdir().unwrap();
         let run = RunId::new("r1").unwrap();
-        let text = |text: &str| Progress::Token(text.to_owned());
         let mut sender = ActivitySender::new(state.path(), &run);
         sender.find_watchers();
         sender.send("a", &text("before"));

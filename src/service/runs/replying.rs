@@ -92,7 +92,7 @@ pub fn reply(
 /// What became of [`post_reply`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
-    /// The run.
+    /// Id of the run that asked.
     pub run: RunId,
     /// Whether this is the first reply to the question, which counts.
     pub is_first: bool,

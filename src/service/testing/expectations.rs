@@ -79,7 +79,8 @@ impl Check<'_> {
     }
 
     fn status(&mut self, expect: &Expectations, waiting: &[OpenQuestion]) {
-        let expected = expect.status.as_ref().map_or("succeeded", |status| &*status.value);
+        let expected =
+            expect.status.as_ref().map_or(RunStatus::Succeeded.as_str(), |status| &*status.value);
         let status = self.finished.status;
         if status.as_str() == expected {
             return;

@@ -7,7 +7,7 @@ use crate::value::Timestamp;
 use crate::wire::{RunView, StepStatus};
 use std::collections::BTreeMap;
 
-/// An open question.
+/// A question that a run of a test waits for.
 pub(super) struct OpenQuestion {
     /// The run that asks.
     pub(super) run: String,

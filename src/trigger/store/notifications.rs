@@ -1,23 +1,25 @@
-//! Notifications: what the hooks of `notify` are told, until they were told or given up.
+//! Notifications to the hooks of `notify`, until they are delivered or given up.
 
 use super::TriggerStore;
 use crate::journal::JournalError;
 use crate::value::{RunId, Timestamp};
 use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
 
 /// Maximum number of notifications of one hook that wait; further ones are given up at once.
 const MOST_WAITING: i64 = 1000;
 
 const COLUMNS: &str = "id, hook, run, event, body, state, attempts, due, problem, at";
 
-/// Whether a hook was told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a notification was delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum NotificationState {
-    /// It will be told, or told again.
+    /// It will be sent, or sent again.
     Waiting,
-    /// It was told.
+    /// The hook accepted it.
     Delivered,
-    /// It was not told, and will not be.
+    /// It was not accepted and is not sent again.
     Failed,
 }
 
@@ -37,7 +39,7 @@ impl NotificationState {
     }
 }
 
-/// What a hook is to be told. The id is a function of the hook, the run and what happened, so that the
+/// A notification to store. The id is a function of the hook, the run and what happened, so that the
 /// same event is stored once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewNotification {
@@ -45,7 +47,7 @@ pub struct NewNotification {
     pub id: String,
     /// Name of the hook.
     pub hook: String,
-    /// The run.
+    /// Id of the run that it is about.
     pub run: RunId,
     /// What happened: `run.failed` and so on.
     pub event: String,
@@ -66,7 +68,7 @@ pub struct Notification {
     pub event: String,
     /// The notification as JSON text.
     pub body: String,
-    /// Whether the hook was told.
+    /// Whether it was delivered.
     pub state: NotificationState,
     /// Number of attempts.
     pub attempts: u32,
@@ -101,7 +103,10 @@ impl TriggerStore {
                     )?
                     .query_row([&new.hook], |row| row.get(0))?;
                 let full = waiting >= MOST_WAITING;
-                let state = if full { "failed" } else { "waiting" };
+                let state = match full {
+                    true => NotificationState::Failed,
+                    false => NotificationState::Waiting,
+                };
                 let problem = full.then(|| format!("{MOST_WAITING} notifications wait already"));
                 c.prepare_cached(
                     "INSERT INTO notifications (id, hook, run, event, body, state, due, problem, at)
@@ -113,7 +118,7 @@ impl TriggerStore {
                     new.run.as_str(),
                     new.event,
                     new.body,
-                    state,
+                    state.as_str(),
                     now.0,
                     problem
                 ])?;

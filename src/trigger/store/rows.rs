@@ -3,8 +3,11 @@
 use crate::definition::RunEnd;
 use crate::value::{Digest, JsonMap, RunId, Timestamp};
 use rusqlite::Row;
+use serde::{Serialize, Serializer};
+use std::fmt;
 
-/// The state of a trigger.
+/// What the store knows of a trigger: whether it is enabled, up to when it is recorded, why it
+/// pauses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TriggerState {
     /// The digest of the definition that was enabled; `None` if the trigger is disabled.
@@ -67,20 +70,27 @@ impl FireState {
     }
 
     fn parse(text: &str) -> FireState {
-        match text {
-            "queued" => FireState::Queued,
-            "started" => FireState::Started,
-            "succeeded" => FireState::Ended(RunEnd::Succeeded),
-            "failed" => FireState::Ended(RunEnd::Failed),
-            "cancelled" => FireState::Ended(RunEnd::Cancelled),
-            "missed" => FireState::Missed,
-            _ => FireState::Skipped,
-        }
+        let ended = [RunEnd::Succeeded, RunEnd::Failed, RunEnd::Cancelled].map(FireState::Ended);
+        let all =
+            [FireState::Queued, FireState::Started, FireState::Missed].into_iter().chain(ended);
+        all.into_iter().find(|state| state.as_str() == text).unwrap_or(FireState::Skipped)
     }
 
     /// Whether its run has not ended.
     pub fn is_open(self) -> bool {
         matches!(self, FireState::Queued | FireState::Started)
+    }
+}
+
+impl fmt::Display for FireState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for FireState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

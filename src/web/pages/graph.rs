@@ -2,7 +2,7 @@
 
 use super::format::{duration, part, short};
 use super::layout;
-use crate::wire::{InstanceView, RunView};
+use crate::wire::{InstanceView, RunView, StepStatus};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ struct Node {
     name: String,
     short: String,
     detail: String,
-    status: &'static str,
+    status: StepStatus,
     x: usize,
     y: usize,
     href: String,
@@ -83,14 +83,14 @@ pub(super) fn graph(plan: &Value, run: Option<&RunView>, selected: Option<&str>)
 }
 
 /// The status of a step and a line about it. The items of a `forEach` are one box.
-fn state(instances: &[&InstanceView], kind: &str) -> (&'static str, String) {
-    let Some(step) = instances.first() else { return ("pending", kind.to_owned()) };
+fn state(instances: &[&InstanceView], kind: &str) -> (StepStatus, String) {
+    let Some(step) = instances.first() else { return (StepStatus::Pending, kind.to_owned()) };
     let items = &instances[1..];
     if !items.is_empty() {
         let ended = items.iter().filter(|item| item.ended_at.is_some()).count();
-        return (step.status.as_str(), format!("{kind} · {ended}/{} items", items.len()));
+        return (step.status, format!("{kind} · {ended}/{} items", items.len()));
     }
     let time = step.duration_ms.map(duration).unwrap_or_else(|| kind.to_owned());
     let gate = step.verdict.map(|verdict| format!(" · gate {verdict}"));
-    (step.status.as_str(), format!("{time}{}", gate.unwrap_or_default()))
+    (step.status, format!("{time}{}", gate.unwrap_or_default()))
 }

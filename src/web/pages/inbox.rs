@@ -52,7 +52,7 @@ fn ask(ask: &AskView) -> Value {
 fn evidence(step: &AskEvidence) -> Value {
     let reasons: Vec<&str> =
         step.checks.iter().filter_map(|check| check.reason.as_deref()).collect();
-    let mut text = step.status.to_owned();
+    let mut text = step.status.to_string();
     if let Some(verdict) = step.verdict {
         text += &format!(", gate {verdict}, {}", counted(step.checks.len(), "check"));
     }

@@ -26,7 +26,7 @@ const MOST_PAGES: u64 = 1000;
 pub(super) struct RunLine {
     run: String,
     definition: String,
-    status: &'static str,
+    status: RunStatus,
     started_at: String,
     duration: String,
     cost: String,
@@ -46,10 +46,9 @@ pub(super) struct RunLine {
 
 impl RunLine {
     pub(super) fn of(run: &RunView, trigger: Option<String>) -> RunLine {
-        let open = ["pending", "ready", "running", "waiting", "verifying", "recovering"];
         let total: u32 = run.counts.values().sum();
-        let unfinished: u32 =
-            run.counts.iter().filter(|(name, _)| open.contains(name)).map(|(_, n)| n).sum();
+        let ended = run.counts.iter().filter(|(status, _)| status.has_ended());
+        let done = ended.map(|(_, n)| n).sum();
         let gates =
             |wanted: Verdict| run.steps.iter().filter(|step| step.verdict == Some(wanted)).count();
         let failed =
@@ -67,12 +66,12 @@ impl RunLine {
         RunLine {
             run: run.run.clone(),
             definition: run.definition.clone(),
-            status: run.status.as_str(),
+            status: run.status,
             started_at: run.started_at.clone(),
             duration: duration_or_dash(ms),
             cost: cost(&run.usage),
             tokens: if tokens == 0 { "–".to_owned() } else { number(tokens) },
-            done: total - unfinished,
+            done,
             total,
             passed: gates(Verdict::Passed),
             refuted: gates(Verdict::Failed),
@@ -121,7 +120,7 @@ pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
     let more = found.len() > page * PAGE;
     let content = json!({
         "runs": lines,
-        "statuses": ["running", "waiting", "succeeded", "failed", "cancelled", "interrupted"],
+        "statuses": RunStatus::ALL,
         "playbooks": names,
         "filter": {
             "status": filter("status"), "playbook": filter("playbook"),

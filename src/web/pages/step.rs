@@ -5,7 +5,7 @@ use crate::service::{Reader, run_diff};
 use crate::value::{Json, json_text, one_line};
 use crate::web::problem::Problem;
 use crate::web::state::WebProject;
-use crate::wire::{Body, CheckView, InstanceView, RunView, Verdict};
+use crate::wire::{Body, CheckView, InstanceView, RunView, StepStatus, Verdict};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const FILES: usize = 50;
 pub(super) struct StepPanel {
     instance: String,
     kind: &'static str,
-    status: &'static str,
+    status: StepStatus,
     duration: Option<String>,
     cost: Option<String>,
     child_run: Option<String>,
@@ -60,7 +60,7 @@ pub(super) fn panel(
     Ok(StepPanel {
         instance: instance.instance.clone(),
         kind: instance.kind,
-        status: instance.status.as_str(),
+        status: instance.status,
         duration: instance.duration_ms.map(duration),
         cost: Some(cost(&instance.usage)).filter(|_| instance.usage.model_calls > 0),
         child_run: instance.child_run.clone(),

@@ -3,7 +3,7 @@
 use super::format::{duration, part, short};
 use crate::clock;
 use crate::value::Timestamp;
-use crate::wire::RunView;
+use crate::wire::{RunView, StepStatus};
 use serde::Serialize;
 
 /// Where the bars begin.
@@ -33,7 +33,7 @@ struct Tick {
 struct Bar {
     name: String,
     short: String,
-    status: &'static str,
+    status: StepStatus,
     detail: String,
     x: u64,
     y: usize,
@@ -63,7 +63,7 @@ pub(super) fn timeline(run: &RunView, selected: Option<&str>) -> Timeline {
             Bar {
                 name: step.instance.clone(),
                 short: short(&step.instance, 24),
-                status: step.status.as_str(),
+                status: step.status,
                 detail: duration(until.since(from).as_millis() as u64),
                 x: LEFT + x,
                 y: 30 + index * ROW,

@@ -75,7 +75,7 @@ pub(super) const ROUTES: &[Route] = &[
     ]),
 ];
 
-/// A start.
+/// What to start, with which parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Start {

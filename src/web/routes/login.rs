@@ -36,7 +36,7 @@ pub(super) const ROUTES: &[Route] = &[
 struct Login {
     /// The one-time code of the address that `kb serve --open` opens.
     code: Option<String>,
-    /// A token.
+    /// A token of `kb serve token`.
     token: Option<String>,
 }
 

@@ -50,15 +50,20 @@ impl SourceFile {
 /// Every file below `src/`.
 pub(super) fn sources() -> Vec<SourceFile> {
     let root = source_root();
-    let mut open = vec![root.clone()];
+    rust_files(&root).iter().map(|path| read(&root, path)).collect()
+}
+
+/// All Rust files below a folder.
+pub(super) fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut open = vec![folder.to_owned()];
     let mut files = Vec::new();
     while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(&folder).expect("`src/` can be read") {
-            let path = entry.expect("`src/` can be read").path();
+        for entry in std::fs::read_dir(&folder).expect("sources can be read") {
+            let path = entry.expect("sources can be read").path();
             if path.is_dir() {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(read(&root, &path));
+                files.push(path);
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Matches over the sums of the domain have no wildcard arm, so the compiler lists every place that a new
 //! kind, check, status or action needs. In `run` a lint of clippy holds this for all enums.
 
-use super::source::{Token, end_of_block, sources};
+use super::source::{Token, end_of_block, source_root, sources};
+use regex::Regex;
 
 /// The enums whose matches name every variant.
 const SUMS: &[&str] = &[
@@ -45,6 +46,26 @@ fn matches_over_kinds_checks_and_statuses_name_every_variant() {
     let help = "name the other variants; to take one variant out, use `let … else`";
     assert!(wrong.is_empty(), "{help}:\n{}", wrong.join("\n"));
 }
+
+/// Names of statuses are compared nowhere: a status is a value of its enum up to the text that is shown.
+#[test]
+fn statuses_are_compared_as_types() {
+    let name = "pending|ready|running|verifying|waiting|succeeded|failed|skipped|blocked|cancelled|\
+                interrupted|passed|inconclusive|success|denied|timeout|unknown|same|changed|error|warning|info";
+    let compared = Regex::new(&format!(r#"(?:[!=]=\s*&?|Some\()"(?:{name})""#)).unwrap();
+    let mut wrong = Vec::new();
+    for file in sources().iter().filter(|file| OUTER.contains(&&*file.module)) {
+        let text = std::fs::read_to_string(source_root().join(&file.path)).expect("it was read");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate().filter(|(_, line)| compared.is_match(line)) {
+            wrong.push(format!("{}:{}: {}", file.path, number + 1, line.trim()));
+        }
+    }
+    assert!(wrong.is_empty(), "compare with the variant:\n{}", wrong.join("\n"));
+}
+
+/// The modules that show what the others decided.
+const OUTER: [&str; 8] = ["wire", "inspect", "service", "serve", "web", "lsp", "cli", "trigger"];
 
 fn word(text: &str) -> Token {
     Token::Word(text.to_owned())

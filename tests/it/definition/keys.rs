@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::generated;
-use kb::definition::{DefinitionFile, KeyTable, file_schema, key_reference, load_value};
+use kb::definition::{DefinitionFile, KeyTable, Support, file_schema, key_reference, load_value};
 use kb::value::Json;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -228,6 +228,35 @@ fn the_loader_knows_exactly_the_keys_of_the_tables() {
     }
 }
 
+/// What a key does not do is said where the key is written.
+#[test]
+fn no_key_is_dropped_in_silence() {
+    let mut silent = Vec::new();
+    for file in DefinitionFile::ALL {
+        for table in file.all_tables() {
+            for key in table.keys().filter(|key| key.support != Support::Full) {
+                let Some((role, path, text)) = wrapper(table) else {
+                    silent.push(format!("`{}` of {} is not tested", key.name, table.name));
+                    continue;
+                };
+                let entry = format!("\"{}\": {}", key.name, key.example);
+                let (_, said) = said(role, path, text.replace('@', &entry));
+                let code = match key.support {
+                    Support::Full => continue,
+                    Support::Unused => "info KB0903",
+                    Support::Planned => "warning KB0902",
+                    Support::RunRefused => "warning KB0901",
+                };
+                let mut lines = said.lines();
+                if !lines.any(|line| line.starts_with(code) && line.contains(key.name)) {
+                    silent.push(format!("`{}` of {}: {said}", key.name, table.name));
+                }
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -293,17 +322,31 @@ fn the_schemas_accept_forms_that_they_refused_before() {
         "sandbox": {"read": ["~/.cargo"], "write": ["/tmp"]},
         "memory": {}, "agent_loop": {"max_iterations": 3},
     });
-    assert_eq!(faults(DefinitionFile::Settings, &settings), [""; 0]);
-    assert_eq!(faults(DefinitionFile::Settings, &json!({"sandbox": "required"})), [""; 0]);
+    accepted(DefinitionFile::Settings, FileRole::Settings, ".kb/kb.config.json", &settings);
+    let required = json!({"sandbox": "required"});
+    accepted(DefinitionFile::Settings, FileRole::Settings, ".kb/kb.config.json", &required);
     let specialist = json!({
-        "schema": "kb.specialist/1", "id": "s", "memory": {"short_term": {"enabled": true}},
+        "schema": "kb.specialist/1", "id": "s", "role": "x", "memory": {"short_term": {"enabled": true}},
         "output": {"format": "structured", "schema": {"a": "string"}},
         "brain": {"model": "m", "max_tokens": 5, "fallback": {"enabled": true, "model": "n"}},
         "llm": {"fallback": {"enabled": true, "model": "n"}},
     });
-    assert_eq!(faults(DefinitionFile::Specialist, &specialist), [""; 0]);
+    accepted(
+        DefinitionFile::Specialist,
+        FileRole::Specialist,
+        ".kb/specialists/s.yml",
+        &specialist,
+    );
     let workflow = json!({"steps": [{"id": "a", "agent": "agents/a.md", "prompt": "x"}]});
     assert_eq!(faults(DefinitionFile::Workflow, &workflow), [""; 0]);
+}
+
+/// By the schema and by the loader. JSON is YAML.
+#[track_caller]
+fn accepted(file: DefinitionFile, role: FileRole, path: &str, value: &Json) {
+    assert_eq!(faults(file, value), [""; 0]);
+    let (_, said) = said(role, path, value.to_string());
+    assert!(said.lines().all(|line| !line.starts_with("error")), "{said}");
 }
 
 #[test]

@@ -64,6 +64,7 @@ fn a_subagent_file_of_claude_code_is_a_profile() {
     insta::assert_snapshot!(said, @"
     warning KB0902 4:8 `WebSearch` is not supported yet | it has no effect for now
     warning KB0902 4:8 `Bash(git diff:*, git log:*)` is not supported yet | it has no effect for now
+    info KB0903 6:1 `color` has no effect | other programs may use it; it can stay
     warning KB0902 7:1 `permissionMode` is not supported yet | it has no effect for now
     ");
 }

@@ -1,3 +1,5 @@
+//! A recorded run to change and to audit.
+
 use crate::scratch::Scratch;
 use kb::journal::Chain;
 use kb::value::{Digest, RunId, Timestamp};

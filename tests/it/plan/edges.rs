@@ -1,3 +1,5 @@
+//! The dependencies that references and `dependsOn` give, with their strengths.
+
 use super::draft::{check, draft};
 
 /// Every edge as `from -> to strength`, in plan order.

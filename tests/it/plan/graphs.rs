@@ -1,3 +1,5 @@
+//! The drawings of a plan as text, DOT, Mermaid and JSON.
+
 use super::draft::draft;
 use kb::plan::graph;
 

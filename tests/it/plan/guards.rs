@@ -1,3 +1,5 @@
+//! Which reads of a step that may be skipped are guarded: joins, conditions, `default`.
+
 use super::draft::{check, draft};
 
 /// `maybe` is skipped where its condition is false; `b` is what the test is about.

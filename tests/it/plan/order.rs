@@ -1,3 +1,5 @@
+//! The order of a plan, its critical path and what is downstream of a step.
+
 use super::draft::draft;
 use crate::processor_time;
 use crate::simulate::{plan, playbook, step};

@@ -1,3 +1,5 @@
+//! Problems that a plan finds: missing output keys and unordered writers.
+
 use super::draft::{check, draft};
 
 #[test]

@@ -61,7 +61,7 @@ fn a_receiver_that_was_down_is_told_later_under_the_same_id() {
         server.uri()
     ));
     scratch.write("key", SECRET);
-    // What ended before the first daemon is not told.
+    // What ended before the first daemon is not sent.
     scratch.kb(&["playbook", "run", "p"]).code(1);
     let mut first = daemon(&scratch);
     first.tick(now());
@@ -120,7 +120,7 @@ fn a_waiting_run_is_told_once_with_its_question() {
         daemon.tick(later(10 + seconds));
     }
     let requests = runtime.block_on(server.received_requests()).unwrap();
-    // A run that succeeds is not told unless `on` says so.
+    // A run that succeeds sends nothing unless `on` says so.
     assert_eq!(requests.len(), 1);
     let told = body(&requests[0]);
     assert_eq!(told["type"], "run.waiting");
@@ -167,7 +167,7 @@ fn a_hook_can_be_tested_and_says_what_is_wrong() {
         redirects.uri()
     ));
     let test = |name: &str| scratch.kb(&["notify", "--test", name]);
-    test("fine").code(0).says(&["fine was told"]);
+    test("fine").code(0).says(&["the notification to fine was delivered"]);
     test("moved").code(5).says(&["KB1016", "answered 308", "redirect is not followed"]);
     assert_eq!(runtime.block_on(redirects.received_requests()).unwrap().len(), 1);
     test("fails").code(5).says(&["exit code 4: no such room"]);

@@ -1,3 +1,5 @@
+//! A toolbox over files in a temporary folder, for the tests of tools.
+
 use kb::definition::{ApprovalLevel, Settings};
 use kb::evidence::{Invocation, InvocationStatus};
 use kb::process::{BaseEnvironment, Supervisor};

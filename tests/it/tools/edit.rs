@@ -1,3 +1,5 @@
+//! `fs:edit`: exact replacements and what is refused.
+
 use super::bench::bench;
 use insta::assert_snapshot;
 use serde_json::{Value, json};

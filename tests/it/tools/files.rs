@@ -1,3 +1,5 @@
+//! `fs:read`, `fs:write`, `fs:list`, `fs:search`, `fs:exists` and `fs:delete`.
+
 use super::bench::{Setup, bench, call, put};
 use insta::assert_snapshot;
 use kb::evidence::{ChangeKind, Purpose};

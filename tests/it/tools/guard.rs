@@ -1,3 +1,5 @@
+//! The path guard under links, races and absolute paths, through every tool.
+
 use super::bench::{Bench, bench, call_of, put};
 use crate::running::Start;
 use kb::definition::ApprovalLevel;

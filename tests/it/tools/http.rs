@@ -1,3 +1,5 @@
+//! `http:request`: permitted hosts, redirects, sizes and results.
+
 use super::bench::{Bench, Setup, bench, call, told};
 use kb::definition::Settings;
 use kb::http::{HttpClient, HttpError, HttpRequest};

@@ -1,3 +1,5 @@
+//! Manifests of a workspace: what they contain, ignore rules, links, bounds.
+
 use super::bench::{bench, put};
 use crate::running::Start;
 use kb::evidence::FileKind;

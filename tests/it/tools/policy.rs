@@ -1,3 +1,5 @@
+//! The policy of tool calls: allow-lists, groups, levels and secrets in arguments.
+
 use super::bench::{Bench, Setup, bench, call, call_of, told};
 use insta::assert_snapshot;
 use kb::definition::{ApprovalLevel, Settings, ToolSecurity};

@@ -1,3 +1,5 @@
+//! `shell:exec`: results, limits, approvals, and the evidence of what a command changed.
+
 use super::bench::{Bench, Setup, bench, call, call_of, told};
 use insta::assert_snapshot;
 use kb::definition::ApprovalLevel;
