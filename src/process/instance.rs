@@ -85,10 +85,36 @@ impl Instance {
 
     /// Creates a directory in the temporary directory.
     fn private(&self, name: &Path) -> Option<PathBuf> {
-        let path = self.temporary_directory()?.join(name);
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => None,
-            _ => Some(path),
-        }
+        let temporary = self.temporary.as_ref()?;
+        let path = temporary.path().join(name);
+        let create = || match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        };
+        create().or_else(|_| temporary.restore().and_then(|()| create())).ok()?;
+        Some(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removed_directory_is_created_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let temporary = Temporary::create(folder.path(), "1-a").unwrap();
+        let counter = AtomicU64::new(1);
+        let own = Instance {
+            name: "1-a".to_owned(),
+            outer_marker: None,
+            temporary: Some(temporary),
+            counter,
+        };
+        assert!(own.scratch(1).is_some());
+        std::fs::remove_dir_all(own.temporary_directory().unwrap()).unwrap();
+        assert!(own.scratch(2).is_some_and(|scratch| scratch.temporary.is_dir()));
+        std::fs::remove_dir_all(own.temporary_directory().unwrap()).unwrap();
+        assert!(own.steps_directory().is_some_and(|path| path.is_dir()));
     }
 }

@@ -6,12 +6,13 @@ use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The private temporary directory of a `kb`, locked while the process lives. The watchdog or init
 /// process removes it. If that was killed too, the next `kb` does.
 pub(super) struct Temporary {
     path: PathBuf,
-    _locked: File,
+    locked: Mutex<File>,
 }
 
 impl Temporary {
@@ -19,19 +20,37 @@ impl Temporary {
     pub(super) fn create(folder: &Path, name: &str) -> io::Result<Temporary> {
         remove_abandoned(folder);
         let path = folder.join(format!("kb-{name}"));
-        loop {
-            DirBuilder::new().mode(0o700).create(&path)?;
-            let locked = File::open(&path)?;
-            flock(&locked, FlockOperation::LockShared)?;
-            // Another `kb` may have removed it before it was locked.
-            if path.exists() {
-                return Ok(Temporary { path, _locked: locked });
-            }
+        let locked = Mutex::new(create_locked(&path)?);
+        Ok(Temporary { path, locked })
+    }
+
+    /// Creates the directory again if it was removed: an init process that ends removes it, and a new one
+    /// may follow.
+    pub(super) fn restore(&self) -> io::Result<()> {
+        let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.path.exists() {
+            *locked = create_locked(&self.path)?;
         }
+        Ok(())
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Creates and locks a directory. Another `kb` may remove it before it is locked.
+fn create_locked(path: &Path) -> io::Result<File> {
+    loop {
+        DirBuilder::new().mode(0o700).create(path)?;
+        let locked = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        flock(&locked, FlockOperation::LockShared)?;
+        if path.exists() {
+            return Ok(locked);
+        }
     }
 }
 

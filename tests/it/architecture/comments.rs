@@ -3,6 +3,7 @@
 use super::source::{source_root, sources};
 use regex::Regex;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// Words that add nothing to a name.
 const EMPTY: [&str; 12] =
@@ -30,12 +31,17 @@ fn repetitions_are_found() {
     assert_eq!(lines("/// Which.\nfn kind() {}\n/// How.\nHow,"), [1, 3]);
 }
 
+/// The name that a line declares.
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let visibility = r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:async\s+|unsafe\s+|const\s+)*";
+    let kind = r"(?:fn|const|static|struct|enum|type|trait|mod)?\s*(\w+)";
+    Regex::new(&format!("{visibility}{kind}")).unwrap()
+});
+/// A word of a text or of a name in any case.
+static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Z]?[a-z0-9]+|[A-Z]+").unwrap());
+
 /// The comments of one line that only repeat the name of the item below, each with its line.
 fn repeated(text: &str) -> Vec<(usize, String)> {
-    let name = Regex::new(
-        r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:async\s+|unsafe\s+|const\s+)*(?:fn|const|static|struct|enum|type|trait|mod)?\s*(\w+)",
-    )
-    .unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let comment = |at: usize| lines.get(at)?.trim_start().strip_prefix("/// ");
     let mut found = Vec::new();
@@ -45,7 +51,7 @@ fn repeated(text: &str) -> Vec<(usize, String)> {
             continue;
         }
         let item = lines[at + 1..].iter().find(|line| !line.trim_start().starts_with("#["));
-        let Some(name) = item.and_then(|line| name.captures(line)) else { continue };
+        let Some(name) = item.and_then(|line| NAME.captures(line)) else { continue };
         let name = words(&name[1]);
         if words(text).difference(&name).all(|word| QUESTIONS.contains(&word.as_str())) {
             found.push((at + 1, text.to_owned()));
@@ -59,8 +65,7 @@ const QUESTIONS: [&str; 6] = ["which", "how", "what", "why", "where", "who"];
 
 /// The words of a text or of a name, in lower case and the singular.
 fn words(text: &str) -> BTreeSet<String> {
-    let word = Regex::new(r"[A-Z]?[a-z0-9]+|[A-Z]+").unwrap();
-    let lower = word.find_iter(text).map(|word| word.as_str().to_lowercase());
+    let lower = WORD.find_iter(text).map(|word| word.as_str().to_lowercase());
     let told = lower.filter(|word| !EMPTY.contains(&word.as_str()));
     told.map(|word| word.trim_end_matches('s').to_owned()).collect()
 }
