@@ -1,8 +1,11 @@
-//! `defaults.run` and `env` of GitHub Actions, as workflows, jobs and steps have them.
+//! Keys that workflows, jobs and steps of GitHub Actions have in common: `defaults.run`, `env`,
+//! `timeout-minutes`, `continue-on-error`.
 
-use super::actions_expression::{Scope, template};
+use super::actions_scope::Scope;
+use super::actions_text::template;
 use super::draft::Draft;
-use super::fields::Fields;
+use super::fields::{Fields, flag};
+use super::output::Out;
 use super::shell::Variables;
 use crate::definition::Positioned;
 
@@ -32,7 +35,7 @@ pub(super) fn bash(fields: &Fields<'_>, draft: &mut Draft) {
 }
 
 /// The variables of an `env`; what has no counterpart is reported.
-pub(super) fn environment(env: &Positioned, scope: &Scope<'_>, draft: &mut Draft) -> Variables {
+pub(super) fn environment(env: &Positioned, scope: &Scope, draft: &mut Draft) -> Variables {
     let mut variables = Variables::default();
     if !env.is_map() && env.words().is_some() {
         draft.unmapped(env.line, "an `env` that is an expression is not mapped");
@@ -48,4 +51,38 @@ pub(super) fn environment(env: &Positioned, scope: &Scope<'_>, draft: &mut Draft
         }
     }
     variables
+}
+
+/// The keys that all steps of a job have.
+pub(super) fn common_keys(
+    fields: &Fields<'_>,
+    line: u32,
+    matrix: Option<(&'static str, Out)>,
+    draft: &mut Draft,
+) -> Vec<(&'static str, Out)> {
+    let mut common: Vec<(&'static str, Out)> = Vec::new();
+    common.extend(matrix);
+    if let Some(limit) = minutes(fields, draft) {
+        draft.hint(line, "`timeout-minutes` of a job holds for each of its steps");
+        common.push(("timeout", limit.into()));
+    }
+    if flag(fields, "continue-on-error", draft) == Some(true) {
+        draft.hint(line, "`continue-on-error` of a job holds for each of its steps");
+        common.push(("onError", "continue".into()));
+    }
+    common
+}
+
+/// `timeout-minutes` as a duration.
+pub(super) fn minutes(fields: &Fields<'_>, draft: &mut Draft) -> Option<String> {
+    let value = fields.take("timeout-minutes")?;
+    let text = value.words().unwrap_or_default();
+    match text.parse::<f64>() {
+        Ok(minutes) if minutes > 0.0 && minutes.fract() == 0.0 => Some(format!("{minutes}m")),
+        Ok(minutes) if minutes > 0.0 => Some(format!("{}s", (minutes * 60.0).ceil())),
+        _ => {
+            draft.unmapped(value.line, format!("`timeout-minutes: {text}` is not mapped"));
+            None
+        }
+    }
 }

@@ -6,16 +6,18 @@ use super::output::Out;
 use crate::definition::Positioned;
 use crate::value::Json;
 
-pub(super) fn triggers(on: &Positioned, draft: &mut Draft) {
+/// Maps the triggers and inputs. Returns the outputs of a workflow that others call.
+pub(super) fn triggers<'a>(on: &'a Positioned, draft: &mut Draft) -> Option<&'a Positioned> {
     if !on.is_map() {
         for event in on.items() {
             let words = event.words().unwrap_or_default();
-            if words != "workflow_dispatch" {
+            if !["workflow_dispatch", "workflow_call"].contains(&words.as_str()) {
                 draft.unmapped(event.line, format!("the trigger `{words}` is not mapped"));
             }
         }
-        return;
+        return None;
     }
+    let mut outputs = None;
     for (event, line, value) in on.entries() {
         match event.as_str() {
             "schedule" => {
@@ -41,16 +43,32 @@ pub(super) fn triggers(on: &Positioned, draft: &mut Draft) {
                         .iter()
                         .for_each(|(id, _, input)| self::input(id, input, draft));
                 }
+                outputs = outputs.or_else(|| fields.take("outputs"));
+                if let Some(secrets) = fields.take("secrets") {
+                    draft.hint(
+                        secrets.line,
+                        "secrets that are used are parameters, whose values are variables",
+                    );
+                }
                 fields.finish(draft);
             }
             other => draft.unmapped(*line, format!("the trigger `{other}` is not mapped")),
         }
     }
+    outputs
 }
 
 fn input(id: &str, input: &Positioned, draft: &mut Draft) {
     let fields = Fields::of(input, format!("inputs.{id}."));
-    let mut param = vec![("name", Out::from(name(id)))];
+    let own = Out::from(name(id));
+    let is_known =
+        |param: &Out| matches!(param, Out::Map(keys) if keys.iter().any(|(_, v)| *v == own));
+    if draft.params.iter().any(is_known) {
+        let message =
+            format!("the input `{id}` of several triggers is one parameter, as in the first");
+        return draft.hint(input.line, message);
+    }
+    let mut param = vec![("name", own.clone())];
     let kind = match fields.text("type").as_deref() {
         Some("boolean") => "boolean",
         Some("number") => "number",
@@ -64,22 +82,31 @@ fn input(id: &str, input: &Positioned, draft: &mut Draft) {
         _ => "string",
     };
     param.push(("type", kind.into()));
-    if fields.text("required").as_deref() == Some("true") && fields.take("default").is_none() {
-        param.push(("required", Json::Bool(true).into()));
-    }
-    if let Some(default) = fields.take("default") {
-        // GitHub accepts texts for all types.
-        let written = default.json();
-        let read = written.as_str().filter(|_| kind != "string");
-        let read = read.and_then(|text| serde_json::from_str::<Json>(text).ok());
-        param.push(("default", read.unwrap_or(written).into()));
+    let options = fields.take("options").map(Positioned::json);
+    let is_required = fields.text("required").as_deref() == Some("true");
+    match fields.take("default") {
+        Some(default) => {
+            // GitHub accepts texts for all types.
+            let written = default.json();
+            let read = written.as_str().filter(|_| kind != "string");
+            let read = read.and_then(|text| serde_json::from_str::<Json>(text).ok());
+            param.push(("default", read.unwrap_or(written).into()));
+        }
+        None if is_required => param.push(("required", Json::Bool(true).into())),
+        None => {
+            let first = options.as_ref().and_then(|options| options.get(0)).cloned();
+            let none = match kind {
+                "boolean" => Json::Bool(false),
+                "number" => Json::from(0),
+                _ => Json::from(""),
+            };
+            param.push(("default", first.unwrap_or(none).into()));
+        }
     }
     if let Some(text) = fields.text("description") {
         param.push(("description", text.into()));
     }
-    if let Some(options) = fields.take("options") {
-        param.push(("enum", options.json().into()));
-    }
+    param.extend(options.map(|options| ("enum", options.into())));
     draft.params.push(Out::map(param));
     fields.finish(draft);
 }

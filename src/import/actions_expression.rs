@@ -1,121 +1,304 @@
-//! Expressions of GitHub Actions, `${{ … }}`.
+//! Expressions of GitHub Actions in the language of playbooks.
 
-use super::draft::{Draft, literal, name};
-use super::shell::Variables;
+use super::actions_scope::{KnownStep, Scope, all_are, any_failed};
+use super::actions_syntax::{Node, parse};
+use super::draft::{name, reference};
 
-/// What an expression may refer to.
-pub(super) struct Scope<'a> {
-    /// How `matrix.NAME` is read.
-    pub(super) matrix: &'a str,
+/// An expression in the language of playbooks, or the part of it that has no counterpart.
+pub(super) fn expression(text: &str, scope: &Scope) -> Result<String, String> {
+    Ok(lower(&parse(text)?, scope)?.text)
 }
 
-/// A text with `${{ … }}` as a template.
-pub(super) fn template(text: &str, scope: &Scope<'_>) -> Result<String, String> {
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find("${{") {
-        let Some(end) = rest[at..].find("}}").map(|end| at + end) else { break };
-        out.push_str(&literal(&rest[..at]));
-        out.push_str(&format!("{{{{{}}}}}", expression(rest[at + 3..end].trim(), scope)?));
-        rest = &rest[end + 2..];
+/// The same, as an operand of an operator for texts.
+pub(super) fn operand(text: &str, scope: &Scope) -> Result<String, String> {
+    Ok(lower(&parse(text)?, scope)?.at(OPERAND))
+}
+
+/// An expression that was read, as an operand of `and`.
+pub(super) fn operand_of_and(node: &Node, scope: &Scope) -> Result<String, String> {
+    Ok(lower(node, scope)?.at(NOT))
+}
+
+// The precedence of operators in playbooks, from low to high.
+const CHOICE: u8 = 0;
+const OR: u8 = 1;
+const AND: u8 = 2;
+const NOT: u8 = 3;
+const COMPARISON: u8 = 4;
+const JOIN: u8 = 5;
+const OPERAND: u8 = 6;
+const FILTER: u8 = 7;
+const VALUE: u8 = 8;
+
+/// An expression of a playbook, with the precedence of its outermost operator.
+struct Lowered {
+    text: String,
+    level: u8,
+}
+
+impl Lowered {
+    fn new(text: impl Into<String>, level: u8) -> Lowered {
+        Lowered { text: text.into(), level }
     }
-    out.push_str(&literal(rest));
-    Ok(out)
+
+    /// Its text as an operand that needs this precedence.
+    fn at(self, level: u8) -> String {
+        if self.level < level { format!("({})", self.text) } else { self.text }
+    }
 }
 
-/// A shell text in which variables stand for `${{ … }}`.
-pub(super) fn without_placeholders(
-    text: &str,
-    line: u32,
-    scope: &Scope<'_>,
-    variables: &mut Variables,
-    draft: &mut Draft,
-) -> String {
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find("${{") {
-        let Some(end) = rest[at..].find("}}").map(|end| at + end) else { break };
-        out.push_str(&rest[..at]);
-        let inner = rest[at + 3..end].trim();
-        let variable = name(&inner.to_uppercase());
-        match expression(inner, scope) {
-            Ok(found) => variables.set(&variable, format!("{{{{{found}}}}}")),
-            Err(unknown) => {
-                draft.unmapped(line, format!(
-                    "`${{{{ {inner} }}}}` is not mapped (`{unknown}`); the text reads the variable `{variable}`"
-                ));
+fn lower(node: &Node, scope: &Scope) -> Result<Lowered, String> {
+    let all = |nodes: &[Node], level: u8, word: &str| {
+        let parts = nodes.iter().map(|node| Ok(lower(node, scope)?.at(level + 1)));
+        let parts = parts.collect::<Result<Vec<String>, String>>()?;
+        Ok::<_, String>(Lowered::new(parts.join(word), level))
+    };
+    Ok(match node {
+        Node::Null => Lowered::new("none", VALUE),
+        Node::Bool(value) => Lowered::new(value.to_string(), VALUE),
+        Node::Number(number) if number.starts_with('-') => Lowered::new(number, OPERAND),
+        Node::Number(number) => Lowered::new(number, VALUE),
+        Node::Text(text) => Lowered::new(quoted(text), VALUE),
+        Node::Not(inner) => {
+            Lowered::new(format!("not {}", lower(inner, scope)?.at(COMPARISON)), NOT)
+        }
+        Node::And(nodes) => all(nodes, AND, " and ")?,
+        Node::Or(nodes) => match nodes.as_slice() {
+            [Node::And(both), other] if both.last().is_some_and(is_true) => {
+                let (value, conditions) = both.split_last().ok_or("&&")?;
+                let when = lower(&Node::And(conditions.to_vec()), scope)?.at(OR);
+                let (value, other) = (lower(value, scope)?, lower(other, scope)?);
+                let text = format!("{} if {when} else {}", value.at(OR), other.at(OR));
+                Lowered::new(text, CHOICE)
             }
-        }
-        out.push_str(&format!("${{{variable}}}"));
-        rest = &rest[end + 2..];
-    }
-    out.push_str(rest);
-    out
+            nodes => all(nodes, OR, " or ")?,
+        },
+        Node::Compare(sign, left, right) => compare(sign, left, right, scope)?,
+        Node::Call(function, arguments) => call(function, arguments, scope)?,
+        Node::Name(_) | Node::Key(..) => match (node.path(), node) {
+            (Some(path), _) => value(&path, scope)?,
+            (None, Node::Key(base, key)) => {
+                let (base, key) = (lower(base, scope)?.at(VALUE), lower(key, scope)?.text);
+                Lowered::new(format!("{base}[{key}]"), VALUE)
+            }
+            (None, _) => return Err("[]".to_owned()),
+        },
+    })
 }
 
-/// An expression in the language of playbooks, or the name that has no counterpart.
-pub(super) fn expression(text: &str, scope: &Scope<'_>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let operator = [
-            ("&&", " and "),
-            ("||", " or "),
-            ("==", " == "),
-            ("!=", " != "),
-            ("<=", " <= "),
-            (">=", " >= "),
-            ("<", " < "),
-            (">", " > "),
-            ("!", "not "),
-            ("(", "("),
-            (")", ")"),
-        ];
-        if let Some((sign, word)) = operator.iter().find(|(sign, _)| rest.starts_with(sign)) {
-            out.push_str(word);
-            rest = &rest[sign.len()..];
-        } else if first.is_whitespace() {
-            rest = rest.trim_start();
-        } else if first == '\'' {
-            let end = rest[1..].find('\'').ok_or("'")?;
-            out.push_str(&rest[..end + 2]);
-            rest = &rest[end + 2..];
-        } else if first.is_ascii_alphanumeric() || first == '_' {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c)));
-            let (word, more) = rest.split_at(end.unwrap_or(rest.len()));
-            out.push_str(&known(word, scope)?);
-            rest = more;
-        } else {
-            return Err(first.to_string());
-        }
-    }
-    Ok(out.trim().replace("  ", " "))
-}
-
-fn known(word: &str, scope: &Scope<'_>) -> Result<String, String> {
-    if matches!(word, "true" | "false") || word.parse::<f64>().is_ok() {
-        return Ok(word.to_owned());
-    }
-    let inputs = word.strip_prefix("inputs.").or_else(|| word.strip_prefix("github.event.inputs."));
-    if let Some(input) = inputs {
-        return Ok(name(input));
-    }
-    match word.split_once('.') {
-        Some(("matrix", path)) => Ok(matrix_value(path, scope)),
-        Some((root @ ("env" | "secrets"), rest)) if !rest.contains('.') => {
-            Ok(format!("{root}.{rest}"))
-        }
-        _ => Err(word.to_owned()),
+/// Whether a node is a literal that counts as true.
+fn is_true(node: &Node) -> bool {
+    match node {
+        Node::Text(text) => !text.is_empty(),
+        Node::Bool(value) => *value,
+        Node::Number(number) => number.parse::<f64>().is_ok_and(|number| number != 0.0),
+        _ => false,
     }
 }
 
-/// A value of the matrix: the name of an axis, and keys of its maps.
-fn matrix_value(path: &str, scope: &Scope<'_>) -> String {
-    let mut keys = path.split('.');
-    let mut found = format!("{}.{}", scope.matrix, name(keys.next().unwrap_or_default()));
-    for key in keys {
-        match name(key) == key {
-            true => found.push_str(&format!(".{key}")),
-            false => found.push_str(&format!("['{key}']")),
+fn compare(
+    sign: &'static str,
+    left: &Node,
+    right: &Node,
+    scope: &Scope,
+) -> Result<Lowered, String> {
+    for (value, other) in [(left, right), (right, left)] {
+        let (Some(path), Node::Text(result)) = (value.path(), other) else { continue };
+        if let Some(held) = has_result(&path, result, scope)? {
+            return match sign {
+                "==" => Ok(held),
+                "!=" => Ok(Lowered::new(format!("not {}", held.at(COMPARISON)), NOT)),
+                sign => Err(sign.to_owned()),
+            };
         }
     }
-    found
+    // An output is a text, which GitHub converts.
+    let is_output = |node: &Node| node.path().is_some_and(|path| path.contains(&"outputs"));
+    let side = |node: &Node, other: &Node| match node {
+        Node::Number(number) if is_output(other) && matches!(sign, "==" | "!=") => {
+            Ok(quoted(number))
+        }
+        node => Ok::<_, String>(lower(node, scope)?.at(JOIN)),
+    };
+    let text = format!("{} {sign} {}", side(left, right)?, side(right, left)?);
+    Ok(Lowered::new(text, COMPARISON))
+}
+
+/// Whether a step or job ended with a result: `steps.ID.outcome`, `needs.ID.result`.
+fn has_result(path: &[&str], result: &str, scope: &Scope) -> Result<Option<Lowered>, String> {
+    let unknown = || path.join(".");
+    let steps = match path {
+        ["steps", id, "outcome"] => {
+            vec![scope.steps.get(*id).ok_or_else(unknown)?.id.clone()]
+        }
+        ["needs", id, "result"] => scope.jobs.get(*id).ok_or_else(unknown)?.ends.clone(),
+        _ => return Ok(None),
+    };
+    let (all, any) = if steps.len() == 1 { (COMPARISON, COMPARISON) } else { (AND, OR) };
+    Ok(Some(match result {
+        "success" => Lowered::new(all_are(&steps, "succeeded"), all),
+        "failure" => Lowered::new(any_failed(&steps), any),
+        "skipped" => Lowered::new(all_are(&steps, "skipped"), all),
+        "cancelled" => Lowered::new(all_are(&steps, "cancelled"), all),
+        other => return Err(other.to_owned()),
+    }))
+}
+
+fn call(function: &str, arguments: &[Node], scope: &Scope) -> Result<Lowered, String> {
+    let of = |node: &Node, level: u8| Ok::<_, String>(lower(node, scope)?.at(level));
+    Ok(match (function, arguments) {
+        ("contains", [list, item]) => {
+            let text = format!("{} in {}", of(item, JOIN)?, of(list, JOIN)?);
+            Lowered::new(text, COMPARISON)
+        }
+        ("startswith", [text, start]) => {
+            let test = format!("{} is startingwith({})", of(text, FILTER)?, of(start, CHOICE)?);
+            Lowered::new(test, FILTER)
+        }
+        ("endswith", [text, end]) => {
+            let test = format!("{} is endingwith({})", of(text, FILTER)?, of(end, CHOICE)?);
+            Lowered::new(test, FILTER)
+        }
+        ("join", [list]) => Lowered::new(format!("{} | join(',')", of(list, FILTER)?), FILTER),
+        ("join", [list, by]) => {
+            let text = format!("{} | join({})", of(list, FILTER)?, of(by, CHOICE)?);
+            Lowered::new(text, FILTER)
+        }
+        ("tojson", [value]) => Lowered::new(format!("{} | tojson", of(value, FILTER)?), FILTER),
+        ("fromjson", [Node::Text(text)]) if is_plain_list(text) => Lowered::new(text.trim(), VALUE),
+        ("fromjson", [text]) => Lowered::new(format!("{} | fromjson", of(text, FILTER)?), FILTER),
+        ("format", [Node::Text(text), values @ ..]) => formatted(text, values, scope)?,
+        (function, _) => return Err(format!("{function}()")),
+    })
+}
+
+/// Whether a JSON text is a list of texts and numbers, which is written in the same way in playbooks.
+fn is_plain_list(text: &str) -> bool {
+    let plain = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => !text.contains(['\\', '{', '}']) && text.is_ascii(),
+        value => value.is_number(),
+    };
+    serde_json::from_str::<Vec<serde_json::Value>>(text)
+        .is_ok_and(|list| list.iter().all(plain) && !text.contains(['\n', '\r']))
+}
+
+/// `format('{0} of {1}', a, b)`: the parts, joined as texts.
+fn formatted(text: &str, values: &[Node], scope: &Scope) -> Result<Lowered, String> {
+    let wrong = || format!("format('{text}')");
+    let (mut parts, mut words) = (Vec::new(), String::new());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '{' | '}' if rest.as_str().starts_with(c) => {
+                rest.next();
+                words.push(c);
+            }
+            '{' => {
+                let end = rest.as_str().find('}').ok_or_else(wrong)?;
+                let number = rest.as_str()[..end].parse::<usize>().map_err(|_| wrong())?;
+                let value = values.get(number).ok_or_else(wrong)?;
+                if !words.is_empty() {
+                    parts.push(quoted(&std::mem::take(&mut words)));
+                }
+                parts.push(lower(value, scope)?.at(OPERAND));
+                rest = rest.as_str()[end + 1..].chars();
+            }
+            '}' => return Err(wrong()),
+            c => words.push(c),
+        }
+    }
+    if !words.is_empty() || parts.len() < 2 {
+        parts.push(quoted(&words));
+    }
+    Ok(Lowered::new(parts.join(" ~ "), JOIN))
+}
+
+/// The value of a path of names.
+fn value(path: &[&str], scope: &Scope) -> Result<Lowered, String> {
+    let unknown = || path.join(".");
+    let text = match path {
+        ["inputs", input] | ["github", "event", "inputs", input] => name(input),
+        ["matrix", axis, keys @ ..] => format!("matrix.{}{}", name(axis), keys_of(keys)),
+        ["env", own] if is_name(own) => format!("env.{own}"),
+        ["secrets", own] if is_name(own) => {
+            scope.secrets.borrow_mut().insert((*own).to_owned());
+            name(own)
+        }
+        ["runner", "os"] => "'Linux'".to_owned(),
+        ["steps", id, "outputs", key] => {
+            return output(scope.steps.get(*id).ok_or_else(unknown)?, key).ok_or_else(unknown);
+        }
+        ["needs" | "jobs", id, "outputs", key] => {
+            let job = scope.jobs.get(*id).ok_or_else(unknown)?;
+            return match (&job.child, job.outputs.get(*key)) {
+                (Some(step), _) => {
+                    let step = reference(step);
+                    let text = format!("{step}.output{} | default('')", keys_of(&[key]));
+                    Ok(Lowered::new(text, FILTER))
+                }
+                (None, Some(Ok(text))) => Ok(Lowered::new(text, CHOICE)),
+                (None, Some(Err(part))) => Err(format!("{}: {part}", unknown())),
+                (None, None) => Err(unknown()),
+            };
+        }
+        ["steps", _, "outcome"] | ["needs", _, "result"] => {
+            let of = |result: &str| has_result(path, result, scope);
+            let (Some(success), Some(failure)) = (of("success")?, of("failure")?) else {
+                return Err(unknown());
+            };
+            let text = format!(
+                "'success' if {} else 'failure' if {} else 'skipped'",
+                success.at(OR),
+                failure.at(OR)
+            );
+            return Ok(Lowered::new(text, CHOICE));
+        }
+        _ => return Err(unknown()),
+    };
+    Ok(Lowered::new(text, VALUE))
+}
+
+/// An output of a step: what follows `KEY=` in the last such line of its output, else an empty text.
+fn output(step: &KnownStep, key: &str) -> Option<Lowered> {
+    // An output of several lines has another form.
+    let writes = step.writes.as_ref()?;
+    if writes.contains(&format!("{key}<<")) {
+        return None;
+    }
+    let start = format!("{key}=");
+    let line = format!(
+        "{}.output | select('startingwith', {start}) | list | last | default({start})",
+        reference(&step.id),
+        start = quoted(&start)
+    );
+    Some(Lowered::new(format!("({line})[{}:]", start.chars().count()), VALUE))
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn keys_of(keys: &[&str]) -> String {
+    let key = |key: &&str| match is_name(key) {
+        true => format!(".{key}"),
+        false => format!("[{}]", quoted(key)),
+    };
+    keys.iter().map(key).collect()
+}
+
+/// A text as a literal of an expression.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\\' | '\'' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('\'');
+    quoted
 }

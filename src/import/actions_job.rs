@@ -4,34 +4,32 @@
 //! `failure()`). A step that is left out by its own `if` does not stop the chain.
 
 use super::actions_condition::{Condition, When};
-use super::actions_defaults::{bash, environment, run_defaults};
-use super::actions_expression::{Scope, template, without_placeholders};
+use super::actions_defaults::{bash, common_keys, environment, minutes, run_defaults};
 use super::actions_matrix::matrix;
-use super::draft::{Draft, literal, reference, step_id};
+use super::actions_scope::{KnownJob, KnownStep, Scope, any_failed};
+use super::actions_text::{joined, template, without_placeholders};
+use super::draft::{Draft, literal, name, playbook_id, step_id};
 use super::fields::{Fields, flag};
 use super::output::Out;
 use super::shell::{Variables, look_at};
 use crate::definition::Positioned;
 use crate::value::Json;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Stands for `dependsOn` until the last steps of all jobs are known.
-pub(super) const NEEDS: &str = "needs";
-/// Stands for the condition that one of these jobs failed.
-pub(super) const NEEDS_FAILED: &str = "needs failed";
-
-const SCOPE: Scope<'_> = Scope { matrix: "matrix" };
-
-/// The condition that one of these steps failed or could not run because another one did.
-pub(super) fn any_failed(steps: &[String]) -> String {
-    let failed = |step: &String| format!("{}.status in ['failed', 'blocked']", reference(step));
-    let all: Vec<String> = steps.iter().map(failed).collect();
-    if all.is_empty() { "false".to_owned() } else { all.join(" or ") }
-}
+/// The start of a script that writes to `$GITHUB_OUTPUT`: the lines of that file are the output of the step.
+const WRITES_OUTPUTS: &str =
+    "# The lines of $GITHUB_OUTPUT are the output of this step; all that it prints is its stderr.
+exec 3>&1 >&2; export GITHUB_OUTPUT=\"$(mktemp)\"
+trap 'cat \"$GITHUB_OUTPUT\" >&3; rm \"$GITHUB_OUTPUT\"' EXIT
+";
 
 /// A job while its steps are read.
 struct Job<'a> {
     id: &'a str,
+    /// The last steps of the jobs that it needs.
     needs: Vec<String>,
+    scope: &'a mut Scope,
+    is_matrix: bool,
     env: Variables,
     cwd: Option<String>,
     /// Its name, if it has only one command.
@@ -44,21 +42,24 @@ struct Job<'a> {
     used: Vec<String>,
 }
 
-/// Adds the steps of a job. Returns the ids that jobs after it depend on.
+/// The names of the jobs that a job needs.
+pub(super) fn needs_of(fields: &Fields<'_>) -> Vec<String> {
+    let needs = fields.take("needs").map(Positioned::items).unwrap_or_default();
+    needs.iter().filter_map(Positioned::words).collect()
+}
+
+/// Adds the steps of a job. Returns what jobs after it can refer to.
 pub(super) fn add(
     id: &str,
     line: u32,
     job: &Positioned,
     cwd: Option<&str>,
-    jobs: &[&str],
+    jobs: &BTreeSet<&str>,
+    scope: &mut Scope,
     draft: &mut Draft,
-) -> Vec<String> {
+) -> KnownJob {
     let fields = Fields::of(job, format!("jobs.{id}."));
-    let needs = fields.take("needs").map(Positioned::items).unwrap_or_default();
-    let needs: Vec<String> = needs.iter().filter_map(Positioned::words).collect();
-    for missing in needs.iter().filter(|need| !jobs.contains(&need.as_str())) {
-        draft.unmapped(line, format!("the job `{missing}` that `{id}` needs does not exist"));
-    }
+    let needs = needed_steps(id, line, &needs_of(&fields), jobs, scope, draft);
     let label = fields.text("name");
     if fields.take("runs-on").is_some() {
         draft.hint(
@@ -67,50 +68,59 @@ pub(super) fn add(
         );
     }
     let matrix = fields.take("strategy").and_then(|strategy| matrix(strategy, id, draft));
-    let env = fields.take("env").map(|env| environment(env, &SCOPE, draft)).unwrap_or_default();
+    let env = fields.take("env").map(|env| environment(env, scope, draft)).unwrap_or_default();
     let cwd = run_defaults(&fields, &format!("jobs.{id}."), draft).or(cwd.map(str::to_owned));
     let condition = match fields.take("if") {
-        Some(text) => Condition::of(text, &SCOPE, draft),
+        Some(text) => Condition::of(text, scope, draft),
         None => Condition::default(),
     };
-    let mut common: Vec<(&'static str, Out)> = Vec::new();
-    common.extend(matrix.clone().map(|matrix| ("matrix", matrix)));
-    if let Some(limit) = minutes(&fields, draft) {
-        draft.hint(line, "`timeout-minutes` of a job holds for each of its steps");
-        common.push(("timeout", limit.into()));
-    }
-    if flag(&fields, "continue-on-error", draft) == Some(true) {
-        draft.hint(line, "`continue-on-error` of a job holds for each of its steps");
-        common.push(("onError", "continue".into()));
-    }
+    let is_matrix = matrix.is_some();
+    let common = common_keys(&fields, line, matrix, draft);
+    let uses = fields.take("uses");
     let steps = fields.take("steps").map(Positioned::items).unwrap_or_default();
-    fields.finish(draft);
-    let is_run =
-        |step: &&Positioned| step.entries().iter().any(|(key, _, _)| key.as_str() == "run");
-    let runs = steps.iter().filter(is_run).count();
-    if matrix.is_some() && runs > 1 {
-        draft.hint(line, format!(
-            "the steps of the matrix job `{id}` run combination by combination one after the other only \
-             within a step: each step waits for all combinations of the step before it"
-        ));
-    }
+    let outputs = fields.take("outputs").map(Positioned::entries).unwrap_or_default();
     if condition.when == When::Never {
+        fields.finish(draft);
         draft.unmapped(line, format!("the job `{id}` is left out"));
-        return Vec::new();
+        return KnownJob::default();
     }
-    let label = label.filter(|_| runs == 1);
     let (last, used) = Default::default();
-    let mut job = Job { id, needs, env, cwd, label, condition, common, last, used };
-    for (index, step) in steps.iter().enumerate() {
-        let wanted = step_name(step).unwrap_or_else(|| (index + 1).to_string());
-        let own = if runs == 1 { step_id(id) } else { step_id(&format!("{id}-{wanted}")) };
-        let own = match job.used.contains(&own) {
-            true => format!("{own}-{}", index + 1),
-            false => own,
-        };
-        job.step(step, own, draft);
+    let mut job =
+        Job { id, needs, scope, is_matrix, env, cwd, label, condition, common, last, used };
+    if let Some(uses) = uses {
+        let child = job.child(uses, &fields, draft);
+        fields.finish(draft);
+        return KnownJob { ends: job.finish(line, draft), child, ..KnownJob::default() };
     }
-    job.finish(line, draft)
+    fields.finish(draft);
+    job.steps(steps, line, draft);
+    let outputs = job.outputs(outputs, draft);
+    KnownJob { ends: job.finish(line, draft), outputs, child: None }
+}
+
+/// The last steps of the jobs that a job needs.
+fn needed_steps(
+    id: &str,
+    line: u32,
+    needs: &[String],
+    jobs: &BTreeSet<&str>,
+    scope: &Scope,
+    draft: &mut Draft,
+) -> Vec<String> {
+    let mut steps = Vec::new();
+    for need in needs {
+        match scope.jobs.get(need) {
+            Some(job) => steps.extend(job.ends.iter().cloned()),
+            None if jobs.contains(need.as_str()) => {
+                draft.unmapped(line, format!("`{id}` and `{need}` need each other"));
+            }
+            None => {
+                let message = format!("the job `{need}` that `{id}` needs does not exist");
+                draft.unmapped(line, message);
+            }
+        }
+    }
+    steps
 }
 
 fn step_name(step: &Positioned) -> Option<String> {
@@ -119,25 +129,99 @@ fn step_name(step: &Positioned) -> Option<String> {
     Some(text.chars().take(40).collect())
 }
 
-/// `timeout-minutes` as a duration.
-fn minutes(fields: &Fields<'_>, draft: &mut Draft) -> Option<String> {
-    let value = fields.take("timeout-minutes")?;
-    let text = value.words().unwrap_or_default();
-    match text.parse::<f64>() {
-        Ok(minutes) if minutes > 0.0 && minutes.fract() == 0.0 => Some(format!("{minutes}m")),
-        Ok(minutes) if minutes > 0.0 => Some(format!("{}s", (minutes * 60.0).ceil())),
-        _ => {
-            draft.unmapped(value.line, format!("`timeout-minutes: {text}` is not mapped"));
-            None
+impl Job<'_> {
+    fn steps(&mut self, steps: &[Positioned], line: u32, draft: &mut Draft) {
+        let is_run =
+            |step: &&Positioned| step.entries().iter().any(|(key, _, _)| key.as_str() == "run");
+        let runs = steps.iter().filter(is_run).count();
+        if self.is_matrix && runs > 1 {
+            draft.hint(line, format!(
+                "the steps of the matrix job `{}` run combination by combination one after the other only \
+                 within a step: each step waits for all combinations of the step before it", self.id
+            ));
+        }
+        self.label = self.label.take().filter(|_| runs == 1);
+        for (index, step) in steps.iter().enumerate() {
+            let wanted = step_name(step).unwrap_or_else(|| (index + 1).to_string());
+            let id = self.id;
+            let own = if runs == 1 { step_id(id) } else { step_id(&format!("{id}-{wanted}")) };
+            let own = match self.used.contains(&own) {
+                true => format!("{own}-{}", index + 1),
+                false => own,
+            };
+            self.step(step, own, draft);
         }
     }
-}
 
-impl Job<'_> {
+    /// Adds the one step of a job that calls another workflow of the repository. Returns its id.
+    fn child(
+        &mut self,
+        uses: &Positioned,
+        fields: &Fields<'_>,
+        draft: &mut Draft,
+    ) -> Option<String> {
+        let text = uses.words().unwrap_or_default();
+        let file = text.strip_prefix("./.github/workflows/");
+        let stem = file.and_then(|file| file.strip_suffix(".yml").or(file.strip_suffix(".yaml")));
+        let Some(stem) = stem else {
+            let why = "only workflows of this repository become child runs";
+            draft.unmapped(uses.line, format!("`uses: {text}` is not mapped: {why}"));
+            return None;
+        };
+        draft.hint(uses.line, format!("`{text}` must be imported too: it is a child run"));
+        fields.replaced(
+            "secrets",
+            "the secrets of a playbook are parameters, whose values are variables",
+            draft,
+        );
+        let own = step_id(self.id);
+        let mut map: Vec<(&'static str, Out)> = vec![("id", own.clone().into())];
+        map.extend(self.label.take().map(|name| ("name", literal(&name).into())));
+        self.place(&Condition::default(), &mut map);
+        map.extend(self.common.clone());
+        map.push(("playbook", playbook_id(stem).into()));
+        let mut with = Vec::new();
+        for (key, line, value) in fields.take("with").map(Positioned::entries).unwrap_or_default() {
+            match value.text().map(|text| template(text, self.scope)) {
+                None => with.push((name(key), Out::Value(value.json()))),
+                Some(Ok(text)) => with.push((name(key), text.into())),
+                Some(Err(unknown)) => {
+                    let message = format!("`with.{key}` is not mapped (`{unknown}`)");
+                    draft.unmapped(*line, message);
+                }
+            }
+        }
+        map.extend((!with.is_empty()).then_some(("with", Out::Map(with))));
+        draft.steps.push(Out::map(map));
+        self.last.push((own.clone(), self.condition.may_skip()));
+        (!self.is_matrix).then_some(own)
+    }
+
+    /// The outputs of the job, as expressions.
+    fn outputs(
+        &self,
+        outputs: &[(String, u32, Positioned)],
+        draft: &mut Draft,
+    ) -> BTreeMap<String, Result<String, String>> {
+        let mut found = BTreeMap::new();
+        for (key, line, value) in outputs {
+            let output = joined(&value.words().unwrap_or_default(), self.scope);
+            if let Err(unknown) = &output {
+                let id = self.id;
+                draft.unmapped(
+                    *line,
+                    format!("the output `{key}` of the job `{id}` is not mapped (`{unknown}`)"),
+                );
+            }
+            found.insert(key.clone(), output);
+        }
+        found
+    }
+
     /// Adds a step with `run`; reports one with `uses`.
     fn step(&mut self, step: &Positioned, own: String, draft: &mut Draft) {
         let fields = Fields::of(step, format!("jobs.{}.steps.", self.id));
-        fields.text("id");
+        let written = fields.text("id");
         let name = fields.text("name").or_else(|| self.label.clone());
         if let Some(uses) = fields.text("uses") {
             let why = match uses.starts_with("actions/checkout@") {
@@ -152,8 +236,8 @@ impl Job<'_> {
             draft.unmapped(step.line, message);
             return;
         };
-        let condition = match fields.take("if") {
-            Some(text) => Condition::of(text, &SCOPE, draft),
+        let mut condition = match fields.take("if") {
+            Some(text) => Condition::of(text, self.scope, draft),
             None => Condition::default(),
         };
         let is_first = self.last.is_empty();
@@ -167,21 +251,40 @@ impl Job<'_> {
         }
         let mut map: Vec<(&'static str, Out)> = vec![("id", own.clone().into())];
         map.extend(name.map(|name| ("name", literal(&name).into())));
+        // A condition is evaluated once for all combinations of a matrix.
+        let of_item = condition.expression.take_if(|text| text.contains("matrix."));
         self.place(&condition, &mut map);
         let mut variables = self.env.clone();
+        if let Some(text) = &of_item {
+            variables.set("IF", format!("{{{{{text}}}}}"));
+        }
         if let Some(own) = fields.take("env") {
-            for (name, value) in environment(own, &SCOPE, draft).0 {
+            for (name, value) in environment(own, self.scope, draft).0 {
                 variables.set(&name, value);
             }
         }
         let text = run.words().unwrap_or_default();
         look_at(&text, run.line, draft);
-        let text = without_placeholders(&text, run.line, &SCOPE, &mut variables, draft);
+        let mut text = without_placeholders(&text, run.line, self.scope, &mut variables, draft);
         map.extend(self.common.clone());
+        let writes = text.contains("GITHUB_OUTPUT");
+        if writes {
+            text.insert_str(0, WRITES_OUTPUTS);
+        }
+        if of_item.is_some() {
+            text.insert_str(0, "[ \"$IF\" = true ] || exit 0\n");
+        }
+        if let Some(written) = written {
+            let writes = (writes && !self.is_matrix).then(|| text.clone());
+            self.scope.steps.insert(written, KnownStep { id: own.clone(), writes });
+        }
         map.push(("run", text.into()));
+        if writes {
+            map.push(("parse", "lines".into()));
+        }
         map.extend(variables.out().map(|env| ("env", env)));
         if let Some(cwd) = fields.text("working-directory").or_else(|| self.cwd.clone()) {
-            match template(&cwd, &SCOPE) {
+            match template(&cwd, self.scope) {
                 Ok(cwd) => map.push(("cwd", cwd.into())),
                 Err(unknown) => draft.unmapped(
                     step.line,
@@ -201,7 +304,7 @@ impl Job<'_> {
         fields.finish(draft);
         draft.steps.push(Out::map(map));
         self.used.push(own.clone());
-        let may_skip = condition.expression.is_some() || condition.when == When::Failure;
+        let may_skip = condition.may_skip();
         if condition.when == When::Success {
             self.last.clear();
         }
@@ -215,7 +318,7 @@ impl Job<'_> {
         let when = match before.is_empty() {
             true => {
                 if !self.needs.is_empty() {
-                    map.push((NEEDS, Out::texts(&self.needs)));
+                    map.push(("dependsOn", Out::texts(&self.needs)));
                 }
                 self.condition.when
             }
@@ -234,7 +337,7 @@ impl Job<'_> {
             When::Success | When::Never => {}
         }
         if self.condition.when == When::Failure {
-            map.push((NEEDS_FAILED, Out::texts(&self.needs)));
+            all.push(any_failed(&self.needs));
         }
         let parts = [self.condition.expression.as_ref(), condition.expression.as_ref()];
         all.extend(parts.into_iter().flatten().cloned());

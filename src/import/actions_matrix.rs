@@ -6,8 +6,12 @@ use super::output::Out;
 use crate::definition::Positioned;
 use crate::value::{Json, json_text};
 
-/// `strategy` of a job as `matrix` of its steps.
-pub(super) fn matrix(strategy: &Positioned, job: &str, draft: &mut Draft) -> Option<Out> {
+/// `strategy` of a job as `matrix` or `forEach` of its steps.
+pub(super) fn matrix(
+    strategy: &Positioned,
+    job: &str,
+    draft: &mut Draft,
+) -> Option<(&'static str, Out)> {
     let fields = Fields::of(strategy, format!("jobs.{job}.strategy."));
     let limit = fields.take("max-parallel");
     let tolerant = flag(&fields, "fail-fast", draft) == Some(false);
@@ -31,7 +35,15 @@ pub(super) fn matrix(strategy: &Positioned, job: &str, draft: &mut Draft) -> Opt
             _ => axes.push((name(axis), Out::Value(values.json()))),
         }
     }
-    map.insert(0, ("axes".to_owned(), Out::Map(axes)));
+    let all = map.iter().find(|(key, _)| key == "include").map(|(_, list)| list.clone());
+    match (axes.is_empty(), all) {
+        // Combinations alone are a list.
+        (true, Some(list)) if list != Out::Value(Json::Array(Vec::new())) => {
+            map = vec![("in".to_owned(), list), ("as".to_owned(), "matrix".into())];
+        }
+        (true, _) => return None,
+        (false, _) => map.insert(0, ("axes".to_owned(), Out::Map(axes))),
+    }
     match limit.map(|limit| (limit, limit.json())) {
         Some((_, number @ Json::Number(_))) => map.push(("maxParallel".to_owned(), number.into())),
         Some((limit, _)) => {
@@ -46,7 +58,8 @@ pub(super) fn matrix(strategy: &Positioned, job: &str, draft: &mut Draft) -> Opt
         );
         map.push(("onItemError".to_owned(), "continue".into()));
     }
-    Some(Out::Map(map))
+    let is_list = map.iter().any(|(key, _)| key == "in");
+    Some((if is_list { "forEach" } else { "matrix" }, Out::Map(map)))
 }
 
 fn is_computed(value: &Positioned) -> bool {

@@ -1,10 +1,10 @@
 //! Archon workflows.
 
-use super::draft::{Draft, literal, name, reference, step_id};
+use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
 use super::fields::Fields;
 use super::output::Out;
 use super::shell::{Variables, look_at};
-use super::tools::all;
+use super::tools::{all, named};
 use crate::definition::Positioned;
 use crate::value::Json;
 
@@ -17,14 +17,7 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     let fields = Fields::of(root, "");
     fields.title(draft);
     fields.replaced("provider", "the settings choose the provider of a model (`llm`)", draft);
-    let model = fields.take("model").and_then(|model| {
-        let words = model.words().unwrap_or_default();
-        let tier = tier(&words);
-        if tier.is_none() {
-            draft.unmapped(model.line, format!("`model: {words}` is not mapped: it is no tier"));
-        }
-        tier
-    });
+    let model = tier_of(&fields, draft);
     let nodes = fields.take("nodes").map(Positioned::items).unwrap_or_default();
     let ids: Vec<String> =
         nodes.iter().filter_map(|node| Fields::of(node, "").text("id")).collect();
@@ -33,24 +26,80 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         ("default", "".into()),
         ("description", "What the workflow is asked to do".into()),
     ]));
-    let more = model.map(|tier| vec![("llm", Out::map(vec![("tier", tier.into())]))]);
-    draft.specialist(AGENT, ROLE, &all(), more.unwrap_or_default());
+    draft.specialist(AGENT, ROLE, &all(), llm(model));
     for node in nodes {
-        self::node(node, &ids, draft);
+        self::node(node, &ids, model, draft);
     }
     fields.finish(draft);
 }
 
-fn tier(model: &str) -> Option<&'static str> {
-    match model {
+type Tier = Option<&'static str>;
+
+/// The tier that `model` names; another model is reported.
+fn tier_of(fields: &Fields<'_>, draft: &mut Draft) -> Tier {
+    let model = fields.take("model")?;
+    match model.words().unwrap_or_default().as_str() {
         "small" | "haiku" => Some("small"),
         "medium" | "sonnet" => Some("medium"),
         "large" | "opus" => Some("large"),
-        _ => None,
+        words => {
+            draft.unmapped(model.line, format!("`model: {words}` is not mapped: it is no tier"));
+            None
+        }
     }
 }
 
-fn node(node: &Positioned, ids: &[String], draft: &mut Draft) {
+fn llm(tier: Tier) -> Vec<(&'static str, Out)> {
+    tier.map(|tier| ("llm", Out::map(vec![("tier", tier.into())]))).into_iter().collect()
+}
+
+/// The specialist of a node: that of all nodes, or one with the tools and the tier of the node.
+fn agent(fields: &Fields<'_>, id: &str, tier: Tier, draft: &mut Draft) -> String {
+    fields.replaced("provider", "the settings choose the provider of a model (`llm`)", draft);
+    let (allowed, denied) = (fields.take("allowed_tools"), fields.take("denied_tools"));
+    let own = tier_of(fields, draft);
+    if allowed.is_none() && denied.is_none() && (own.is_none() || own == tier) {
+        return AGENT.to_owned();
+    }
+    let mut tools = allowed.map_or_else(all, |allowed| tools_of(allowed, draft));
+    let denied = denied.map(|denied| tools_of(denied, draft)).unwrap_or_default();
+    tools.retain(|tool| !denied.contains(tool));
+    let name = playbook_id(&format!("{AGENT}-{id}"));
+    draft.specialist(&name, ROLE, &tools, llm(own.or(tier)));
+    name
+}
+
+fn tools_of(list: &Positioned, draft: &mut Draft) -> Vec<String> {
+    let mut tools: Vec<String> = Vec::new();
+    for item in list.items() {
+        let words = item.words().unwrap_or_default();
+        let found = named(&words);
+        if found.is_empty() {
+            draft.unmapped(item.line, format!("the tool `{words}` is not mapped"));
+        }
+        let new = found.into_iter().filter(|tool| !tools.contains(tool)).collect::<Vec<_>>();
+        tools.extend(new);
+    }
+    tools
+}
+
+/// `timeout` and `idle_timeout`, which are milliseconds if they have no unit.
+fn timeout(fields: &Fields<'_>) -> Option<Out> {
+    let value = |key: &str| {
+        let text = fields.text(key)?;
+        Some(if text.parse::<u64>().is_ok() { format!("{text}ms") } else { text })
+    };
+    match (value("timeout"), value("idle_timeout")) {
+        (None, None) => None,
+        (Some(attempt), None) => Some(attempt.into()),
+        (attempt, Some(idle)) => {
+            let attempt = attempt.map(|attempt| ("attempt", attempt.into()));
+            Some(Out::map(attempt.into_iter().chain([("idle", idle.into())]).collect()))
+        }
+    }
+}
+
+fn node(node: &Positioned, ids: &[String], tier: Tier, draft: &mut Draft) {
     let fields = Fields::of(node, "nodes.");
     let written = fields.text("id").unwrap_or_else(|| format!("node-{}", draft.steps.len() + 1));
     let id = step_id(&written);
@@ -73,14 +122,8 @@ fn node(node: &Positioned, ids: &[String], draft: &mut Draft) {
     }
     // Each step is a conversation of its own.
     fields.agrees("context", &["fresh"], draft);
-    work(&fields, node, &written, ids, &mut map, draft);
-    if let Some(timeout) = fields.text("timeout") {
-        let value = match timeout.parse::<u64>() {
-            Ok(milliseconds) => format!("{milliseconds}ms"),
-            Err(_) => timeout,
-        };
-        map.push(("timeout", value.into()));
-    }
+    work(&fields, node, (&written, tier), ids, &mut map, draft);
+    map.extend(timeout(&fields).map(|timeout| ("timeout", timeout)));
     fields.finish(draft);
     draft.steps.push(Out::map(map));
 }
@@ -88,7 +131,7 @@ fn node(node: &Positioned, ids: &[String], draft: &mut Draft) {
 fn work(
     fields: &Fields<'_>,
     node: &Positioned,
-    written: &str,
+    (written, tier): (&str, Tier),
     ids: &[String],
     map: &mut Vec<(&'static str, Out)>,
     draft: &mut Draft,
@@ -119,7 +162,7 @@ fn work(
         draft.hint(command.line, format!(
             "the command `{file}` became `taskFile: .archon/commands/{file}.md`, which is taken literally"
         ));
-        map.push(("specialist", AGENT.into()));
+        map.push(("specialist", agent(fields, written, tier, draft).into()));
         map.push(("taskFile", format!(".archon/commands/{file}.md").into()));
     } else {
         if let Some(repeat) = fields.take("loop") {
@@ -141,7 +184,7 @@ fn work(
             return draft.without_work(node.line, why, map);
         };
         noted(&prompt, node.line, draft);
-        map.push(("specialist", AGENT.into()));
+        map.push(("specialist", agent(fields, written, tier, draft).into()));
         map.push(("task", template(&prompt, ids).into()));
     }
     if let Some(schema) = fields.take("output_format") {

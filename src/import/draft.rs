@@ -1,6 +1,7 @@
 //! The definitions that a file becomes, while it is read, and names in them.
 
 use super::output::Out;
+use crate::expression::RESERVED_ROOTS;
 use crate::value::Json;
 
 /// Something that was not mapped, or that a person should check.
@@ -123,6 +124,7 @@ pub(super) fn playbook_id(text: &str) -> String {
 pub(super) fn step_id(text: &str) -> String {
     let id = slug(text, '-');
     match id.chars().next() {
+        Some(_) if RESERVED_ROOTS.contains(&id.as_str()) => format!("{id}-1"),
         Some(first) if first.is_ascii_alphabetic() => id,
         _ => format!("step-{id}").trim_end_matches('-').to_owned(),
     }
@@ -132,6 +134,7 @@ pub(super) fn step_id(text: &str) -> String {
 pub(super) fn name(text: &str) -> String {
     let name = slug(text, '_');
     match name.chars().next() {
+        Some(_) if RESERVED_ROOTS.contains(&name.as_str()) => format!("{name}_1"),
         Some(first) if first.is_ascii_alphabetic() => name,
         _ => format!("p_{name}").trim_end_matches('_').to_owned(),
     }

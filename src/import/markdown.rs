@@ -58,6 +58,9 @@ pub(super) fn agentic(root: &Positioned, body: &str, draft: &mut Draft) {
     fields.finish(draft);
 }
 
+/// Schedules without a time.
+const KNOWN: [&str; 3] = ["hourly", "daily", "weekly"];
+
 fn on_events(on: &Positioned, draft: &mut Draft) {
     let mut events: Vec<(String, u32, Option<&Positioned>)> =
         on.entries().iter().map(|(key, line, value)| (key.clone(), *line, Some(value))).collect();
@@ -71,7 +74,11 @@ fn on_events(on: &Positioned, draft: &mut Draft) {
             .iter()
             .filter_map(|item| Fields::of(item, "").text("cron").or_else(|| item.words()))
             .collect();
-        let is_cron = |text: &String| text.split_whitespace().count() == 5;
+        let sign = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase() || "*/,-#?".contains(c);
+        let is_cron = |text: &String| {
+            let fields: Vec<&str> = text.split_whitespace().collect();
+            fields.len() == 5 && fields.iter().all(|field| field.chars().all(sign))
+        };
         match event.as_str() {
             "workflow_dispatch" => {
                 if let Some(value) = value {
@@ -80,6 +87,11 @@ fn on_events(on: &Positioned, draft: &mut Draft) {
             }
             "schedule" if !crons.is_empty() && crons.iter().all(is_cron) => {
                 draft.set("on", Out::map(vec![("schedule", Out::texts(&crons))]));
+            }
+            "schedule" if matches!(crons.as_slice(), [word] if KNOWN.contains(&word.as_str())) => {
+                let word = &crons[0];
+                draft.hint(line, format!("`schedule: {word}` became `@{word}`"));
+                draft.set("on", Out::map(vec![("schedule", format!("@{word}").into())]));
             }
             "schedule" => {
                 draft.unmapped(

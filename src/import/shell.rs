@@ -46,7 +46,7 @@ pub(super) fn look_at(text: &str, line: u32, draft: &mut Draft) {
     if text.contains('$') || text.contains('|') {
         draft.hint(line, STRICT);
     }
-    for name in ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY", "GITHUB_PATH"] {
+    for name in ["GITHUB_ENV", "GITHUB_STEP_SUMMARY", "GITHUB_PATH"] {
         if text.contains(name) {
             draft.unmapped(
                 line,

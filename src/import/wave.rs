@@ -130,6 +130,10 @@ fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut D
             let kind = own.text("type").unwrap_or_default();
             own.agrees("must_pass", &["true"], draft);
             match (kind.as_str(), own.text("command")) {
+                (_, Some(command)) if command.contains("{{") => draft.unmapped(
+                    contract.line,
+                    format!("the command `{command}` has a placeholder and is not mapped"),
+                ),
                 (_, Some(command)) => checks.push(Out::map(vec![(
                     "command",
                     Out::texts(&["bash".to_owned(), "-c".to_owned(), command]),
@@ -143,7 +147,9 @@ fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut D
             }
             match own.take("on_failure").map(|on| (on.line, on.words().unwrap_or_default())) {
                 Some((_, on)) if on == "retry" => policy.push(("onFailed", "rework".into())),
-                Some((_, on)) if on == "warn" => policy.push(("onFailed", "warn".into())),
+                Some((_, on)) if on == "warn" || on == "continue" => {
+                    policy.push(("onFailed", "warn".into()))
+                }
                 Some((line, on)) if on != "fail" => {
                     draft.unmapped(line, format!("`on_failure: {on}` is not mapped"));
                 }

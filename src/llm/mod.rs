@@ -25,10 +25,11 @@ pub use fit::Fit;
 pub use limits::ModelLimits;
 pub use local::{LocalServer, local_servers, servers_at};
 pub use prices::{Prices, cost};
-pub use record::Recording;
+pub use record::{RecordedTurns, Recording};
 pub use script::ScriptPlayer;
 pub use target::Target;
 pub use tiers::{TierOrigin, TierReport, Tiers};
+pub use yaml::yaml as readable_yaml;
 
 use crate::definition::{ModelPrice, Reasoning};
 use crate::value::{Json, Tier, Usage};

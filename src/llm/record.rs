@@ -1,4 +1,4 @@
-//! [`Recording`]: a provider that writes the responses of another one as a script.
+//! [`Recording`]: a provider that keeps the responses of another one, to write them as a script.
 
 use super::fit;
 use super::yaml::yaml;
@@ -20,64 +20,67 @@ use tokio_util::sync::CancellationToken;
 /// Maximum delay in a script, in milliseconds.
 const LONGEST_DELAY_MS: u64 = 3_600_000;
 
-/// Calls another provider and keeps every response, to write them as a script (`--record FILE`).
+/// The responses of models in a run, to write them as a script (`--record FILE`). The processes of a run
+/// that waited for a person share them.
 ///
 /// The key of a turn is its step instance, followed by `#attempt` from the second attempt on. A response
 /// that never arrived because the run was stopped is not recorded. Secrets that a model repeats are
 /// masked, because people share scripts.
-pub struct Recording {
-    inner: Arc<dyn ModelProvider>,
-    redactor: Arc<Redactor>,
+#[derive(Debug, Default)]
+pub struct RecordedTurns {
     turns: Mutex<BTreeMap<String, BTreeMap<u32, Json>>>,
     /// What was given up to the last turn, by key.
     given: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
+/// Calls another provider and keeps every response.
+pub struct Recording {
+    inner: Arc<dyn ModelProvider>,
+    redactor: Arc<Redactor>,
+    turns: Arc<RecordedTurns>,
+}
+
 impl Recording {
     /// An empty recording of that provider.
     pub fn new(inner: Arc<dyn ModelProvider>, redactor: Arc<Redactor>) -> Self {
-        Recording { inner, redactor, turns: Mutex::default(), given: Mutex::default() }
+        Recording { inner, redactor, turns: Arc::default() }
+    }
+
+    /// The same, after the turns of earlier processes of the run.
+    pub fn after(self, turns: Arc<RecordedTurns>) -> Self {
+        Recording { turns, ..self }
     }
 
     /// The responses so far as `kb.script/1`.
     pub fn script(&self) -> String {
+        self.turns.script(&self.redactor)
+    }
+
+    /// Writes the script atomically: the file is complete or absent.
+    pub fn write_to(&self, path: &Path) -> std::io::Result<()> {
+        self.turns.write_to(path, &self.redactor)
+    }
+}
+
+impl RecordedTurns {
+    /// The responses so far as `kb.script/1`.
+    pub fn script(&self, redactor: &Redactor) -> String {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = |key: &str| self.redactor.mask_text(key).into_owned();
-        let turns = turns.iter().map(|(instance, turns)| (key(instance), self.in_order(turns)));
+        let key = |key: &str| redactor.mask_text(key).into_owned();
+        let turns =
+            turns.iter().map(|(instance, turns)| (key(instance), in_order(turns, redactor)));
         let steps: JsonMap = turns.collect();
         yaml(&json!({"schema": "kb.script/1", "steps": steps}))
     }
 
     /// Writes the script atomically: the file is complete or absent.
-    pub fn write_to(&self, path: &Path) -> std::io::Result<()> {
+    pub fn write_to(&self, path: &Path, redactor: &Redactor) -> std::io::Result<()> {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
-        let written = std::fs::write(&part, self.script());
+        let written = std::fs::write(&part, self.script(redactor));
         written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
             let _ = std::fs::remove_file(&part);
         })
-    }
-
-    /// All turns in order; a turn that was not recorded becomes an interrupted response.
-    fn in_order(&self, turns: &BTreeMap<u32, Json>) -> Json {
-        let last = turns.last_key_value().map_or(0, |(turn, _)| *turn);
-        let missing = || json!({"error": {"status": 0, "message": "this turn was not recorded"}});
-        let turn = |turn| turns.get(&turn).map_or_else(missing, |turn| self.masked(turn));
-        (1..=last).map(turn).collect()
-    }
-
-    /// Masks the texts of a turn. Token counts stay numbers, even if a secret has the same digits.
-    fn masked(&self, turn: &Json) -> Json {
-        let mut turn = turn.clone();
-        for part in ["say", "calls", "output"] {
-            if let Some(part) = turn.get_mut(part) {
-                *part = self.redactor.mask_json(part);
-            }
-        }
-        if let Some(message) = turn.pointer_mut("/error/message") {
-            *message = self.redactor.mask_json(message);
-        }
-        turn
     }
 
     /// Adds what the model was given since the turn before.
@@ -92,6 +95,28 @@ impl Recording {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.entry(key(origin)).or_default().insert(origin.turn, turn);
     }
+}
+
+/// All turns in order; a turn that was not recorded becomes an interrupted response.
+fn in_order(turns: &BTreeMap<u32, Json>, redactor: &Redactor) -> Json {
+    let last = turns.last_key_value().map_or(0, |(turn, _)| *turn);
+    let missing = || json!({"error": {"status": 0, "message": "this turn was not recorded"}});
+    let turn = |turn| turns.get(&turn).map_or_else(missing, |turn| masked(turn, redactor));
+    (1..=last).map(turn).collect()
+}
+
+/// Masks the texts of a turn. Token counts stay numbers, even if a secret has the same digits.
+fn masked(turn: &Json, redactor: &Redactor) -> Json {
+    let mut turn = turn.clone();
+    for part in ["say", "calls", "output"] {
+        if let Some(part) = turn.get_mut(part) {
+            *part = redactor.mask_json(part);
+        }
+    }
+    if let Some(message) = turn.pointer_mut("/error/message") {
+        *message = redactor.mask_json(message);
+    }
+    turn
 }
 
 impl ModelProvider for Recording {
@@ -109,8 +134,8 @@ impl ModelProvider for Recording {
                 Err(error) => failed(error),
             };
             if let Some(mut turn) = turn {
-                self.add_given(&origin, given, &mut turn);
-                self.keep(&origin, turn);
+                self.turns.add_given(&origin, given, &mut turn);
+                self.turns.keep(&origin, turn);
             }
             answer
         })

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_saphyr::{LitStr, SerializerOptions};
 
 /// The value as YAML. A value that the library cannot write is written as JSON, which is YAML too.
-pub(super) fn yaml(value: &Json) -> String {
+pub fn yaml(value: &Json) -> String {
     let mut options = SerializerOptions::default();
     options.prefer_block_scalars = false;
     serde_saphyr::to_string_with_options(&Readable(value), options)

@@ -94,7 +94,8 @@ pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, sho
 pub use start::{Selection, StartRequest, start};
 pub use templates::{NewDefinition, TemplateView, new_playbook, templates};
 pub use testing::{
-    LoadedTests, PlaybookTest, TestOptions, TestReport, TestReportView, load_tests, run_tests,
+    LoadedTests, PlaybookTest, RecordedFiles, RecordedTest, TestOptions, TestReport,
+    TestReportView, load_tests, run_tests, write_recorded_test,
 };
 pub use traces::{export_trace, run_trace};
 pub use validation::{Report, validate_playbooks, validate_specialists};

@@ -1,6 +1,7 @@
 //! [`ToolDoubles`]: results in place of the execution of tool calls, for tests of playbooks.
 
 use super::call::{Call, CallResult};
+use super::kept_calls::KeptCalls;
 use crate::definition::ToolStub;
 use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
@@ -32,12 +33,24 @@ pub struct ToolDoubles {
     stubs: BTreeMap<String, Vec<ToolStub>>,
     failing: Vec<FailingCall>,
     counts: Mutex<BTreeMap<[String; 4], u32>>,
+    /// Where the results of executed calls are kept.
+    kept: Option<Arc<KeptCalls>>,
 }
 
 impl ToolDoubles {
     /// These results and failures.
     pub fn new(stubs: BTreeMap<String, Vec<ToolStub>>, failing: Vec<FailingCall>) -> ToolDoubles {
-        ToolDoubles { stubs, failing, counts: Mutex::default() }
+        ToolDoubles { stubs, failing, ..ToolDoubles::default() }
+    }
+
+    /// No results in place of others: calls are executed, and some results are kept.
+    pub fn keeping(kept: Arc<KeptCalls>) -> ToolDoubles {
+        ToolDoubles { kept: Some(kept), ..ToolDoubles::default() }
+    }
+
+    /// Where the results of executed calls are kept, of a run that is recorded.
+    pub(super) fn kept(&self) -> Option<&KeptCalls> {
+        self.kept.as_deref()
     }
 
     /// The result of a permitted call of a tool; `None` if the call is to be executed.

@@ -10,6 +10,7 @@ mod builtin;
 mod call;
 mod context;
 mod doubles;
+mod kept_calls;
 mod output_store;
 mod policy;
 mod probe;
@@ -20,6 +21,7 @@ mod toolbox;
 
 pub use call::{Call, CallResult, Caller};
 pub use doubles::{FailingCall, ToolDoubles};
+pub use kept_calls::{KeptCall, KeptCalls};
 pub use output_store::OutputStore;
 pub use policy::Approvals;
 pub use process_launcher::{ProcessLauncher, sandbox_level};

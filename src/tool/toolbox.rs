@@ -225,6 +225,10 @@ impl Toolbox {
             Err(refusal) => refusal.into(),
         };
         self.mask(&mut result);
+        let kept = self.shared.parts.doubles.as_ref().and_then(|doubles| doubles.kept());
+        if let Some((kept, tool)) = kept.zip(self.admit(call).ok()) {
+            kept.keep(tool.spec(), call, &result);
+        }
         result
     }
 

@@ -40,6 +40,7 @@ mod gate_checks;
 mod generated;
 mod guarantees;
 mod hooks;
+mod import_actions;
 mod importing;
 mod isolation;
 mod items;

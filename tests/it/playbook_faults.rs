@@ -234,6 +234,8 @@ fn record(scratch: &Scratch) {
         command.env("KB_LLM_ENDPOINT", uri).env("KB_LLM_MODEL", "tiny");
     });
     said.code(0);
+    // The test that is written beside the script.
+    std::fs::remove_file(scratch.root().join(".kb/tests/recorded.test.yml")).unwrap();
     std::fs::remove_file(scratch.root().join("a.txt")).unwrap();
     std::fs::remove_file(scratch.root().join("first.txt")).unwrap();
 }

@@ -12,7 +12,7 @@ use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::service::runs::{self, Overrides, Prepared, ProjectContext, WaitNotice};
 use crate::service::{
-    self, CacheUse, Choice, Environment, Match, Project, Selection, StartRequest,
+    self, CacheUse, Choice, Environment, Match, Project, RecordedTest, Selection, StartRequest,
 };
 use crate::value::Money;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Args {
     /// Use a script in place of the model (`kb schema script`)
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Write the model responses to a script
+    /// Write the model responses to a script; in `.kb/tests/`, also a test of the run
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     record: Option<PathBuf>,
     /// Start the run of a fire that `kb serve` recorded
@@ -207,8 +207,43 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         };
         // The process exits after the run, so freeing a large plan would only delay the exit.
         std::mem::forget(prepared.plan().clone());
-        drive(prepared, args.display, &program, terminal).await
+        let (run, context) = (prepared.run().to_string(), prepared.context().clone());
+        let exit = drive(prepared, args.display, &program, terminal).await?;
+        note_recording(&context, &run, &program, terminal)?;
+        Ok(exit)
     })?
+}
+
+/// Says which files `--record` wrote.
+fn note_recording(
+    context: &ProjectContext,
+    run: &str,
+    program: &str,
+    terminal: &mut Terminal,
+) -> Result<(), CliError> {
+    let Some(files) = service::write_recorded_test(context, run)? else { return Ok(()) };
+    terminal.note(&format!("recorded {}\n", plain(&files.script)))?;
+    match files.test {
+        None => {
+            terminal.note("note: a recording in `.kb/tests/` also becomes a test\n")?;
+        }
+        Some((test, RecordedTest::Kept)) => {
+            terminal.note(&format!("kept     {} (it existed)\n", plain(&test)))?;
+        }
+        Some((test, RecordedTest::Written { left_out })) => {
+            let text =
+                format!("recorded {}; run it with `{program} playbook test`\n", plain(&test));
+            terminal.note(&text)?;
+            for path in left_out {
+                let path = plain(&path);
+                let note = format!(
+                    "note: the content of `{path}` is not in the test: it is large or not text\n"
+                );
+                terminal.note(&note)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Says which folder is the project of a file that is run by its path, unless it is that of the working

@@ -51,7 +51,7 @@ const SHARED_KEYS: &[KeySpec] = &[
     key(
         "copy",
         ListOrOne(&Text),
-        "Globs of files of this project to copy. `.kb/` and all definitions are always copied.",
+        "Globs of files of this project to copy; `!` excludes files. `.kb/` and all definitions are always copied.",
     )
     .default("[]")
     .example("[\"src/**\"]"),

@@ -14,7 +14,7 @@ use crate::executor::{Executor, HostAccess, LocalExecutor};
 use crate::inspect::Frozen;
 use crate::isolation::{Trees, home_of};
 use crate::journal::StoredEvent;
-use crate::llm::{FaultyModel, GenaiProvider, ModelProvider, Recording, ScriptPlayer, Tiers};
+use crate::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tiers};
 use crate::plan::Plan;
 use crate::process::Supervisor;
 use crate::redaction::Redactor;
@@ -24,7 +24,7 @@ use crate::specialist::{Ledger, SpecialistRunner};
 use crate::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
 use crate::value::{Failure, Json, RunId, limits};
 use crate::workspace::{IgnoreFiles, Workspace};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The parts of a run and the facts about this machine that its first event records.
@@ -32,7 +32,6 @@ pub(super) struct Assembly {
     context: ProjectContext,
     pub(super) parts: Parts,
     pub(super) rules: Rules,
-    recording: Option<(Arc<Recording>, PathBuf)>,
     /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
     strict: bool,
     machine: Machine,
@@ -51,10 +50,10 @@ impl Assembly {
     ) -> Prepared {
         let params = Arc::new(Json::Object(frozen.params));
         let task_files = frozen.task_files;
-        let Assembly { context, parts, rules, recording, strict, .. } = self;
+        let Assembly { context, parts, rules, strict, .. } = self;
         let setup = Setup { parts, run, epoch, plan, params, task_files, rules, start, history };
         let (changed, killed_owner, group, predecessor) = (Vec::new(), None, None, None);
-        Prepared { context, setup, recording, changed, strict, killed_owner, group, predecessor }
+        Prepared { context, setup, changed, strict, killed_owner, group, predecessor }
     }
 
     /// Facts about this machine and the limits of the run, for `run:start`.
@@ -70,7 +69,6 @@ pub(super) fn assemble(
     frozen: &Frozen,
     plan: &Plan,
     tiers: Option<Tiers>,
-    record: Option<PathBuf>,
     ledger: Arc<Ledger>,
 ) -> Result<Assembly, ServiceError> {
     let supervisor = supervisor(context, settings)?;
@@ -114,7 +112,7 @@ pub(super) fn assemble(
     for (name, key) in keys {
         redactor.add(&name, &key);
     }
-    let (provider, recording) = provider(context, frozen, tiers, record, &redactor)?;
+    let provider = provider(context, frozen, tiers, &redactor)?;
     let specialists = provider.map(|provider| {
         Arc::new(SpecialistRunner {
             provider,
@@ -163,20 +161,16 @@ pub(super) fn assemble(
     }
     let context = context.clone();
     let strict = settings.strict;
-    Ok(Assembly { context, parts, rules, recording, strict, machine })
+    Ok(Assembly { context, parts, rules, strict, machine })
 }
 
-/// What answers model calls, and the recording of the answers if one was asked for.
-type Answers = (Option<Arc<dyn ModelProvider>>, Option<(Arc<Recording>, PathBuf)>);
-
-/// The script of the run, else the models of the tiers. A run without model calls has neither.
+/// What answers model calls: the script of the run, else the models of the tiers. A run without model calls has neither.
 fn provider(
     context: &ProjectContext,
     frozen: &Frozen,
     tiers: Option<Tiers>,
-    record: Option<PathBuf>,
     redactor: &Arc<Redactor>,
-) -> Result<Answers, ServiceError> {
+) -> Result<Option<Arc<dyn ModelProvider>>, ServiceError> {
     let provider: Option<Arc<dyn ModelProvider>> = match (frozen.load_script()?, tiers) {
         (Some(script), _) => Some(played(script, &context.doubles)),
         (None, Some(tiers)) => {
@@ -184,9 +178,10 @@ fn provider(
         }
         (None, None) => None,
     };
-    let Some((inner, path)) = provider.clone().zip(record) else { return Ok((provider, None)) };
-    let recording = Arc::new(Recording::new(inner, redactor.clone()));
-    Ok((Some(recording.clone()), Some((recording, path))))
+    Ok(match &context.recorder {
+        Some(recorder) => provider.map(|provider| recorder.recording(provider, redactor.clone())),
+        None => provider,
+    })
 }
 
 /// A provider that plays a script, with the faults of a test.

@@ -8,6 +8,7 @@ use super::models::{max_parallel, tiers};
 use super::needed_secrets;
 use super::predecessor::predecessor;
 use super::prepared::Prepared;
+use super::recorder::Recorder;
 use super::requirements;
 use super::task_files::all_task_files;
 use crate::clock;
@@ -60,7 +61,7 @@ pub(in crate::service) async fn begin(
     let script = script.or_else(|| own_script(&plan, &project, overrides.model.as_deref()));
     require_supported(&plan, &project.catalog)?;
     caching::require_steps(&plan, &cache)?;
-    let context = project.context.clone();
+    let mut context = project.context.clone();
     let settings = project.catalog.settings.clone();
     requirements::check(&plan, &context, &settings, &project.catalog.sources).await?;
     let kept = basis.base.iter().flat_map(|base| &base.keep);
@@ -93,8 +94,13 @@ pub(in crate::service) async fn begin(
     // The texts of the definitions are in `frozen` now.
     drop(project);
     let record = record.map(|path| context.environment.absolute(&path));
+    let recorder = record.map(|path| Recorder::new(path, &context.root)).transpose()?;
+    if let Some(recorder) = recorder {
+        context.doubles.tools = recorder.tools();
+        context.recorder = Some(Arc::new(recorder));
+    }
     let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.budget));
-    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, record, ledger.clone())?;
+    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, ledger.clone())?;
     require_no_secret(&frozen, &assembly.parts.redactor)?;
     let run = run.unwrap_or_else(new_run_id);
     for text in frozen.ignore_files.iter_mut().flat_map(BTreeMap::values_mut) {

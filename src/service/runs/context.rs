@@ -1,6 +1,7 @@
 //! Where the runs of a project execute.
 
 use super::doubles::Doubles;
+use super::recorder::Recorder;
 use crate::definition::{ProcessChoice, Settings, SyncMode};
 use crate::journal::{Journal, JournalError};
 use crate::process::{BaseEnvironment, Supervisor};
@@ -20,6 +21,8 @@ pub struct ProjectContext {
     pub environment: Environment,
     /// What a test puts in the place of the world.
     pub doubles: Doubles,
+    /// What `--record` keeps of the run.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 impl ProjectContext {
@@ -53,6 +56,7 @@ impl ProjectContext {
             state_dir: folder.state_dir_in(&environment.state_base()),
             environment: environment.clone(),
             doubles: Doubles::default(),
+            recorder: None,
         }
     }
 

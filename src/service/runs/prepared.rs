@@ -9,13 +9,12 @@ use crate::diagnostic::Code;
 use crate::engine::{self, EventSender, RunControl, Setup, Summary};
 use crate::inspect::LiveReader;
 use crate::journal::LockRequest;
-use crate::llm::Recording;
 use crate::plan::Plan;
 use crate::process::wait_for_orphans_of;
 use crate::service::ServiceError;
 use crate::value::{Failure, JsonMap, RunId};
 use crate::wire::Event;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -23,7 +22,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 pub struct Prepared {
     pub(super) context: ProjectContext,
     pub(super) setup: Setup,
-    pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
     pub(super) changed: Vec<String>,
     pub(super) strict: bool,
     /// The process id of the previous lease owner, if it was killed. Its processes must end first.
@@ -111,13 +109,14 @@ impl Prepared {
             }
         };
         let journal = self.setup.parts.journal.clone();
+        let redactor = self.setup.parts.redactor.clone();
         sweep(&self.context, &*journal).await;
         let driven = engine::drive(self.setup, events, control).await;
         sweep(&self.context, &*journal).await;
         let summary = driven?;
-        if let Some((recording, path)) = self.recording {
-            recording.write_to(&path).map_err(|error| {
-                let (status, path) = (summary.status, path.display());
+        if let Some(recorder) = &self.context.recorder {
+            recorder.write(&redactor).map_err(|error| {
+                let (status, path) = (summary.status, recorder.script().display());
                 let message = format!(
                     "run `{run}` has {status}, but its script could not be written to `{path}`: {error}"
                 );

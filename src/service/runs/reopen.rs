@@ -151,7 +151,7 @@ pub(super) fn reopen(
     let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.budget));
-    let mut assembly = assemble(&context, &settings, &frozen, &plan, tiers, None, ledger.clone())?;
+    let mut assembly = assemble(&context, &settings, &frozen, &plan, tiers, ledger.clone())?;
     let epoch = assembly.parts.journal.acquire(&run)?;
     let killed_owner = assembly.parts.journal.previous_owner(&run);
     // The events are read once for the engine and the display.

@@ -6,6 +6,7 @@ use crate::process::{BaseEnvironment, ProcessEnd, Spawn, Supervisor};
 use crate::service::Project;
 use crate::value::Digest;
 use crate::workspace::Workspace;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -84,16 +85,21 @@ impl TestFolder {
             }
         }
         let workspace = Workspace::open(from, &[], &[]).map_err(|error| failed(from, error))?;
-        let own = ".kb/**".to_owned();
-        let globs = test.case.copy.iter().map(|glob| &glob.value).chain([&own]);
-        for glob in globs {
-            let found = workspace.glob(glob).map_err(|error| error.to_string())?;
-            if found.is_empty() && *glob != own {
-                return Err(format!("`copy: {glob}` matches no file of the project"));
+        let mut copied: BTreeSet<String> = BTreeSet::new();
+        for glob in test.case.copy.iter().map(|glob| glob.value.as_str()) {
+            let excluded = glob.strip_prefix('!');
+            let found = workspace.glob(excluded.unwrap_or(glob)).map_err(|e| e.to_string())?;
+            match excluded {
+                Some(_) => copied.retain(|path| !found.contains(path)),
+                None if found.is_empty() => {
+                    return Err(format!("`copy: {glob}` matches no file of the project"));
+                }
+                None => copied.extend(found),
             }
-            for path in found.iter().filter(|path| !path.starts_with(".kb/tests/")) {
-                copy(&from.join(path), &to.join(path)).map_err(|e| failed(Path::new(path), e))?;
-            }
+        }
+        copied.extend(workspace.glob(".kb/**").map_err(|error| error.to_string())?);
+        for path in copied.iter().filter(|path| !path.starts_with(".kb/tests/")) {
+            copy(&from.join(path), &to.join(path)).map_err(|e| failed(Path::new(path), e))?;
         }
         for (path, content) in &test.case.files {
             if !is_inside(path) {

@@ -6,6 +6,7 @@
 mod compare;
 mod expectations;
 mod folder;
+mod from_run;
 mod loading;
 mod messages;
 mod playing;
@@ -20,6 +21,7 @@ use futures::StreamExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use from_run::{RecordedFiles, RecordedTest, write_recorded_test};
 pub use loading::load_tests;
 use report::failed;
 pub use report::{LoadedTests, PlaybookTest, TestReport, TestReportView};

@@ -2,6 +2,7 @@
 
 mod asking;
 mod pty;
+mod recording;
 
 use crate::scratch::Scratch;
 use crate::weak_models;

@@ -1,0 +1,50 @@
+//! What expressions of GitHub Actions can refer to: steps and jobs that were read before.
+
+use super::draft::reference;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an expression may refer to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope {
+    /// The steps of the job so far, by their `id`.
+    pub(super) steps: BTreeMap<String, KnownStep>,
+    /// The jobs that were read before.
+    pub(super) jobs: BTreeMap<String, KnownJob>,
+    /// The secrets that were referred to.
+    pub(super) secrets: RefCell<BTreeSet<String>>,
+}
+
+/// A step that has an `id`.
+#[derive(Debug, Clone)]
+pub(super) struct KnownStep {
+    /// Its id in the playbook.
+    pub(super) id: String,
+    /// Its shell text, if that writes outputs which can be read.
+    pub(super) writes: Option<String>,
+}
+
+/// A job.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownJob {
+    /// The steps that a job after it waits for.
+    pub(super) ends: Vec<String>,
+    /// Its outputs as expressions, or what in them has no counterpart.
+    pub(super) outputs: BTreeMap<String, Result<String, String>>,
+    /// The step that executes another workflow in its place; its outputs are those of that playbook.
+    pub(super) child: Option<String>,
+}
+
+/// The condition that all of these steps have a status.
+pub(super) fn all_are(steps: &[String], status: &str) -> String {
+    let all: Vec<String> =
+        steps.iter().map(|step| format!("{}.status == '{status}'", reference(step))).collect();
+    if all.is_empty() { "true".to_owned() } else { all.join(" and ") }
+}
+
+/// The condition that one of these steps failed or could not run because another one did.
+pub(super) fn any_failed(steps: &[String]) -> String {
+    let failed = |step: &String| format!("{}.status in ['failed', 'blocked']", reference(step));
+    let all: Vec<String> = steps.iter().map(failed).collect();
+    if all.is_empty() { "false".to_owned() } else { all.join(" or ") }
+}

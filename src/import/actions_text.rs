@@ -1,0 +1,94 @@
+//! Texts of GitHub Actions with expressions in them, `${{ … }}`.
+
+use super::actions_expression::{expression, operand, quoted};
+use super::actions_scope::Scope;
+use super::draft::{Draft, literal, name};
+use super::shell::Variables;
+
+/// A text with `${{ … }}` as a template.
+pub(super) fn template(text: &str, scope: &Scope) -> Result<String, String> {
+    let parts = parts(text).into_iter().map(|part| match part {
+        Part::Text(text) => Ok(literal(text)),
+        Part::Expression(inner) => Ok(format!("{{{{{}}}}}", expression(inner, scope)?)),
+    });
+    parts.collect()
+}
+
+/// A text with `${{ … }}` as an expression.
+pub(super) fn joined(text: &str, scope: &Scope) -> Result<String, String> {
+    let parts: Vec<Part<'_>> = parts(text);
+    let alone = parts.len() == 1;
+    let parts = parts.into_iter().map(|part| match part {
+        Part::Text(text) => Ok(quoted(text)),
+        Part::Expression(inner) if alone => expression(inner, scope),
+        Part::Expression(inner) => operand(inner, scope),
+    });
+    let parts: Vec<String> = parts.collect::<Result<_, String>>()?;
+    Ok(if parts.is_empty() { "''".to_owned() } else { parts.join(" ~ ") })
+}
+
+/// A shell text in which variables stand for `${{ … }}`.
+pub(super) fn without_placeholders(
+    text: &str,
+    line: u32,
+    scope: &Scope,
+    variables: &mut Variables,
+    draft: &mut Draft,
+) -> String {
+    let mut out = String::new();
+    for part in parts(text) {
+        let inner = match part {
+            Part::Text(text) => {
+                out.push_str(text);
+                continue;
+            }
+            Part::Expression(inner) => inner,
+        };
+        let variable: String = name(&inner.to_uppercase()).chars().take(60).collect();
+        match expression(inner, scope) {
+            Ok(found) => variables.set(&variable, format!("{{{{{found}}}}}")),
+            Err(unknown) => {
+                draft.unmapped(line, format!(
+                    "`${{{{ {inner} }}}}` is not mapped (`{unknown}`); the text reads the variable `{variable}`"
+                ));
+            }
+        }
+        out.push_str(&format!("${{{variable}}}"));
+    }
+    out
+}
+
+enum Part<'a> {
+    Text(&'a str),
+    Expression(&'a str),
+}
+
+/// The texts and expressions of a text, in order.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some(at) = rest.find("${{") {
+        let Some(end) = end_of(&rest[at + 3..]).map(|end| at + 3 + end) else { break };
+        if at > 0 {
+            parts.push(Part::Text(&rest[..at]));
+        }
+        parts.push(Part::Expression(rest[at + 3..end].trim()));
+        rest = &rest[end + 2..];
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest));
+    }
+    parts
+}
+
+/// Where the `}}` of an expression is, outside of its texts.
+fn end_of(text: &str) -> Option<usize> {
+    let mut is_text = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '\'' => is_text = !is_text,
+            '}' if !is_text && text[at..].starts_with("}}") => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
