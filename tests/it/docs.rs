@@ -1,5 +1,6 @@
 //! The documentation is true: generated pages are fresh, examples load and run, links lead somewhere.
 
+mod cookbook;
 mod diagnostics;
 mod examples;
 mod expressions;

@@ -35,6 +35,10 @@ fn hooks_of_a_run_follow_how_it_ended_and_leave_its_status_alone() {
     let scratch = project(&format!("{HOOKS}steps: [{{id: a, run: sleep 0.2 && false}}]\n"));
     scratch.kb(&["playbook", "run", "p"]).code(1);
     assert_eq!(scratch.read("log"), "began\nbadly a\n");
+    let scratch = project(&format!("{HOOKS}steps: [{{id: a, approve: \"Go on?\"}}]\n"));
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    scratch.kb(&["run", "cancel", "@last"]);
+    assert_eq!(scratch.read("log"), "began\nstopped\n");
     let text = "hooks: {onSuccess: [{id: fails, run: exit 3}]}\nsteps: [{id: a, run: echo}]\n";
     project(text).kb(&["playbook", "run", "p"]).code(0).says(&["fails", "exit code 3"]);
 }

@@ -201,3 +201,40 @@ fn secrets_of_the_settings_and_of_child_runs_are_looked_for_before_the_run() {
     scratch.write("playbooks/own.yml", &own);
     scratch.kb(&["playbook", "run", "own"]).code(0);
 }
+
+#[test]
+fn a_new_playbook_asks_for_its_template_and_its_id() {
+    let scratch = Scratch::bare();
+    scratch.kb(&["init", "--no-demo"]).code(0);
+    let mut terminal = Pty::start(&scratch, 40, 100, &["playbook", "new"]);
+    terminal.until("the templates", |screen| {
+        screen.contains("fix-bug") && screen.trim_end().ends_with("Template [basic]:")
+    });
+    terminal.key(b"fix-bug\n");
+    terminal.until("the id", |screen| screen.trim_end().ends_with("Id [fix-bug]:"));
+    terminal.key(b"repair\n");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    assert!(scratch.read(".kb/playbooks/repair.yml").contains("id: repair"), "{printed}");
+    assert!(printed.contains("kb playbook test repair"), "{printed}");
+}
+
+#[test]
+fn a_phrase_that_two_playbooks_match_asks_which_one_is_meant() {
+    let greet = |id: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: {id}\ntriggers: [\"greet {{who}}\"]\nparams: [{{name: who, required: true}}]\nsteps: [{{id: a, run: 'echo \"$WHO\" > {id}.txt', env: {{WHO: \"{{{{who}}}}\"}}}}]\n"
+        )
+    };
+    let scratch =
+        Scratch::new(&[("playbooks/one.yml", &greet("one")), ("playbooks/two.yml", &greet("two"))]);
+    let mut terminal = Pty::start(&scratch, 24, 100, &["playbook", "run", "--match", "greet Ada"]);
+    terminal.until("the question", |screen| {
+        screen.contains("can mean") && screen.trim_end().ends_with("Number [1-2]:")
+    });
+    terminal.key(b"2\n");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    assert_eq!(scratch.read("two.txt"), "Ada\n", "{printed}");
+    assert!(!scratch.has("one.txt"), "{printed}");
+}
