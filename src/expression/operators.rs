@@ -5,6 +5,7 @@ use super::convert::text_of;
 use super::fault::Fault;
 use minijinja::value::{Value, ValueKind};
 use std::cmp::Ordering;
+use unicode_normalization::UnicodeNormalization;
 
 /// Maximum number of items when a list is repeated.
 const REPEATED_ITEMS: usize = 100_000;
@@ -64,8 +65,17 @@ fn equal(left: &Value, right: &Value) -> bool {
             };
             left.len() == right.len() && keys.all(same)
         }
+        ("string", _) => match (left.as_str(), right.as_str()) {
+            (Some(left), Some(right)) => same_text(left, right),
+            _ => left == right,
+        },
         _ => left == right,
     }
+}
+
+/// Whether two texts are equal in the Unicode form NFC: one `é` is a letter, another one a letter and an accent.
+fn same_text(left: &str, right: &str) -> bool {
+    left == right || !(left.is_ascii() && right.is_ascii()) && left.nfc().eq(right.nfc())
 }
 
 fn order(left: &Value, operator: &str, right: &Value) -> Result<Ordering, Fault> {

@@ -3,6 +3,7 @@
 use crate::definition::{Param, ParamType};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::value::{Json, json_text};
+use unicode_normalization::UnicodeNormalization;
 
 pub(super) fn unfit(message: String, help: impl Into<Option<String>>) -> Box<Diagnostic> {
     let problem = Diagnostic::error(Code::PARAMETER_INVALID, None, message);
@@ -109,19 +110,27 @@ pub(super) fn fits_type(param: &Param, value: Json) -> Result<Json, Box<Diagnost
 
 /// Checks a value against the allowed values, pattern, bounds and schema of its declaration.
 pub(super) fn check(param: &Param, value: Json) -> Result<Json, Box<Diagnostic>> {
-    check_enum(param, &value)?;
+    let value = check_enum(param, value)?;
     check_pattern(param, &value)?;
     check_bounds(param, &value)?;
     check_schema(param, &value)?;
     Ok(value)
 }
 
-fn check_enum(param: &Param, value: &Json) -> Result<(), Box<Diagnostic>> {
-    if param.one_of.is_empty() || param.one_of.contains(value) {
-        return Ok(());
+/// The value as `enum` has it: texts are compared in the Unicode form NFC.
+fn check_enum(param: &Param, value: Json) -> Result<Json, Box<Diagnostic>> {
+    if param.one_of.is_empty() || param.one_of.contains(&value) {
+        return Ok(value);
+    }
+    let is_same = |own: &&Json| match (own.as_str(), value.as_str()) {
+        (Some(own), Some(given)) => own.nfc().eq(given.nfc()),
+        _ => false,
+    };
+    if let Some(own) = param.one_of.iter().find(is_same) {
+        return Ok(own.clone());
     }
     let known: Vec<String> = param.one_of.iter().map(json_text).collect();
-    let given = json_text(value);
+    let given = json_text(&value);
     let near = nearest(&given, known.iter().map(String::as_str));
     let hint = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     let message = format!("`{}` cannot be `{given}`", param.name);
