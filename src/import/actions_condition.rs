@@ -62,7 +62,7 @@ impl Condition {
     fn add(&mut self, node: &Node, scope: &Scope) -> Result<(), String> {
         match node {
             Node::And(nodes) => {
-                // All parts are looked at, so that `when` is right where another part is unknown.
+                // All parts are read, so that `when` is right where another part is unknown.
                 let parts: Vec<_> = nodes.iter().map(|node| self.add(node, scope)).collect();
                 return parts.into_iter().collect();
             }
