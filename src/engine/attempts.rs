@@ -18,11 +18,13 @@ use crate::expression::Scope;
 use crate::journal::{JournalError, LockRequest};
 use crate::redaction::{Masked, Redactor, StreamMasker};
 use crate::run::{AttemptReport, Effect, InstanceIx, Question, Wait};
+use crate::toolspec;
 use crate::value::{Failure, InstanceKey, OutcomeKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
@@ -76,6 +78,8 @@ pub(super) struct AttemptChannel {
     /// Masks the tokens of the current model response.
     pub(super) tokens: Mutex<StreamMasker>,
     pub(super) last_activity: Mutex<Instant>,
+    /// Number of running tool calls with processes, which have the idle timeout themselves.
+    pub(super) processes: AtomicUsize,
     /// The time of the run.
     pub(super) clock: RunClock,
 }
@@ -85,12 +89,31 @@ impl AttemptChannel {
         *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner) = self.clock.instant();
     }
 
+    /// Counts the running tool calls with processes.
+    fn count_processes(&self, record: &Record) {
+        let runs_processes =
+            |tool: &str| toolspec::find(tool).is_none_or(|spec| spec.runs_processes);
+        match record {
+            Record::ToolCall { tool, .. } if runs_processes(tool) => {
+                self.processes.fetch_add(1, Ordering::SeqCst);
+            }
+            Record::ToolResult { invocation, .. } if runs_processes(&invocation.tool) => {
+                let less = |count: usize| count.checked_sub(1);
+                let _ = self.processes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+            }
+            _ => {}
+        }
+    }
+
     /// Waits until there was no activity for the idle timeout; forever without one.
     async fn silent_for(&self, idle: Option<Duration>) -> Woken {
         let Some(idle) = idle else { return std::future::pending().await };
         loop {
             let last = *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner);
             let woken = self.clock.sleep_until(last + idle).await;
+            if self.processes.load(Ordering::SeqCst) > 0 {
+                self.note_activity();
+            }
             let active = *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner);
             if active == last {
                 return woken;
@@ -136,6 +159,7 @@ impl AttemptChannel {
 impl Recorder for AttemptChannel {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
         self.note_activity();
+        self.count_processes(&record);
         async move {
             let record = self.redactor.mask(self.prompts.select(record));
             let record = self.prompts.reduce(record);

@@ -13,6 +13,7 @@ use crate::redaction::Masked;
 use crate::run::{InstanceIx, State};
 use crate::value::{Failure, Json, JsonMap, RunId};
 use std::cell::Cell;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -78,6 +79,7 @@ impl RunContext {
             prompts: PromptLog::new(self.parts.prompts),
             tokens: Mutex::new(self.parts.redactor.stream()),
             last_activity: Mutex::new(self.parts.clock.instant()),
+            processes: AtomicUsize::new(0),
             clock: self.parts.clock.clone(),
         })
     }

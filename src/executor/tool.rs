@@ -52,7 +52,8 @@ pub(super) async fn call(
         },
         None => None,
     };
-    let attempt = toolbox.for_attempt(request.timeout).with_author_confined(network);
+    let attempt =
+        toolbox.for_attempt(request.timeout).with_idle(request.idle).with_author_confined(network);
     let (result, invocation) = attempt.call(&call, &context.cancel).await;
     let status = result.status;
     let ended =

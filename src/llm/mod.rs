@@ -227,8 +227,8 @@ pub enum ModelError {
 
 /// A source of model responses.
 pub trait ModelProvider: Send + Sync {
-    /// Calls the model once. `on_token` receives the text as it arrives. Dropping the future aborts the
-    /// call.
+    /// Calls the model once. `on_token` receives the text as it arrives, and an empty text for reasoning
+    /// and parts of tool calls. Dropping the future aborts the call.
     fn chat<'a>(
         &'a self,
         request: ChatRequest,

@@ -155,8 +155,8 @@ impl<'a> Attempt<'a> {
         fitted: &FittedInput,
     ) -> Self {
         let specialist = &*work.specialist;
-        let toolset =
-            runner.toolbox.for_attempt(limit(request, work), specialist.security.as_deref());
+        let (limit, rules) = (limit(request, work), specialist.security.as_deref());
+        let toolset = runner.toolbox.for_attempt(limit, request.idle, rules);
         let allow_list: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
         let mut tools = toolset.describe(&allow_list);
         if !fitted.previews.is_empty() && tools.is_empty() {

@@ -13,9 +13,15 @@ use tokio_util::sync::CancellationToken;
 /// The tools of an attempt. The implementation decides whether a call is allowed; the loop passes on
 /// every call that the model requests.
 pub trait ToolSet: Send + Sync {
-    /// The same tools for one attempt, with their own store of complete results. `limit` is the
-    /// timeout of each process that they start, `rules` are further restrictions.
-    fn for_attempt(&self, limit: Duration, rules: Option<&ToolRules>) -> Arc<dyn ToolSet>;
+    /// The same tools for one attempt, with their own store of complete results. `limit` and
+    /// `idle` are the timeout and the idle timeout of each process that they start, `rules` are further
+    /// restrictions.
+    fn for_attempt(
+        &self,
+        limit: Duration,
+        idle: Option<Duration>,
+        rules: Option<&ToolRules>,
+    ) -> Arc<dyn ToolSet>;
     /// The tools on this allow-list, as the model sees them.
     fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription>;
     /// `output:read` or `artifact:get`, which need no entry in an allow-list; `None` if the policy
@@ -42,8 +48,13 @@ pub trait ToolSet: Send + Sync {
 }
 
 impl ToolSet for Toolbox {
-    fn for_attempt(&self, limit: Duration, rules: Option<&ToolRules>) -> Arc<dyn ToolSet> {
-        let attempt = Toolbox::for_attempt(self, Some(limit));
+    fn for_attempt(
+        &self,
+        limit: Duration,
+        idle: Option<Duration>,
+        rules: Option<&ToolRules>,
+    ) -> Arc<dyn ToolSet> {
+        let attempt = Toolbox::for_attempt(self, Some(limit)).with_idle(idle);
         Arc::new(match rules {
             Some(rules) => attempt.narrowed(rules),
             None => attempt,

@@ -44,6 +44,8 @@ pub(super) struct CallContext<'a> {
     pub(super) redactor: &'a Arc<Redactor>,
     /// The longest time that a process or request of this attempt may take.
     pub(super) limit: Option<Duration>,
+    /// Timeout of a process without output.
+    pub(super) idle: Option<Duration>,
     /// The number of the temporary directory of its commands.
     pub(super) scratch: u64,
     /// The network of the sandbox of an author's commands; `None` without a sandbox.

@@ -32,6 +32,7 @@ pub struct Toolbox {
     shared: Arc<Shared>,
     outputs: Arc<OutputStore>,
     limit: Option<Duration>,
+    idle: Option<Duration>,
     /// The network of the sandbox in which commands of the author run; `None` without a sandbox.
     confined: Option<NetworkAccess>,
     /// The number of the temporary directory of its commands.
@@ -119,6 +120,7 @@ impl Toolbox {
             shared: Arc::new(shared),
             outputs: Arc::default(),
             limit: None,
+            idle: None,
             confined: None,
             scratch: next_scratch(),
         }
@@ -132,6 +134,12 @@ impl Toolbox {
         Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), ..self.clone() }
     }
 
+    /// The same tools, whose processes end after this time without output.
+    #[must_use]
+    pub fn with_idle(self, idle: Option<Duration>) -> Toolbox {
+        Toolbox { idle, ..self }
+    }
+
     /// The same tools with commands of the author in the sandbox.
     #[must_use]
     pub fn with_author_confined(self, network: Option<NetworkAccess>) -> Toolbox {
@@ -143,14 +151,15 @@ impl Toolbox {
     pub fn narrowed(&self, rules: &ToolRules) -> Toolbox {
         let parts = self.shared.parts.clone();
         let settings = Arc::new(rules.narrow(&parts.settings));
-        Toolbox { limit: self.limit, ..Toolbox::new(ToolboxParts { settings, ..parts }) }
+        let narrowed = Toolbox::new(ToolboxParts { settings, ..parts });
+        Toolbox { limit: self.limit, idle: self.idle, ..narrowed }
     }
 
     /// The same tools for other files.
     #[must_use]
     pub fn within(&self, workspace: &Workspace) -> Toolbox {
         let parts = ToolboxParts { workspace: workspace.clone(), ..self.shared.parts.clone() };
-        Toolbox { limit: self.limit, ..Toolbox::new(parts) }
+        Toolbox { limit: self.limit, idle: self.idle, ..Toolbox::new(parts) }
     }
 
     /// The specifications of all tools: the table of tools, then plugins.
@@ -295,6 +304,7 @@ impl Toolbox {
             outputs: &self.outputs,
             redactor: &shared.redactor,
             limit: self.limit,
+            idle: self.idle,
             confined: self.confined,
             scratch: self.scratch,
         }

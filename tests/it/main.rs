@@ -41,6 +41,7 @@ mod generated;
 mod guarantees;
 mod hooks;
 mod import_actions;
+mod idle;
 mod importing;
 mod isolation;
 mod items;

@@ -216,9 +216,7 @@ impl Answer {
         if self.text.len() > most || self.thinking.len() > most || self.calls.len() > MOST_CALLS {
             return Err(reader.too_long());
         }
-        if !text.is_empty() {
-            (reader.on_token)(text);
-        }
+        (reader.on_token)(text);
         if data["done"] == true {
             self.done = true;
             self.reason = data["done_reason"].as_str().map(str::to_owned);

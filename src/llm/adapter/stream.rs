@@ -43,8 +43,10 @@ impl Reader<'_> {
                     if reasoning > limits::RENDERED_BYTES {
                         return Err(self.too_long());
                     }
+                    (self.on_token)("");
                 }
                 ChatStreamEvent::End(end) => return self.reply(text, end),
+                ChatStreamEvent::ToolCallChunk(_) => (self.on_token)(""),
                 _ => {}
             }
         }

@@ -65,7 +65,7 @@ fn prepare(plugin: &Plugin, call: &Call, context: &CallContext<'_>) -> Result<Sp
         env: call.env.clone(),
         stdin: json_text(&call.args).into_bytes(),
         timeout: [plugin.timeout].into_iter().chain(context.limit).min(),
-        idle: None,
+        idle: context.idle,
         max_stream: limits::STREAM_BYTES,
     })
 }

@@ -81,7 +81,7 @@ fn prepare(args: &Args, call: &Call, context: &CallContext<'_>) -> Result<Spawn,
         env: call.env.iter().cloned().chain(own).collect(),
         stdin: Vec::new(),
         timeout: timeout(args.timeout_ms, call, context.limit),
-        idle: None,
+        idle: context.idle,
         max_stream: limits::STREAM_BYTES,
     })
 }

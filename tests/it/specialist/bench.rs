@@ -128,7 +128,12 @@ impl Default for Tools {
 }
 
 impl ToolSet for Tools {
-    fn for_attempt(&self, _: Duration, _: Option<&kb::definition::ToolRules>) -> Arc<dyn ToolSet> {
+    fn for_attempt(
+        &self,
+        _: Duration,
+        _: Option<Duration>,
+        _: Option<&kb::definition::ToolRules>,
+    ) -> Arc<dyn ToolSet> {
         Arc::new(self.clone())
     }
 
