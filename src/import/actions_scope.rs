@@ -24,7 +24,7 @@ pub(super) struct KnownStep {
     pub(super) writes: Option<String>,
 }
 
-/// A job.
+/// What expressions of later jobs can read of a job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownJob {
     /// The steps that a job after it waits for.

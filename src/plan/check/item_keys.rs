@@ -20,7 +20,7 @@ enum Items<'a> {
     Values { schema: &'a Schema, summary: bool },
 }
 
-/// Reads of the item at hand, in the texts of the step with the `forEach`. A key that no item can have is
+/// Reads of the current item, in the texts of the step with the `forEach`. A key that no item can have is
 /// an error; one with a default is not.
 pub(super) fn check(plan: &Plan) -> Vec<Diagnostic> {
     plan.steps().iter().flat_map(|step| of_step(plan, step)).collect()
@@ -104,7 +104,7 @@ impl Items<'_> {
     /// Whether an item can have this path of keys, which is not empty.
     fn can_have(&self, path: &[&str]) -> bool {
         match self {
-            // The values of keys are not looked at.
+            // The values of keys are not inspected.
             Items::Literal(items) => {
                 path.len() > 1
                     || items.is_empty()

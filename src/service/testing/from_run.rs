@@ -27,7 +27,7 @@ const LONG: Duration = Duration::from_secs(30);
 /// What became of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedFiles {
-    /// The script.
+    /// Path of the script.
     pub script: String,
     /// The test, and what happened to it; `None` if the script is not in `.kb/tests/` or the run has no result.
     pub test: Option<(String, RecordedTest)>,
