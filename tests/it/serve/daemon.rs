@@ -138,6 +138,26 @@ fn a_start_during_another_run() {
     }
 }
 
+/// What a trigger had queued does not start after it was disabled; its active run continues.
+#[test]
+fn a_trigger_that_is_disabled_starts_nothing_that_waits() {
+    let (runtime, scratch) = (runtime(), hourly(", overlap: queueAll"));
+    let _context = runtime.enter();
+    enable(&scratch, "p.schedule", at(START));
+    scratch.write("hold", "");
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    until(&mut daemon, at("2026-01-10T01:00:00Z"), "the run", || log(&scratch) == 1);
+    daemon.tick(at("2026-01-10T02:00:00Z"));
+    scratch.kb(&["trigger", "disable", "p"]).code(0);
+    std::fs::remove_file(scratch.root().join("hold")).unwrap();
+    until(&mut daemon, at("2026-01-10T02:00:10Z"), "the end", || {
+        fires(&store).iter().all(|fire| !fire.state.is_open())
+    });
+    assert_eq!(lines(&store), ["01:00 succeeded", "02:00 skipped"]);
+    assert_eq!(fires(&store)[1].reason.as_deref(), Some("the trigger was disabled"));
+    assert_eq!(log(&scratch), 1);
+}
+
 #[test]
 fn a_new_start_replaces_the_active_run() {
     let (runtime, scratch) = (runtime(), hourly(", overlap: cancel"));
