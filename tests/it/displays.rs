@@ -243,6 +243,10 @@ fn logs_are_filtered_and_have_a_json_form() {
     );
     scratch.kb(&["run", "logs", "@last", "--since", "1h"]).code(0).says(&["out-a", "out-b"]);
     scratch.kb(&["run", "logs", "@last", "--since", "yesterday"]).code(2).says(&["10m"]);
+    for command in ["logs", "show"] {
+        let last = scratch.kb(&["run", command, "@last"]).code(0).out;
+        assert_eq!(scratch.kb(&["run", command]).code(0).out, last, "the last run is the default");
+    }
     let lines = scratch.kb(&["run", "logs", "@last", "b", "--json"]).code(0).events();
     let text = lines.iter().find(|line| line["type"] == "log:text").unwrap();
     assert_eq!((&text["channel"], &text["text"]), (&json!("stdout"), &json!("out-b\n")));

@@ -17,6 +17,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Only this step id, or an item such as `review[src/a.rs]`
     step: Option<String>,

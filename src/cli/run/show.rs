@@ -21,6 +21,7 @@ const INDENT: &str = "   ";
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Print a JSON object
     #[arg(long)]
