@@ -45,13 +45,13 @@
 //! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
 //! | [`verify`] (pure) | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
 //! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
-//! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, redaction, definition |
+//! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder; work that blocks | value, evidence, redaction, definition |
 //! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
 //! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |
 //! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, process, workspace, http |
-//! | [`llm`] | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, redaction, definition |
+//! | [`llm`] | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, redaction, evidence, definition |
 //! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
 //! | [`import`] (pure) | files of other tools, translated into playbooks and specialists | value, expression, toolspec, definition |
 //! | [`isolation`] | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace |
@@ -63,7 +63,7 @@
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
 //! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, definition, journal |
 //! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
-//! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, journal, process, wire, trigger, project, service |
+//! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, attempt, journal, process, wire, trigger, project, service |
 //! | [`web`] | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`lsp`] | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
 //! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, trigger, service, serve, web, lsp |

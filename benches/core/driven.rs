@@ -77,7 +77,7 @@ impl House {
             secrets: Arc::new(NothingToDo),
             redactor: Arc::default(),
             prompts: Default::default(),
-            clock: Default::default(),
+            clock: kb::clock::Clock::system().into(),
             faults: None,
         };
         let (_keep, commands) = unbounded_channel();

@@ -108,7 +108,11 @@ async fn one_run(project: &Path, state: &Path) {
     let path = "playbooks/small.yml".to_owned();
     let file = InputFile { path, bytes: A_RUN.as_bytes().into(), role: FileRole::Playbook };
     let state = ("XDG_STATE_HOME".to_owned(), state.display().to_string());
-    let environment = Environment::new(project, std::env::vars().chain([state]).collect());
+    let environment = Environment::new(
+        project,
+        std::env::vars().chain([state]).collect(),
+        kb::clock::Clock::system(),
+    );
     let project = Project::of_files(ProjectFolder::at(project), &environment, vec![file]);
     let request = StartRequest { definition: "small".to_owned(), ..StartRequest::default() };
     let prepared = start(project, request, None);

@@ -1,6 +1,6 @@
 //! The recorder: how an attempt stores records and shows progress.
 
-use crate::evidence::{Invocation, Record};
+use crate::evidence::Record;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -41,11 +41,3 @@ pub trait Recorder: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("another process owns the lease of the run, or the journal is closed")]
 pub struct Stopped;
-
-/// The tool calls among records that have a result.
-pub fn invocations(records: &[Record]) -> impl Iterator<Item = &Invocation> {
-    records.iter().filter_map(|record| match record {
-        Record::ToolResult { invocation, .. } => Some(invocation),
-        _ => None,
-    })
-}

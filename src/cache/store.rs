@@ -4,6 +4,7 @@ use super::files::{by_digest, read, sealed, sweep, touch, unsealed, write, write
 use super::key::difference;
 use super::trim::SizeLimit;
 use super::{CacheKey, CachedResult, KeyBuilder, Lookup};
+use crate::clock::Clock;
 use crate::redaction::Masked;
 use crate::value::{Digest, Timestamp, read_back};
 use std::io::{self, Read};
@@ -36,9 +37,9 @@ impl ResultCache {
     /// The cache in the state folder of a project. Nothing is created before the first result is
     /// stored. `max_bytes` is the size above which the results that were not used for the longest time
     /// are removed.
-    pub fn new(state_dir: &Path, max_bytes: u64) -> ResultCache {
+    pub fn new(state_dir: &Path, max_bytes: u64, clock: Clock) -> ResultCache {
         let folder = state_dir.join("cache");
-        ResultCache { limit: SizeLimit::new(folder.clone(), max_bytes), folder }
+        ResultCache { limit: SizeLimit::new(folder.clone(), max_bytes, clock), folder }
     }
 
     /// Removes the incomplete files that killed processes left.

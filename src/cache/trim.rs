@@ -2,7 +2,7 @@
 
 use super::CachedResult;
 use super::files::{read, unsealed};
-use crate::clock;
+use crate::clock::Clock;
 use crate::value::{Digest, Timestamp, read_back};
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,6 +23,7 @@ const LOOKUPS: Duration = Duration::from_secs(90 * 24 * 3600);
 pub(super) struct SizeLimit {
     folder: PathBuf,
     max_bytes: u64,
+    clock: Clock,
     /// The size as this process knows it; nothing before the first result. What other processes add is
     /// counted by their own checks.
     known: Mutex<Option<u64>>,
@@ -37,8 +38,8 @@ pub(super) struct StoredFile {
 }
 
 impl SizeLimit {
-    pub(super) fn new(folder: PathBuf, max_bytes: u64) -> SizeLimit {
-        SizeLimit { folder, max_bytes, known: Mutex::default() }
+    pub(super) fn new(folder: PathBuf, max_bytes: u64, clock: Clock) -> SizeLimit {
+        SizeLimit { folder, max_bytes, clock, known: Mutex::default() }
     }
 
     /// Notes that a file was added.
@@ -68,7 +69,8 @@ impl SizeLimit {
             self.remove(oldest.into_iter().map(|file| file.path));
             size = self.size();
         }
-        let old = |file: &StoredFile| clock::now().since(file.used_at) > LOOKUPS;
+        let now = self.clock.of_files();
+        let old = |file: &StoredFile| now.since(file.used_at) > LOOKUPS;
         for lookup in entries(&self.folder.join("steps")).filter(old) {
             let _ = fs::remove_file(lookup.path);
         }
@@ -92,7 +94,7 @@ impl SizeLimit {
         }
         let rest = entries(&self.folder.join("results"));
         let used: BTreeSet<Digest> = rest.flat_map(|file| contents_of(&file.path)).collect();
-        let now = clock::now();
+        let now = self.clock.of_files();
         for file in entries(&self.folder.join("files")) {
             let digest = digest_of(&file.path);
             let is_used = digest.is_some_and(|digest| used.contains(&digest));

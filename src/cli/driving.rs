@@ -138,7 +138,8 @@ async fn drive_once(
     }
     let mut summary = RunSummary::default();
     let steps = prepared.plan().steps().len();
-    let mut renderer = renderer(display.display(terminal), steps, terminal);
+    let mut renderer =
+        renderer(display.display(terminal), steps, terminal, prepared.clock().clone());
     let watcher = prepared.live_reader(&mut |event| {
         summary.add(event);
         renderer.replayed(event);

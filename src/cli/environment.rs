@@ -1,7 +1,7 @@
 //! Reads the environment of the process, once, for the use cases.
 
 use super::exit::CliError;
-use crate::service::Environment;
+use crate::service::{Clock, Environment};
 use std::io;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(super) fn of_process(directory: Option<&Path>) -> Result<Environment, CliErr
         home: std::env::home_dir(),
         temp_dir: std::env::temp_dir(),
         processors: std::thread::available_parallelism().map_or(2, |n| n.get() as u32),
-        ..Environment::new(cwd, variables)
+        ..Environment::new(cwd, variables, Clock::system())
     })
 }
 

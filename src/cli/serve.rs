@@ -139,7 +139,9 @@ pub(super) fn run(
             say(format, &format!("serving {root}: {triggers}, {on} enabled"), terminal)?;
         }
         let stop = CancellationToken::new();
-        let server = Server::start(daemon.shared()?, &listen, stop.clone()).await?;
+        let server =
+            Server::start(daemon.shared()?, &listen, environment.clock.clone(), stop.clone())
+                .await?;
         match args.open {
             false => say(format, &format!("listening on {}", server.url()), terminal)?,
             true => {

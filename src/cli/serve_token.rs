@@ -3,8 +3,8 @@
 use super::exit::{CliResult, Exit};
 use super::render::table::Table;
 use super::terminal::Terminal;
+use crate::service::Environment;
 use crate::service::runs::ProjectContext;
-use crate::service::{Environment, now};
 use crate::trigger::{Role, TokenRow, TriggerStore};
 use crate::value::{Timestamp, parse_duration};
 use crate::web;
@@ -66,12 +66,13 @@ pub(super) fn run(
     let context = ProjectContext::find(environment)?;
     let store =
         TriggerStore::open(&context.state_dir).map_err(crate::service::ServiceError::from)?;
+    let now = environment.clock.wall();
     match command {
         Command::Create(args) => {
-            let token = web::new_token(&store, &args.name, args.role, args.expires)?;
+            let token = web::new_token(&store, &args.name, args.role, args.expires, now)?;
             match args.json {
                 true => {
-                    let mut view = view(&token.row);
+                    let mut view = web::token_view(&token.row, now);
                     view["token"] = Value::from(token.text);
                     terminal.json(&view)?;
                 }
@@ -80,7 +81,7 @@ pub(super) fn run(
         }
         Command::List(args) => {
             let tokens = store.tokens().map_err(crate::service::ServiceError::from)?;
-            list(&tokens, args.json, terminal)?;
+            list(&tokens, args.json, now, terminal)?;
         }
         Command::Revoke(args) => {
             web::revoke_token(&store, &args.name)?;
@@ -90,15 +91,16 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn list(tokens: &[TokenRow], json: bool, terminal: &mut Terminal) -> CliResult {
+fn list(tokens: &[TokenRow], json: bool, now: Timestamp, terminal: &mut Terminal) -> CliResult {
     if json {
-        terminal.json(&tokens.iter().map(view).collect::<Vec<_>>())?;
+        terminal
+            .json(&tokens.iter().map(|token| web::token_view(token, now)).collect::<Vec<_>>())?;
         return Ok(Exit::Done);
     }
     let mut table = Table::new(["NAME", "ROLE", "CREATED", "EXPIRES", "STATE"]);
     for token in tokens {
         let expires = token.expires_at.map_or("never".to_owned(), short);
-        let (created, state) = (short(token.created_at), state(token));
+        let (created, state) = (short(token.created_at), web::token_state(token, now));
         table.row([token.name.as_str(), token.role.as_str(), &created, &expires, state]);
     }
     terminal.out(&table.text())?;
@@ -106,14 +108,6 @@ fn list(tokens: &[TokenRow], json: bool, terminal: &mut Terminal) -> CliResult {
         terminal.note("no tokens yet; `kb serve token create` makes one\n")?;
     }
     Ok(Exit::Done)
-}
-
-fn view(token: &TokenRow) -> Value {
-    web::token_view(token, now())
-}
-
-fn state(token: &TokenRow) -> &'static str {
-    web::token_state(token, now())
 }
 
 fn short(at: Timestamp) -> String {

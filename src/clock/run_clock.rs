@@ -1,6 +1,6 @@
 //! [`RunClock`]: the time of a run, which a test can let pass without waiting.
 
-use super::{now, timer_instant};
+use super::{Clock, timer_instant};
 use crate::value::Timestamp;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -15,8 +15,9 @@ use tokio::time::Instant;
 /// Virtual time runs with the system clock while the run does work. As soon as everything in it waits
 /// for a moment, it moves on to the earliest of them. Work is what holds a [`Busy`]: attempts from their
 /// start until the dispatcher has processed their end, and the dispatcher unless it [rests](RunClock::rest).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RunClock {
+    system: Clock,
     /// How far the times of the run are ahead of the system clock; see [`RunClock::continuing`].
     ahead: Duration,
     time: Option<Arc<Mutex<Virtual>>>,
@@ -56,9 +57,19 @@ fn locked(time: &Mutex<Virtual>) -> MutexGuard<'_, Virtual> {
 }
 
 impl RunClock {
-    /// Virtual time, which starts at the time of the system.
-    pub fn virtual_time() -> RunClock {
-        RunClock { ahead: Duration::ZERO, time: Some(Arc::default()) }
+    /// The time of this clock.
+    pub fn new(system: Clock) -> RunClock {
+        RunClock { system, ahead: Duration::ZERO, time: None }
+    }
+
+    /// Virtual time, which starts at the time of this clock.
+    pub fn virtual_time(system: Clock) -> RunClock {
+        RunClock { time: Some(Arc::default()), ..RunClock::new(system) }
+    }
+
+    /// The clock below the time of the run.
+    pub fn system(&self) -> &Clock {
+        &self.system
     }
 
     /// The clock of a run whose last event has this time. It continues from there if the system clock was set
@@ -75,8 +86,8 @@ impl RunClock {
     /// The current time, for events and timers.
     pub fn now(&self) -> Timestamp {
         match &self.time {
-            Some(time) => now().after(locked(time).ahead),
-            None => now().after(self.ahead),
+            Some(time) => self.system.now().after(locked(time).ahead),
+            None => self.system.now().after(self.ahead),
         }
     }
 
@@ -151,6 +162,12 @@ impl RunClock {
             change(&mut time);
             time.advance();
         }
+    }
+}
+
+impl From<Clock> for RunClock {
+    fn from(system: Clock) -> RunClock {
+        RunClock::new(system)
     }
 }
 
@@ -247,7 +264,7 @@ mod tests {
 
     #[tokio::test]
     async fn virtual_time_moves_on_only_while_nothing_works() {
-        let clock = RunClock::virtual_time();
+        let clock = RunClock::virtual_time(Clock::system());
         let started = clock.instant();
         let (first, second) = (clock.busy(), clock.busy());
         let sleeper = tokio::spawn({
@@ -272,21 +289,21 @@ mod tests {
     #[test]
     fn a_run_continues_from_its_last_event_if_the_clock_was_set_back() {
         let day = 24 * HOUR;
-        let last = now().after(day);
-        for clock in [RunClock::default(), RunClock::virtual_time()] {
+        let last = Clock::system().now().after(day);
+        for clock in [RunClock::new(Clock::system()), RunClock::virtual_time(Clock::system())] {
             let clock = clock.continuing(last);
             let first = clock.now();
             assert!(first >= last && first < last.after(HOUR), "{first:?}");
             let again = clock.continuing(last).now();
             assert!(again >= first && again < last.after(HOUR), "{again:?}");
         }
-        let clock = RunClock::default().continuing(Timestamp(0)).now();
+        let clock = RunClock::new(Clock::system()).continuing(Timestamp(0)).now();
         assert!(clock < last);
     }
 
     #[tokio::test]
     async fn a_limit_passes_before_a_longer_sleep() {
-        let clock = RunClock::virtual_time();
+        let clock = RunClock::virtual_time(Clock::system());
         let _work = clock.busy();
         let limit = Limit::of(&clock, HOUR);
         let ended = tokio::select! {

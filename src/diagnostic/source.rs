@@ -31,11 +31,6 @@ impl Span {
     pub fn new(source: SourceId, start: usize, end: usize) -> Self {
         Span { source, start: start as u32, end: end.max(start) as u32 }
     }
-
-    /// A part of this span, by offsets from its start.
-    pub fn part(self, start: usize, end: usize) -> Self {
-        Span::new(self.source, self.start as usize + start, self.start as usize + end)
-    }
 }
 
 /// A line and a column of a text.
@@ -61,11 +56,6 @@ impl Sources {
     /// The source of an id that [`Sources::add`] returned; panics for any other id.
     pub fn get(&self, id: SourceId) -> &Source {
         &self.0[id.0 as usize]
-    }
-
-    /// All sources with their ids, in the order of addition.
-    pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
-        self.0.iter().enumerate().map(|(i, source)| (SourceId(i as u32), source))
     }
 
     /// The position of a byte offset. A byte order mark does not count as a column.

@@ -1,6 +1,7 @@
 //! Large values: moved to blobs before they are stored, and read back with small caches.
 
 use super::json_list::JsonList;
+use crate::attempt::beside_others;
 use crate::diagnostic::Code;
 use crate::evidence::{Payload, Record};
 use crate::expression::EvalError;
@@ -114,7 +115,7 @@ impl Payloads {
     }
 
     fn store_blob(&self, text: &Masked<String>) -> Result<Payload, JournalError> {
-        let digest = self.noting_failure(self.journal.put_blob(text))?;
+        let digest = self.noting_failure(beside_others(|| self.journal.put_blob(text)))?;
         Ok(Payload::Blob { digest, bytes: text.len() as u64 })
     }
 
@@ -145,7 +146,7 @@ impl Payloads {
     }
 
     fn text_of(&self, digest: &Digest) -> Result<String, JournalError> {
-        let bytes = self.noting_failure(self.journal.blob(digest))?;
+        let bytes = self.noting_failure(beside_others(|| self.journal.blob(digest)))?;
         String::from_utf8(bytes).map_err(|why| not_json(digest, &why))
     }
 

@@ -2,7 +2,7 @@
 //! leaves its slot. Within a run the state machine orders the steps.
 
 use super::attempts::{self, AttemptChannel};
-use crate::attempt::{Progress, Recorder};
+use crate::attempt::{Progress, Recorder, beside_others};
 use crate::diagnostic::Code;
 use crate::journal::{Journal, JournalError, LockCycle, LockRequest, NamedLocks};
 use crate::run::{InstanceIx, State};
@@ -63,7 +63,8 @@ impl WantedLocks {
         let owner = format!("run {}", self.run);
         let unit = format!("{}/{}", self.run, self.instance);
         for name in &self.names {
-            let request = self.locks.request(name, &owner, &unit).map_err(unusable)?;
+            let request = beside_others(|| self.locks.request(name, &owner, &unit));
+            let request = request.map_err(unusable)?;
             held.push(self.wait(request, name, channel, cancel).await?);
         }
         Ok(held)
@@ -78,7 +79,7 @@ impl WantedLocks {
     ) -> Result<LockRequest, (OutcomeKind, Failure)> {
         let (mut pause, mut told) = (FIRST_PAUSE, false);
         for round in 1_u32.. {
-            let queue = request.queue().map_err(unusable)?;
+            let queue = beside_others(|| request.queue()).map_err(unusable)?;
             let Some(owner) = queue.before.first() else { return Ok(request) };
             if !std::mem::replace(&mut told, true) {
                 let lock = name.trim_start_matches("lock/");
@@ -86,10 +87,10 @@ impl WantedLocks {
                 channel.progress(Progress::Output(text));
             }
             if round == CYCLE_ROUNDS {
-                request.wait_within(&self.within()).map_err(unusable)?;
+                beside_others(|| request.wait_within(&self.within())).map_err(unusable)?;
             }
             if round.is_multiple_of(CYCLE_ROUNDS)
-                && let Some(cycle) = request.cycle().map_err(unusable)?
+                && let Some(cycle) = beside_others(|| request.cycle()).map_err(unusable)?
             {
                 return Err((OutcomeKind::ToolError, in_a_cycle(&cycle)));
             }

@@ -77,7 +77,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reasoning: Option<Payload>,
         /// Tool calls that the response requests; `submit_output` submits the output.
-        calls: Vec<RecordedCall>,
+        calls: Vec<CallRequest>,
         /// Whether the response ended at the model's length limit.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cut_short: bool,
@@ -302,15 +302,16 @@ impl PromptPart {
     }
 }
 
-/// A tool call as the model requested it.
+/// A tool call as the model requested it: in a response, a message and the record of a model call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RecordedCall {
-    /// The provider's call id, or a generated one.
+pub struct CallRequest {
+    /// The id that the provider assigned, or a generated one.
     pub id: String,
-    /// Name of the tool.
+    /// The name of the tool, such as `fs:read`; adapters translate it into a form that the provider
+    /// accepts.
     pub tool: String,
-    /// Parsed arguments.
+    /// The parsed arguments; a string if they were not JSON.
     pub args: Json,
 }
 

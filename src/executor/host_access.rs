@@ -1,5 +1,6 @@
 //! The parts of this machine that steps and gates use.
 
+use crate::clock::RunClock;
 use crate::definition::JudgeCheck;
 use crate::redaction::Redactor;
 use crate::tool::{ProcessLauncher, ToolboxParts};
@@ -13,6 +14,8 @@ pub struct HostAccess {
     pub workspace: Workspace,
     /// Starts processes.
     pub processes: ProcessLauncher,
+    /// The time of the run.
+    pub clock: RunClock,
     /// Masks secrets in what steps read and write.
     pub redactor: Arc<Redactor>,
     /// `testCommands` of the settings.
@@ -36,6 +39,7 @@ impl HostAccess {
         HostAccess {
             workspace: parts.workspace.clone(),
             processes: parts.process_launcher(),
+            clock: parts.clock.clone(),
             redactor: parts.redactor.clone(),
             test_commands: parts.settings.test_commands.as_slice().into(),
             approved: parts.approvals.yes,

@@ -6,7 +6,6 @@ use super::lease::lease_lost;
 use super::stubs::{self, Stubs};
 use super::{ChildRuns, Executor, GateRequest, Judges, gate, http, items, run, specialist, tool};
 use crate::attempt::{Context, FileItems, Outcome, Request, StepWork, TreeRequest};
-use crate::clock::RunClock;
 use crate::diagnostic::Code;
 use crate::evidence::{Merged, Verification};
 use crate::expression::Scope;
@@ -25,7 +24,7 @@ pub struct LocalExecutor {
     toolbox: Arc<Toolbox>,
     specialists: Option<Arc<SpecialistRunner>>,
     children: Option<Arc<dyn ChildRuns>>,
-    stubs: Option<(Arc<Stubs>, RunClock)>,
+    stubs: Option<Arc<Stubs>>,
     trees: Option<Trees>,
     cache: Option<Arc<StepCache>>,
     /// Whether the file changes of all steps are recorded, because the gate of a `playbook` step above
@@ -58,10 +57,10 @@ impl LocalExecutor {
         LocalExecutor { children: Some(children), ..self }
     }
 
-    /// The same executor with these results in place of the execution of steps, in the time of a run.
+    /// The same executor with these results in place of the execution of steps.
     #[must_use]
-    pub fn with_stubs(self, stubs: Arc<Stubs>, clock: RunClock) -> Self {
-        LocalExecutor { stubs: Some((stubs, clock)), ..self }
+    pub fn with_stubs(self, stubs: Arc<Stubs>) -> Self {
+        LocalExecutor { stubs: Some(stubs), ..self }
     }
 
     /// The same executor with worktrees and copies. Without them, steps with files of their own fail.
@@ -93,10 +92,10 @@ impl LocalExecutor {
     /// Executes an attempt in the files that it asks for.
     async fn placed(self, request: Request, context: Context) -> Outcome {
         let request = Request { evidence: request.evidence || self.watches, ..request };
-        if let Some((stubs, clock)) = &self.stubs
+        if let Some(stubs) = &self.stubs
             && let Some(stub) = stubs.result_of(&request)
         {
-            return stubs::play(stub, clock, &request, &context).await;
+            return stubs::play(stub, &self.host.clock, &request, &context).await;
         }
         let tree = match (&request.tree, &self.trees) {
             (None, _) => None,

@@ -33,7 +33,7 @@ pub use stubs::Stubs;
 use crate::attempt::FileItems;
 pub use crate::attempt::{
     Argument, CommandLine, Confined, Context, Outcome, Progress, Recorder, Request, SpecialistWork,
-    StepWork, Stopped, TreeRequest, invocations,
+    StepWork, Stopped, TreeRequest,
 };
 use crate::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use crate::diagnostic::Code;

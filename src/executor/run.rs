@@ -5,7 +5,6 @@ use super::host_access::HostAccess;
 use super::last_line::{last_line, said};
 use super::lease::lease_lost;
 use crate::attempt::{CommandLine, Context, Outcome, Progress, Request};
-use crate::clock;
 use crate::definition::{OutputParse, refuse_computed_code};
 use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Payload, ProcessEvidence, Purpose, Record};
@@ -37,10 +36,12 @@ pub(super) async fn run(
     };
     let trace = host.processes.trace(&spawn, &host.redactor);
     let watch = match request.evidence {
-        true => Some(WorkspaceWatch::begin(&host.workspace, &host.redactor).await),
+        true => {
+            Some(WorkspaceWatch::begin(&host.workspace, &host.redactor, host.clock.system()).await)
+        }
         false => None,
     };
-    let started = clock::now();
+    let started = host.clock.now();
     let recorder = context.recorder.clone();
     let on_line =
         Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));

@@ -62,11 +62,6 @@ impl Format {
         ("claude-command", Format::ClaudeCommand),
     ];
 
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        Format::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
-    }
-
     /// The format of a file by its content; `None` if it is none of these.
     pub fn detect(path: &str, file: &PositionedFile) -> Option<Format> {
         let PositionedValue::Map(entries) = &file.root.value else { return None };

@@ -2,7 +2,7 @@
 
 use super::streams::{stream_texts, with_process_facts};
 use crate::attempt::Progress;
-use crate::clock;
+use crate::clock::RunClock;
 use crate::engine::{Payloads, Update};
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
@@ -24,6 +24,7 @@ pub struct LiveReader {
     running: BTreeMap<Arc<str>, InstanceRef>,
     journal: Arc<dyn Journal>,
     payloads: Payloads,
+    clock: RunClock,
     /// Number of the last event that was shown or existed before.
     seq: u64,
 }
@@ -58,13 +59,14 @@ impl LiveReader {
         run: RunId,
         plan: Arc<Plan>,
         journal: Arc<dyn Journal>,
+        clock: RunClock,
         before: &[StoredEvent],
         replayed: &mut dyn FnMut(&Event),
     ) -> LiveReader {
         let translator = Translator::new(run.clone(), plan);
         let payloads = Payloads::new(journal.clone());
         let running = BTreeMap::new();
-        let mut reader = LiveReader { run, translator, running, journal, payloads, seq: 0 };
+        let mut reader = LiveReader { run, translator, running, journal, payloads, clock, seq: 0 };
         for stored in before {
             reader.seq = stored.seq;
             reader.translate(stored).iter().for_each(&mut *replayed);
@@ -139,12 +141,12 @@ impl LiveReader {
         let text = progress.clone().map(Progress::into_token).transpose()?;
         let place = self.running.get(instance.to_string().as_str()).cloned();
         let place = place.unwrap_or_else(|| not_started(&instance.step));
-        Some(Event::token(clock::now(), self.run.clone(), place, text))
+        Some(Event::token(self.clock.now(), self.run.clone(), place, text))
     }
 
     /// The event that the run waits for people only, if it does.
     pub fn waiting(&self) -> Option<Event> {
-        self.translator.waiting(clock::now())
+        self.translator.waiting(self.clock.now())
     }
 
     fn track(&mut self, event: &Event) {

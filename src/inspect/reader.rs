@@ -3,7 +3,6 @@
 use super::log_entry::LogEntry;
 use super::streams::{stream_texts, with_process_facts};
 use super::{BaseRun, Frozen, InspectError};
-use crate::clock;
 use crate::definition::InconclusivePolicy;
 use crate::engine::Payloads;
 use crate::evidence::{Payload, Record};
@@ -47,8 +46,9 @@ impl RunFilter {
 pub fn list_runs(
     journal: &Arc<dyn Journal>,
     filter: &RunFilter,
+    now: Timestamp,
 ) -> Result<Vec<RunView>, InspectError> {
-    list_rows(&**journal, filter)?.into_iter().map(|row| run_view(journal, row)).collect()
+    list_rows(&**journal, filter)?.into_iter().map(|row| run_view(journal, row, now)).collect()
 }
 
 /// The rows of runs, newest first.
@@ -56,10 +56,14 @@ pub fn list_rows(journal: &dyn Journal, filter: &RunFilter) -> Result<Vec<RunRow
     Ok(journal.select(&filter.query())?)
 }
 
-/// Reads all events of a run for its view. A run whose definitions cannot be loaded has no steps.
-pub fn run_view(journal: &Arc<dyn Journal>, row: RunRow) -> Result<RunView, InspectError> {
+/// Reads all events of a run for its view as it is now. A run whose definitions cannot be loaded has no steps.
+pub fn run_view(
+    journal: &Arc<dyn Journal>,
+    row: RunRow,
+    now: Timestamp,
+) -> Result<RunView, InspectError> {
     match Reader::of(journal.clone(), row.clone()) {
-        Ok(mut reader) => reader.view(),
+        Ok(mut reader) => reader.view(now),
         // A run whose definitions cannot be loaded is still listed.
         Err(_) => Ok(RunView::head(&head(&row))),
     }
@@ -143,11 +147,6 @@ impl Reader {
         self.parent.as_ref()
     }
 
-    /// The row of the run when the reader was opened.
-    pub fn row(&self) -> &RunRow {
-        &self.row
-    }
-
     /// The number of the last event that was read.
     pub fn seq(&self) -> u64 {
         self.seq
@@ -214,8 +213,8 @@ impl Reader {
         Ok(Some(placed))
     }
 
-    /// The state of the run with all its steps.
-    pub fn view(&mut self) -> Result<RunView, InspectError> {
+    /// The state of the run with all its steps. A run that is being driven has worked until `now`.
+    pub fn view(&mut self, now: Timestamp) -> Result<RunView, InspectError> {
         let mut state = State::new(&self.plan, self.rules);
         let mut work = WorkTime::default();
         while let Some(page) = self.next_page()? {
@@ -225,7 +224,7 @@ impl Reader {
             }
         }
         if self.row.status == RunStatus::Running {
-            work.until(clock::now());
+            work.until(now);
         }
         let (parent, base) = (self.parent.clone(), self.base.clone());
         let head = RunHead { parent, base, ..head(&self.row) };

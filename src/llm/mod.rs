@@ -32,6 +32,7 @@ pub use tiers::{TierOrigin, TierReport, Tiers};
 pub use yaml::yaml as readable_yaml;
 
 use crate::definition::{ModelPrice, Reasoning};
+use crate::evidence::CallRequest;
 use crate::value::{Json, Tier, Usage};
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -74,18 +75,6 @@ pub enum Message {
     },
 }
 
-/// A tool call that a model requests.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallRequest {
-    /// The id that the provider assigned, or a generated one.
-    pub id: String,
-    /// The name of the tool, such as `fs:read`; adapters translate it into a form that the provider
-    /// accepts.
-    pub tool: String,
-    /// The parsed arguments; a string if they were not JSON.
-    pub args: Json,
-}
-
 /// A tool definition in a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDescription {
@@ -118,28 +107,6 @@ pub struct ChatRequest {
     pub timeout: Duration,
     /// The step, attempt and turn of the call, for scripts and recordings.
     pub origin: CallOrigin,
-}
-
-impl ChatRequest {
-    /// The smallest request that shows whether a model responds (`kb doctor --call`).
-    pub fn greeting(model: ModelRef) -> ChatRequest {
-        ChatRequest {
-            model,
-            messages: vec![Message::User("Answer with the one word: ready".into())],
-            tools: Vec::new(),
-            response_schema: None,
-            temperature: None,
-            max_tokens: Some(256),
-            reasoning: None,
-            timeout: Duration::from_secs(60),
-            origin: CallOrigin {
-                step: "doctor".into(),
-                attempt: 1,
-                turn: 1,
-                ..CallOrigin::default()
-            },
-        }
-    }
 }
 
 /// The step, attempt and turn that a model call belongs to.

@@ -81,11 +81,6 @@ impl Prices {
         let own = [model, name.as_str(), plain].into_iter().find_map(|name| self.own.get(name));
         own.copied().or_else(|| listed(&name)).or_else(|| listed(plain))
     }
-
-    /// The cost of a call; `None` if the model has no known price.
-    pub fn cost(&self, model: &str, usage: &Usage) -> Option<Money> {
-        self.of(model).map(|price| cost(&price, usage))
-    }
 }
 
 /// The cost of a call at that price.

@@ -2,11 +2,9 @@
 
 use super::fit;
 use super::yaml::yaml;
-use super::{
-    CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider,
-    ModelRef,
-};
+use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider, ModelRef};
 use crate::definition::ModelPrice;
+use crate::evidence::CallRequest;
 use crate::redaction::Redactor;
 use crate::value::{Json, JsonMap, Tier};
 use futures::future::BoxFuture;

@@ -2,9 +2,10 @@
 
 use super::fit::Fit;
 use super::status::error_of_status;
-use super::{CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
 use crate::clock::RunClock;
 use crate::definition::{Script, ScriptError, ScriptTurn};
+use crate::evidence::CallRequest;
 use crate::value::{Json, Money, Tier, Usage};
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -24,15 +25,15 @@ pub struct ScriptPlayer {
 }
 
 impl ScriptPlayer {
-    /// A player without state between turns.
-    pub fn new(script: Arc<Script>) -> Self {
-        ScriptPlayer { script, clock: RunClock::default(), fit: Arc::default() }
+    /// A player without state between turns, in the time of a run.
+    pub fn new(script: Arc<Script>, clock: RunClock) -> Self {
+        ScriptPlayer { script, clock, fit: Arc::default() }
     }
 
-    /// The same player in the time of a run. It notes in `fit` where a recording no longer fits.
+    /// The same player, which notes in `fit` where a recording no longer fits.
     #[must_use]
-    pub fn within(self, clock: RunClock, fit: Arc<Fit>) -> Self {
-        ScriptPlayer { clock, fit, ..self }
+    pub fn noting(self, fit: Arc<Fit>) -> Self {
+        ScriptPlayer { fit, ..self }
     }
 
     fn turn(&self, request: &ChatRequest) -> Result<&ScriptTurn, ModelError> {

@@ -235,11 +235,6 @@ impl Tiers {
         self.slots.iter().map(report).collect()
     }
 
-    /// The prices in effect, for estimates.
-    pub fn prices(&self) -> &Prices {
-        &self.prices
-    }
-
     fn fill_from_endpoint(&mut self) -> bool {
         let value = |name: &str| self.env.get(name);
         let (endpoint, model) = match (value("KB_LLM_ENDPOINT"), value("KB_LLM_MODEL")) {

@@ -83,11 +83,6 @@ impl Plan {
         self.locks
     }
 
-    /// The plugins that its steps and specialists can call and that the settings name.
-    pub fn plugins(&self) -> &[Arc<Plugin>] {
-        &self.plugins
-    }
-
     /// The plugins of this plan and of its child runs, each once.
     pub fn plugins_with_children(&self) -> Vec<Arc<Plugin>> {
         let all = self.with_children().into_iter().flat_map(|plan| &plan.plugins);
@@ -258,9 +253,20 @@ impl PlanStep {
         Some(Isolation { worktree, merge: details.merge.unwrap_or_default() })
     }
 
+    /// The locks that the step holds in all runs of the project, in order: `locks`, and those of its
+    /// specialists.
+    pub fn shared_locks(&self) -> Vec<String> {
+        let named = self.step.details().locks.iter().cloned();
+        let of_specialists = self.specialists().filter_map(|specialist| specialist.lock());
+        let mut all: Vec<String> = named.chain(of_specialists).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
     /// The locks that the step holds while it runs, in order; empty for most steps.
     pub fn locks(&self) -> Vec<String> {
-        let named = self.step.details().locks.iter().cloned();
+        let named = self.shared_locks().into_iter();
         let workspace = self.locks_workspace().then(|| "workspace".to_owned());
         let mut all: Vec<String> = named.chain(workspace).collect();
         all.sort();
@@ -269,7 +275,9 @@ impl PlanStep {
 
     /// Whether the step holds a lock while it runs.
     pub fn has_locks(&self) -> bool {
-        !self.step.details().locks.is_empty() || self.locks_workspace()
+        !self.step.details().locks.is_empty()
+            || self.specialists().any(|specialist| specialist.singleton.is_some())
+            || self.locks_workspace()
     }
 
     /// Whether the step can change files: a specialist with a writing tool, a call of one, or a child

@@ -45,11 +45,6 @@ impl Detached {
         Ok(Detached { child })
     }
 
-    /// The process id; `None` after it has ended.
-    pub fn id(&self) -> Option<u32> {
-        self.child.id()
-    }
-
     /// Whether the process has ended. Does not wait.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))

@@ -5,6 +5,7 @@ use super::base_environment::{HELPER_MARKER, MARKER};
 use super::sandbox::Scratch;
 use super::temporary::Temporary;
 use std::fs::DirBuilder;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -27,14 +28,14 @@ impl Instance {
     pub(super) fn of_process(base: &BaseEnvironment) -> &'static Instance {
         static INSTANCE: OnceLock<Instance> = OnceLock::new();
         INSTANCE.get_or_init(|| {
-            let name = format!("{}-{:x}", std::process::id(), crate::clock::now().0);
+            let name = new_name();
             let temporary = Temporary::create(&base.temporary_root(), &name).ok();
             let outer_marker = base.outer_marker().map(str::to_owned);
             Instance { name, outer_marker, temporary, counter: AtomicU64::new(1) }
         })
     }
 
-    /// `PID-TIME`, unique on this machine.
+    /// `PID-RANDOM`, unique on this machine.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -94,6 +95,11 @@ impl Instance {
         create().or_else(|_| temporary.restore().and_then(|()| create())).ok()?;
         Some(path)
     }
+}
+
+fn new_name() -> String {
+    let pid = std::process::id();
+    format!("{pid}-{:x}", RandomState::new().hash_one(pid))
 }
 
 #[cfg(test)]

@@ -137,7 +137,11 @@ impl Supervisor {
         if cancel.is_cancelled() {
             return ProcessResult::silent(ProcessEnd::Cancelled, Duration::ZERO);
         }
-        match self.start(spawn, on_line) {
+        // It reads directories, writes the rules of the sandbox and waits for the new process. If this future
+        // is dropped meanwhile, the process is killed when it has started.
+        let own = self.clone();
+        let started_process = tokio::task::spawn_blocking(move || own.start(spawn, on_line)).await;
+        match started_process.unwrap_or_else(|error| Err(error.to_string())) {
             Err(reason) => ProcessResult::silent(ProcessEnd::NotStarted(reason), started.elapsed()),
             Ok(running) => running.supervise(cancel, started).await,
         }

@@ -72,11 +72,11 @@ fn remove_abandoned(folder: &Path) {
     }
 }
 
-/// The process id in `kb-PID-TIME`.
+/// The process id in `kb-PID-RANDOM`.
 fn owner(name: &str) -> Option<u32> {
-    let (pid, time) = name.strip_prefix("kb-")?.split_once('-')?;
-    let is_time = !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_hexdigit());
-    pid.parse().ok().filter(|_| is_time)
+    let (pid, random) = name.strip_prefix("kb-")?.split_once('-')?;
+    let is_own = !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    pid.parse().ok().filter(|_| is_own)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::{Mask, Redactor};
 use crate::evidence::{
-    Artifact, CacheHit, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Merged, MergedTree,
-    Note, Payload, ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
+    Artifact, CacheHit, CallRequest, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Merged,
+    MergedTree, Note, Payload, ProcessEvidence, Prompt, PromptPart, Record, Verification,
 };
 use crate::value::Json;
 use std::sync::Arc;
@@ -136,9 +136,9 @@ impl Mask for MergedTree {
     }
 }
 
-impl Mask for RecordedCall {
-    fn masked_by(self, redactor: &Redactor) -> RecordedCall {
-        RecordedCall {
+impl Mask for CallRequest {
+    fn masked_by(self, redactor: &Redactor) -> CallRequest {
+        CallRequest {
             id: self.id.masked_by(redactor),
             tool: self.tool.masked_by(redactor),
             args: self.args.masked_by(redactor),

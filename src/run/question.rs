@@ -51,13 +51,3 @@ pub enum QuestionKind {
     /// A decision: `kb run approve` or `kb run reject`.
     Approve,
 }
-
-impl QuestionKind {
-    /// The step kind of that name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            QuestionKind::Ask => "ask",
-            QuestionKind::Approve => "approve",
-        }
-    }
-}

@@ -5,7 +5,7 @@ use super::queue;
 use super::served::ServedProject;
 use super::shared::{DaemonHandle, SharedProject};
 use super::starts::Processes;
-use crate::clock;
+use crate::clock::Clock;
 use crate::definition::Trigger;
 use crate::project::ProjectFolder;
 use crate::run::RunStatus;
@@ -41,6 +41,7 @@ pub struct Daemon {
     processes: Processes,
     max_runs: Option<usize>,
     handle: DaemonHandle,
+    clock: Clock,
     looked: Timestamp,
     /// Runs whose process has ended since the last look.
     ended: BTreeSet<RunId>,
@@ -54,7 +55,7 @@ impl Daemon {
         environment: &Environment,
         options: &DaemonOptions,
     ) -> Result<Daemon, ServiceError> {
-        let now = clock::wall();
+        let now = environment.clock.wall();
         let mut folders = Vec::new();
         if options.projects.is_empty() {
             folders.push(environment.cwd.clone());
@@ -91,6 +92,7 @@ impl Daemon {
             processes: Processes::new(options.program.clone()),
             max_runs: options.max_runs,
             handle: DaemonHandle::default(),
+            clock: environment.clock.clone(),
             looked: Timestamp(0),
             ended: BTreeSet::new(),
             cancelled: BTreeSet::new(),
@@ -115,7 +117,7 @@ impl Daemon {
     /// Serves until `stop` is cancelled. Runs that were started continue.
     pub async fn run(mut self, stop: CancellationToken) {
         while !stop.is_cancelled() {
-            let sleep = self.tick(clock::wall());
+            let sleep = self.tick(self.clock.wall());
             let wake = self.handle.wake.clone();
             tokio::select! {
                 () = stop.cancelled() => break,

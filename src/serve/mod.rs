@@ -41,8 +41,8 @@ pub use served::ServedProject;
 pub use shared::{DaemonHandle, ProjectState, RunCommand, SharedProject};
 pub use telemetry::{Counted, EndedRuns, Telemetry};
 pub use triggers::{
-    Backfill, Fired, Tested, backfill, backfill_times, cancel_queued, disable, enable, fire, fires,
-    list, next_times, pause, resume, show, start, test,
+    Backfill, Fired, Tested, backfill, backfill_times, cancel_queued, disable, enable, fire, list,
+    next_times, pause, resume, show, start, test,
 };
 pub use unit::{UnitKind, unit};
 pub use views::{FireView, OccurrenceView, TriggerStateName, TriggerView};

@@ -5,7 +5,7 @@
 //! so that a daemon that is killed forgets nothing and sends each event under one id. A hook may receive
 //! it twice; the id is the same.
 
-use crate::clock;
+use crate::attempt::beside_others;
 use crate::definition::{NotifyEvent, NotifyHook, NotifyTarget};
 use crate::diagnostic::Code;
 use crate::journal::{Journal, JournalError, RunRow};
@@ -178,29 +178,34 @@ async fn attempt(
 ) -> Result<(), JournalError> {
     let hooks = &project.catalog.settings.notify;
     let sent = match hooks.iter().find(|hook| hook.name == due.hook) {
-        Some(hook) => send_notification(project, hook, due).await,
+        Some(hook) => Some(send_notification(project, hook, due).await),
+        None => None,
+    };
+    let now = project.clock().wall();
+    let hook = &due.hook;
+    let (state, problem, next) = match sent {
         None => {
-            let problem = format!("the settings have no hook `{}` any more", due.hook);
-            return store.notified(&due.id, NotificationState::Failed, Some(&problem), due.due);
+            let problem = format!("the settings have no hook `{hook}` any more");
+            (NotificationState::Failed, Some(problem), due.due)
+        }
+        Some(Ok(())) => (NotificationState::Delivered, None, now),
+        Some(Err(failure)) => {
+            let problem = &failure.problem;
+            match RETRIES.get(due.attempts as usize).filter(|_| !failure.is_final) {
+                Some(seconds) => {
+                    let wait = failure.retry_after.unwrap_or_default();
+                    let next = now.after(wait.max(Duration::from_secs(*seconds)));
+                    tracing::warn!(hook, run = %due.run, "the notification failed and will be sent again: {problem}");
+                    (NotificationState::Waiting, Some(failure.problem), next)
+                }
+                None => {
+                    tracing::error!(hook, run = %due.run, "the notification failed: {problem}");
+                    (NotificationState::Failed, Some(failure.problem), now)
+                }
+            }
         }
     };
-    let now = clock::wall();
-    let Err(failure) = sent else {
-        return store.notified(&due.id, NotificationState::Delivered, None, now);
-    };
-    let (hook, problem) = (&due.hook, &failure.problem);
-    let wait = RETRIES.get(due.attempts as usize).filter(|_| !failure.is_final);
-    match wait {
-        Some(seconds) => {
-            let wait = Duration::from_secs(*seconds).max(failure.retry_after.unwrap_or_default());
-            tracing::warn!(hook, run = %due.run, "the notification failed and will be sent again: {problem}");
-            store.notified(&due.id, NotificationState::Waiting, Some(problem), now.after(wait))
-        }
-        None => {
-            tracing::error!(hook, run = %due.run, "the notification failed: {problem}");
-            store.notified(&due.id, NotificationState::Failed, Some(problem), now)
-        }
-    }
+    beside_others(|| store.notified(&due.id, state, problem.as_deref(), next))
 }
 
 fn event_of(status: RunStatus) -> Option<NotifyEvent> {
@@ -224,7 +229,8 @@ fn id_of(hook: &str, run: &RunId, event: NotifyEvent, key: &str) -> String {
 
 /// The view of a run; `None` for a child run, which is part of another one.
 fn view_of(served: &Notified<'_>, row: &RunRow) -> Result<Option<RunView>, ServiceError> {
-    let view = Reader::open(served.journal.clone(), row.run.as_str())?.view()?;
+    let mut reader = Reader::open(served.journal.clone(), row.run.as_str())?;
+    let view = reader.view(served.project.clock().now())?;
     Ok(Some(view).filter(|view| view.parent.is_none()))
 }
 
@@ -290,7 +296,7 @@ pub async fn send_test_notification(project: &Project, name: &str) -> Result<(),
         };
         return Err(refused(format!("the settings have no hook `{name}`"), help));
     };
-    let now = clock::wall();
+    let now = project.clock().wall();
     let event = hook.on.first().copied().unwrap_or(NotifyEvent::Failed);
     let playbook = hook.playbooks.first().cloned().unwrap_or_else(|| "test".to_owned());
     let body = serde_json::json!({

@@ -4,7 +4,7 @@
 //! twice; its ids are the same. The work is a task of its own: neither long runs nor a slow collector delay a
 //! schedule.
 
-use crate::clock;
+use crate::attempt::beside_others;
 use crate::definition::TraceSettings;
 use crate::journal::{Journal, RunRow};
 use crate::service::{Project, Reader, ServiceError, export_trace};
@@ -147,13 +147,7 @@ impl Telemetry {
         let to = followed.project.catalog.settings.traces.clone();
         match to {
             Some(to) => self.export(&followed, &to).await,
-            None => {
-                // What ends while nothing is sent is not sent later.
-                match followed.store.note(CURSOR)?.is_some_and(|text| !text.is_empty()) {
-                    true => Ok(followed.store.set_note(CURSOR, "")?),
-                    false => Ok(()),
-                }
-            }
+            None => beside_others(|| forget(&followed)),
         }
     }
 
@@ -162,7 +156,7 @@ impl Telemetry {
         for row in cursor.new_ends(&*followed.journal)? {
             // A run whose definitions cannot be loaded still counts.
             let view = Reader::open(followed.journal.clone(), row.run.as_str());
-            let view = view.and_then(|mut reader| reader.view()).ok();
+            let view = view.and_then(|mut reader| reader.view(followed.project.clock().now())).ok();
             let mut counted = self.lock();
             let ended =
                 counted.ended.entry((row.definition.clone(), row.status.as_str())).or_default();
@@ -182,16 +176,17 @@ impl Telemetry {
     }
 
     async fn export(&self, followed: &Followed, to: &TraceSettings) -> Result<(), ServiceError> {
-        let now = clock::wall();
+        let now = followed.project.clock().wall();
         if self.state().retry.is_some_and(|retry| now < retry) {
             return Ok(());
         }
-        let noted = followed.store.note(CURSOR)?;
+        let noted = beside_others(|| followed.store.note(CURSOR))?;
         let cursor = noted.and_then(|text| serde_json::from_str::<Cursor>(&text).ok());
         let Some(mut cursor) = cursor else {
             return note(followed, &Cursor::at(now));
         };
-        for row in cursor.new_ends(&*followed.journal)?.into_iter().take(MOST) {
+        let ended = beside_others(|| cursor.new_ends(&*followed.journal))?;
+        for row in ended.into_iter().take(MOST) {
             match export_trace(&followed.project, to, &followed.journal, &row.run).await {
                 Ok(()) => {
                     let mut counted = self.lock();
@@ -207,7 +202,7 @@ impl Telemetry {
                     let mut state = self.state();
                     let wait = FIRST_WAIT.saturating_mul(1 << state.failures.min(10));
                     let wait = wait.min(LONGEST_WAIT).max(failure.retry_after.unwrap_or_default());
-                    state.retry = Some(clock::wall().after(wait));
+                    state.retry = Some(followed.project.clock().wall().after(wait));
                     state.failures += 1;
                     drop(state);
                     tracing::warn!(run = %row.run, "traces will be sent later: {}", failure.problem);
@@ -224,7 +219,15 @@ impl Telemetry {
     }
 }
 
+/// What ends while nothing is sent is not sent later.
+fn forget(followed: &Followed) -> Result<(), ServiceError> {
+    match followed.store.note(CURSOR)?.is_some_and(|text| !text.is_empty()) {
+        true => Ok(followed.store.set_note(CURSOR, "")?),
+        false => Ok(()),
+    }
+}
+
 fn note(followed: &Followed, cursor: &Cursor) -> Result<(), ServiceError> {
     let text = serde_json::to_string(cursor).unwrap_or_default();
-    Ok(followed.store.set_note(CURSOR, &text)?)
+    Ok(beside_others(|| followed.store.set_note(CURSOR, &text))?)
 }

@@ -3,8 +3,7 @@
 use super::catalog::{LoadedTrigger, find, trigger_catalog};
 use super::moved::{keep_folder, moved};
 use super::undefined::undefined;
-use super::views::{self, FireView, OccurrenceView, TriggerStateName, TriggerView};
-use crate::clock;
+use super::views::{self, OccurrenceView, TriggerStateName, TriggerView};
 use crate::definition::{RunEnd, TriggerSource};
 use crate::diagnostic::Code;
 use crate::schedule::Schedule;
@@ -67,7 +66,7 @@ fn store(project: &Project) -> Result<TriggerStore, ServiceError> {
 
 /// All triggers of a project, each with its next times and its newest fires, at most `count`.
 pub fn list(project: &Project, count: usize) -> Result<Vec<TriggerView>, ServiceError> {
-    let (store, now) = (store(project)?, clock::wall());
+    let (store, now) = (store(project)?, project.clock().wall());
     let states = store.states()?;
     let one = |loaded: &LoadedTrigger| {
         let state = states.get(&loaded.id).cloned().unwrap_or_default();
@@ -87,7 +86,7 @@ pub fn list(project: &Project, count: usize) -> Result<Vec<TriggerView>, Service
 
 /// One trigger with its next times and newest fires.
 pub fn show(project: &Project, name: &str, count: usize) -> Result<TriggerView, ServiceError> {
-    let (store, now) = (store(project)?, clock::wall());
+    let (store, now) = (store(project)?, project.clock().wall());
     let loaded = &find(project, name)?;
     let mut view = view_of(&store, loaded, &store.state(&loaded.id)?, now, count)?;
     let states = store.states()?;
@@ -113,18 +112,6 @@ fn view_of(
     Ok(views::view(loaded, state, next, store.fires(&filter)?))
 }
 
-/// Fires of a project, newest first; of one trigger, if `name` is given.
-pub fn fires(
-    project: &Project,
-    name: Option<&str>,
-    limit: usize,
-) -> Result<Vec<FireView>, ServiceError> {
-    let trigger = name.map(|name| find(project, name)).transpose()?;
-    let trigger = trigger.map(|loaded| loaded.id);
-    let fires = store(project)?.fires(&FireFilter { trigger, open: false, limit })?;
-    Ok(fires.into_iter().map(FireView::from).collect())
-}
-
 /// The next times of a schedule.
 pub fn next_times(
     project: &Project,
@@ -134,7 +121,7 @@ pub fn next_times(
 ) -> Result<Vec<OccurrenceView>, ServiceError> {
     let loaded = &find(project, name)?;
     let schedule = schedule_of(loaded)?;
-    Ok(views::occurrences(schedule, from.unwrap_or_else(clock::wall), count))
+    Ok(views::occurrences(schedule, from.unwrap_or_else(|| project.clock().wall()), count))
 }
 
 fn schedule_of(loaded: &LoadedTrigger) -> Result<&Schedule, ServiceError> {
@@ -162,7 +149,7 @@ pub fn enable(
     }
     let store = store(project)?;
     keep_folder(&store, &project.context)?;
-    store.enable(&loaded.id, &loaded.digest, clock::wall())?;
+    store.enable(&loaded.id, &loaded.digest, project.clock().wall())?;
     show(project, &loaded.id, 1)
 }
 
@@ -171,11 +158,11 @@ pub fn disable(project: &Project, name: &str) -> Result<TriggerView, ServiceErro
     let catalog = trigger_catalog(project);
     let lost = undefined(project, &catalog, &store(project)?, 1)?;
     if let Some(lost) = lost.into_iter().find(|lost| lost.id == name || lost.playbook == name) {
-        store(project)?.disable(&lost.id, clock::wall())?;
+        store(project)?.disable(&lost.id, project.clock().wall())?;
         return Ok(TriggerView { state: TriggerStateName::Disabled, ..lost });
     }
     let id = &find(project, name)?.id;
-    store(project)?.disable(id, clock::wall())?;
+    store(project)?.disable(id, project.clock().wall())?;
     show(project, id, 1)
 }
 
@@ -208,7 +195,7 @@ pub fn resume(project: &Project, name: &str) -> Result<TriggerView, ServiceError
 pub fn fire(project: &Project, name: &str, payload: &Json) -> Result<Fired, ServiceError> {
     let loaded = &find(project, name)?;
     project.runnable_plan(loaded.playbook.id.as_str())?;
-    let now = clock::wall();
+    let now = project.clock().wall();
     let payload = match &loaded.trigger.source {
         TriggerSource::Schedule(schedule, _) => schedule_payload(schedule, now),
         _ => payload.clone(),
@@ -245,7 +232,7 @@ pub fn start(
     })?;
     let fire = NewFire::queued(API, key.to_owned(), definition.id.as_str(), values);
     let store = store(project)?;
-    let repeated = !store.add(&fire, clock::wall())?;
+    let repeated = !store.add(&fire, project.clock().wall())?;
     if repeated
         && let Some(first) = store.fire(API, key)?
         && (first.playbook != fire.playbook || first.params != fire.params)
@@ -259,12 +246,17 @@ pub fn start(
 }
 
 /// Cancels a run that waits for its start. Returns false if it has been started.
-pub fn cancel_queued(store: &TriggerStore, run: &RunId, by: &str) -> Result<bool, ServiceError> {
+pub fn cancel_queued(
+    store: &TriggerStore,
+    run: &RunId,
+    by: &str,
+    now: Timestamp,
+) -> Result<bool, ServiceError> {
     let Some(fire) = store.fire_of(run)?.filter(|fire| fire.state == FireState::Queued) else {
         return Ok(false);
     };
     let reason = format!("cancelled by {by} before it was started");
-    store.ended(&fire, FireState::Ended(RunEnd::Cancelled), Some(&reason), clock::wall())?;
+    store.ended(&fire, FireState::Ended(RunEnd::Cancelled), Some(&reason), now)?;
     Ok(true)
 }
 
@@ -277,7 +269,7 @@ pub fn backfill_times(
 ) -> Result<Backfill, ServiceError> {
     let loaded = &find(project, name)?;
     let schedule = schedule_of(loaded)?;
-    if to > clock::wall() {
+    if to > project.clock().wall() {
         return Err(refused(
             "a backfill starts times that have passed".to_owned(),
             "leave `--to` out for now",
@@ -311,7 +303,7 @@ pub fn backfill(
     let found = backfill_times(project, name, from, to)?;
     let loaded = &find(project, name)?;
     project.runnable_plan(loaded.playbook.id.as_str())?;
-    let (schedule, store, now) = (schedule_of(loaded)?, store(project)?, clock::wall());
+    let (schedule, store, now) = (schedule_of(loaded)?, store(project)?, project.clock().wall());
     for time in &found.times {
         let Some(nominal) = Timestamp::parse(&time.at) else { continue };
         let params = params_of(loaded, &schedule_payload(schedule, nominal))?;
@@ -326,7 +318,7 @@ pub fn test(project: &Project, name: &str, payload: &Json) -> Result<Tested, Ser
     let loaded = &find(project, name)?;
     project.runnable_plan(loaded.playbook.id.as_str())?;
     let payload = match &loaded.trigger.source {
-        TriggerSource::Schedule(schedule, _) => schedule_payload(schedule, clock::wall()),
+        TriggerSource::Schedule(schedule, _) => schedule_payload(schedule, project.clock().wall()),
         _ => payload.clone(),
     };
     let params = params_of(loaded, &payload)?;

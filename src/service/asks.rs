@@ -2,7 +2,6 @@
 
 use super::ServiceError;
 use super::runs::{Decision, Posted, ReplyRequest, post_reply};
-use crate::clock;
 use crate::inspect::{Reader, RunFilter, list_rows};
 use crate::journal::Journal;
 use crate::plan::Plan;
@@ -89,24 +88,28 @@ pub enum Decided {
 }
 
 /// Everything that waits for a person, newest run first.
-pub fn open_asks(journal: &Arc<dyn Journal>) -> Result<Vec<AskView>, ServiceError> {
+pub fn open_asks(journal: &Arc<dyn Journal>, now: Timestamp) -> Result<Vec<AskView>, ServiceError> {
     let statuses = vec![RunStatus::Running, RunStatus::Waiting, RunStatus::Interrupted];
     let filter = RunFilter { limit: MOST_RUNS, statuses, ..RunFilter::default() };
     let mut asks = Vec::new();
     for row in list_rows(&**journal, &filter)? {
         // A run that cannot be read has no question that could be answered.
-        asks.extend(asks_of(journal, row.run.as_str()).unwrap_or_default());
+        asks.extend(asks_of(journal, row.run.as_str(), now).unwrap_or_default());
     }
     Ok(asks)
 }
 
 /// What waits in one run.
-pub fn asks_of(journal: &Arc<dyn Journal>, run: &str) -> Result<Vec<AskView>, ServiceError> {
+pub fn asks_of(
+    journal: &Arc<dyn Journal>,
+    run: &str,
+    now: Timestamp,
+) -> Result<Vec<AskView>, ServiceError> {
     let mut reader = Reader::open(journal.clone(), run)?;
     if reader.status().has_ended() {
         return Ok(Vec::new());
     }
-    let view = reader.view()?;
+    let view = reader.view(now)?;
     let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     Ok(open.map(|(step, question)| ask(reader.plan(), &view, step, question)).collect())
 }
@@ -116,15 +119,16 @@ pub fn decide(
     journal: &Arc<dyn Journal>,
     id: &str,
     reply: AskReply,
+    now: Timestamp,
 ) -> Result<Decided, ServiceError> {
     let run = id.rsplit_once('.').map_or(id, |(run, _)| run);
-    let Some(found) = asks_of(journal, run)?.into_iter().find(|ask| ask.id == id) else {
+    let Some(found) = asks_of(journal, run, now)?.into_iter().find(|ask| ask.id == id) else {
         return Ok(Decided::Taken);
     };
     if reply.digest.as_ref().is_some_and(|seen| *seen != found.digest) {
         return Ok(Decided::Changed);
     }
-    if found.question.due.is_some_and(|due: Timestamp| due <= clock::wall()) {
+    if found.question.due.is_some_and(|due: Timestamp| due <= now) {
         return Ok(Decided::Expired);
     }
     let decision = match (found.question.kind, reply.approved, reply.answer) {
@@ -137,7 +141,7 @@ pub fn decide(
     let about = Some(found.question.text);
     let (step, comment, by) = (Some(found.instance), reply.comment, reply.by);
     let request = ReplyRequest { step, decision, comment, by, about };
-    let posted = post_reply(&**journal, run, &request)?;
+    let posted = post_reply(&**journal, run, &request, now)?;
     Ok(if posted.is_first { Decided::Accepted(posted) } else { Decided::Taken })
 }
 

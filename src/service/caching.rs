@@ -122,7 +122,7 @@ fn opened(environment: &Environment) -> Result<ResultCache, ServiceError> {
 pub fn list_cached(environment: &Environment) -> Result<Vec<CachedView>, ServiceError> {
     // The settings do not matter for a list, so broken ones do not hide it.
     let context = ProjectContext::find(environment)?;
-    let cache = ResultCache::new(&context.state_dir, u64::MAX);
+    let cache = ResultCache::new(&context.state_dir, u64::MAX, context.clock().clone());
     Ok(cache.list().iter().map(view).collect())
 }
 

@@ -3,7 +3,6 @@
 use super::scaffold::INITIAL;
 use super::writing::write_files;
 use super::{Environment, Project, ServiceError, StartRequest};
-use crate::clock;
 use crate::diagnostic::Code;
 use crate::project::ProjectFolder;
 use crate::value::{Digest, Failure};
@@ -33,7 +32,7 @@ pub fn create_demo(environment: &Environment, folder: Option<&Path>) -> Result<D
     let folder = match folder {
         Some(folder) => environment.absolute(folder),
         None => {
-            let seed = format!("{}/{}", clock::now().0, std::process::id());
+            let seed = format!("{}/{}", environment.clock.now().0, std::process::id());
             environment.temp_dir.join(format!("kb-demo-{}", Digest::of(seed).short(8)))
         }
     };

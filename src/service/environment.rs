@@ -1,12 +1,13 @@
-//! What a process was started with: working directory, variables, temporary folder.
+//! What a process was started with: working directory, variables, temporary folder, clock.
 
+use crate::clock::Clock;
 use crate::redaction::Redactors;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The surroundings of a use case, passed in as values. The library never reads the working
-/// directory or the environment of its own process, so several projects with different environments
-/// can be used in one process.
+/// directory, the environment or the clock of its own process, so several projects with different
+/// environments can be used in one process.
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// Absolute folder that relative paths start from.
@@ -19,14 +20,16 @@ pub struct Environment {
     pub temp_dir: PathBuf,
     /// Number of processors, the default of `maxParallel`.
     pub processors: u32,
+    /// The clock.
+    pub clock: Clock,
     /// The redactors of all runs of this process, for its log and panic messages.
     pub redactors: Redactors,
 }
 
 impl Environment {
-    /// An environment from a working directory and variables: `HOME` and `TMPDIR` give the home and
-    /// temporary folders.
-    pub fn new(cwd: impl Into<PathBuf>, variables: BTreeMap<String, String>) -> Self {
+    /// An environment from a working directory, variables and a clock: `HOME` and `TMPDIR` give the home
+    /// and temporary folders.
+    pub fn new(cwd: impl Into<PathBuf>, variables: BTreeMap<String, String>, clock: Clock) -> Self {
         let folder = |name: &str| variables.get(name).map(PathBuf::from);
         let home = folder("HOME").filter(|home| home.is_absolute());
         let temp_dir = folder("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
@@ -36,6 +39,7 @@ impl Environment {
             temp_dir,
             processors: 2,
             variables,
+            clock,
             redactors: Redactors::default(),
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! This module loads and checks projects, plans and starts runs, and reads recorded ones. Its error
 //! type, [`ServiceError`], is what the command line maps to messages and exit codes. It never
-//! prints, exits the process, or reads the terminal, the working directory or the environment of
-//! the process: the caller passes an [`Environment`]. Start at [`Project::find`], [`start`] and
+//! prints, exits the process, or reads the terminal, the working directory, the environment or the
+//! clock of the process: the caller passes an [`Environment`]. Start at [`Project::find`], [`start`] and
 //! [`runs`].
 
 mod adopting;
@@ -43,7 +43,7 @@ mod validation;
 mod writing;
 
 pub use crate::attempt::Progress;
-pub use crate::clock::now;
+pub use crate::clock::Clock;
 pub use crate::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
 pub use crate::evidence::SessionLine;
 pub use crate::expression::Strength;
@@ -85,8 +85,8 @@ pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plu
 pub use project::{BrokenFile, Project};
 pub use pruning::{PruneRequest, Pruned, prune_runs};
 pub use recorded::{
-    audit_run, audited_calls, list_runs, point_in_time, read_run, run_diff, run_output,
-    run_session, show_children, show_run,
+    PointInTime, audit_run, audited_calls, list_runs, read_run, run_diff, run_output, run_session,
+    show_children, show_run,
 };
 pub use scaffold::{Initialized, init, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema, write_schemas};

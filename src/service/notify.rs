@@ -3,7 +3,6 @@
 use super::outgoing::{DeliveryFailure, Receiver, secret};
 use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError, params};
-use crate::clock;
 use crate::definition::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
 use crate::diagnostic::Code;
 use crate::process::{ProcessEnd, Spawn};
@@ -88,7 +87,10 @@ pub async fn send_notification(
     let context = &project.context;
     let (secrets, redactor) = reading_secrets(project);
     let sent = match &hook.target {
-        NotifyTarget::Webhook { url, secret } => post(&secrets, url, secret.as_deref(), what).await,
+        NotifyTarget::Webhook { url, secret } => {
+            let now = project.clock().wall();
+            post(&secrets, url, secret.as_deref(), what, now).await
+        }
         NotifyTarget::Command(argv) => run(context, project, argv, what).await,
         NotifyTarget::Playbook { id, params, payload } => queue(project, id, params, payload, what),
     };
@@ -120,13 +122,14 @@ async fn post(
     url: &str,
     signed_by: Option<&str>,
     what: &Notification,
+    now: Timestamp,
 ) -> Result<(), DeliveryFailure> {
     let invalid = DeliveryFailure::final_("the address of the webhook is not a URL".to_owned());
     let receiver = Receiver::at(secrets, url, |url| url, invalid).await?;
     let mut headers = Vec::new();
     if let Some(name) = signed_by {
         let key = secret(secrets, name).await?;
-        let signed = sign_standard(&key, &what.id, clock::wall(), what.body.as_bytes());
+        let signed = sign_standard(&key, &what.id, now, what.body.as_bytes());
         headers.extend(signed.map(|(name, value)| (name.to_owned(), value)));
     } else {
         headers.push(("webhook-id".to_owned(), what.id.clone()));
@@ -246,7 +249,7 @@ fn queue(
         ..NewFire::queued(NOTIFY, what.id.clone(), definition.id.as_str(), values)
     };
     store
-        .add(&fire, clock::wall())
+        .add(&fire, project.clock().wall())
         .map(drop)
         .map_err(|error| DeliveryFailure::new(error.to_string()))
 }

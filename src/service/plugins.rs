@@ -137,6 +137,7 @@ pub async fn test_plugin(
         redactor,
         plugins: vec![plugin.clone()],
         doubles: None,
+        clock: context.run_clock(),
     });
     let call = Call {
         id: "test".to_owned(),

@@ -2,6 +2,7 @@
 
 use super::runs::{ProjectContext, read_task_files};
 use super::{Environment, ResourceKind, ServiceError};
+use crate::clock::Clock;
 use crate::definition::{
     Catalog, FileBytes, FileRole, InputFile, Playbook, Step, link_triggers, load,
 };
@@ -95,6 +96,11 @@ impl Project {
         }
         let context = ProjectContext::of(&folder, environment);
         Project::new(context, folder, files, unreadable)
+    }
+
+    /// The clock of the environment.
+    pub fn clock(&self) -> &Clock {
+        self.context.clock()
     }
 
     /// A path as diagnostics show it: relative to the project if it is inside.

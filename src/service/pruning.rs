@@ -2,7 +2,6 @@
 
 use super::runs::ProjectContext;
 use super::{Environment, Project, ServiceError};
-use crate::clock;
 use crate::journal::{Journal, JournalError, RunRow};
 use crate::value::RunId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +43,7 @@ pub fn prune_runs(
         None => Project::find(environment)?.catalog.settings.retention.unwrap_or(RETENTION),
     };
     let journal = context.journal(Default::default())?;
-    let now = clock::now();
+    let now = context.clock().now();
     let is_old = |row: &RunRow| row.ended_at.is_some_and(|ended| now.since(ended) >= older_than);
     let is_removable = |row: &RunRow| row.status.has_ended() && is_old(row);
     let mut pruned = Pruned::default();

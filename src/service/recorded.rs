@@ -2,7 +2,6 @@
 
 use super::ServiceError;
 use super::runs::{self, ProjectContext};
-use crate::clock;
 use crate::inspect::{self, Audit, AuditedCall, Reader, RecordedSession, RunDiff, RunFilter};
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp, parse_duration};
@@ -16,20 +15,40 @@ pub fn list_runs(
     context: &ProjectContext,
     filter: &RunFilter,
 ) -> Result<Vec<RunView>, ServiceError> {
-    Ok(inspect::list_runs(&context.journal(Default::default())?, filter)?)
+    let now = context.clock().now();
+    Ok(inspect::list_runs(&context.journal(Default::default())?, filter, now)?)
 }
 
-/// A time in RFC 3339, or a duration before now such as `10m`; `None` if the text is neither.
-pub fn point_in_time(text: &str) -> Option<Timestamp> {
-    let before = |ago: Duration| {
-        Timestamp(clock::now().0.saturating_sub(ago.as_millis().try_into().unwrap_or(i64::MAX)))
-    };
-    Timestamp::parse(text).or_else(|| parse_duration(text).ok().map(before))
+/// A time that a person gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PointInTime {
+    /// This time.
+    At(Timestamp),
+    /// This long before now.
+    Ago(Duration),
+}
+
+impl PointInTime {
+    /// Reads a time in RFC 3339, or a duration such as `10m`; `None` if the text is neither.
+    pub fn parse(text: &str) -> Option<PointInTime> {
+        let time = Timestamp::parse(text).map(PointInTime::At);
+        time.or_else(|| parse_duration(text).ok().map(PointInTime::Ago))
+    }
+
+    /// The time that is meant now.
+    pub fn at(self, now: Timestamp) -> Timestamp {
+        match self {
+            PointInTime::At(time) => time,
+            PointInTime::Ago(ago) => {
+                Timestamp(now.0.saturating_sub(ago.as_millis().try_into().unwrap_or(i64::MAX)))
+            }
+        }
+    }
 }
 
 /// One run with its steps.
 pub fn show_run(context: &ProjectContext, run: &str) -> Result<RunView, ServiceError> {
-    let mut view = read_run(context, run)?.view()?;
+    let mut view = read_run(context, run)?.view(context.clock().now())?;
     if let Ok(run) = RunId::new(view.run.as_str()) {
         view.trees = runs::trees_of(context, &run);
     }
@@ -50,7 +69,7 @@ pub fn show_children(
     while let Some(id) = open.pop() {
         // A child run that is recorded, and not created yet.
         let Ok(mut reader) = Reader::open(journal.clone(), &id) else { continue };
-        let child = reader.view()?;
+        let child = reader.view(context.clock().now())?;
         open.extend(ids(&child));
         found.insert(id, child);
     }

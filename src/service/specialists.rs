@@ -82,6 +82,9 @@ fn limits(specialist: &Specialist) -> String {
         let critique = if phases.critique { "" } else { " without critique" };
         text.push_str(&format!(", phases{critique}, at most {} rounds", phases.rounds));
     }
+    if specialist.singleton.is_some() {
+        text.push_str(", one attempt at a time");
+    }
     if let Some(retries) = limits.max_retries {
         text.push_str(&format!(", at most {} attempts", retries.saturating_add(1)));
     }

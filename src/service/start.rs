@@ -51,12 +51,18 @@ pub fn start(
 ) -> impl Future<Output = Result<Prepared, ServiceError>> + use<> {
     let resolved = resolve(&project, &request, ask);
     drop(project);
-    async move {
+    let begin = async move {
         let (project, definition, params) = resolved?;
         let plan = project.plan(definition.as_str())?;
         let skip = request.selection.skipped(&plan)?;
         drop(plan);
         runs::begin(project, definition, params, request, runs::Basis::skipping(skip)).await
+    };
+    async move {
+        // It reads the files of the project and writes to the journal.
+        let runtime = tokio::runtime::Handle::current();
+        let started = tokio::task::spawn_blocking(move || runtime.block_on(begin)).await;
+        started.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
     }
 }
 

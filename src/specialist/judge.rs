@@ -6,10 +6,10 @@ use super::compression::estimated_tokens;
 use super::cut_off;
 use super::fencing::fenced;
 use super::ledger::{ORCHESTRATOR, Payer};
-use super::prompt_record::{model_call, recorded_calls, recorded_usage};
+use super::prompt_record::{model_call, recorded_usage};
 use super::text_form::json_candidates;
 use crate::attempt::Recorder;
-use crate::evidence::{CallRef, Judgement, Record, RecordedCall, SUBMIT_VERIFICATION};
+use crate::evidence::{CallRef, CallRequest, Judgement, Record, SUBMIT_VERIFICATION};
 use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription, cost,
 };
@@ -277,9 +277,9 @@ fn question(call: &JudgeCall) -> String {
 /// The record of a reply, and the assessment in it.
 fn answered(request: &ChatRequest, mut reply: ChatReply, limit: u32) -> (Record, Judged) {
     let usage = recorded_usage(reply.usage);
-    let calls = recorded_calls(std::mem::take(&mut reply.calls));
+    let calls = std::mem::take(&mut reply.calls);
     // The arguments of a response that was cut off may not be whole.
-    let is_whole = |call: &&RecordedCall| !reply.cut_short || call.args.is_object();
+    let is_whole = |call: &&CallRequest| !reply.cut_short || call.args.is_object();
     let called = calls.iter().find(|call| call.tool == SUBMIT_VERIFICATION).filter(is_whole);
     let written = || {
         let has_fields = |json: &Json| json.get("confidence").is_some();
@@ -289,7 +289,7 @@ fn answered(request: &ChatRequest, mut reply: ChatReply, limit: u32) -> (Record,
     let submitted = called.map(|call| call.args.clone()).or_else(written);
     let calls = match (&submitted, called) {
         // A written assessment is recorded like a call, so that a resumed run finds it.
-        (Some(args), None) => vec![RecordedCall {
+        (Some(args), None) => vec![CallRequest {
             id: SUBMIT_VERIFICATION.to_owned(),
             tool: SUBMIT_VERIFICATION.to_owned(),
             args: args.clone(),

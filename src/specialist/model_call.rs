@@ -4,14 +4,14 @@ use super::cut_off;
 use super::messages::merged;
 use super::phases::answer_schema;
 use super::prompt::turn_message;
-use super::prompt_record::{model_call, recorded_calls};
+use super::prompt_record::model_call;
 use super::report::{StopReason, first_violation};
 use super::runner::Attempt;
 use super::submit::SUBMIT;
 use super::turn::{Mode, Offer, REPAIRS, Turn};
 use crate::attempt::Progress;
 use crate::definition::Reasoning;
-use crate::evidence::{Note, Record, RecordedCall};
+use crate::evidence::{CallRequest, Note, Record};
 use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelLimits, ModelRef, ToolDescription,
 };
@@ -214,8 +214,8 @@ fn response_limit(
 }
 
 fn response_record(request: &ChatRequest, mut reply: ChatReply) -> Record {
-    let mut calls = recorded_calls(std::mem::take(&mut reply.calls));
-    calls.extend(reply.submitted.take().map(|output| RecordedCall {
+    let mut calls = std::mem::take(&mut reply.calls);
+    calls.extend(reply.submitted.take().map(|output| CallRequest {
         id: SUBMIT.to_owned(),
         tool: SUBMIT.to_owned(),
         args: output,

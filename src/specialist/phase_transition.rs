@@ -5,7 +5,7 @@ use super::pending_call::PendingCall;
 use super::phases::{CRITIQUE, EXECUTE, PLAN, UNDERSTAND, bounded, steps};
 use super::submit::SUBMIT;
 use super::text_form::json_candidates;
-use crate::evidence::{Phase, Record, RecordedCall};
+use crate::evidence::{CallRequest, Phase, Record};
 use crate::llm::Message;
 use crate::value::{Json, json_text};
 
@@ -83,7 +83,7 @@ impl Conversation {
     }
 
     /// The model answered the question of a phase. Tool calls in the response are not executed.
-    pub(super) fn phase_answered(&mut self, phase: Phase, text: &str, calls: &[RecordedCall]) {
+    pub(super) fn phase_answered(&mut self, phase: Phase, text: &str, calls: &[CallRequest]) {
         // Models that know nothing but tool calls, and scripts, submit the answer.
         let submitted = calls.iter().find(|call| call.tool == SUBMIT && text.trim().is_empty());
         let text = submitted.map_or_else(|| text.to_owned(), |call| json_text(&call.args));

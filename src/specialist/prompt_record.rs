@@ -1,7 +1,7 @@
 //! The record of a model call: the prompt and digests of the request, and the response.
 
-use crate::evidence::{Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests};
-use crate::llm::{CallRequest, ChatReply, ChatRequest, Message};
+use crate::evidence::{CallRequest, Payload, Prompt, PromptPart, Record, RequestDigests};
+use crate::llm::{ChatReply, ChatRequest, Message};
 use crate::value::{Digest, Json, Usage};
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 pub(super) fn model_call(
     request: &ChatRequest,
     reply: ChatReply,
-    calls: Vec<RecordedCall>,
+    calls: Vec<CallRequest>,
 ) -> Record {
     let digests = digests(request);
     Record::ModelCall {
@@ -25,13 +25,6 @@ pub(super) fn model_call(
         calls,
         cut_short: reply.cut_short,
     }
-}
-
-/// The tool calls that a response requests, as they are recorded.
-pub(super) fn recorded_calls(requested: Vec<CallRequest>) -> Vec<RecordedCall> {
-    let recorded =
-        |call: CallRequest| RecordedCall { id: call.id, tool: call.tool, args: call.args };
-    requested.into_iter().map(recorded).collect()
 }
 
 /// The usage of a model call as it is recorded. Tool calls are counted when their start is recorded.

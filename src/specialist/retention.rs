@@ -2,7 +2,8 @@
 //! since, because an edit needs their exact text.
 
 use super::compression::estimated_tokens;
-use crate::llm::{CallRequest, Message};
+use crate::evidence::CallRequest;
+use crate::llm::Message;
 use crate::toolspec;
 use crate::value::Json;
 use std::collections::BTreeSet;

@@ -10,7 +10,7 @@ use super::report::{self, StopReason};
 use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
-use crate::attempt::{Context, Outcome, Request, SpecialistWork};
+use crate::attempt::{Context, Outcome, Request, SpecialistWork, beside_others};
 use crate::clock::{Limit, RunClock};
 use crate::definition::{ContextProfile, JudgeCheck, LoopLimits, Reasoning, Specialist};
 use crate::evidence::{Note, Phase, Record};
@@ -20,7 +20,6 @@ use crate::value::{StepId, json_text};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Runs attempts of specialists.
 #[derive(Clone)]
@@ -143,6 +142,7 @@ pub(super) struct Attempt<'a> {
     /// Maximum tokens of a response in the last request.
     pub(super) response_limit: Option<u32>,
     pub(super) ledger: Arc<Ledger>,
+    pub(super) clock: &'a RunClock,
     pub(super) deadline: Limit,
 }
 
@@ -208,6 +208,7 @@ impl<'a> Attempt<'a> {
             reasoning: runner.reasoning,
             response_limit: None,
             ledger: runner.ledger.clone(),
+            clock: &runner.clock,
             deadline: Limit::of(&runner.clock, specialist.limits.timeout),
         }
     }
@@ -262,15 +263,6 @@ impl<'a> Attempt<'a> {
             (Ok(()), None) => report(&StopReason::Cancelled),
             (Err(end), _) => report(&end),
         }
-    }
-}
-
-/// Does work that can take long, such as the validation of an output. Other tasks of the runtime continue on
-/// other threads.
-fn beside_others<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::current().runtime_flavor() {
-        RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
-        _ => work(),
     }
 }
 

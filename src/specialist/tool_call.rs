@@ -6,7 +6,6 @@ use super::pending_call::PendingCall;
 use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Progress;
-use crate::clock;
 use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
 use crate::redaction::MASK;
@@ -81,19 +80,20 @@ impl Attempt<'_> {
         let Some(pending) = self.conversation.pending().cloned() else { return Ok(()) };
         if pending.started && !self.toolset.only_reads(&pending.tool) {
             let (result, invocation) =
-                not_executed(&pending, InvocationStatus::Unknown, outcome_unknown());
+                self.not_executed(&pending, InvocationStatus::Unknown, outcome_unknown());
             return self.record_result(result, invocation).await;
         }
         // The journal contains no values of secrets, so a call that was read back may have lost one.
         if arguments(&pending.args).contains(MASK) {
-            let (result, invocation) = not_executed(&pending, InvocationStatus::Denied, masked());
+            let (result, invocation) =
+                self.not_executed(&pending, InvocationStatus::Denied, masked());
             return self.record_result(result, invocation).await;
         }
         if let Some(why) = self.toolset.approval(&self.tool_call(&pending)) {
             if let Some(rejection) = self.conversation.decisions().rejection(&pending.id) {
                 let failure = rejected(rejection);
                 let (result, invocation) =
-                    not_executed(&pending, InvocationStatus::Denied, failure);
+                    self.not_executed(&pending, InvocationStatus::Denied, failure);
                 return self.record_result(result, invocation).await;
             }
             let hash = call_hash(&pending, &self.request.cwd);
@@ -174,6 +174,32 @@ impl Attempt<'_> {
         let result = Payload::inline(result.result);
         self.record(Record::ToolResult { turn, invocation, result }).await
     }
+
+    /// The result of a call that is refused.
+    fn not_executed(
+        &self,
+        pending: &PendingCall,
+        status: InvocationStatus,
+        failure: Failure,
+    ) -> (CallResult, Invocation) {
+        let result = CallResult::failed(status, failure);
+        let invocation = Invocation {
+            id: pending.id.clone(),
+            tool: pending.tool.clone(),
+            args: pending.args.clone(),
+            args_hash: Digest::of_json(&pending.args),
+            at: self.clock.now(),
+            duration_ms: 0,
+            purpose: Purpose::Execution,
+            status: result.status,
+            changes: Vec::new(),
+            evidence: Vec::new(),
+            process: None,
+            output: None,
+            bytes: json_text(&result.result).len() as u64,
+        };
+        (result, invocation)
+    }
 }
 
 /// The failure of a command that changed protected paths. The attempt ends with it: steps of the
@@ -202,28 +228,4 @@ fn masked() -> Failure {
     let help =
         "repeat the call without the secret; processes receive secrets as environment variables";
     Failure::new(Code::MASKED_ARGUMENT, message).help(help)
-}
-
-fn not_executed(
-    pending: &PendingCall,
-    status: InvocationStatus,
-    failure: Failure,
-) -> (CallResult, Invocation) {
-    let result = CallResult::failed(status, failure);
-    let invocation = Invocation {
-        id: pending.id.clone(),
-        tool: pending.tool.clone(),
-        args: pending.args.clone(),
-        args_hash: Digest::of_json(&pending.args),
-        at: clock::now(),
-        duration_ms: 0,
-        purpose: Purpose::Execution,
-        status: result.status,
-        changes: Vec::new(),
-        evidence: Vec::new(),
-        process: None,
-        output: None,
-        bytes: json_text(&result.result).len() as u64,
-    };
-    (result, invocation)
 }

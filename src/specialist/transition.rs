@@ -10,8 +10,8 @@ use super::submit::{SUBMIT, TextOutput, rejection};
 use super::text_form;
 use super::turn::{Mode, Next, Turn};
 use crate::definition::Violation;
-use crate::evidence::{Invocation, InvocationStatus, Payload, RecordedCall};
-use crate::llm::{CallRequest, Message};
+use crate::evidence::{CallRequest, Invocation, InvocationStatus, Payload};
+use crate::llm::Message;
 use crate::value::Json;
 
 impl Conversation {
@@ -22,7 +22,7 @@ impl Conversation {
         }
     }
 
-    pub(super) fn model_responded(&mut self, text: &str, calls: &[RecordedCall], cut_short: bool) {
+    pub(super) fn model_responded(&mut self, text: &str, calls: &[CallRequest], cut_short: bool) {
         let mode = self.mode();
         self.counts.turns += 1;
         self.declined_here = false;
@@ -94,9 +94,11 @@ impl Conversation {
             .into_iter()
             .enumerate()
             .map(|(i, (tool, args))| PendingCall {
-                id: format!("call_{}_{turn}_{}", self.brief.attempt, i + 1),
-                tool: canonical_name(&self.brief.tools, tool),
-                args,
+                request: CallRequest {
+                    id: format!("call_{}_{turn}_{}", self.brief.attempt, i + 1),
+                    tool: canonical_name(&self.brief.tools, tool),
+                    args,
+                },
                 started: false,
                 as_text,
             })
@@ -104,11 +106,7 @@ impl Conversation {
         if pending.iter().any(|call| call.tool != SUBMIT) {
             self.counts.silent = 0;
         }
-        let native = pending.iter().filter(|call| !call.as_text).map(|call| CallRequest {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            args: call.args.clone(),
-        });
+        let native = pending.iter().filter(|call| !call.as_text).map(|call| call.request.clone());
         let reasoning = self.reasoning.take();
         self.body.push(Message::Assistant { text, calls: native.collect(), reasoning });
         self.pending = pending.into();
@@ -175,7 +173,7 @@ impl Conversation {
     pub(super) fn answer(&mut self, call: PendingCall, content: String) {
         self.body.push(match call.as_text {
             true => Message::User(observation(&call.tool, &content)),
-            false => Message::Tool { call_id: call.id, tool: call.tool, content },
+            false => Message::Tool { call_id: call.request.id, tool: call.request.tool, content },
         });
         if self.pending.is_empty()
             && let Some(tool) = self.incomplete.take()

@@ -3,6 +3,7 @@
 use super::call::{Call, CallResult, Refusal};
 use super::output_store::OutputStore;
 use super::process_launcher::ProcessLauncher;
+use crate::clock::RunClock;
 use crate::definition::NetworkAccess;
 use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
@@ -40,6 +41,8 @@ pub(super) struct CallContext<'a> {
     pub(super) http: &'a HttpClient,
     /// The complete results of earlier calls of the attempt.
     pub(super) outputs: &'a OutputStore,
+    /// The time of the run.
+    pub(super) clock: &'a RunClock,
     /// Masks secrets in the result and the evidence.
     pub(super) redactor: &'a Arc<Redactor>,
     /// The longest time that a process or request of this attempt may take.

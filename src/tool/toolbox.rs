@@ -7,7 +7,7 @@ use super::output_store::OutputStore;
 use super::policy::{Approvals, Policy};
 use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
-use crate::clock;
+use crate::clock::{self, RunClock};
 use crate::definition::{ApprovalLevel, NetworkAccess, Plugin, Settings, ToolRules};
 use crate::diagnostic::{Code, nearest};
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
@@ -58,6 +58,8 @@ pub struct ToolboxParts {
     pub plugins: Vec<Arc<Plugin>>,
     /// Results in place of the execution of calls, in tests of playbooks.
     pub doubles: Option<Arc<ToolDoubles>>,
+    /// The time of the run.
+    pub clock: RunClock,
 }
 
 impl ToolboxParts {
@@ -190,7 +192,7 @@ impl Toolbox {
 
     /// Executes a call and records it. A refused or failed call is a result as well.
     pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> (CallResult, Invocation) {
-        let (at, began) = (clock::now(), clock::instant());
+        let (at, began) = (self.shared.parts.clock.now(), clock::instant());
         let redactor = &self.shared.redactor;
         let result = self.execute(call, cancel).await;
         let args = redactor.mask_json(&recorded(&call.args));
@@ -300,6 +302,7 @@ impl Toolbox {
         CallContext {
             files: FileAccess { workspace, rules, tool: spec.name.clone(), redactor },
             processes: &shared.processes,
+            clock: &shared.parts.clock,
             http: &shared.http,
             outputs: &self.outputs,
             redactor: &shared.redactor,

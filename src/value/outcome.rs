@@ -35,13 +35,6 @@ pub enum OutcomeKind {
     Unknown,
 }
 
-impl OutcomeKind {
-    /// The name in definitions; `exit:N` for processes.
-    pub fn name(self) -> String {
-        self.to_string()
-    }
-}
-
 impl fmt::Display for OutcomeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {

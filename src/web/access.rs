@@ -4,7 +4,6 @@ use super::problem::Problem;
 use super::secret;
 use super::sessions::{Session, TokenRef};
 use super::state::WebState;
-use crate::clock;
 use crate::trigger::Role;
 use crate::value::Digest;
 use axum::http::HeaderMap;
@@ -33,7 +32,7 @@ pub(super) fn identify(state: &WebState, headers: &HeaderMap) -> Result<Identity
     match (given.next(), given.next()) {
         (None, _) => {
             let id = session_id(state, headers).ok_or_else(Problem::unauthenticated)?;
-            let session = state.sessions().get(&id, clock::wall());
+            let session = state.sessions().get(&id, state.clock().wall());
             of_session(state, id, session.ok_or_else(Problem::unauthenticated)?)
         }
         (Some(one), None) => {
@@ -93,7 +92,7 @@ fn of_session(state: &WebState, id: Digest, session: Session) -> Result<Identity
 /// Role and name of a token that is valid now.
 fn valid(state: &WebState, (project, hash): TokenRef) -> Result<Option<(Role, String)>, Problem> {
     let Some(project) = state.projects().get(project) else { return Ok(None) };
-    let row = project.shared.store.token(&hash)?.filter(|row| row.is_valid(clock::wall()));
+    let row = project.shared.store.token(&hash)?.filter(|row| row.is_valid(state.clock().wall()));
     Ok(row.map(|row| (row.role, row.name)))
 }
 
@@ -101,7 +100,7 @@ impl Identity {
     /// Whether its token or session is still valid, for streams.
     pub(super) fn is_valid(&self, state: &WebState) -> bool {
         let has_session =
-            self.session.is_none_or(|id| state.sessions().get(&id, clock::wall()).is_some());
+            self.session.is_none_or(|id| state.sessions().get(&id, state.clock().wall()).is_some());
         // A store that cannot be read at this moment ends no stream.
         has_session && self.token.is_none_or(|token| !matches!(valid(state, token), Ok(None)))
     }

@@ -7,7 +7,7 @@ use super::state::{WebProject, WebState};
 use crate::diagnostic::{Code, nearest};
 use crate::journal::{JournalError, RunRow};
 use crate::trigger::Role;
-use crate::value::{Json, RunId};
+use crate::value::{Json, RunId, Timestamp};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode};
 use futures::StreamExt;
@@ -43,6 +43,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// The time of the request.
+    pub fn now(&self) -> Timestamp {
+        self.state.clock().wall()
+    }
+
     /// A parameter of the path, decoded. Empty if the route has none of this name.
     pub fn path(&self, name: &str) -> &str {
         let found = self.path.iter().find(|(own, _)| own == name);

@@ -1,6 +1,5 @@
 //! Random secrets: tokens, session ids and one-time codes. Only their digests are kept.
 
-use crate::clock;
 use crate::diagnostic::Code;
 use crate::service::{ResourceKind, ServiceError};
 use crate::trigger::{Role, TokenRow, TriggerStore};
@@ -45,6 +44,7 @@ pub fn new_token(
     name: &str,
     role: Role,
     valid: Option<Duration>,
+    now: Timestamp,
 ) -> Result<NewToken, ServiceError> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_name) {
@@ -55,7 +55,7 @@ pub fn new_token(
         let message = format!("no random bytes: {error}");
         ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE, message))
     })?;
-    let (text, now) = (format!("kb_{secret}"), clock::wall());
+    let text = format!("kb_{secret}");
     let expires_at = valid.map(|valid| now.after(valid));
     let row = TokenRow { name: name.to_owned(), role, created_at: now, expires_at, revoked: false };
     if !store.add_token(&digest(&text), &row)? {

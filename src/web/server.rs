@@ -7,12 +7,12 @@ use super::router;
 use super::secret;
 use super::state::WebState;
 use super::watching;
-use crate::clock;
+use crate::clock::Clock;
 use crate::diagnostic::Code;
 use crate::serve::SharedProject;
 use crate::service::ServiceError;
 use crate::trigger::{Role, TriggerStore};
-use crate::value::Failure;
+use crate::value::{Failure, Timestamp};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -62,6 +62,7 @@ impl Server {
     pub async fn start(
         projects: Vec<SharedProject>,
         listen: &Listen,
+        clock: Clock,
         stop: CancellationToken,
     ) -> Result<Server, ServiceError> {
         if !listen.address.is_loopback() && listen.hosts.is_empty() {
@@ -77,12 +78,12 @@ impl Server {
         let user = user.unwrap_or_default();
         let document = format!("{:#}\n", openapi::document());
         let port = address.port();
-        let state = WebState::new(projects, hosts, port, user, stop.clone(), document);
+        let state = WebState::new(projects, hosts, port, user, clock, stop.clone(), document);
         let state = Arc::new(state);
         let mut files = Vec::new();
         for project in state.projects() {
             let folder = &project.shared.context.state_dir;
-            keep_token(folder, &project.shared.store)?;
+            keep_token(folder, &project.shared.store, state.clock().wall())?;
             let path = folder.join(ADDRESS_FILE);
             write(&path, &format!("http://{address}\n")).map_err(|error| file(&path, &error))?;
             files.push(path);
@@ -100,7 +101,7 @@ impl Server {
     /// The address that opens a session of the role `admin`, once, within five minutes. The code is in the
     /// fragment, which browsers do not send.
     pub fn login_url(&self) -> Result<String, ServiceError> {
-        let code = self.state.sessions().new_code(clock::wall());
+        let code = self.state.sessions().new_code(self.state.clock().wall());
         let code = code.map_err(|error| {
             let message = format!("no random bytes: {error}");
             ServiceError::environment(Failure::new(Code::ADDRESS_UNUSABLE, message))
@@ -141,15 +142,15 @@ fn file(path: &Path, error: &io::Error) -> ServiceError {
 }
 
 /// Makes sure that the token file has a valid token that only this user can read.
-fn keep_token(folder: &Path, store: &TriggerStore) -> Result<(), ServiceError> {
+fn keep_token(folder: &Path, store: &TriggerStore, now: Timestamp) -> Result<(), ServiceError> {
     let path = folder.join(TOKEN_FILE);
     let found = fs::read_to_string(&path).unwrap_or_default();
     let row = store.token(&secret::digest(found.trim()))?;
-    if row.is_some_and(|row| row.is_valid(clock::wall()) && row.role == Role::Admin) {
+    if row.is_some_and(|row| row.is_valid(now) && row.role == Role::Admin) {
         return Ok(());
     }
     store.revoke_token(OWNER)?;
-    let token = secret::new_token(store, OWNER, Role::Admin, None)?;
+    let token = secret::new_token(store, OWNER, Role::Admin, None, now)?;
     write(&path, &format!("{}\n", token.text)).map_err(|error| file(&path, &error))
 }
 

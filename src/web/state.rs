@@ -7,6 +7,7 @@ use super::meter::Meter;
 use super::sessions::{Sessions, Throttle};
 use super::tail::Tails;
 use super::views::Views;
+use crate::clock::Clock;
 use crate::serve::{ProjectState, SharedProject};
 use crate::value::Digest;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +34,7 @@ pub struct WebState {
     hosts: Hosts,
     cookie: String,
     user: String,
+    clock: Clock,
     stop: CancellationToken,
     sessions: Mutex<Sessions>,
     hook_failures: Mutex<Throttle>,
@@ -51,6 +53,7 @@ impl WebState {
         hosts: Hosts,
         port: u16,
         user: String,
+        clock: Clock,
         stop: CancellationToken,
         document: String,
     ) -> WebState {
@@ -66,10 +69,11 @@ impl WebState {
             hook_failures: Mutex::default(),
             live: Live::default(),
             feed: Feed::default(),
-            tails: Tails::default(),
+            tails: Tails::new(clock.clone()),
             views: Views::default(),
             meter: Meter::default(),
             document,
+            clock,
         }
     }
 
@@ -96,6 +100,11 @@ impl WebState {
     /// The person who runs the daemon.
     pub fn user(&self) -> &str {
         &self.user
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// Cancelled when the server stops, for streams.

@@ -5,7 +5,7 @@ use super::form::Form;
 use super::live::Live;
 use super::problem::Problem;
 use super::tokens::Tokens;
-use crate::clock;
+use crate::clock::Clock;
 use crate::inspect::Reader;
 use crate::journal::{Journal, JournalError};
 use crate::redaction::Masked;
@@ -68,8 +68,8 @@ pub(super) enum End {
 }
 
 /// The runs that streams follow.
-#[derive(Default)]
 pub(super) struct Tails {
+    clock: Clock,
     open: Mutex<BTreeMap<(usize, RunId), Weak<Tail>>>,
 }
 
@@ -77,6 +77,7 @@ pub(super) struct Tails {
 pub(super) struct Tail {
     journal: Arc<dyn Journal>,
     run: RunId,
+    clock: Clock,
     state: Mutex<TailState>,
     news: watch::Sender<News>,
     /// What models write, while a stream wants it.
@@ -99,6 +100,11 @@ struct TailState {
 }
 
 impl Tails {
+    /// No runs yet.
+    pub(super) fn new(clock: Clock) -> Tails {
+        Tails { clock, open: Mutex::default() }
+    }
+
     /// The tail of a run of a project, as the journal is now. Blocks for as long as a read takes. Must be called in a
     /// tokio runtime.
     pub(super) fn of(
@@ -140,6 +146,7 @@ impl Tails {
         let tail = Arc::new(Tail {
             journal: journal.clone(),
             run: run.clone(),
+            clock: self.clock.clone(),
             state: Mutex::new(state),
             news: watch::Sender::new(News::default()),
             tokens: Mutex::default(),
@@ -195,7 +202,7 @@ impl Tail {
     fn token(&self, instance: &str, text: Masked<String>) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let place = state.running.get(instance)?.clone();
-        serde_json::to_string(&Event::token(clock::now(), self.run.clone(), place, text)).ok()
+        serde_json::to_string(&Event::token(self.clock.now(), self.run.clone(), place, text)).ok()
     }
 
     /// Reads what was stored since the last read.

@@ -37,6 +37,7 @@ impl Views {
         project: usize,
         journal: &Arc<dyn Journal>,
         row: &RunRow,
+        now: Timestamp,
     ) -> Result<Arc<RunView>, ServiceError> {
         let key = (project, row.run.clone());
         let heads = || self.heads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +47,7 @@ impl Views {
         {
             return Ok(view.clone());
         }
-        let view = run_view(journal, row.clone())?;
+        let view = run_view(journal, row.clone(), now)?;
         let view = Arc::new(RunView { steps: Vec::new(), ..view });
         if row.status.has_ended() {
             let mut heads = heads();

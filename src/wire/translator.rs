@@ -71,11 +71,6 @@ impl Translator {
         (!waits.is_empty()).then_some(event)
     }
 
-    /// Usage of the run so far, in all iterations.
-    pub fn usage(&self) -> Usage {
-        self.usage
-    }
-
     fn bodies(
         &mut self,
         at: Timestamp,

@@ -6,7 +6,7 @@ use super::path_glob::PathGlob;
 use super::path_guard::Workspace;
 use super::walk::walk;
 use super::write_target::WriteTarget;
-use crate::clock;
+use crate::clock::Clock;
 use crate::evidence::{FileKind, Manifest};
 use crate::value::Digest;
 use std::ops::ControlFlow;
@@ -16,10 +16,11 @@ use std::sync::Arc;
 impl Workspace {
     /// The digests of the files that match one of the globs and none of those with `!`; without globs,
     /// of all files that the ignore rules leave. `None` for a file that is too large to be hashed.
-    /// Digests of unchanged small files are taken from memory. Blocks.
+    /// Digests of unchanged small files are taken from memory; the clock tells which were just written. Blocks.
     pub fn file_digests(
         &self,
         globs: Option<&[String]>,
+        clock: &Clock,
     ) -> Result<Vec<(String, Option<Digest>)>, PathError> {
         let mut manifest = match globs {
             None => self.manifest(),
@@ -36,7 +37,7 @@ impl Workspace {
                 "the project has too many files to compare all of them",
             ));
         }
-        self.add_digests(&mut manifest, clock::now());
+        self.add_digests(&mut manifest, clock.of_files());
         let digest = |(path, state): (String, crate::evidence::FileState)| {
             let read = || self.stat(&path).ok().flatten().and_then(|seen| seen.sha256);
             let digest = state.sha256.or_else(read);

@@ -2,7 +2,7 @@
 
 use super::own_writes::Watching;
 use super::path_guard::Workspace;
-use crate::clock;
+use crate::clock::Clock;
 use crate::evidence::{Change, Manifest, ProcessEvidence};
 use crate::redaction::Redactor;
 use std::sync::Arc;
@@ -29,14 +29,14 @@ pub struct WorkspaceChanges {
 }
 
 impl WorkspaceWatch {
-    /// Scans all files that the ignore rules leave.
-    pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>) -> Self {
-        let scanned = workspace.clone();
+    /// Scans all files that the ignore rules leave. The clock tells which of them were just written.
+    pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>, clock: &Clock) -> Self {
+        let (scanned, clock) = (workspace.clone(), clock.clone());
         let work = move || {
             let _still = scanned.own_writes().scanning();
             let watching = scanned.own_writes().watching();
             let mut before = scanned.manifest();
-            let racy = scanned.add_digests(&mut before, clock::now());
+            let racy = scanned.add_digests(&mut before, clock.of_files());
             (before, racy, Some(watching))
         };
         let looked = tokio::task::spawn_blocking(work).await;

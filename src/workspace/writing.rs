@@ -53,8 +53,10 @@ mod tests {
         }
         let workspace = Workspace::open(dir.path(), &[], &[]).unwrap();
         let redactor = Arc::new(Redactor::default());
-        let watch = WorkspaceWatch::begin(&workspace, &redactor).await;
-        let second = WorkspaceWatch::begin(&workspace, &redactor).await;
+        let watch =
+            WorkspaceWatch::begin(&workspace, &redactor, &crate::clock::Clock::system()).await;
+        let second =
+            WorkspaceWatch::begin(&workspace, &redactor, &crate::clock::Clock::system()).await;
         write("own", "x\n");
         write("both", "by the process\n");
         let merged = workspace.clone();
@@ -76,7 +78,8 @@ mod tests {
         let diff = found[1].diff.as_deref().unwrap();
         assert!(diff.contains("-new\n") && diff.contains("+newer\n"), "{diff}");
         assert_eq!(changed(&second.end().await.changes), ["both", "later", "own"]);
-        let after = WorkspaceWatch::begin(&workspace, &redactor).await;
+        let after =
+            WorkspaceWatch::begin(&workspace, &redactor, &crate::clock::Clock::system()).await;
         assert_eq!(changed(&after.end().await.changes), [""; 0]);
         assert!(!workspace.own_writes().is_watched());
     }

@@ -60,7 +60,7 @@ const MODULES: &[Module] = &[
     pure("run", "the state machine: state, events, inputs, effects; one file per input",
         &["diagnostic", "value", "evidence", "redaction", "expression", "definition", "plan"]),
     // Below the specialist, which is one of the modules that fill these types.
-    impure("attempt", "the types between engine and executor: request, work, outcome, recorder",
+    impure("attempt", "the types between engine and executor: request, work, outcome, recorder; work that blocks",
         &["value", "evidence", "redaction", "definition"]),
     // The sync mode is a setting.
     impure("journal", "events with expected versions, leases, inbox, blobs; SQLite and memory",
@@ -76,7 +76,7 @@ const MODULES: &[Module] = &[
         "process", "workspace", "http",
     ]),
     impure("llm", "model tiers, providers, prices, scripts and recordings",
-        &["diagnostic", "value", "clock", "redaction", "definition"]),
+        &["diagnostic", "value", "clock", "redaction", "evidence", "definition"]),
     impure("specialist", "the agent loop: a conversation is the fold of its records", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "toolspec", "definition",
         "attempt", "tool", "llm",
@@ -113,8 +113,9 @@ const MODULES: &[Module] = &[
         "run", "attempt", "journal", "process", "workspace", "http", "tool", "llm", "specialist",
         "import", "isolation", "cache", "executor", "engine", "wire", "inspect", "project", "trigger",
     ]),
+    // How its tasks block is that of attempts.
     impure("serve", "the daemon, and the use cases of triggers", &[
-        "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "wire", "trigger", "project", "service",
+        "diagnostic", "value", "clock", "schedule", "definition", "run", "attempt", "journal", "process", "wire", "trigger", "project", "service",
     ]),
     impure("web", "the HTTP server of `kb serve`: API, streams, webhooks, pages", &[
         "diagnostic", "value", "clock", "redaction", "definition", "plan", "run", "journal", "wire", "inspect",
@@ -248,6 +249,12 @@ fn only_the_clock_reads_the_time() {
     }
 }
 
+/// The use cases get the clock as a value, so that the projects of one process can have different ones.
+#[test]
+fn only_the_command_line_makes_clocks() {
+    outside("cli", &[&["Clock", "system"], &["Clock", "starting_at"]]);
+}
+
 /// The type system holds the rest: nothing else than a `Masked` value enters the journal or a display.
 #[test]
 fn only_these_files_make_masked_values_without_a_redactor() {
@@ -285,6 +292,46 @@ fn only_the_command_line_reads_the_environment_of_the_process() {
     for name in names {
         outside("cli", &[&["env", name]]);
     }
+}
+
+/// Asynchronous code gives work that blocks to `spawn_blocking` or to `attempt::beside_others`. The command line
+/// blocks its own thread.
+#[test]
+fn only_these_files_block_a_thread() {
+    const NAMES: [&[&str]; 6] = [
+        &["thread", "sleep"],
+        &["thread", "spawn"],
+        &["thread", "scope"],
+        &["thread", "Builder"],
+        &["block_on"],
+        &["Condvar"],
+    ];
+    const ALLOWED: [(&str, &str); 10] = [
+        // Threads of their own.
+        ("thread::Builder", "journal/sqlite/syncer.rs"),
+        ("Condvar", "journal/sqlite/syncer.rs"),
+        ("thread::Builder", "process/namespace/listener.rs"),
+        ("thread::Builder", "process/supervisor.rs"),
+        // Waits for the thread that applies the sandbox; `Supervisor::run` calls it on a blocking thread.
+        ("thread::scope", "process/sandbox/rules.rs"),
+        // Called when a run is created or opened, or a daemon starts: on blocking threads, or by the command line.
+        ("thread::sleep", "journal/lease.rs"),
+        ("thread::sleep", "journal/owner_lock.rs"),
+        ("block_on", "service/runs/children/opening.rs"),
+        ("block_on", "service/start.rs"),
+        // Routes of the HTTP server run on blocking threads.
+        ("block_on", "web/pages/system.rs"),
+    ];
+    let mut found = BTreeSet::new();
+    for file in sources().iter().filter(|file| file.module != "cli") {
+        for name in NAMES {
+            if file.paths.iter().any(|path| has(path, name)) {
+                found.insert((name.join("::"), file.path.clone()));
+            }
+        }
+    }
+    let allowed = ALLOWED.map(|(name, path)| (name.to_owned(), path.to_owned()));
+    assert_eq!(found, BTreeSet::from(allowed));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::scratch::Scratch;
 use kb::definition::SyncMode;
 use kb::diagnostic::Code;
 use kb::evidence::{
-    Change, CheckDetail, Confidence, FileKind, FileState, Invocation, InvocationStatus, Note,
-    Payload, Purpose, Record, RecordedCall, Verdict, Verification,
+    CallRequest, Change, CheckDetail, Confidence, FileKind, FileState, Invocation,
+    InvocationStatus, Note, Payload, Purpose, Record, Verdict, Verification,
 };
 use kb::journal::{Batch, Journal, NewRun, StoredEvent};
 use kb::run::{Event, InstanceIx, StepStatus};
@@ -72,7 +72,7 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
     let usage = Usage { prompt_tokens: 7, cost_usd: None, ..Usage::NONE };
     match kind % 9 {
         0 => {
-            let call = RecordedCall { id: text.into(), tool: text.into(), args: value.clone() };
+            let call = CallRequest { id: text.into(), tool: text.into(), args: value.clone() };
             recorded(Record::ModelCall {
                 reasoning: None,
                 turn: 1,

@@ -12,8 +12,8 @@ use kb::engine::{
     event_channel,
 };
 use kb::evidence::{
-    Change, Confidence, Invocation, InvocationStatus, Note, Payload, ProcessEvidence, Purpose,
-    Record, RecordedCall, Verification,
+    CallRequest, Change, Confidence, Invocation, InvocationStatus, Note, Payload, ProcessEvidence,
+    Purpose, Record, Verification,
 };
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
@@ -113,7 +113,7 @@ impl House {
             secrets: Arc::new(NoSecrets),
             redactor: self.redactor.clone(),
             prompts: Default::default(),
-            clock: Default::default(),
+            clock: kb::clock::Clock::system().into(),
             faults: None,
         };
         let setup = Setup {
@@ -368,7 +368,7 @@ async fn whatever_an_attempt_leaves_or_shows_is_masked() {
 /// One record of each kind that an attempt leaves, with this in every text.
 fn telling(text: &str) -> Vec<Record> {
     let own = || text.to_owned();
-    let call = RecordedCall { id: own(), tool: own(), args: json!({text: [text]}) };
+    let call = CallRequest { id: own(), tool: own(), args: json!({text: [text]}) };
     let change = Change { diff: Some(format!("+{text}")), ..Change::new(own(), None, None) };
     let invocation = Invocation {
         output: None,

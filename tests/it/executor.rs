@@ -57,7 +57,7 @@ impl Bench {
         let mut variables: BTreeMap<String, String> = std::env::vars().collect();
         let state = format!("{}-state", self.root().display());
         variables.insert("XDG_STATE_HOME".to_owned(), state);
-        let environment = Environment::new(self.root(), variables);
+        let environment = Environment::new(self.root(), variables, kb::clock::Clock::system());
         ProjectContext::of(&ProjectFolder::at(self.root()), &environment)
     }
 

@@ -219,7 +219,7 @@ async fn one_run(folder: &Path) {
     let file = InputFile { path, bytes: SMALL.as_bytes().into(), role: FileRole::Playbook };
     let state = folder.with_file_name("state").display().to_string();
     let variables = std::env::vars().chain([("XDG_STATE_HOME".to_owned(), state)]).collect();
-    let environment = Environment::new(folder, variables);
+    let environment = Environment::new(folder, variables, kb::clock::Clock::system());
     let project = Project::of_files(ProjectFolder::at(folder), &environment, vec![file]);
     let request = StartRequest { definition: "small".to_owned(), ..StartRequest::default() };
     let prepared = start(project, request, None);

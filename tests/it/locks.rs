@@ -112,6 +112,53 @@ steps:
     assert_eq!(scratch.read("log"), "holds\nboth\nbehind\n");
 }
 
+const SINGLETON: &str = "schema: kb.specialist/1\nid: writer\nrole: You write.\nsingleton: true\n";
+
+/// Turns of the steps of a playbook that asks the specialist, each after this many milliseconds.
+fn answers(delay: u32) -> String {
+    let turn =
+        |step: &str| format!("  {step}: [{{delayMs: {delay}, output: {{summary: done}}}}]\n");
+    format!("schema: kb.script/1\nsteps:\n{}{}", turn("a"), turn("b"))
+}
+
+#[test]
+fn a_singleton_has_one_attempt_at_a_time_in_a_run_and_between_processes() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: writer, task: A}\n  \
+                    - {id: b, specialist: writer, task: B}\n";
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", playbook),
+        (".kb/specialists/writer.yml", SINGLETON),
+        ("short.yml", &answers(100)),
+        ("long.yml", &answers(60_000)),
+    ]);
+    scratch.kb(&["playbook", "run", "p", "--script", "short.yml"]).code(0);
+    let shown: serde_json::Value =
+        serde_json::from_str(&scratch.kb(&["run", "show", "@last", "--json"]).out).unwrap();
+    let time = |step: usize, key: &str| shown["steps"][step][key].as_str().unwrap().to_owned();
+    let (first, second) = match time(0, "startedAt") < time(1, "startedAt") {
+        true => (0, 1),
+        false => (1, 0),
+    };
+    assert!(time(second, "startedAt") >= time(first, "endedAt"), "{shown:#}");
+
+    let mut other = start(&scratch, &["playbook", "run", "p", "--script", "long.yml"]);
+    let is_running = || {
+        let list = scratch.kb(&["run", "list", "--json"]).out;
+        let runs: serde_json::Value = serde_json::from_str(&list).unwrap();
+        runs[0]["counts"]["running"] == 1
+    };
+    wait_for("the other run", is_running);
+    let mut waiting = start(&scratch, &["playbook", "run", "p", "--script", "short.yml"]);
+    let mut pipe = BufReader::new(waiting.stderr.take().expect("a pipe"));
+    let waits = |line: String| line.contains("waiting for the lock `singleton:writer`");
+    assert!(pipe.by_ref().lines().map_while(Result::ok).any(waits), "it waits");
+    waiting.stderr = Some(pipe.into_inner());
+    other.kill().expect("killed");
+    other.wait().expect("ended");
+    let (code, err) = said(waiting);
+    assert_eq!(code, Some(0), "{err}");
+}
+
 #[test]
 fn runs_of_a_group_queue_in_their_order() {
     let text = "params: [{name: name}, {name: target, default: x}]

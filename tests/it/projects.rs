@@ -1,9 +1,11 @@
 //! Several projects in one process, each with its own environment, secrets and state.
 
+use kb::clock::Clock;
 use kb::project::ProjectFolder;
 use kb::run::RunStatus;
 use kb::service::runs::ProjectContext;
 use kb::service::{self, Environment, Project, StartRequest};
+use kb::value::Timestamp;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tokio::sync::mpsc::unbounded_channel;
@@ -24,7 +26,7 @@ fn environment(folder: &Path, name: &str, secret: &str) -> Environment {
         [("PATH", &*path), ("NAME", name), ("S", secret), ("XDG_STATE_HOME", &*state)]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
-    Environment::new(root, variables)
+    Environment::new(root, variables, Clock::system())
 }
 
 async fn run(environment: Environment) -> String {
@@ -54,6 +56,32 @@ async fn two_projects_run_in_one_process_with_their_own_environments_and_secrets
         assert_eq!(outputs["text"], format!("{name} «secret:S»"), "{outputs}");
         assert_eq!(service::list_runs(&context, &service::RunFilter::newest(9)).unwrap().len(), 1);
         assert!(context.state_dir.starts_with(environment.state_base()));
+    }
+}
+
+/// The times of a run are those of the clock of its environment, also beside a run with another clock.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_projects_run_in_one_process_with_their_own_clocks() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let day = |text: &str| Timestamp::parse(&format!("{text}T00:00:00Z")).unwrap();
+    let environments =
+        [(one.path(), "2001-02-03"), (two.path(), "2041-05-06")].map(|(folder, date)| {
+            let clock = Clock::starting_at(day(date));
+            (Environment { clock, ..environment(folder, "x", "secret-of-both-71f") }, date)
+        });
+    let [(first, _), (second, _)] = environments.clone();
+    let (a, b) = tokio::join!(run(first), run(second));
+    for ((environment, date), run) in environments.iter().zip([a, b]) {
+        let context = ProjectContext::find(environment).unwrap();
+        let shown = service::show_run(&context, &run).unwrap();
+        let mut times = vec![shown.started_at.clone()];
+        times.extend(shown.ended_at.clone());
+        times.extend(shown.steps.iter().flat_map(|step| step.started_at.clone()));
+        let mut events = service::read_run(&context, &run).unwrap();
+        while let Some(page) = events.next_events().unwrap() {
+            times.extend(page.iter().map(|event| event.at.rfc3339()));
+        }
+        assert!(times.len() > 8 && times.iter().all(|time| time.starts_with(date)), "{times:?}");
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::running::{Running, Start};
 use kb::definition::Settings;
+use kb::evidence::CallRequest;
 use kb::llm::*;
 use kb::value::{Json, Money, OutcomeKind, Tier};
 use serde_json::json;

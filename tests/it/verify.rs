@@ -48,6 +48,7 @@ fn work(files: &[(&str, &str)]) -> Work {
     let parts = ToolboxParts {
         plugins: Vec::new(),
         doubles: None,
+        clock: kb::clock::Clock::system().into(),
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Arc::new(Settings::default()),

@@ -5,7 +5,7 @@ use crate::simulate::{plan, playbook, step};
 use kb::definition::{OutputParse, RecoveryKind, RunCommand, RunStep, StepKind};
 use kb::diagnostic::{Code, Diagnostic, SourceId, Sources, Span};
 use kb::evidence::*;
-use kb::evidence::{Payload, Record, RecordedCall};
+use kb::evidence::{CallRequest, Payload, Record};
 use kb::plan::Plan;
 use kb::run::{Event, InstanceIx, Rules, RunStatus, State, StepStatus};
 use kb::value::*;
@@ -274,7 +274,7 @@ fn model_call() -> Record {
         prompt: None,
         usage: Usage { completion_tokens: 4, cost_usd: None, ..Usage::NONE },
         text: Payload::inline(json!("hello")),
-        calls: vec![RecordedCall {
+        calls: vec![CallRequest {
             id: "c1".to_owned(),
             tool: "fs:write".to_owned(),
             args: json!({}),

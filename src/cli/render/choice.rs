@@ -3,7 +3,7 @@
 use super::renderer::{Display, Renderer};
 use super::{jsonl, lines, live};
 use crate::cli::terminal::Terminal;
-use crate::service::Progress;
+use crate::service::{Clock, Progress};
 use crate::wire::Event;
 
 /// The renderer for a display on this terminal. `steps` is the number of steps of the plan.
@@ -11,12 +11,17 @@ pub(in crate::cli) fn renderer(
     display: Display,
     steps: usize,
     terminal: &Terminal,
+    clock: Clock,
 ) -> Box<dyn Renderer> {
     match display {
         Display::Json { tokens } => Box::new(jsonl::JsonLines::new(tokens)),
         Display::Quiet => Box::new(Quiet),
-        Display::Auto { output } if terminal.is_live() => Box::new(live::Live::new(output, steps)),
-        Display::Auto { output } => Box::new(lines::PlainLines::new(output, terminal.annotates())),
+        Display::Auto { output } if terminal.is_live() => {
+            Box::new(live::Live::new(output, steps, clock))
+        }
+        Display::Auto { output } => {
+            Box::new(lines::PlainLines::new(output, terminal.annotates(), clock))
+        }
     }
 }
 

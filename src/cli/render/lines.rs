@@ -7,7 +7,7 @@ use super::step_output::StepOutput;
 use super::table::plain;
 use super::{OutputMode, Renderer, line, workflow_command};
 use crate::cli::terminal::Terminal;
-use crate::service::{Progress, now};
+use crate::service::{Clock, Progress};
 use crate::value::Timestamp;
 use crate::wire::{Body, Event, RunStatus, StepStatus};
 use std::collections::BTreeMap;
@@ -30,12 +30,13 @@ pub(super) struct PlainLines {
     /// Start of each running step instance.
     running: BTreeMap<String, Timestamp>,
     last_line: Timestamp,
+    clock: Clock,
     /// The line that the run is interrupted; it is printed after the running steps have ended.
     interrupted: Option<String>,
 }
 
 impl PlainLines {
-    pub(super) fn new(output: OutputMode, annotates: bool) -> Self {
+    pub(super) fn new(output: OutputMode, annotates: bool, clock: Clock) -> Self {
         PlainLines {
             terminal: Terminal::new(),
             lines: String::new(),
@@ -44,7 +45,8 @@ impl PlainLines {
             annotates,
             group: None,
             running: BTreeMap::new(),
-            last_line: now(),
+            last_line: clock.now(),
+            clock,
             interrupted: None,
         }
     }
@@ -52,7 +54,7 @@ impl PlainLines {
     fn push(&mut self, text: &str) {
         self.lines.push_str(text);
         self.lines.push('\n');
-        self.last_line = now();
+        self.last_line = self.clock.now();
         if self.lines.len() >= BUFFER_BYTES {
             self.flush();
         }
@@ -146,7 +148,7 @@ impl Renderer for PlainLines {
     }
 
     fn tick(&mut self) {
-        let now = now();
+        let now = self.clock.now();
         if !self.running.is_empty() && now.since(self.last_line) >= HEARTBEAT {
             self.push(&still_running(&self.running, now));
             self.flush();
@@ -181,7 +183,9 @@ mod tests {
 
     #[test]
     fn running_steps_are_listed_when_nothing_was_printed_for_a_while() {
-        let mut lines = PlainLines::new(OutputMode::Auto, false);
+        let clock = Clock::system();
+        let now = || clock.now();
+        let mut lines = PlainLines::new(OutputMode::Auto, false, clock.clone());
         let minute = 60_000;
         lines.running.insert("review[a]".to_owned(), Timestamp(now().0 - 2 * minute));
         let before = lines.last_line;

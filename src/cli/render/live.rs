@@ -11,7 +11,7 @@ use super::step_output::{StepOutput, clean};
 use super::table::plain;
 use super::{OutputMode, Renderer, line};
 use crate::cli::terminal::{DIM, HINT, TITLE, WARNING, paint};
-use crate::service::{Progress, now};
+use crate::service::{Clock, Progress};
 use crate::value::Timestamp;
 use crate::wire::{Body, Event, RunStatus, StepStatus, UsageView, Verdict};
 use console::measure_text_width;
@@ -29,6 +29,7 @@ pub(super) struct Live {
     expected: Option<Duration>,
     /// Number of redraws, for the spinner.
     ticks: usize,
+    clock: Clock,
     output: StepOutput,
     /// The line that the run is interrupted; it is printed after the running steps have ended.
     interrupted: Option<String>,
@@ -56,7 +57,7 @@ const TEXT_BYTES: usize = 4096;
 const TEXT_COLUMNS: usize = 12;
 
 impl Live {
-    pub(super) fn new(output: OutputMode, steps: usize) -> Self {
+    pub(super) fn new(output: OutputMode, steps: usize, clock: Clock) -> Self {
         Live {
             screen: Screen::new(),
             rows: Vec::new(),
@@ -65,6 +66,7 @@ impl Live {
             seen: EventClock::default(),
             expected: None,
             ticks: 0,
+            clock,
             output: StepOutput::new(output),
             interrupted: None,
         }
@@ -137,8 +139,9 @@ impl Live {
         let room = rows.saturating_sub(4).max(1);
         let shown = if self.rows.len() > room { room - 1 } else { self.rows.len() };
         let spinner = SPINNER[self.ticks % SPINNER.len()];
+        let now = self.clock.now();
         let newest = self.rows.iter().rev().take(shown);
-        block.extend(newest.map(|row| row.text(spinner, columns)));
+        block.extend(newest.map(|row| row.text(spinner, columns, now)));
         if self.rows.len() > shown {
             let more = format!("  +{} more running", self.rows.len() - shown);
             block.push(paint(DIM, &more));
@@ -147,7 +150,7 @@ impl Live {
     }
 
     fn header(&self, began: Timestamp) -> String {
-        let mut time = clock(began, now());
+        let mut time = clock(began, self.clock.now());
         time.extend(self.expected.map(|expected| format!(" of about {}", rounded(expected))));
         let mut parts = vec![self.counts.text(), time];
         parts.extend(self.counts.spent());
@@ -304,8 +307,8 @@ impl Row {
         self.text.drain(..from.unwrap_or_default());
     }
 
-    fn text(&self, spinner: &str, columns: usize) -> String {
-        let elapsed = clock(self.began, now());
+    fn text(&self, spinner: &str, columns: usize, now: Timestamp) -> String {
+        let elapsed = clock(self.began, now);
         let (spinner, name) = (paint(HINT, spinner), paint(TITLE, &plain(&self.name)));
         let mut parts =
             vec![format!("{spinner} {name}  {}", paint(DIM, &elapsed)), self.what.clone()];

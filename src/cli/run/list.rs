@@ -4,8 +4,8 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
 use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, RunFilter, RunStatus};
-use crate::value::{Timestamp, format_duration};
+use crate::service::{self, Environment, PointInTime, RunFilter, RunStatus};
+use crate::value::format_duration;
 use crate::wire::StepStatus;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Args {
     /// Only runs that started since this time: a duration before now, such as `2d`, or a time in
     /// RFC 3339
     #[arg(long, value_name = "TIME", value_parser = super::since::since)]
-    since: Option<Timestamp>,
+    since: Option<PointInTime>,
     /// Print a JSON list
     #[arg(long)]
     json: bool,
@@ -39,6 +39,7 @@ fn status(text: &str) -> Result<RunStatus, String> {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let Args { limit, status, playbook, since, json } = args;
     let is_filtered = !status.is_empty() || playbook.is_some() || since.is_some();
+    let since = since.map(|since| since.at(environment.clock.now()));
     let filter = RunFilter { limit, statuses: status, definition: playbook, since, before: None };
     let runs = service::list_runs(&ProjectContext::find(environment)?, &filter)?;
     if json {

@@ -6,7 +6,7 @@ use crate::cli::render::line;
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, Terminal, paint};
 use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, LogEntry};
+use crate::service::{self, Environment, LogEntry, PointInTime};
 use crate::value::Timestamp;
 use crate::wire::StepStatus;
 use serde_json::json;
@@ -29,7 +29,7 @@ pub(in crate::cli) struct Args {
     failed: bool,
     /// Only entries since this time: a duration before now, such as `10m`, or a time in RFC 3339
     #[arg(long, value_name = "TIME", value_parser = super::since::since)]
-    since: Option<Timestamp>,
+    since: Option<PointInTime>,
     /// Show the prompts of model calls, with secrets masked
     #[arg(long)]
     prompts: bool,
@@ -48,7 +48,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         reader.require_step(step)?;
     }
     let failed = args.failed.then(|| failed_instances(&context, &args.run)).transpose()?;
-    let filter = Filter { step: args.step.as_deref(), failed, since: args.since };
+    let since = args.since.map(|since| since.at(environment.clock.now()));
+    let filter = Filter { step: args.step.as_deref(), failed, since };
     let run = reader.run().to_string();
     let mut seen = EventClock::default();
     loop {

@@ -33,7 +33,11 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let view = service::show_run(&context, &args.run)?;
     match args.json {
         true => terminal.json(&view)?,
-        false => terminal.out(&text(&view, &service::show_children(&context, &view)?))?,
+        false => terminal.out(&text(
+            &view,
+            &service::show_children(&context, &view)?,
+            environment.clock.now(),
+        ))?,
     }
     Ok(Exit::Done)
 }
@@ -41,7 +45,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 /// The child runs of a run by id.
 type Children = BTreeMap<String, RunView>;
 
-fn text(view: &RunView, children: &Children) -> String {
+fn text(view: &RunView, children: &Children, now: Timestamp) -> String {
     let status = view.status.styled();
     let started = paint(DIM, &view.started_at);
     let run = paint(TITLE, &view.run);
@@ -58,7 +62,7 @@ fn text(view: &RunView, children: &Children) -> String {
     if !whole.is_empty() {
         out.push_str(&format!("{}\n", whole.join(", ")));
     }
-    out.push_str(&format!("\n{}", steps(view, children)));
+    out.push_str(&format!("\n{}", steps(view, children, now)));
     if view.steps.iter().any(|step| step.tolerated) {
         out.push_str("* failure tolerated\n");
     }
@@ -190,13 +194,19 @@ fn waiting_children<'a>(view: &RunView, children: &'a Children) -> Vec<&'a RunVi
 }
 
 /// The steps as a table; the steps of a child run follow the step that executes it.
-fn steps(view: &RunView, children: &Children) -> String {
+fn steps(view: &RunView, children: &Children, now: Timestamp) -> String {
     let mut table = Table::new(["STEP", "STATUS", "ATTEMPTS", "TIME", "TOKENS", "GATE", "REASON"]);
-    add_steps(&mut table, view, children, 0);
+    add_steps(&mut table, view, children, 0, now);
     table.text()
 }
 
-fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: usize) {
+fn add_steps(
+    table: &mut Table<7>,
+    view: &RunView,
+    children: &Children,
+    level: usize,
+    now: Timestamp,
+) {
     for step in &view.steps {
         let mark = if step.tolerated { "*" } else { "" };
         let tokens = step.usage.prompt_tokens + step.usage.completion_tokens;
@@ -208,7 +218,7 @@ fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: u
             format!("{}{}", INDENT.repeat(level), step.instance),
             format!("{}{mark}", step_status(view, step)),
             or_none(u64::from(step.attempts)),
-            took(step.duration_ms.or_else(|| so_far(view, step))).unwrap_or_default(),
+            took(step.duration_ms.or_else(|| so_far(view, step, now))).unwrap_or_default(),
             or_none(tokens),
             gate(step),
             why.join("; "),
@@ -219,7 +229,7 @@ fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: u
         row[1] = child.status.to_string();
         row[3] = took(child.duration_ms).unwrap_or_default();
         table.row(row);
-        add_steps(table, child, children, level + 1);
+        add_steps(table, child, children, level + 1, now);
     }
 }
 
@@ -242,10 +252,10 @@ fn gate(step: &InstanceView) -> String {
 }
 
 /// Milliseconds since the start of a step that a process executes now.
-fn so_far(view: &RunView, step: &InstanceView) -> Option<u64> {
+fn so_far(view: &RunView, step: &InstanceView, now: Timestamp) -> Option<u64> {
     let is_active = matches!(step.status, StepStatus::Running | StepStatus::Verifying);
     let began = step.started_at.as_deref().filter(|_| is_active)?;
-    let since = service::now().since(Timestamp::parse(began)?).as_millis() as u64;
+    let since = now.since(Timestamp::parse(began)?).as_millis() as u64;
     (view.status == RunStatus::Running).then_some(since)
 }
 

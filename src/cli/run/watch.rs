@@ -37,7 +37,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         false => Display::Auto { output: args.output },
     };
     let steps = reader.plan().steps().len();
-    let mut renderer = renderer(display, steps, terminal);
+    let mut renderer = renderer(display, steps, terminal, environment.clock.clone());
     let mut summary = RunSummary::default();
     let expectation = Expectation::new(
         context.journal(Default::default()).map_err(ServiceError::from)?,

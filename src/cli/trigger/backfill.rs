@@ -4,8 +4,8 @@ use super::parts::note_daemon;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
 use crate::serve;
-use crate::service::{self, Environment, Project};
-use crate::value::{Timestamp, counted};
+use crate::service::{Environment, PointInTime, Project};
+use crate::value::counted;
 
 /// Start runs for past times of a schedule that have none
 ///
@@ -17,10 +17,10 @@ pub(in crate::cli) struct Args {
     id: String,
     /// First time: a duration before now, such as `2d`, or a time in RFC 3339
     #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since::since)]
-    from: Timestamp,
+    from: PointInTime,
     /// Last time; by default now
     #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since::since)]
-    to: Option<Timestamp>,
+    to: Option<PointInTime>,
     /// Queue the runs
     #[arg(long)]
     yes: bool,
@@ -31,10 +31,12 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
-    let to = args.to.unwrap_or_else(service::now);
+    let now = environment.clock.wall();
+    let from = args.from.at(now);
+    let to = args.to.map_or(now, |to| to.at(now));
     let found = match args.yes {
-        true => serve::backfill(&project, &args.id, args.from, to)?,
-        false => serve::backfill_times(&project, &args.id, args.from, to)?,
+        true => serve::backfill(&project, &args.id, from, to)?,
+        false => serve::backfill_times(&project, &args.id, from, to)?,
     };
     if args.json {
         terminal.json(&found)?;

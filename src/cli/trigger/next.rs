@@ -4,8 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
 use crate::serve::{self, OccurrenceView};
-use crate::service::{Environment, Project};
-use crate::value::Timestamp;
+use crate::service::{Environment, PointInTime, Project};
 
 /// Print the next times of a schedule, in its zone and in UTC
 #[derive(Debug, clap::Args)]
@@ -18,7 +17,7 @@ pub(in crate::cli) struct Args {
     count: usize,
     /// Start from this time in RFC 3339 in place of now
     #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since::since)]
-    from: Option<Timestamp>,
+    from: Option<PointInTime>,
     /// Print a JSON list
     #[arg(long)]
     json: bool,
@@ -26,7 +25,8 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
-    let times = serve::next_times(&project, &args.id, args.from, args.count)?;
+    let from = args.from.map(|from| from.at(environment.clock.wall()));
+    let times = serve::next_times(&project, &args.id, from, args.count)?;
     match args.json {
         true => terminal.json(&times)?,
         false => terminal.out(&table(&times))?,

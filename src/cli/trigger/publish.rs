@@ -5,7 +5,7 @@ use crate::cli::exit::CliError;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
 use crate::serve;
-use crate::service::{self, Environment, Project};
+use crate::service::{Environment, Project};
 use crate::value::RunId;
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             help: Some("use letters, digits, `.`, `_`, `-` and `/`, at most 128".to_owned()),
         });
     }
-    let now = service::now();
+    let now = environment.clock.wall();
     let variable = |name: &str| environment.variables.get(name).cloned();
     let id = args.id.or_else(|| variable("KB_IDEMPOTENCY_KEY"));
     let id = id.unwrap_or_else(|| format!("{}-{}", now.0, std::process::id()));

@@ -15,14 +15,14 @@ pub(crate) static SPECIALIST: KeyTable = table(
     "specialist",
     "a specialist",
     "A specialist: YAML in `.kb/specialists/ID.yml` or `.kb/specialists/ID/specialist.yml`.",
-    &[SPECIALIST_ID, COMMON, UNSUPPORTED],
+    &[SPECIALIST_ID, COMMON, ALL_FORMS],
 );
 
 pub(crate) static PROFILE: KeyTable = table(
     "profile",
     "an agent profile",
     "An agent profile: the front matter of a markdown file in `.kb/agents/` or `agents/`. The body is the system prompt, the path is the id. Subagent files of Claude Code have this form.",
-    &[PROFILE_ID, COMMON, PROFILE_KEYS, UNSUPPORTED],
+    &[PROFILE_ID, COMMON, PROFILE_KEYS, ALL_FORMS],
 );
 
 pub(crate) static AGENT_FILE: KeyTable =
@@ -32,7 +32,7 @@ pub(crate) static AGENT: KeyTable = table(
     "agent",
     "an agent",
     "A specialist in the `agent:` form: everything is below the key `agent`.",
-    &[AGENT_KEYS, UNSUPPORTED],
+    &[AGENT_KEYS, ALL_FORMS],
 );
 
 const SPECIALIST_ID: &[KeySpec] = &[
@@ -123,8 +123,8 @@ const COMMON: &[KeySpec] = &[
     key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
 ];
 
-/// Keys of all forms that are not supported yet.
-const UNSUPPORTED: &[KeySpec] = &[
+/// Keys of all forms.
+const ALL_FORMS: &[KeySpec] = &[
     key(
         "security",
         Map(&SECURITY),
@@ -138,7 +138,23 @@ const UNSUPPORTED: &[KeySpec] = &[
     )
     .example("{maxToolCallsPerTask: 20}"),
     key("progressHeartbeat", Any, "Progress events at an interval.").example("30s").planned(),
-    key("singleton", Any, "At most one process per agent.").example("true").planned(),
+    key(
+        "singleton",
+        OneOf(const { &[Boolean, Map(&SINGLETON)] }),
+        "Whether at most one attempt of the specialist runs at a time, in all runs of the project. A step waits for its turn.",
+    )
+    .default("false")
+    .example("true"),
+];
+
+pub(crate) static SINGLETON: KeyTable =
+    table("singleton", "`singleton`", "The lock of a specialist.", &[SINGLETON_KEYS]);
+
+const SINGLETON_KEYS: &[KeySpec] = &[
+    key("enabled", Boolean, "Whether attempts of the specialist hold the lock.").default("true"),
+    key("queuePrefix", Text, "First part of the name of the lock; the second is the id.")
+        .default("singleton")
+        .example("agents"),
 ];
 
 const PROFILE_KEYS: &[KeySpec] = &[

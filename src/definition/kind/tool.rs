@@ -16,8 +16,6 @@ use crate::value::ToolName;
 pub struct ToolStep {
     /// Name of the tool.
     pub tool: ToolName,
-    /// Position of the name.
-    pub span: Span,
 }
 
 impl StepType for Box<ToolStep> {
@@ -64,7 +62,7 @@ impl StepType for Box<ToolStep> {
                 return None;
             }
         }
-        Some(Box::new(ToolStep { tool: ToolName::new(text).ok()?, span: node.span }))
+        Some(Box::new(ToolStep { tool: ToolName::new(text).ok()? }))
     }
 
     fn execution(&self) -> Execution<'_> {

@@ -5,7 +5,7 @@ use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Expression, ValueTemplate};
 use crate::toolspec::ToolSpec;
-use crate::value::{DefinitionId, Digest, ToolName};
+use crate::value::{DefinitionId, ToolName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,8 +32,6 @@ pub struct Plugin {
     pub path: String,
     /// Position of the definition.
     pub span: Span,
-    /// Digest of the file.
-    pub digest: Digest,
 }
 
 /// A check after a call of a plugin: a call of a tool that changes nothing, and the expected result.

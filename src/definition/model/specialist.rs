@@ -57,6 +57,8 @@ pub struct Specialist {
     pub network: NetworkAccess,
     /// `output.schema`: schema of its output; `summary` is always part of it.
     pub output_schema: Option<Schema>,
+    /// First part of the name of the lock that each of its attempts holds; `None`: they hold none.
+    pub singleton: Option<String>,
     /// Path of the file, as diagnostics show it.
     pub path: String,
     /// Position of the id.
@@ -110,6 +112,7 @@ impl Specialist {
             strict_input: false,
             network: NetworkAccess::default(),
             output_schema: None,
+            singleton: None,
             path: path.to_owned(),
             span,
             digest,
@@ -127,6 +130,11 @@ impl Specialist {
         chosen.output_schema = own.output_schema.clone().or(chosen.output_schema);
         chosen.capability = Some(own);
         Some(chosen)
+    }
+
+    /// The lock that each of its attempts holds, if it is a singleton. Locks of steps have no `:`.
+    pub fn lock(&self) -> Option<String> {
+        self.singleton.as_ref().map(|prefix| format!("{prefix}:{}", self.id))
     }
 
     /// Whether one of its tools writes files or runs commands.

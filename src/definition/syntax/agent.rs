@@ -52,6 +52,7 @@ pub(crate) fn agent(
     }
     found.context = fields.choice("context", CONTEXT_PROFILE, decoder);
     bounds(&fields, &mut found, decoder);
+    found.singleton = decoder.singleton(&fields);
     decoder.unsupported_keys(&fields, &mut found.not_yet);
     name?;
     finish_role(&mut found);

@@ -72,29 +72,27 @@ impl Decoder {
     /// Decodes `locks:`: names, each once.
     pub(crate) fn locks(&mut self, fields: &Fields<'_>) -> Vec<String> {
         let Some(node) = fields.get("locks") else { return Vec::new() };
-        let mut names: Vec<String> = Vec::new();
-        for item in self.list(node, "locks") {
-            let Some(text) = self.text(item, "locks") else { continue };
-            let form = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-            let problem = match text {
-                WORKSPACE => {
-                    Some(("`workspace` is a lock of its own", "write `workspace: exclusive`"))
-                }
-                text if text.is_empty() || text.len() > 64 || !text.chars().all(form) => Some((
-                    "this cannot be the name of a lock",
-                    "use up to 64 letters, digits, `_`, `-`, `.` and `/`",
-                )),
-                _ => None,
-            };
-            match problem {
-                Some((message, help)) => {
-                    self.bad_value(item.span, message.to_owned(), help.to_owned());
-                }
-                None => names.push(text.to_owned()),
-            }
-        }
+        let items = self.list(node, "locks");
+        let mut names: Vec<String> =
+            items.iter().filter_map(|item| self.lock_name(item, "locks")).collect();
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Decodes the name of a lock.
+    pub(super) fn lock_name(&mut self, node: &Node, key: &str) -> Option<String> {
+        let text = self.text(node, key)?;
+        let form = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+        let (message, help) = match text {
+            WORKSPACE => ("`workspace` is a lock of its own", "write `workspace: exclusive`"),
+            text if text.is_empty() || text.len() > 64 || !text.chars().all(form) => (
+                "this cannot be the name of a lock",
+                "use up to 64 letters, digits, `_`, `-`, `.` and `/`",
+            ),
+            _ => return Some(text.to_owned()),
+        };
+        self.bad_value(node.span, message.to_owned(), help.to_owned());
+        None
     }
 }

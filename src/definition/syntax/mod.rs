@@ -25,6 +25,7 @@ mod requirements;
 mod scalar;
 mod schema_version;
 mod secrets;
+mod singleton;
 mod syntax_error;
 mod templates;
 mod tool_security;

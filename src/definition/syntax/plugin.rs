@@ -8,7 +8,7 @@ use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::ValueTemplate;
 use crate::toolspec::{PLUGIN_PREFIX, ToolLevel, ToolSpec, find, tools};
-use crate::value::{DefinitionId, Digest, Json, ToolName};
+use crate::value::{DefinitionId, Json, ToolName};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,7 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Decodes a plugin file (`kb.plugin/1`).
-pub(crate) fn plugin(
-    root: &Node,
-    path: &str,
-    digest: Digest,
-    decoder: &mut Decoder,
-) -> Option<Plugin> {
+pub(crate) fn plugin(root: &Node, path: &str, decoder: &mut Decoder) -> Option<Plugin> {
     let fields = decoder.fields(root, &keys::plugin::PLUGIN)?;
     decoder.schema_version(&fields, "kb.plugin/1", "a plugin");
     let id = decoder.required(&fields, "id").and_then(|node| id(node, decoder));
@@ -57,7 +52,6 @@ pub(crate) fn plugin(
         probes,
         path: path.to_owned(),
         span: fields.span,
-        digest,
     })
 }
 

@@ -88,6 +88,7 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     if let Some(node) = fields.get("output") {
         found.output_schema = output(node, decoder);
     }
+    found.singleton = decoder.singleton(fields);
     decoder.unsupported_keys(fields, &mut found.not_yet);
 }
 

@@ -133,19 +133,6 @@ Fixed:
       forEach: "{{ plan.output.files | selectattr('changed') | list }}"
       task: "Review {{item.path}}""#;
 
-    PLACEHOLDER_IN_SCRIPT = "KB0310", "placeholder in a shell script",
-r#"The text of `run:` is a literal script. Values are never inserted into it, because a value from
-outside would be executed.
-
-Wrong:
-
-    run: "echo {{params.name}}"
-
-Fixed:
-
-    env: {NAME: "{{params.name}}"}
-    run: 'echo "$NAME"'"#;
-
     EXPRESSION_TOO_LONG = "KB0311", "expression is too long",
 r#"An expression has at most 4,096 bytes and 500 operators. Compute intermediate values in a `set`
 step:

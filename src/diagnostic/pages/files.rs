@@ -184,12 +184,4 @@ Fixed:
     id: add-feature
 
 If the version is newer than this `kb`, update `kb`."#;
-
-    UNREADABLE_FILE = "KB0114", "file cannot be read",
-r#"The operating system refused to read the file: it does not exist, is a directory, or you have no
-permission. The message contains the error of the system.
-
-    kb playbook validate playbooks/add-feature.yml
-
-Check the path and its permissions."#;
 }

@@ -4,7 +4,6 @@
 use super::step_cache::StepCache;
 use crate::attempt::{CacheRequest, Outcome, Request};
 use crate::cache::{CacheKey, CachedContent, CachedFile, CachedOrigin, CachedResult, ResultCache};
-use crate::clock;
 use crate::evidence::{Change, FileKind, FileState, Invocation, Purpose};
 use crate::executor::host_access::HostAccess;
 use crate::value::{Digest, Json};
@@ -42,7 +41,7 @@ pub(super) async fn prepare(
         let Made {
             asked, key: CacheKey { digest: key, parts }, outcome, trace, duration_ms, ..
         } = made;
-        let at = clock::now();
+        let at = host.clock.now();
         let origin = CachedOrigin {
             run: run.clone(),
             definition: asked.definition,

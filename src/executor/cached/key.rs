@@ -8,7 +8,6 @@ use crate::executor::host_access::HostAccess;
 use crate::redaction::Redactor;
 use crate::toolspec;
 use crate::value::{Digest, json_text};
-use crate::workspace::Workspace;
 use std::sync::Arc;
 
 /// Version of the form of results. A new form makes all stored results unused.
@@ -34,7 +33,7 @@ pub(super) async fn of(
         parts.work(&cache, &request.work);
         parts.environment(&cache, &request);
         parts.scope(&request, &asked);
-        parts.files(&host.workspace, &request.work, &asked)?;
+        parts.files(&host, &request.work, &asked)?;
         Ok(parts.builder.finish())
     };
     let stopped = || Err("the key could not be computed".to_owned());
@@ -97,7 +96,7 @@ impl Parts<'_> {
     /// The files that the step reads: the declared ones, or all.
     fn files(
         &mut self,
-        workspace: &Workspace,
+        host: &HostAccess,
         work: &StepWork,
         asked: &CacheRequest,
     ) -> Result<(), String> {
@@ -105,7 +104,7 @@ impl Parts<'_> {
         if asked.inputs.is_none() && !all {
             return Ok(());
         }
-        let found = workspace.file_digests(asked.inputs.as_deref());
+        let found = host.workspace.file_digests(asked.inputs.as_deref(), host.clock.system());
         let found = found.map_err(|error| error.to_string())?;
         let mut digests = Vec::with_capacity(found.len());
         for (path, digest) in found {

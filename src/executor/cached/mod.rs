@@ -131,7 +131,7 @@ async fn look_up(
             Found::Miss(_) => before,
         };
         let CacheKey { digest: key, parts } = key;
-        let at = clock::now();
+        let at = host.clock.now();
         let lookup = Lookup { definition, instance, run, at, key, result, parts, before, stored };
         // Without this record a later miss is explained less well.
         let _ = cache.results.note_lookup(&host.redactor.mask(lookup));

@@ -2,7 +2,6 @@
 
 use crate::attempt::{CacheRequest, Outcome};
 use crate::cache::{CacheKey, CachedResult, ResultCache};
-use crate::clock;
 use crate::evidence::CacheHit;
 use crate::executor::host_access::HostAccess;
 use crate::value::{InstanceKey, Json, format_duration};
@@ -36,7 +35,7 @@ pub(super) fn take(
         Err(why) => return Found::Miss(why),
     };
     if let Some(ttl) = asked.ttl {
-        let age = clock::now().since(found.origin.at);
+        let age = host.clock.now().since(found.origin.at);
         if age >= ttl {
             let (run, limit) = (&found.origin.run, format_duration(ttl));
             return Found::Miss(format!("the result of run {run} is older than {limit} (`ttl`)"));

@@ -46,7 +46,7 @@ pub(in crate::executor) async fn run_before(
         cancel: &context.cancel,
     };
     for (number, (argv, timeout)) in before.commands.iter().enumerate() {
-        let at = clock::now();
+        let at = host.clock.now();
         let run = observer.run(argv, *timeout).await;
         if context.cancel.is_cancelled() {
             return Ok(());

@@ -1,6 +1,5 @@
 //! Errors of providers as [`ModelError`]s, with messages for people. Start at [`model_error`].
 
-use crate::clock;
 use crate::llm::ModelError;
 use crate::llm::status::error_of_status;
 use crate::llm::target::Target;
@@ -225,18 +224,22 @@ fn tidy(text: &str) -> String {
     }
 }
 
-/// `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// `retry-after-ms`, or `retry-after` in seconds or as a date. A date is compared with the date of the
+/// response, so that the clocks of provider and client may differ.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let seconds = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
     let wait = match text("retry-after-ms").and_then(seconds) {
         Some(ms) => Some(ms / 1000.0),
-        None => text("retry-after").and_then(|text| seconds(text).or_else(|| until(text))),
+        None => text("retry-after")
+            .and_then(|wait| seconds(wait).or_else(|| until(wait, text("date")?))),
     };
     wait.map(|seconds| Duration::from_secs_f64(seconds.min(LONGEST_WAIT.as_secs_f64())))
 }
 
-fn until(date: &str) -> Option<f64> {
-    let at = jiff::fmt::rfc2822::parse(date).ok()?.timestamp().as_millisecond();
-    Some((at - clock::now().0).max(0) as f64 / 1000.0)
+/// The seconds from the date of a response to another date.
+fn until(date: &str, sent: &str) -> Option<f64> {
+    let [at, sent] = [date, sent].map(|date| jiff::fmt::rfc2822::parse(date).ok());
+    let wait = at?.timestamp().as_millisecond() - sent?.timestamp().as_millisecond();
+    Some(wait.max(0) as f64 / 1000.0)
 }

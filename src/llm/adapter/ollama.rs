@@ -82,7 +82,7 @@ fn message(message: &Message, target: &Target, names: &mut ToolNames) -> Json {
         Message::Assistant { text, calls, reasoning } => {
             let mut said = json!({"role": "assistant", "content": text});
             if !calls.is_empty() {
-                let call = |call: &crate::llm::CallRequest| {
+                let call = |call: &crate::evidence::CallRequest| {
                     let name = names.outward(&call.tool);
                     json!({"function": {"name": name, "arguments": object(&call.args)}})
                 };

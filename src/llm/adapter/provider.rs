@@ -55,11 +55,6 @@ impl GenaiProvider {
         GenaiProvider { redactor, ..self }
     }
 
-    /// The tiers of the provider.
-    pub fn tiers(&self) -> &Tiers {
-        &self.tiers
-    }
-
     fn clients(&self, target: &Target) -> Result<&Clients, ModelError> {
         let line = Connection::to(&target.endpoint, is_local(&target.endpoint));
         let place = match line {

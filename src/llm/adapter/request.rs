@@ -3,9 +3,10 @@
 use super::names::ToolNames;
 use super::reasoning::{SentBack, is_collected, sent_back};
 use crate::definition::Reasoning;
+use crate::evidence::CallRequest;
 use crate::llm::known::Protocol;
 use crate::llm::target::Target;
-use crate::llm::{CallRequest, ChatRequest, Message, ToolDescription};
+use crate::llm::{ChatRequest, Message, ToolDescription};
 use crate::value::{Digest, Json, JsonMap};
 use genai::adapter::AdapterKind;
 use genai::chat::{

@@ -4,10 +4,11 @@ use super::calls::{CallCollector, RawCall};
 use super::error::{cut, model_error, transient};
 use super::names::ToolNames;
 use super::reasoning::kept;
+use crate::evidence::CallRequest;
 use crate::llm::known::Protocol;
 use crate::llm::prices::cost;
 use crate::llm::target::Target;
-use crate::llm::{CallOrigin, CallRequest, ChatReply, ModelError};
+use crate::llm::{CallOrigin, ChatReply, ModelError};
 use crate::value::{Json, Usage, limits};
 use futures::StreamExt;
 use genai::chat::{

@@ -7,6 +7,7 @@ use super::doubles::Doubles;
 use super::machine::Machine;
 use super::prepared::Prepared;
 use super::secrets::ConfiguredSecrets;
+use crate::clock::RunClock;
 use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Script, Settings};
 use crate::diagnostic::Code;
 use crate::engine::{Parts, Setup, StartMode};
@@ -62,6 +63,18 @@ impl Assembly {
     }
 }
 
+/// The files of the project as this run may use them.
+fn workspace(context: &ProjectContext, frozen: &Frozen) -> Result<Workspace, ServiceError> {
+    let home = context.environment.variables.get("HOME").map(Path::new);
+    let protected = [context.state_dir.clone(), home_of(&context.state_dir)];
+    let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
+    Workspace::of_run(&context.root, &protected, home, ignore_files.as_ref()).map_err(|error| {
+        let root = context.root.display();
+        let message = format!("the project folder `{root}` cannot be opened: {error}");
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+    })
+}
+
 /// Builds the parts of one run.
 pub(super) fn assemble(
     context: &ProjectContext,
@@ -74,16 +87,9 @@ pub(super) fn assemble(
     let supervisor = supervisor(context, settings)?;
     let journal = context.journal(settings.sync)?;
     let redactor = Arc::new(Redactor::default());
-    let home = context.environment.variables.get("HOME").map(Path::new);
-    let protected = [context.state_dir.clone(), home_of(&context.state_dir)];
-    let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
-    let workspace = Workspace::of_run(&context.root, &protected, home, ignore_files.as_ref())
-        .map_err(|error| {
-            let root = context.root.display();
-            let message = format!("the project folder `{root}` cannot be opened: {error}");
-            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
-        })?;
+    let workspace = workspace(context, frozen)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
+    let clock = context.run_clock();
     let parts = ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),
@@ -93,6 +99,7 @@ pub(super) fn assemble(
         sandbox,
         plugins: plan.plugins_with_children(),
         doubles: context.doubles.tools.clone(),
+        clock: clock.clone(),
     };
     let home = home_of(&context.state_dir);
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
@@ -123,7 +130,7 @@ pub(super) fn assemble(
             judge: settings.judge.clone(),
             warned: Arc::default(),
             ledger: ledger.clone(),
-            clock: context.doubles.clock.clone(),
+            clock: clock.clone(),
         })
     });
     let process_level = supervisor.level().as_str();
@@ -141,7 +148,7 @@ pub(super) fn assemble(
     let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
     let local = LocalExecutor::new(host, toolbox, specialists).with_trees(trees);
     let local = match &context.doubles.stubs {
-        Some(stubs) => local.with_stubs(stubs.clone(), context.doubles.clock.clone()),
+        Some(stubs) => local.with_stubs(stubs.clone()),
         None => local,
     };
     let local = match caching::of_run(context, settings, frozen, plan) {
@@ -150,7 +157,7 @@ pub(super) fn assemble(
     };
     let plans = plan.children();
     let executor: Arc<dyn Executor> = Arc::new(local.clone());
-    let (clock, faults) = (context.doubles.clock.clone(), context.doubles.writes.clone());
+    let faults = context.doubles.writes.clone();
     let mut parts = Parts { journal, executor, secrets, redactor, prompts, clock, faults };
     if !plans.is_empty() {
         let (machine, root) = (machine.clone(), context.root.clone());
@@ -172,7 +179,7 @@ fn provider(
     redactor: &Arc<Redactor>,
 ) -> Result<Option<Arc<dyn ModelProvider>>, ServiceError> {
     let provider: Option<Arc<dyn ModelProvider>> = match (frozen.load_script()?, tiers) {
-        (Some(script), _) => Some(played(script, &context.doubles)),
+        (Some(script), _) => Some(played(script, &context.doubles, context.run_clock())),
         (None, Some(tiers)) => {
             Some(Arc::new(GenaiProvider::new(tiers).with_redactor(redactor.clone())))
         }
@@ -185,12 +192,12 @@ fn provider(
 }
 
 /// A provider that plays a script, with the faults of a test.
-fn played(script: Arc<Script>, doubles: &Doubles) -> Arc<dyn ModelProvider> {
-    let Doubles { clock, fit, calls, .. } = doubles;
-    let player = Arc::new(ScriptPlayer::new(script).within(clock.clone(), fit.clone()));
+fn played(script: Arc<Script>, doubles: &Doubles, clock: RunClock) -> Arc<dyn ModelProvider> {
+    let Doubles { fit, calls, .. } = doubles;
+    let player = Arc::new(ScriptPlayer::new(script, clock.clone()).noting(fit.clone()));
     match calls.is_empty() {
         true => player,
-        false => Arc::new(FaultyModel::new(player, calls.clone(), clock.clone())),
+        false => Arc::new(FaultyModel::new(player, calls.clone(), clock)),
     }
 }
 

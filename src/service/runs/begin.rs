@@ -11,7 +11,6 @@ use super::prepared::Prepared;
 use super::recorder::Recorder;
 use super::requirements;
 use super::task_files::all_task_files;
-use crate::clock;
 use crate::definition::{Catalog, EvidenceMode};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
@@ -130,7 +129,7 @@ pub(in crate::service) async fn begin(
     let new = NewRun {
         run: run.clone(),
         definition: definition.to_string(),
-        at: clock::now(),
+        at: context.clock().now(),
         frozen: stored,
     };
     let presets = Earlier::presets_of(&frozen, &*assembly.parts.journal, &plan)?;
@@ -242,7 +241,7 @@ fn new_run_id() -> RunId {
     use std::hash::{BuildHasher, Hasher};
     const LETTERS: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let random = std::hash::RandomState::new().build_hasher().finish();
-    let digest = Digest::of(format!("{}/{}/{random}", clock::now().0, std::process::id()));
+    let digest = Digest::of(format!("{}/{random}", std::process::id()));
     let bytes = digest.as_bytes();
     let text: String = bytes[1..7].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();
     RunId::new(format!("r{}{text}", bytes[0] % 10)).expect("letters and digits are a run id")

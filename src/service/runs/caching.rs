@@ -16,7 +16,7 @@ const DEFAULT_MIB: u32 = 1024;
 /// The stored results of a project.
 pub(in crate::service) fn results(context: &ProjectContext, settings: &Settings) -> ResultCache {
     let mib = settings.cache_mib.unwrap_or(DEFAULT_MIB);
-    ResultCache::new(&context.state_dir, u64::from(mib) << 20)
+    ResultCache::new(&context.state_dir, u64::from(mib) << 20, context.clock().clone())
 }
 
 /// The use of stored results in a run; `None` if no step has `cache`.

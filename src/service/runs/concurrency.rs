@@ -1,5 +1,6 @@
 //! `concurrency:` of a playbook: runs of a group that must not execute at the same time.
 
+use crate::attempt::beside_others;
 use crate::definition::{ConflictPolicy, Playbook};
 use crate::diagnostic::Code;
 use crate::expression::{Root, Scope};
@@ -77,12 +78,13 @@ pub(super) async fn enter(
         })?,
         None => playbook.id.to_string(),
     };
-    let mut request = locks.request(&format!("group/{group}"), run.as_str(), run.as_str())?;
+    let mut request =
+        beside_others(|| locks.request(&format!("group/{group}"), run.as_str(), run.as_str()))?;
     let (mut pause, mut told) = (FIRST_PAUSE, None);
     // A run that cancels the other one does not wait for what that one waits for.
     let waits = concurrency.on_conflict == ConflictPolicy::Queue && !above.runs.is_empty();
     for round in 1_u32.. {
-        let queue = request.queue()?;
+        let queue = beside_others(|| request.queue())?;
         let Some(owner) = queue.before.first() else { return Ok(Some(request)) };
         if above.runs.iter().any(|run| run.as_str() == owner) {
             return Err(held_above(&group, owner));
@@ -109,7 +111,7 @@ pub(super) async fn enter(
         }
         if waits
             && round.is_multiple_of(CYCLE_ROUNDS)
-            && let Some(cycle) = request.cycle()?
+            && let Some(cycle) = beside_others(|| request.cycle())?
         {
             return Err(in_a_cycle(&cycle));
         }

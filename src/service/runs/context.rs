@@ -2,6 +2,7 @@
 
 use super::doubles::Doubles;
 use super::recorder::Recorder;
+use crate::clock::{Clock, RunClock};
 use crate::definition::{ProcessChoice, Settings, SyncMode};
 use crate::journal::{Journal, JournalError};
 use crate::process::{BaseEnvironment, Supervisor};
@@ -58,6 +59,17 @@ impl ProjectContext {
             doubles: Doubles::default(),
             recorder: None,
         }
+    }
+
+    /// The clock of the environment.
+    pub fn clock(&self) -> &Clock {
+        &self.environment.clock
+    }
+
+    /// The time of a run: virtual in tests of playbooks.
+    pub fn run_clock(&self) -> RunClock {
+        let of_test = self.doubles.clock.clone();
+        of_test.unwrap_or_else(|| RunClock::new(self.clock().clone()))
     }
 
     /// Opens the journal of the project.

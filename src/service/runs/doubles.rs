@@ -1,6 +1,6 @@
 //! [`Doubles`]: what tests of playbooks put in the place of the world.
 
-use crate::clock::RunClock;
+use crate::clock::{Clock, RunClock};
 use crate::definition::{FaultKind, TestCase};
 use crate::engine::WriteFaults;
 use crate::executor::Stubs;
@@ -22,15 +22,15 @@ pub struct Doubles {
     injected: Vec<(usize, Arc<AtomicBool>)>,
     /// Faults of the journal.
     pub writes: Option<Arc<WriteFaults>>,
-    /// The time of the run.
-    pub clock: RunClock,
+    /// The virtual time of the run.
+    pub clock: Option<RunClock>,
     /// Where a recording no longer fits.
     pub fit: Arc<Fit>,
 }
 
 impl Doubles {
-    /// The doubles of a test.
-    pub fn of(case: &TestCase) -> Doubles {
+    /// The doubles of a test. Its time starts at that of the clock.
+    pub fn of(case: &TestCase, clock: &Clock) -> Doubles {
         let stubs = case.stubs.iter().map(|(name, stubs)| (name.clone(), stubs.value.clone()));
         let tools = case.tools.iter().map(|(name, stubs)| (name.clone(), stubs.value.clone()));
         let (mut calls, mut failing, mut killed, mut full) =
@@ -68,7 +68,7 @@ impl Doubles {
             calls,
             injected,
             writes: Some(Arc::new(WriteFaults::new(killed, full))),
-            clock: RunClock::virtual_time(),
+            clock: Some(RunClock::virtual_time(clock.clone())),
             fit: Arc::default(),
         }
     }

@@ -5,6 +5,7 @@ use super::context::ProjectContext;
 use super::expectation::Expectation;
 use super::predecessor::Predecessor;
 use super::trees::sweep;
+use crate::clock::Clock;
 use crate::diagnostic::Code;
 use crate::engine::{self, EventSender, RunControl, Setup, Summary};
 use crate::inspect::LiveReader;
@@ -81,10 +82,17 @@ impl Prepared {
         Expectation::new(journal, &self.setup.plan, self.setup.history.is_empty())
     }
 
+    /// The clock, for displays.
+    pub fn clock(&self) -> &Clock {
+        self.context.clock()
+    }
+
     /// A reader for the events of this run. `replayed` receives the events that exist already.
     pub fn live_reader(&self, replayed: &mut dyn FnMut(&Event)) -> LiveReader {
         let (run, plan) = (self.setup.run.clone(), self.setup.plan.clone());
-        LiveReader::new(run, plan, self.setup.parts.journal.clone(), &self.setup.history, replayed)
+        let parts = &self.setup.parts;
+        let (journal, clock) = (parts.journal.clone(), parts.clock.clone());
+        LiveReader::new(run, plan, journal, clock, &self.setup.history, replayed)
     }
 
     /// Drives the run until it ends, waits for people only, or is stopped by a command.

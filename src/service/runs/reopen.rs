@@ -5,7 +5,6 @@ use super::budget;
 use super::models::needs_model;
 use super::prepared::Prepared;
 use super::{Overrides, ProjectContext};
-use crate::clock;
 use crate::definition::Settings;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
@@ -101,7 +100,7 @@ pub fn cancel(context: ProjectContext, name: &str, by: &str) -> Result<Cancelled
         return Ok(Cancelled::AlreadyEnded(run, status));
     }
     if journal.is_leased(&run)? {
-        let key = format!("cancel-{}-{}", clock::now().0, std::process::id());
+        let key = format!("cancel-{}-{}", context.clock().now().0, std::process::id());
         journal.post(&run, &key, "cancel", json!({"by": by}))?;
         // If the lease was released meanwhile, the message waits for the next lease owner.
         if journal.is_leased(&run)? {

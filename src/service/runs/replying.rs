@@ -4,7 +4,6 @@ use super::Overrides;
 use super::context::ProjectContext;
 use super::prepared::Prepared;
 use super::reopen::{find, reopen};
-use crate::clock;
 use crate::definition::AnswerRule;
 use crate::diagnostic::Code;
 use crate::engine::StartMode;
@@ -14,7 +13,7 @@ use crate::journal::Journal;
 use crate::plan::Plan;
 use crate::run::{InstanceIx, Reply, Rules, RunStatus, State, StepStatus};
 use crate::service::ServiceError;
-use crate::value::{Failure, Json, RunId, json_text};
+use crate::value::{Failure, Json, RunId, Timestamp, json_text};
 use serde_json::json;
 
 /// A person's reply to what a run waits for.
@@ -67,7 +66,7 @@ pub fn reply(
     request: ReplyRequest,
 ) -> Result<Replied, ServiceError> {
     let (journal, run, status) = find(&context, name)?;
-    let fitting = Fitting::of(&*journal, &run, status, &request)?;
+    let fitting = Fitting::of(&*journal, &run, status, &request, context.clock().wall())?;
     if journal.is_leased(&run)? {
         fitting.post(&*journal, &run, &request)?;
         if journal.is_leased(&run)? {
@@ -105,10 +104,12 @@ pub fn post_reply(
     journal: &dyn Journal,
     name: &str,
     request: &ReplyRequest,
+    now: Timestamp,
 ) -> Result<Posted, ServiceError> {
     let run = find_run(journal, name)?;
     let status = journal.run(&run)?.status;
-    let is_first = Fitting::of(journal, &run, status, request)?.post(journal, &run, request)?;
+    let fitting = Fitting::of(journal, &run, status, request, now)?;
+    let is_first = fitting.post(journal, &run, request)?;
     Ok(Posted { is_first, is_driven: journal.is_leased(&run)?, run })
 }
 
@@ -132,6 +133,7 @@ impl Fitting {
         run: &RunId,
         status: RunStatus,
         request: &ReplyRequest,
+        now: Timestamp,
     ) -> Result<Fitting, ServiceError> {
         if status.has_ended() {
             let message = format!("run `{run}` has {status}: nothing of it waits");
@@ -154,7 +156,7 @@ impl Fitting {
         let (waiting, answer) = targets(run, &plan, &state, request)?;
         for target in &waiting {
             require_same_question(run, &state, target, request.about.as_deref())?;
-            require_in_time(run, &state, target)?;
+            require_in_time(run, &state, target, now)?;
         }
         let targets = waiting.iter().map(|target| Target::of(&state, target)).collect();
         Ok(Fitting { targets, answer })
@@ -219,9 +221,14 @@ fn require_same_question(
 
 /// Refuses a reply after the timeout of a question that no process has noticed yet. What follows is what the
 /// step says, as it is for a process that drives the run.
-fn require_in_time(run: &RunId, state: &State, target: &Waiting<'_>) -> Result<(), ServiceError> {
+fn require_in_time(
+    run: &RunId,
+    state: &State,
+    target: &Waiting<'_>,
+    now: Timestamp,
+) -> Result<(), ServiceError> {
     let due = state.instance(target.ix).question().and_then(|asked| asked.due);
-    let Some(due) = due.filter(|due| *due <= clock::wall()) else { return Ok(()) };
+    let Some(due) = due.filter(|due| *due <= now) else { return Ok(()) };
     let until = due.rfc3339().chars().take(19).collect::<String>().replace('T', " ");
     let message =
         format!("the time for a reply to `{}` of run `{run}` ended at {until} UTC", target.name);

@@ -1,13 +1,13 @@
 //! The folder of a test: a project, its state and its temporary files.
 
 use super::report::PlaybookTest;
-use crate::clock;
 use crate::process::{BaseEnvironment, ProcessEnd, Spawn, Supervisor};
 use crate::service::Project;
 use crate::value::Digest;
 use crate::workspace::Workspace;
 use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,8 @@ impl TestFolder {
     pub(super) fn create(temporary: &Path) -> io::Result<TestFolder> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let seed = format!("{}/{}/{number}", clock::now().0, std::process::id());
+        let random = RandomState::new().hash_one(number);
+        let seed = format!("{}/{number}/{random}", std::process::id());
         let path = temporary.join(format!("kb-test-{}", Digest::of(seed).short(10)));
         let folder = TestFolder { path, keep: false };
         for name in ["project", "state", "tmp"] {

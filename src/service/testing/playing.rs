@@ -4,6 +4,7 @@ use super::expectations::{Finished, problems};
 use super::folder::TestFolder;
 use super::questions::{OpenQuestion, open_questions};
 use super::report::{PlaybookTest, failed};
+use crate::attempt::beside_others;
 use crate::definition::{FaultKind, TestReply, TestScript};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::Summary;
@@ -37,7 +38,7 @@ pub(super) async fn play(
 ) -> Checked {
     let case = &test.case;
     let refused = |message: String| Box::new(failed(case, message));
-    folder.fill(project, test).map_err(refused)?;
+    beside_others(|| folder.fill(project, test)).map_err(refused)?;
     if case.git {
         folder.commit(project).await.map_err(refused)?;
     }
@@ -46,14 +47,18 @@ pub(super) async fn play(
         home: project.context.environment.home.clone(),
         processors: project.context.environment.processors,
         redactors: project.context.environment.redactors.clone(),
-        ..Environment::new(folder.project(), folder.variables(project, test))
+        ..Environment::new(
+            folder.project(),
+            folder.variables(project, test),
+            project.clock().clone(),
+        )
     };
     let mut own = Project::load(ProjectFolder::at(&folder.project()), &environment);
-    own.context.doubles = Doubles::of(case);
+    own.context.doubles = Doubles::of(case, project.clock());
     let context = own.context.clone();
     let workspace = Workspace::open(&context.root, &[], &[])
         .map_err(|error| refused(format!("the project of the test cannot be opened: {error}")))?;
-    let before = workspace.manifest();
+    let before = beside_others(|| workspace.manifest());
     let limit = case.timeout.unwrap_or(LIMIT);
     let playing = Playing { test, context: context.clone() };
     let (run, status) = match tokio::time::timeout(limit, playing.run(own, request)).await {
@@ -136,7 +141,7 @@ impl Playing<'_> {
 
     /// Drives the run until it ends, waits or is interrupted by a fault.
     async fn drive(&self, prepared: Prepared) -> Played<RunStatus> {
-        let _busy = self.context.doubles.clock.busy();
+        let _busy = self.context.run_clock().busy();
         let (_control, commands) = unbounded_channel();
         match prepared.drive(None, commands).await {
             Ok(Summary { status, .. }) => Ok(status),
@@ -154,7 +159,7 @@ impl Playing<'_> {
     }
 
     fn resume(&self, run: &str) -> Played<Prepared> {
-        runs::resume(self.context.clone(), run, &Overrides::default())
+        beside_others(|| runs::resume(self.context.clone(), run, &Overrides::default()))
             .map_err(|error| self.error(&error))
     }
 
@@ -175,7 +180,7 @@ impl Playing<'_> {
         let Some(due) = questions.iter().filter_map(|question| question.due).min() else {
             return Ok(None);
         };
-        self.context.doubles.clock.skip_to(due);
+        self.context.run_clock().skip_to(due);
         self.resume(run).map(Some)
     }
 
@@ -198,11 +203,13 @@ impl Playing<'_> {
             // The child run reads the reply when its parent opens it again.
             let journal = self.context.journal(Default::default()).map_err(ServiceError::from);
             let posted = journal
-                .and_then(|journal| post_reply(&*journal, &question.run, &request))
+                .and_then(|journal| {
+                    post_reply(&*journal, &question.run, &request, self.context.clock().wall())
+                })
                 .map_err(|error| self.error(&error))?;
             return posted.is_first.then(|| self.resume(run)).transpose();
         }
-        match runs::reply(self.context.clone(), run, request) {
+        match beside_others(|| runs::reply(self.context.clone(), run, request)) {
             Ok(Replied::Ready(prepared)) => Ok(Some(*prepared)),
             Ok(Replied::Delivered(_)) => Ok(None),
             Err(error) => Err(self.error(&error)),

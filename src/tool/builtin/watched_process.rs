@@ -26,9 +26,12 @@ pub(super) async fn run_watched(
     let (workspace, redactor) = (&context.files.workspace, context.redactor);
     let process = context.processes.trace(&spawn, redactor);
     let by_specialist = matches!(call.caller, Caller::Specialist { .. });
+    let clock = context.clock.system();
     let (protected, watch, hidden) = tokio::join!(
         OptionFuture::from(by_specialist.then(|| ProtectedWatch::begin(workspace))),
-        OptionFuture::from(call.evidence.then(|| WorkspaceWatch::begin(workspace, redactor))),
+        OptionFuture::from(
+            call.evidence.then(|| WorkspaceWatch::begin(workspace, redactor, clock))
+        ),
         context.processes.hidden(&call.caller),
     );
     let hidden = match hidden {

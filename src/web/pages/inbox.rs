@@ -18,7 +18,7 @@ const FIELDS: usize = 30;
 pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
     let mut asks = Vec::new();
     for project in call.projects()? {
-        asks.extend(open_asks(&project.shared.journal)?.iter().map(ask));
+        asks.extend(open_asks(&project.shared.journal, call.now())?.iter().map(ask));
     }
     let content = json!({"asks": asks, "may": call.has(Role::Approve)});
     frame::page(call, "Inbox", "inbox.html", content)

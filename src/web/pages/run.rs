@@ -27,11 +27,11 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     let journal = project.shared.journal.clone();
     let mut reader = Reader::open(journal.clone(), &id)?;
     let plan = drawing::json(reader.plan());
-    let view = reader.view()?;
+    let view = reader.view(call.now())?;
     let chosen = call.query.get("step");
     let is_timeline = call.query.get("view") == Some("timeline");
     let trigger = project.shared.store.fire_of(reader.run()).ok().flatten();
-    let line = RunLine::of(&view, trigger.map(|fire| fire.trigger));
+    let line = RunLine::of(&view, trigger.map(|fire| fire.trigger), call.now());
     let panel = match chosen {
         None => None,
         Some(name) => Some(panel(&project, &view, name)?),
@@ -68,7 +68,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         "tabs": {"graph": tab("graph"), "timeline": tab("timeline")},
         "view": mode,
         "graph": (!is_timeline).then(|| graph(&plan, Some(&view), chosen)),
-        "timeline": is_timeline.then(|| timeline(&view, chosen)),
+        "timeline": is_timeline.then(|| timeline(&view, chosen, call.now())),
         "steps": steps.0,
         "folded": (steps.1 > 0).then_some(steps.1),
         "unfold": format!("{}&items=all", tab(mode)),

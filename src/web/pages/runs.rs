@@ -2,10 +2,9 @@
 
 use super::format::{cost, duration_or_dash, number, part, short};
 use super::frame;
-use crate::clock;
 use crate::journal::RunRow;
-use crate::service::{Reader, RunStatus, point_in_time};
-use crate::value::one_line;
+use crate::service::{PointInTime, Reader, RunStatus};
+use crate::value::{Timestamp, one_line};
 use crate::web::call::Call;
 use crate::web::problem::Problem;
 use crate::web::state::WebProject;
@@ -45,7 +44,7 @@ pub(super) struct RunLine {
 }
 
 impl RunLine {
-    pub(super) fn of(run: &RunView, trigger: Option<String>) -> RunLine {
+    pub(super) fn of(run: &RunView, trigger: Option<String>, now: Timestamp) -> RunLine {
         let total: u32 = run.counts.values().sum();
         let ended = run.counts.iter().filter(|(status, _)| status.has_ended());
         let done = ended.map(|(_, n)| n).sum();
@@ -58,7 +57,6 @@ impl RunLine {
         let asked = run.steps.iter().find_map(|step| Some(&step.question.as_ref()?.text));
         let error = run.error.as_ref().map(|error| error.message.clone()).or(failed);
         let note = asked.or(error.as_ref());
-        let now = clock::wall();
         let running = crate::value::Timestamp::parse(&run.started_at);
         let elapsed = running.map(|from| now.since(from).as_millis() as u64);
         let ms = if run.status == RunStatus::Running { elapsed } else { run.duration_ms };
@@ -87,7 +85,8 @@ impl RunLine {
 pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
     let (query, projects) = (&call.query, call.projects()?);
     let status = query.parsed("status", "the status of a run", RunStatus::parse)?;
-    let since = query.parsed("since", "a time, or a duration such as `24h`", point_in_time)?;
+    let since = query.parsed("since", "a time, or a duration such as `24h`", PointInTime::parse)?;
+    let since = since.map(|since| since.at(call.now()));
     let page = query.number("page", 1, MOST_PAGES)?.max(1) as usize;
     let (playbook, text) = (query.get("playbook"), query.get("text").map(str::to_lowercase));
     let mut rows: Vec<(RunRow, &Arc<WebProject>)> = Vec::new();
@@ -109,8 +108,8 @@ pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
     for (row, project) in found.iter().skip((page - 1) * PAGE).take(PAGE) {
         let reader = Reader::open(project.shared.journal.clone(), row.run.as_str());
         // A run whose definitions cannot be read by this version is left out, not the whole list.
-        let Ok(view) = reader.and_then(|mut reader| reader.view()) else { continue };
-        lines.push(RunLine::of(&view, None));
+        let Ok(view) = reader.and_then(|mut reader| reader.view(call.now())) else { continue };
+        lines.push(RunLine::of(&view, None, call.now()));
     }
     names.extend(playbook.map(str::to_owned));
     let filter = |name: &str| query.get(name).unwrap_or_default().to_owned();

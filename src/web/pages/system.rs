@@ -2,7 +2,6 @@
 
 use super::format::number;
 use super::frame;
-use crate::clock;
 use crate::serve;
 use crate::service::{Project, doctor};
 use crate::trigger::Role;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 
 /// The page of the system. Checks of models are left to `kb doctor --call`.
 pub(in crate::web) fn system(call: &Call) -> Result<String, Problem> {
-    let now = clock::wall();
+    let now = call.now();
     let (mut projects, mut tokens) = (Vec::new(), Vec::new());
     for project in call.projects()? {
         let (shared, state) = (&project.shared, project.state());

@@ -1,7 +1,6 @@
 //! When each step of a run executed, as bars.
 
 use super::format::{duration, part, short};
-use crate::clock;
 use crate::value::Timestamp;
 use crate::wire::{RunView, StepStatus};
 use serde::Serialize;
@@ -43,13 +42,13 @@ struct Bar {
 }
 
 /// The bars of the steps and items that have started.
-pub(super) fn timeline(run: &RunView, selected: Option<&str>) -> Timeline {
+pub(super) fn timeline(run: &RunView, selected: Option<&str>, now: Timestamp) -> Timeline {
     let at = |text: &Option<String>| text.as_deref().and_then(Timestamp::parse);
     let began = Timestamp::parse(&run.started_at).unwrap_or(Timestamp(0));
     let last = run.steps.iter().filter_map(|step| at(&step.ended_at)).max();
     let end = match run.status.has_ended() {
         true => at(&run.ended_at).max(last),
-        false => Some(clock::wall()),
+        false => Some(now),
     };
     let whole = (end.unwrap_or(began).since(began).as_millis() as u64).max(1);
     let scale = |time: Timestamp| (time.since(began).as_millis() as u64).min(whole) * SPAN / whole;

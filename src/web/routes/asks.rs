@@ -76,11 +76,11 @@ fn list(call: &Call) -> Answer {
             Some(run) => {
                 let id = RunId::new(run).map_err(|_| Problem::bad_request("`run` is not an id"))?;
                 match journal.run(&id) {
-                    Ok(_) => asks_of(journal, id.as_str())?,
+                    Ok(_) => asks_of(journal, id.as_str(), call.now())?,
                     Err(_) => continue,
                 }
             }
-            None => open_asks(journal)?,
+            None => open_asks(journal, call.now())?,
         };
         for ask in asks {
             let mut view = serde_json::to_value(&ask).unwrap_or(Json::Null);
@@ -111,7 +111,7 @@ fn answer(call: &Call) -> Answer {
         by: call.user().to_owned(),
     };
     let changed = |detail: &str| Problem::conflict(Code::CHANGED_MEANWHILE, detail);
-    let posted = match decide(&project.shared.journal, id, reply)? {
+    let posted = match decide(&project.shared.journal, id, reply, call.now())? {
         Decided::Accepted(posted) => posted,
         Decided::Taken => return Err(changed("the question is decided already")),
         Decided::Changed => {

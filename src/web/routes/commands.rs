@@ -179,7 +179,7 @@ fn cancel(call: &Call) -> Answer {
 fn cancel_queued(call: &Call) -> Result<Option<RunId>, Problem> {
     let Ok(run) = RunId::new(call.path("run")) else { return Ok(None) };
     for project in call.projects()? {
-        if serve::cancel_queued(&project.shared.store, &run, call.user())? {
+        if serve::cancel_queued(&project.shared.store, &run, call.user(), call.now())? {
             project.shared.daemon.wake();
             return Ok(Some(run));
         }

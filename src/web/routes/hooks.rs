@@ -1,6 +1,5 @@
 //! Webhooks: signed requests that start runs.
 
-use crate::clock;
 use crate::definition::{TriggerSource, WebhookForm};
 use crate::serve::{LoadedTrigger, deliver, webhook_at};
 use crate::service::hook_secrets;
@@ -65,7 +64,7 @@ fn record(call: &Call, body: &Bytes) -> Answer {
     if store.fires(&filter)?.len() >= MOST_WAITING {
         return Err(Problem::too_many("too many runs of this webhook wait", 30));
     }
-    let Some(delivery) = deliver(store, &loaded, &verified, &payload, clock::wall())? else {
+    let Some(delivery) = deliver(store, &loaded, &verified, &payload, call.now())? else {
         return Err(Problem::not_found("the trigger is not enabled"));
     };
     project.shared.daemon.wake();
@@ -98,12 +97,12 @@ fn verify(
         all.next().is_none().then_some(first)
     };
     let form: WebhookForm = webhook.form;
-    verify_webhook(form, &secrets, header, body, clock::wall())
+    verify_webhook(form, &secrets, header, body, call.now())
 }
 
 /// Only what is not signed well is throttled: others behind the same proxy have the same address.
 fn failed(call: &Call, error: SignatureError) -> Problem {
-    let now = clock::wall();
+    let now = call.now();
     let mut failures = call.state.hook_failures();
     let wait = failures.must_wait(call.peer, now);
     failures.has_failed(call.peer, now);

@@ -1,6 +1,5 @@
 //! Login and logout: a one-time code or a token becomes a session cookie.
 
-use crate::clock;
 use crate::trigger::Role;
 use crate::web::access;
 use crate::web::call::Call;
@@ -51,7 +50,7 @@ fn script(_: &Call) -> Answer {
 
 fn login(call: &Call) -> Answer {
     let body: Login = call.json()?;
-    let (state, now) = (&call.state, clock::wall());
+    let (state, now) = (&call.state, call.now());
     let wait = state.sessions().failures().must_wait(call.peer, now);
     if wait > 0 {
         return Err(Problem::too_many("too many failed logins", wait));

@@ -1,6 +1,5 @@
 //! `/metrics`: what the daemon counts, for Prometheus.
 
-use crate::clock;
 use crate::run::RunStatus;
 use crate::serve::{EndedRuns, TriggerStateName, list};
 use crate::trigger::Role;
@@ -34,7 +33,7 @@ const STATUSES: [RunStatus; 6] = [
 fn metrics(call: &Call) -> Answer {
     let projects = call.projects()?;
     let mut text = Exposition::default();
-    process(&mut text);
+    process(&mut text, call.now());
     let name = "kb_build_info";
     text.family(name, MetricKind::Gauge, "The version of kb.");
     text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
@@ -156,7 +155,7 @@ fn others(text: &mut Exposition, projects: &[Arc<WebProject>]) -> Result<(), Pro
 }
 
 /// What the kernel knows about this process. What cannot be read is left out.
-fn process(text: &mut Exposition) {
+fn process(text: &mut Exposition, now: Timestamp) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = status.lines().find_map(|line| {
         let kib = line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB")?;
@@ -174,5 +173,5 @@ fn process(text: &mut Exposition) {
     }
     let name = "kb_time_seconds";
     text.family(name, MetricKind::Gauge, "The clock of the daemon.");
-    text.sample(name, &[], clock::wall().0 as f64 / 1000.0);
+    text.sample(name, &[], now.0 as f64 / 1000.0);
 }

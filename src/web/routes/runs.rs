@@ -3,7 +3,7 @@
 use super::logs;
 use crate::inspect::{Reader, RunFilter, audit, list_rows, run_diff, run_output, run_view};
 use crate::run::RunStatus;
-use crate::service::point_in_time;
+use crate::service::PointInTime;
 use crate::trigger::Role;
 use crate::value::{Json, RunId};
 use crate::web::call::Call;
@@ -104,7 +104,8 @@ fn list(call: &Call) -> Answer {
         })
     });
     let statuses: Vec<RunStatus> = statuses.collect::<Result<_, _>>()?;
-    let since = call.query.parsed("since", "a time or a duration", point_in_time)?;
+    let since = call.query.parsed("since", "a time or a duration", PointInTime::parse)?;
+    let since = since.map(|since| since.at(call.now()));
     let before = call.query.parsed("before", "the id of a run", |text| RunId::new(text).ok())?;
     let limit = call.query.number("limit", 50, MOST)?.max(1) as usize;
     let definition = call.query.get("playbook").map(str::to_owned);
@@ -127,7 +128,7 @@ fn list(call: &Call) -> Answer {
     found.truncate(limit);
     let view = |(_, project, row): &(_, std::sync::Arc<crate::web::state::WebProject>, _)| {
         let (index, journal) = (call.index_of(project), &project.shared.journal);
-        let view = call.state.views().head(index, journal, row)?;
+        let view = call.state.views().head(index, journal, row, call.now())?;
         let mut view = serde_json::to_value(&*view).unwrap_or(Json::Null);
         if let Some(map) = view.as_object_mut() {
             map.remove("steps");
@@ -146,7 +147,7 @@ fn short(text: &str) -> String {
 
 fn show(call: &Call) -> Answer {
     let (project, row) = call.run()?;
-    reply::json(&run_view(&project.shared.journal, row)?)
+    reply::json(&run_view(&project.shared.journal, row, call.now())?)
 }
 
 fn reader(call: &Call) -> Result<Reader, Problem> {
@@ -157,7 +158,7 @@ fn reader(call: &Call) -> Result<Reader, Problem> {
 fn graph(call: &Call) -> Answer {
     let mut reader = reader(call)?;
     let mut graph = crate::plan::graph::json(reader.plan());
-    let view = reader.view()?;
+    let view = reader.view(call.now())?;
     let states = view.steps.iter().map(|step| {
         json!({"instance": step.instance, "step": step.step, "status": step.status, "verdict": step.verdict})
     });

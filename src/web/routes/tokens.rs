@@ -1,6 +1,5 @@
 //! Tokens: list, create, revoke. The text of a token is shown once.
 
-use crate::clock;
 use crate::trigger::Role;
 use crate::value::{Json, parse_duration};
 use crate::web::call::Call;
@@ -53,7 +52,7 @@ fn list(call: &Call) -> Answer {
     let mut all = Vec::new();
     for project in call.projects()? {
         for token in project.shared.store.tokens()? {
-            let mut view = token_view(&token, clock::wall());
+            let mut view = token_view(&token, call.now());
             view["project"] = Json::from(project.id.clone());
             all.push(view);
         }
@@ -68,8 +67,8 @@ fn create(call: &Call) -> Answer {
     let expires = body.expires.as_deref().map(parse_duration).transpose();
     let expires = expires.map_err(|error| Problem::unprocessable(format!("`expires`: {error}")))?;
     let project = call.project_with("tokens", |_| true)?;
-    let token = new_token(&project.shared.store, &body.name, role, expires)?;
-    let mut view = token_view(&token.row, clock::wall());
+    let token = new_token(&project.shared.store, &body.name, role, expires, call.now())?;
+    let mut view = token_view(&token.row, call.now());
     view["project"] = Json::from(project.id.clone());
     view["token"] = Json::from(token.text);
     reply::json_with(StatusCode::CREATED, &view)

@@ -1,8 +1,7 @@
 //! Triggers: list, pause, resume, fire, backfill, enable.
 
-use crate::clock;
 use crate::serve;
-use crate::service::{Project, ServiceError, point_in_time};
+use crate::service::{PointInTime, Project, ServiceError};
 use crate::trigger::Role;
 use crate::value::{Json, Timestamp};
 use crate::web::call::Call;
@@ -186,7 +185,7 @@ fn disable(call: &Call) -> Answer {
 fn backfill(call: &Call) -> Answer {
     let body: Backfill = call.json()?;
     let time = |text: &str| {
-        point_in_time(text).ok_or_else(|| {
+        PointInTime::parse(text).map(|time| time.at(call.now())).ok_or_else(|| {
             Problem::unprocessable(format!(
                 "`{}` is not a time",
                 text.chars().take(40).collect::<String>()
@@ -194,7 +193,7 @@ fn backfill(call: &Call) -> Answer {
         })
     };
     let (from, to) = (time(&body.from)?, body.to.as_deref().map(time).transpose()?);
-    let to: Timestamp = to.unwrap_or_else(clock::wall);
+    let to: Timestamp = to.unwrap_or_else(|| call.now());
     let Some(confirmed) = body.confirm else {
         return with(call, StatusCode::OK, |project, name| {
             serve::backfill_times(project, name, from, to)

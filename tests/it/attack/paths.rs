@@ -46,6 +46,7 @@ impl Trap {
         let bench = Setup { files, sandbox: Some(sandbox), ..Setup::default() }.bench();
         let parts = ToolboxParts {
             doubles: None,
+            clock: kb::clock::Clock::system().into(),
             plugins: Vec::new(),
             workspace: Workspace::open(bench.dir.path(), &[], &["state/kb".into()]).unwrap(),
             supervisor: bench.parts.supervisor.clone(),
@@ -551,6 +552,7 @@ async fn pipes_sockets_and_devices_hold_nobody_up() {
     let watch = kb::workspace::WorkspaceWatch::begin(
         &trap.bench.parts.workspace,
         &trap.bench.parts.redactor,
+        trap.bench.parts.clock.system(),
     )
     .await;
     assert!(!watch.end().await.truncated);

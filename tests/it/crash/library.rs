@@ -253,6 +253,7 @@ impl<'a> House<'a> {
     fn executor(&self) -> LocalExecutor {
         let parts = ToolboxParts {
             doubles: None,
+            clock: kb::clock::Clock::system().into(),
             plugins: Vec::new(),
             workspace: Workspace::open(&self.scratch.root(), &[], &[self.state_dir()]).unwrap(),
             supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
@@ -265,7 +266,7 @@ impl<'a> House<'a> {
         let toolbox = Arc::new(Toolbox::new(parts));
         let provider = self.models.clone();
         let runner = SpecialistRunner {
-            clock: Default::default(),
+            clock: kb::clock::Clock::system().into(),
             provider,
             toolbox: toolbox.clone(),
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
@@ -372,7 +373,7 @@ impl<'a> House<'a> {
         // Whoever wants something of a run that has not begun says it now.
         tokio::task::yield_now().await;
         let parts = Parts {
-            clock: Default::default(),
+            clock: kb::clock::Clock::system().into(),
             faults: None,
             journal,
             executor: Arc::new(self.worker.before(self.executor())),

@@ -146,7 +146,10 @@ pub(super) struct Models {
 
 impl Models {
     pub(super) fn of(script: Arc<Script>) -> Models {
-        Models { script: ScriptPlayer::new(script), asked: Mutex::default() }
+        Models {
+            script: ScriptPlayer::new(script, kb::clock::Clock::system().into()),
+            asked: Mutex::default(),
+        }
     }
 
     /// Each turn was asked for once, and once more for each kill at most; each answer was stored once

@@ -139,6 +139,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "agentFile" => specialist("{agent: {name: a}, @}"),
         "agent" => specialist("{agent: {@}}"),
         "agentTools" => specialist("{agent: {tools: {@}}}"),
+        "singleton" => specialist("{agent: {name: x, singleton: {@}}}"),
         "agentLoop" => specialist("{agent: {agent_loop: {@}}}"),
         "agentLimits" => specialist("{agent: {limits: {@}}}"),
         "display" => specialist("{display: {@}}"),

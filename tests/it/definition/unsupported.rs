@@ -53,15 +53,14 @@ fn global_limits_of_the_settings_are_limits() {
 
 #[test]
 fn keys_of_other_tools_load_with_a_warning() {
-    let text = "agent: {name: a, progress_heartbeat: {enabled: true, interval_seconds: 30}, singleton: {enabled: true, queue_prefix: singleton}}\n";
+    let text = "agent: {name: a, progress_heartbeat: {enabled: true, interval_seconds: 30}}\n";
     let (found, said) = specialist(FileRole::Specialist, ".kb/specialists/s.yml", text);
     assert!(found.not_yet.is_empty());
     insta::assert_snapshot!(said, @"
     warning KB0902 1:18 `progress_heartbeat` is not supported yet | it has no effect for now
-    warning KB0902 1:77 `singleton` is not supported yet | it has no effect for now
     ");
-    let (refused, said) = specialist_said("progressHeartbeat: {enabled: true}\nsingleton: {}");
-    assert!(refused.is_empty() && said.lines().count() == 2, "{said}");
+    let (refused, said) = specialist_said("progressHeartbeat: {enabled: true}");
+    assert!(refused.is_empty() && said.lines().count() == 1, "{said}");
     let text =
         "memory: {short_term: {enabled: true}}\nagent_loop: {max_iterations: 5}\n$schema: x\n";
     let (found, said) = settings(text);
@@ -92,4 +91,34 @@ fn rows_of_a_recovery_table_are_checked() {
     error KB0211 7:110 `to` is not available for `retry` | remove it, or use `switchSpecialist`
     error KB0112 8:89 `soon` is not a duration | write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`
     ");
+}
+
+#[test]
+fn forms_of_a_singleton() {
+    let lock = |form: &str, text: &str| {
+        let text = match form {
+            "agent" => format!("agent: {{name: s, singleton: {text}}}\n"),
+            _ => format!("schema: kb.specialist/1\nid: s\nrole: x\nsingleton: {text}\n"),
+        };
+        let (found, said) = specialist(FileRole::Specialist, ".kb/specialists/s.yml", &text);
+        (found.lock().unwrap_or_default(), said)
+    };
+    for form in ["agent", "specialist"] {
+        assert_eq!(lock(form, "true"), ("singleton:s".to_owned(), String::new()));
+        assert_eq!(lock(form, "{enabled: true, queue_prefix: q}").0, "q:s");
+        assert_eq!(lock(form, "{}").0, "singleton:s");
+        for off in ["false", "{enabled: false}"] {
+            assert_eq!(lock(form, off), (String::new(), String::new()));
+        }
+    }
+    let refused = |text: &str| {
+        let text = format!("schema: kb.specialist/1\nid: s\nrole: x\nsingleton: {text}\n");
+        said(FileRole::Specialist, ".kb/specialists/s.yml", text).1
+    };
+    insta::assert_snapshot!(refused("{queue_prefix: a b}"), @"error KB0112 4:27 this cannot be the name of a lock | use up to 64 letters, digits, `_`, `-`, `.` and `/`");
+    assert!(
+        refused("once").starts_with("error KB0107 4:12 `singleton` takes"),
+        "{}",
+        refused("once")
+    );
 }

@@ -2,6 +2,7 @@
 
 use super::fake::*;
 use crate::running::Start;
+use kb::evidence::CallRequest;
 use kb::llm::*;
 use kb::value::{Money, OutcomeKind, Usage};
 use serde_json::json;
@@ -172,6 +173,9 @@ async fn a_busy_provider_is_transient_with_what_it_asks_for() {
     assert_eq!(error(busy("retry-after", "1e99")).await, transient(message, Some(429), Some(3600)));
     let past = "Wed, 21 Oct 2015 07:28:00 GMT";
     assert_eq!(error(busy("retry-after", past)).await, transient(message, Some(429), Some(0)));
+    // A date counts from the date of the response, whatever the clock of this machine shows.
+    let dated = busy("retry-after", "Wed, 21 Oct 2015 07:28:09 GMT").insert_header("date", past);
+    assert_eq!(error(dated).await, transient(message, Some(429), Some(9)));
 
     let broken = ResponseTemplate::new(500).set_body_string("worker\n\u{1b}[31mdied");
     let message = "`test-model` answered with status 500: worker [31mdied";

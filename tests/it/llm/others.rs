@@ -2,6 +2,7 @@
 
 use super::fake::*;
 use kb::definition::{ModelPrice, Settings, TierSettings};
+use kb::evidence::CallRequest;
 use kb::llm::*;
 use kb::value::{Money, OutcomeKind, Tier};
 use serde_json::{Value, json};

@@ -16,7 +16,7 @@ fn say(text: &str) -> ScriptTurn {
 
 fn script(steps: &[(&str, Vec<ScriptTurn>)]) -> ScriptPlayer {
     let steps = steps.iter().map(|(key, turns)| (key.to_string(), turns.clone())).collect();
-    ScriptPlayer::new(Arc::new(Script { steps }))
+    ScriptPlayer::new(Arc::new(Script { steps }), kb::clock::Clock::system().into())
 }
 
 pub(super) fn asks(instance: &str, attempt: u32, turn: u32) -> ChatRequest {

@@ -1,7 +1,7 @@
 //! Prices: the settings, the table, and never a guess.
 
 use kb::definition::ModelPrice;
-use kb::llm::Prices;
+use kb::llm::{Prices, cost};
 use kb::value::{Money, Usage};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ fn a_known_model_costs_what_the_table_says_and_an_unknown_one_is_unknown() {
     let prices = Prices::new(BTreeMap::from([("house-model".to_owned(), own)]));
     let million = usage(1_000_000, 0, 1_000_000);
     let check = |model: &str, expected: Option<f64>| {
-        assert_eq!(prices.cost(model, &million), expected.map(Money::from_usd), "{model}");
+        let found = prices.of(model).map(|price| cost(&price, &million));
+        assert_eq!(found, expected.map(Money::from_usd), "{model}");
     };
     check("claude-sonnet-4-5", Some(18.0));
     check("claude-sonnet-4-5-20250929", Some(18.0));

@@ -3,6 +3,7 @@
 use super::play::asks;
 use futures::future::BoxFuture;
 use kb::definition::load_script;
+use kb::evidence::CallRequest;
 use kb::llm::*;
 use kb::redaction::Redactor;
 use kb::value::{Json, Money, Tier, Usage};
@@ -68,7 +69,8 @@ async fn check(heard: Vec<Result<ChatReply, ModelError>>) {
             let text = recording.script();
             let (script, _, problems) = load_script("r.yml", text.as_bytes());
             assert!(problems.is_empty(), "{problems:?}\n{text}");
-            let player = ScriptPlayer::new(Arc::new(script.unwrap()));
+            let player =
+                ScriptPlayer::new(Arc::new(script.unwrap()), kb::clock::Clock::system().into());
             for (i, expected) in heard.iter().enumerate() {
                 let request = asks(instance, attempt, i as u32 + 1);
                 let played = player.chat(request, &|_| {}, &CancellationToken::new()).await;
@@ -120,7 +122,7 @@ async fn what_is_handed_in_through_the_tool_stands_as_the_output() {
     let recording = recording(vec![Ok(last)]);
     let heard = recording.chat(asks("s", 1, 1), &|_| {}, &CancellationToken::new()).await;
     let (script, _, _) = load_script("r.yml", recording.script().as_bytes());
-    let player = ScriptPlayer::new(Arc::new(script.unwrap()));
+    let player = ScriptPlayer::new(Arc::new(script.unwrap()), kb::clock::Clock::system().into());
     let played = player.chat(asks("s", 1, 1), &|_| {}, &CancellationToken::new()).await.unwrap();
     assert_eq!(played.submitted, Some(heard.unwrap().calls[0].args.clone()));
     assert!(played.calls.is_empty());

@@ -2,6 +2,7 @@
 
 use super::fake::*;
 use kb::definition::{ModelPrice, Reasoning, Settings, TierSettings};
+use kb::evidence::CallRequest;
 use kb::llm::*;
 use kb::value::{Money, Tier};
 use serde_json::{Value, json};

@@ -124,10 +124,7 @@ impl Reader<'_> {
             "run" => run(OutputParse::Text),
             "json" => run(OutputParse::Json),
             "gate" => StepKind::Gate([Check::Expr(self.expression(rest))].into()),
-            "tool" => StepKind::Tool(Box::new(ToolStep {
-                tool: ToolName::new(rest).unwrap(),
-                span: self.span(rest),
-            })),
+            "tool" => StepKind::Tool(Box::new(ToolStep { tool: ToolName::new(rest).unwrap() })),
             "http" => StepKind::Http(Box::new(HttpStep {
                 method: "GET".to_owned(),
                 url: Template::literal("https://example.org"),

@@ -40,10 +40,8 @@ fn drawn(i: usize, kind: u8, on: &[usize]) -> Step {
     let command = RunCommand::Shell("true".into());
     match kind {
         0 => {
-            step.kind = StepKind::Tool(Box::new(ToolStep {
-                tool: ToolName::new("fs:write").unwrap(),
-                span: SPAN,
-            }))
+            step.kind =
+                StepKind::Tool(Box::new(ToolStep { tool: ToolName::new("fs:write").unwrap() }))
         }
         1 => step.kind = StepKind::Run(RunStep { command, parse: OutputParse::Text }),
         _ => {}

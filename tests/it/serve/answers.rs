@@ -72,7 +72,7 @@ fn a_question_whose_time_is_over_cannot_be_answered() {
     let answer = |digest: &Value| reply(&site, &token, &ask, digest, json!({"answer": "no"}));
     assert_eq!(answer(&json!("another")), 409, "it was not seen");
     let due = ask["question"]["due"].as_i64().unwrap();
-    site.until("the end of its time", || (kb::service::now().0 > due).then_some(()));
+    site.until("the end of its time", || (kb::clock::Clock::system().now().0 > due).then_some(()));
     assert_eq!(answer(&ask["digest"]), 410);
     assert_eq!(site.post(&format!("/api/v1/runs/{run}/resume"), &token, "").status, 202);
     site.until_status(&token, &run, &["succeeded"]);
@@ -189,7 +189,7 @@ fn too_many_waiting_starts_are_refused() {
     site.scratch.write(".kb/kb.config.yml", "serve: {maxRuns: 1}\n");
     let token = site.token(Role::Run);
     let run = site.run(&token, &json!({"definition": "hold"}), &["running"]);
-    let now = kb::service::now();
+    let now = kb::clock::Clock::system().now();
     // All of them in the past of one project, so that they wait behind the run that holds the only place.
     let one = |index: usize| NewFire {
         trigger: "api".to_owned(),

@@ -74,7 +74,7 @@ fn send_the_demo(port: u16, arrived: impl Fn(&Scratch) -> bool) -> BTreeSet<Stri
     let runtime = runtime();
     let _context = runtime.enter();
     let mut daemon = Daemon::open(&environment(&scratch), &options()).unwrap();
-    let now = kb::service::now();
+    let now = kb::clock::Clock::system().now();
     let cursor = || super::store(&scratch).note("traces.cursor").unwrap().is_some();
     super::until(&mut daemon, now, "the cursor", cursor);
     scratch.kb(&[

@@ -28,7 +28,8 @@ fn a_full_disk_delays_what_is_due_and_loses_nothing() {
         let mut environment = environment(&scratch);
         let state = disk.join("state").display().to_string();
         environment.variables.insert("XDG_STATE_HOME".to_owned(), state);
-        let environment = kb::service::Environment::new(scratch.root(), environment.variables);
+        let environment =
+            kb::service::Environment::new(scratch.root(), environment.variables, environment.clock);
         let runtime = super::runtime();
         let _context = runtime.enter();
         let project = Project::find(&environment).unwrap();

@@ -25,7 +25,7 @@ fn scratch(on: &str) -> Scratch {
 }
 
 fn now() -> Timestamp {
-    kb::clock::wall()
+    kb::clock::Clock::system().wall()
 }
 
 /// Ticks until the log has this text.

@@ -4,6 +4,7 @@ use super::operation::get;
 use super::site::Site;
 use super::{at, daemon, environment, options, project, runtime, store, until};
 use crate::scratch::Scratch;
+use kb::clock::Clock;
 use kb::serve::{Daemon, DaemonOptions};
 use kb::trigger::Role;
 use kb::value::Timestamp;
@@ -127,7 +128,9 @@ fn several_projects_share_a_daemon() {
         roots,
         [first.root().canonicalize().unwrap(), second.root().canonicalize().unwrap()]
     );
-    let token = kb::web::new_token(&shared[1].store, "t", Role::Run, None).unwrap().text;
+    let token = kb::web::new_token(&shared[1].store, "t", Role::Run, None, Clock::system().wall())
+        .unwrap()
+        .text;
     let owner = |index: usize| {
         std::fs::read_to_string(shared[index].context.state_dir.join("serve.token"))
             .unwrap()
@@ -135,7 +138,9 @@ fn several_projects_share_a_daemon() {
             .to_owned()
     };
     let listen = Listen { port: Some(0), ..Listen::default() };
-    let server = runtime.block_on(Server::start(shared.clone(), &listen, stop.clone())).unwrap();
+    let server = runtime
+        .block_on(Server::start(shared.clone(), &listen, Clock::system(), stop.clone()))
+        .unwrap();
     let running = runtime.spawn(daemon.run(stop.clone()));
     let projects = |token: &str| {
         let answer = get(&server.url(), "/api/v1/projects", token);
@@ -162,7 +167,7 @@ fn a_storm_of_ends_starts_each_run_once() {
     let runtime = runtime();
     let _context = runtime.enter();
     let mut daemon = daemon(&scratch);
-    let now = kb::service::now();
+    let now = kb::clock::Clock::system().now();
     super::enable(&scratch, "after.run", now);
     daemon.tick(now);
     for _ in 0..12 {
@@ -186,7 +191,7 @@ fn links_of_a_watched_folder_are_not_followed() {
     let runtime = runtime();
     let _context = runtime.enter();
     let mut daemon = daemon(&scratch);
-    let now = kb::service::now();
+    let now = kb::clock::Clock::system().now();
     super::enable(&scratch, "p.file", Timestamp(now.0 - 60_000));
     daemon.tick(now);
     scratch.write("in/real.txt", "1");

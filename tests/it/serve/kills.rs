@@ -19,7 +19,7 @@ const START: &str = "2026-01-10T00:00:30Z";
 const MINUTE_MS: i64 = 150;
 
 fn fake(began: i64) -> Timestamp {
-    let passed = kb::clock::wall().0 - began;
+    let passed = kb::clock::Clock::system().wall().0 - began;
     Timestamp(at(START).0 + passed * 60_000 / MINUTE_MS)
 }
 
@@ -30,7 +30,7 @@ fn mortal_daemon() {
     let (Ok(root), Ok(began)) = (std::env::var(ROOT), std::env::var(BEGAN)) else { return };
     let began: i64 = began.parse().unwrap();
     let variables = std::env::vars().collect();
-    let environment = kb::service::Environment::new(root, variables);
+    let environment = kb::service::Environment::new(root, variables, kb::clock::Clock::system());
     let runtime = super::runtime();
     let _context = runtime.enter();
     let mut daemon = Daemon::open(&environment, &super::options()).unwrap();
@@ -62,7 +62,7 @@ fn random_kills_lose_and_double_nothing() {
     let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
     scratch.write(".kb/kb.config.yml", "serve: {maxRuns: 2}\n");
     enable(&scratch, "p.schedule", at(START));
-    let began = kb::clock::wall().0;
+    let began = kb::clock::Clock::system().wall().0;
     let mut state = SEED;
     for _ in 0..kills {
         let mut child = spawn(&scratch, began);

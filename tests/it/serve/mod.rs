@@ -36,7 +36,7 @@ fn environment(scratch: &Scratch) -> Environment {
         .get_envs()
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value?.to_str()?.to_owned())))
         .collect();
-    Environment::new(scratch.root(), variables)
+    Environment::new(scratch.root(), variables, kb::clock::Clock::system())
 }
 
 fn options() -> DaemonOptions {

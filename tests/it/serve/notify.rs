@@ -16,7 +16,7 @@ const ASKS: &str =
 const SECRET: &str = "a long enough secret";
 
 fn now() -> Timestamp {
-    kb::service::now()
+    kb::clock::Clock::system().now()
 }
 
 fn later(seconds: i64) -> Timestamp {

@@ -215,7 +215,7 @@ fn traces_reach_a_collector_that_was_down() {
     };
     let mut daemon = Daemon::open(&variables(environment(&scratch)), &options()).unwrap();
     let counted = daemon.shared().unwrap().remove(0).telemetry;
-    let mut now = kb::service::now();
+    let mut now = kb::clock::Clock::system().now();
     let cursor = || store(&scratch).note("traces.cursor").unwrap().is_some();
     until(&mut daemon, now, "the cursor", cursor);
     scratch.kb(&["playbook", "run", "outer"]).code(1);

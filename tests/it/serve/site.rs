@@ -2,6 +2,7 @@
 
 use super::{Runtime, environment, options, runtime};
 use crate::scratch::Scratch;
+use kb::clock::Clock;
 use kb::serve::Daemon;
 use kb::trigger::{Role, TriggerStore};
 use kb::web::{Listen, Server, new_token};
@@ -63,7 +64,9 @@ impl Site {
             let _context = runtime.enter();
             let daemon = Daemon::open(&environment, &options()).unwrap();
             let shared = daemon.shared().unwrap();
-            let server = runtime.block_on(Server::start(shared, listen, stop.clone())).unwrap();
+            let server = runtime
+                .block_on(Server::start(shared, listen, Clock::system(), stop.clone()))
+                .unwrap();
             (server, daemon)
         };
         let host = server.url().replace("http://", "");
@@ -80,7 +83,7 @@ impl Site {
     /// A new token.
     pub(super) fn token(&self, role: Role) -> String {
         let name = format!("t{}", self.store.tokens().unwrap().len());
-        new_token(&self.store, &name, role, None).unwrap().text
+        new_token(&self.store, &name, role, None, Clock::system().wall()).unwrap().text
     }
 
     /// Stops daemon and server, and returns how long that took.

@@ -6,12 +6,12 @@ use kb::attempt::{
 };
 use kb::definition::{Example, Schema, Specialist};
 use kb::diagnostic::{SourceId, Span};
+use kb::evidence::CallRequest;
 use kb::evidence::{
     Change, Feedback, FileKind, FileState, Invocation, InvocationStatus, Purpose, Record,
 };
 use kb::llm::{
-    CallRequest, ChatReply, ChatRequest, Message, ModelError, ModelProvider, ModelRef,
-    ToolDescription,
+    ChatReply, ChatRequest, Message, ModelError, ModelProvider, ModelRef, ToolDescription,
 };
 use kb::specialist::{SpecialistRunner, ToolSet};
 use kb::tool::{Call, CallResult, Caller};
@@ -364,7 +364,7 @@ impl Bench {
             judge: Default::default(),
             warned: Arc::default(),
             ledger: Arc::default(),
-            clock: Default::default(),
+            clock: kb::clock::Clock::system().into(),
         };
         let context = Context {
             cancel: self.cancel,

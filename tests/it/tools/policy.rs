@@ -231,6 +231,7 @@ fn knowing(secrets: &[&str]) -> Bench {
     let dir = tempfile::tempdir().unwrap();
     let parts = ToolboxParts {
         doubles: None,
+        clock: kb::clock::Clock::system().into(),
         plugins: Vec::new(),
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),

@@ -25,7 +25,7 @@ fn site() -> Site {
 }
 
 fn now(offset: i64) -> Timestamp {
-    Timestamp(kb::service::now().0 + offset * 1000)
+    Timestamp(kb::clock::Clock::system().now().0 + offset * 1000)
 }
 
 fn signed(secret: &str, id: &str, at: Timestamp, body: &str) -> Vec<(&'static str, String)> {
@@ -149,7 +149,7 @@ fn githubs_form_counts_a_body_once() {
 fn a_disabled_trigger_starts_nothing() {
     let site = site();
     let body = "{\"a\":{\"b\":\"x\"}}";
-    site.store.disable("p.webhook", kb::clock::wall()).unwrap();
+    site.store.disable("p.webhook", kb::clock::Clock::system().wall()).unwrap();
     assert_eq!(send(&site, "hook", &signed(SECRET, "m5", now(0), body), body).status, 404);
     assert!(fires(&site.store).is_empty());
     // Nor does it remember the delivery: enabled, it may be sent again.
