@@ -7,9 +7,10 @@ use super::items::{self, Listing};
 use super::payloads::journal_failure;
 use super::prepare::{self, AttemptInputs};
 use super::report;
+use super::setup::Update;
 use super::step_locks::WantedLocks;
 use super::{compute, evaluate, session, trees};
-use crate::attempt::Outcome;
+use crate::attempt::{Outcome, Progress};
 use crate::evidence::{Feedback, Record};
 use crate::journal::JournalError;
 use crate::run::{Effect, Input, InstanceIx, StepStatus};
@@ -105,6 +106,12 @@ impl Dispatcher {
         let scope = self.context.scope(&self.folded.state, Some(instance));
         let merged = self.context.parts.executor.merge(trees::trees(&scope, instance));
         let (messages, redactor) = (self.attempts.sender(), self.context.parts.redactor.clone());
+        if let Some(events) = &self.context.events {
+            let doing = redactor.mask("merging its changes".to_owned());
+            let instance = scope.state.key(scope.plan, instance);
+            let progress = doing.map(Progress::Tool);
+            events.progress(Update::Progress { instance, progress });
+        }
         self.outstanding.push(self.context.parts.clock.busy());
         tokio::spawn(async move {
             let merged = redactor.mask(merged.await);

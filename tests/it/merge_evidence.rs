@@ -1,7 +1,11 @@
 //! Files that `kb` writes while a step runs in the project are not changes of that step.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
+use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 /// The changed paths of a step, as the record has them.
 fn changed(scratch: &Scratch, step: &str) -> Vec<String> {
@@ -78,4 +82,38 @@ steps:
     }
     scratch.kb(&["playbook", "run", "p"]).code(0).says(&["from the cache"]);
     assert_eq!(changed(&scratch, "beside"), ["began", "mine.txt"]);
+}
+
+/// A merge waits while another process merges into the project, and the step says what it does.
+#[test]
+fn a_step_that_merges_says_so() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps: [{id: own, workspace: copy, run: echo x > made.txt}]\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    std::fs::remove_file(scratch.root().join("made.txt")).unwrap();
+    let state = scratch.root().parent().unwrap().join("state/kb");
+    let trees = std::fs::read_dir(state).unwrap().flatten().map(|entry| entry.path());
+    let trees = trees.into_iter().find(|path| path.to_string_lossy().ends_with(".trees"));
+    let lock = std::fs::File::create(trees.expect("a folder of trees").join("merging")).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]).stdin(Stdio::null());
+    let run = command.stdout(Stdio::null()).stderr(Stdio::null()).start();
+    let begun = Instant::now();
+    while !scratch
+        .kb(&["run", "show", "@last"])
+        .out
+        .contains("merging its changes into the project")
+    {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "{:?}",
+            scratch.kb(&["run", "show", "@last"])
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!scratch.has("made.txt"));
+    drop(lock);
+    assert_eq!(run.finish().status.code(), Some(0));
+    assert_eq!(scratch.read("made.txt"), "x\n");
 }
