@@ -20,7 +20,7 @@ pub struct Environment {
     pub temp_dir: PathBuf,
     /// Number of processors, the default of `maxParallel`.
     pub processors: u32,
-    /// The clock.
+    /// The clock of the process; tests replace it.
     pub clock: Clock,
     /// The redactors of all runs of this process, for its log and panic messages.
     pub redactors: Redactors,

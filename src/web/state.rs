@@ -102,7 +102,7 @@ impl WebState {
         &self.user
     }
 
-    /// The clock.
+    /// The clock of the daemon; tests replace it.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }

@@ -117,7 +117,7 @@ fn forms_of_a_singleton() {
     };
     insta::assert_snapshot!(refused("{queue_prefix: a b}"), @"error KB0112 4:27 this cannot be the name of a lock | use up to 64 letters, digits, `_`, `-`, `.` and `/`");
     assert!(
-        refused("once").starts_with("error KB0107 4:12 `singleton` takes"),
+        refused("once").starts_with("error KB0105 4:12 `singleton` takes"),
         "{}",
         refused("once")
     );
