@@ -17,7 +17,7 @@ use crate::executor::GateRequest;
 use crate::expression::Scope;
 use crate::journal::{JournalError, LockRequest};
 use crate::redaction::{Masked, Redactor, StreamMasker};
-use crate::run::{AttemptReport, Effect, InstanceIx, Question, Wait};
+use crate::run::{AttemptReport, Effect, Input, InstanceIx, Question, Wait};
 use crate::toolspec;
 use crate::value::{Failure, InstanceKey, OutcomeKind};
 use futures::FutureExt;
@@ -61,6 +61,8 @@ pub(super) enum Message {
     Listed { instance: InstanceIx, iteration: u32, listed: Result<Vec<String>, Failure> },
     /// The changes of a step with files of its own were merged, or could not be.
     Merged { instance: InstanceIx, iteration: u32, merged: Masked<Merged> },
+    /// The reply of a person was checked. `message` is the message of the inbox that it came with.
+    Checked { message: Option<i64>, inputs: Vec<Input> },
     /// The journal cannot store blobs. `ended` is the attempt that ended because of it.
     JournalFailed { ended: Option<InstanceIx>, error: JournalError },
 }

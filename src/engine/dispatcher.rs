@@ -11,7 +11,7 @@ use super::attempts::Message;
 use super::context::RunContext;
 use super::event_channel::EventSender;
 use super::fold::Folded;
-use super::inbox;
+use super::inbox::{self, Delivery};
 use super::payloads::Payloads;
 use super::pending_write::PendingWrite;
 use super::queue::InputQueue;
@@ -23,6 +23,7 @@ use crate::attempt::Stopped;
 use crate::clock::{Busy, Woken};
 use crate::journal::JournalError;
 use crate::run::{Input, RunStatus};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,8 +78,10 @@ pub(super) struct Dispatcher {
     pub(super) locks: StepLocks,
     pub(super) control: UnboundedReceiver<RunControl>,
     start: StartMode,
-    /// Lists of files and merges that were asked for and have not come.
+    /// Lists of files, merges and checks of replies that were asked for and have not come.
     pub(super) outstanding: Vec<Busy>,
+    /// Whether a reply of a person is being checked.
+    is_checking: bool,
     /// Whether a step of the plan executes a child run.
     has_children: bool,
     /// Whether the state machine allows to leave the run.
@@ -118,6 +121,7 @@ impl Dispatcher {
             control,
             start,
             outstanding: Vec::new(),
+            is_checking: false,
             has_children,
             leaving: false,
             abandoned: false,
@@ -154,8 +158,11 @@ impl Dispatcher {
         self.tick().await?;
         if let StartMode::Answer { step, reply } = self.start.clone() {
             let state = &self.folded.state;
-            let answers = inbox::answers(&self.context, state, step.as_deref(), &reply);
-            answers.into_iter().for_each(|input| self.inputs.push(input));
+            let delivery = inbox::deliver(&self.context, state, None, step.as_deref(), reply);
+            match delivery.needs_check() {
+                true => self.check(delivery),
+                false => self.inputs.push_all(delivery.without_check(&self.context)),
+            }
         }
         self.read_inbox().await?;
         self.leaving &= self.inputs.is_empty();
@@ -166,7 +173,7 @@ impl Dispatcher {
             if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
                 // A message may have arrived meanwhile.
                 self.read_inbox().await?;
-                self.leaving = self.inputs.is_empty();
+                self.leaving = self.inputs.is_empty() && self.outstanding.is_empty();
                 if !self.leaving {
                     continue;
                 }
@@ -221,7 +228,28 @@ impl Dispatcher {
     }
 
     async fn read_inbox(&mut self) -> Result<(), JournalError> {
-        inbox::read(&self.context, &self.folded.state, &self.write, &mut self.inputs).await
+        let (state, write, inputs) = (&self.folded.state, &self.write, &mut self.inputs);
+        let read = inbox::read(&self.context, state, write, inputs, self.is_checking).await?;
+        if let Some(delivery) = read {
+            self.check(delivery);
+        }
+        Ok(())
+    }
+
+    /// Checks a reply beside this task, because an answer can be large and its schema slow.
+    fn check(&mut self, delivery: Delivery) {
+        let RunContext { parts, payloads, .. } = &self.context;
+        let (redactor, payloads) = (parts.redactor.clone(), payloads.clone());
+        let messages = self.attempts.sender();
+        self.is_checking = true;
+        self.outstanding.push(parts.clock.busy());
+        tokio::task::spawn_blocking(move || {
+            let (message, refused) = (delivery.message, delivery.refused());
+            let check = AssertUnwindSafe(|| delivery.check(&redactor, &payloads));
+            // A panic is a defect of `kb`; the question stays open.
+            let inputs = catch_unwind(check).unwrap_or(refused);
+            let _ = messages.send(Message::Checked { message, inputs });
+        });
     }
 
     /// Continues the steps whose child runs were answered by another process.
@@ -281,6 +309,14 @@ impl Dispatcher {
             Message::Merged { instance, iteration, merged } => {
                 self.outstanding.pop();
                 self.inputs.push(Input::Merged { instance, iteration, merged });
+            }
+            Message::Checked { message, inputs } => {
+                self.outstanding.pop();
+                self.is_checking = false;
+                match message {
+                    Some(id) => drop(self.inputs.push_message(id, inputs)),
+                    None => self.inputs.push_all(inputs),
+                }
             }
             Message::Fetched { work, effect, fetched } => self.after_fetch(work, *effect, fetched),
             Message::JournalFailed { ended, error } => {

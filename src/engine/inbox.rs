@@ -1,22 +1,35 @@
 //! Messages of other processes to the lease owner: cancellations and answers.
 
 use super::context::RunContext;
+use super::payloads::Payloads;
 use super::pending_write::PendingWrite;
 use super::queue::InputQueue;
-use crate::definition::StepKind;
+use crate::definition::{Step, StepKind};
 use crate::evidence::Payload;
 use crate::journal::JournalError;
-use crate::redaction::Masked;
+use crate::redaction::{Masked, Redactor};
 use crate::run::{Input, InstanceIx, Reply, State};
 use crate::value::Json;
+use std::sync::Arc;
 
-/// Reads the inbox and queues the inputs that its messages lead to.
+/// A reply of a person that is to be checked, because it has an answer.
+pub(super) struct Delivery {
+    /// The message that it came with; `None` if this process was started with it.
+    pub(super) message: Option<i64>,
+    to: Vec<(InstanceIx, Arc<Step>)>,
+    reply: Reply,
+}
+
+/// Reads the inbox and queues the inputs that its messages lead to. Returns the first reply that is to be checked;
+/// while one `is_checking`, later replies stay in the inbox, so that they take effect in their order.
 pub(super) async fn read(
     context: &RunContext,
     state: &State,
     write: &PendingWrite,
     inputs: &mut InputQueue,
-) -> Result<(), JournalError> {
+    mut is_checking: bool,
+) -> Result<Option<Delivery>, JournalError> {
+    let mut found = None;
     for item in context.parts.journal.pending(&context.run).await? {
         if write.acknowledges(item.id) || inputs.has_message(item.id) {
             continue;
@@ -27,6 +40,7 @@ pub(super) async fn read(
             "cancel" => {
                 vec![Input::CancelRequested { by: context.parts.redactor.mask(by) }]
             }
+            "approve" if is_checking => continue,
             "approve" => {
                 let approved = item.body.get("approved").and_then(Json::as_bool);
                 let reply = Reply {
@@ -36,7 +50,14 @@ pub(super) async fn read(
                     comment: text("comment"),
                     call: text("call"),
                 };
-                answers(context, state, text("step").as_deref(), &reply)
+                let step = text("step");
+                let delivery = deliver(context, state, Some(item.id), step.as_deref(), reply);
+                if delivery.needs_check() {
+                    is_checking = true;
+                    found = Some(delivery);
+                    continue;
+                }
+                delivery.without_check(context)
             }
             // A kind of a newer `kb`; it is acknowledged without effect.
             _ => Vec::new(),
@@ -47,26 +68,53 @@ pub(super) async fn read(
             journal.acknowledge(&context.run, context.epoch, &[item.id]).await?;
         }
     }
-    Ok(())
+    Ok(found)
 }
 
-/// The inputs of a person's reply to the instances that wait under this name; without a name, to
-/// all. A question drops an answer that does not satisfy its options or schema.
-pub(super) fn answers(
+/// A person's reply to the instances that wait under this name; without a name, to all.
+pub(super) fn deliver(
     context: &RunContext,
     state: &State,
+    message: Option<i64>,
     step: Option<&str>,
-    reply: &Reply,
-) -> Vec<Input> {
+    reply: Reply,
+) -> Delivery {
     let is_named =
         |ix: InstanceIx| step.is_none_or(|name| state.key(&context.plan, ix).to_string() == name);
-    state
-        .instances()
-        .map(|(ix, _)| ix)
-        .filter(|ix| state.waits_for_person(&context.plan, *ix))
-        .filter(|ix| is_named(*ix) && accepts(&context.planned(state, *ix).step.kind, reply))
-        .map(|instance| Input::Answered { instance, reply: masked(context, reply) })
-        .collect()
+    let waiting = state.instances().map(|(ix, _)| ix);
+    let to = waiting
+        .filter(|ix| state.waits_for_person(&context.plan, *ix) && is_named(*ix))
+        .map(|ix| (ix, context.planned(state, ix).step.clone()))
+        .collect();
+    Delivery { message, to, reply }
+}
+
+impl Delivery {
+    /// Whether a schema may have to be applied to the answer.
+    pub(super) fn needs_check(&self) -> bool {
+        let asks = |step: &Step| step.kind.question().is_some_and(|asked| asked.answer.is_some());
+        self.reply.answer.is_some() && self.to.iter().any(|(_, step)| asks(step))
+    }
+
+    /// The inputs of a reply that needs no check.
+    pub(super) fn without_check(self, context: &RunContext) -> Vec<Input> {
+        self.check(&context.parts.redactor, &context.payloads)
+    }
+
+    /// The inputs of a reply that fits none of the questions.
+    pub(super) fn refused(&self) -> Vec<Input> {
+        self.to.iter().map(|(instance, _)| Input::ReplyRefused { instance: *instance }).collect()
+    }
+
+    /// The inputs of the reply. An answer that does not satisfy the options or the schema of a question is refused.
+    pub(super) fn check(self, redactor: &Redactor, payloads: &Payloads) -> Vec<Input> {
+        let Delivery { to, reply, .. } = self;
+        let input = |(instance, step): (InstanceIx, Arc<Step>)| match accepts(&step.kind, &reply) {
+            true => Input::Answered { instance, reply: masked(redactor, payloads, &reply) },
+            false => Input::ReplyRefused { instance },
+        };
+        to.into_iter().map(input).collect()
+    }
 }
 
 /// Whether a reply fits: an answer to a question satisfies its rule, other replies have no answer.
@@ -80,9 +128,8 @@ fn accepts(kind: &StepKind, reply: &Reply) -> bool {
 
 /// The masked reply, with its answer as a blob if it is large. If a blob cannot be written,
 /// `Payloads::check` refuses the whole batch.
-fn masked(context: &RunContext, reply: &Reply) -> Masked<Reply> {
-    let masked = context.parts.redactor.mask(reply.clone());
-    let stored =
-        masked.clone().rearrange(|reply, parts| context.payloads.store_reply(reply, parts));
+fn masked(redactor: &Redactor, payloads: &Payloads, reply: &Reply) -> Masked<Reply> {
+    let masked = redactor.mask(reply.clone());
+    let stored = masked.clone().rearrange(|reply, parts| payloads.store_reply(reply, parts));
     stored.unwrap_or(masked)
 }

@@ -27,6 +27,11 @@ impl InputQueue {
         self.0.push_back(QueuedInput { input, ack: None, message: None });
     }
 
+    /// Adds inputs whose sender does not wait.
+    pub(super) fn push_all(&mut self, inputs: Vec<Input>) {
+        inputs.into_iter().for_each(|input| self.push(input));
+    }
+
     /// Adds the record of an attempt that waits until it is stored.
     pub(super) fn push_record(&mut self, input: Input, ack: Ack) {
         self.0.push_back(QueuedInput { input, ack: Some(ack), message: None });
@@ -35,7 +40,7 @@ impl InputQueue {
     /// Adds the inputs of one inbox message. The last of them acknowledges it; false without inputs.
     pub(super) fn push_message(&mut self, id: i64, inputs: Vec<Input>) -> bool {
         let any = !inputs.is_empty();
-        inputs.into_iter().for_each(|input| self.push(input));
+        self.push_all(inputs);
         if let Some(last) = self.0.back_mut().filter(|_| any) {
             last.message = Some(id);
         }

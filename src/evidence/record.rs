@@ -324,4 +324,6 @@ pub struct Feedback {
     pub verification: Option<Verification>,
     /// Whether the next attempt must take another approach.
     pub new_approach: bool,
+    /// What the person wrote who permitted another attempt.
+    pub advice: Option<String>,
 }

@@ -9,7 +9,7 @@ impl ModelError {
     /// The outcome of the attempt.
     pub fn outcome(&self) -> OutcomeKind {
         match self {
-            ModelError::Transient { .. } => OutcomeKind::Transient,
+            ModelError::Unreachable { .. } | ModelError::Transient { .. } => OutcomeKind::Transient,
             ModelError::Timeout { .. } => OutcomeKind::Timeout,
             ModelError::Cancelled => OutcomeKind::Cancelled,
             ModelError::Refused { .. }
@@ -18,15 +18,31 @@ impl ModelError {
         }
     }
 
+    /// Whether the model has not worked: it was not reached, or its provider refused the call.
+    pub fn is_free(&self) -> bool {
+        match self {
+            ModelError::Unreachable { .. }
+            | ModelError::Refused { .. }
+            | ModelError::NoModel { .. }
+            | ModelError::ScriptEnded { .. }
+            | ModelError::Transient { status: Some(_), .. } => true,
+            ModelError::Transient { status: None, .. }
+            | ModelError::Timeout { .. }
+            | ModelError::Cancelled => false,
+        }
+    }
+
     /// The failure with its code and, if one is known, the fix.
     pub fn failure(&self) -> Failure {
         let failure = |code: Code| Failure::new(code, self.to_string());
         match self {
             ModelError::NoModel { help, .. } => failure(Code::NO_MODEL).help(help),
-            ModelError::Transient { .. } => failure(Code::MODEL_BUSY).help(
-                "`kb doctor --call` tests each tier with one small call; the endpoint comes from \
-                 `llm.tiers` in the settings or from the environment",
-            ),
+            ModelError::Unreachable { .. } | ModelError::Transient { .. } => {
+                failure(Code::MODEL_BUSY).help(
+                    "`kb doctor --call` tests each tier with one small call; the endpoint comes from \
+                     `llm.tiers` in the settings or from the environment",
+                )
+            }
             ModelError::Timeout { .. } => failure(Code::MODEL_TIMEOUT)
                 .help(
                 "raise `limits.timeout` of the specialist (5 minutes without it) and `timeout` of the \

@@ -147,7 +147,13 @@ pub struct ChatReply {
 /// The reason why a model call failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {
-    /// A failure that may pass: 429, 5xx, an interrupted stream, a refused or broken connection.
+    /// There was no connection, so nothing was sent.
+    #[error("{message}")]
+    Unreachable {
+        /// The message for people.
+        message: String,
+    },
+    /// A failure that may pass: 429, 5xx, an interrupted stream, a broken connection.
     #[error("{message}")]
     Transient {
         /// The message for people.

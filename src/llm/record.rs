@@ -209,6 +209,7 @@ fn failed(error: &ModelError) -> Option<Json> {
         ModelError::Transient { message, status, retry_after } => {
             Some(turn(status.unwrap_or(0), message, *retry_after))
         }
+        ModelError::Unreachable { message } => Some(turn(0, message, None)),
         ModelError::Refused { message, status } => Some(turn(status.unwrap_or(400), message, None)),
         ModelError::Timeout { limit, .. } => {
             let delay = (limit.as_millis() as u64).saturating_add(1).min(LONGEST_DELAY_MS);

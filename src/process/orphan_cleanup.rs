@@ -24,17 +24,20 @@ pub async fn wait_for_orphans_of(pid: u32) {
     }
 }
 
-/// Whether a watchdog, init process or namespace worker of that process is alive. Reads all of
-/// `/proc`, so it runs outside the async threads.
+/// Whether a watchdog or an init process of that process is alive. Reads all of `/proc`, so it runs outside
+/// the async threads.
 async fn has_helpers(pid: u32) -> bool {
     tokio::task::spawn_blocking(move || any_helper(pid)).await.unwrap_or(false)
 }
 
+/// The watchdog is marked by its environment. The kernel shows an ordinary user no environment of the init
+/// process, which cannot be traced, so that process has the mark among its arguments.
 fn any_helper(pid: u32) -> bool {
     let name = format!("{pid}-");
     std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|process| {
-        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-        value_of(HELPER_MARKER, &environment)
-            .is_some_and(|value| value.starts_with(name.as_bytes()))
+        ["environ", "cmdline"].iter().any(|list| {
+            let list = std::fs::read(process.path().join(list)).unwrap_or_default();
+            value_of(HELPER_MARKER, &list).is_some_and(|value| value.starts_with(name.as_bytes()))
+        })
     })
 }

@@ -176,7 +176,7 @@ fn owner(pid: u32, status: &Status, group: u32, token: &str, is_only_step: bool)
     if is_own { Owner::ThisStep } else { Owner::Other }
 }
 
-/// The value of a variable in the `environ` file of a process.
+/// The value of a variable in the `environ` file of a process, or of such an argument in its `cmdline`.
 pub(super) fn value_of<'a>(name: &str, environment: &'a [u8]) -> Option<&'a [u8]> {
     environment
         .split(|byte| *byte == 0)

@@ -69,7 +69,9 @@ impl State {
                 self.wait(plan, *instance, question.due);
                 self.instances[instance.at()].set_question(Some(question.clone()));
             }
-            Event::Answered { instance, approved, .. } => self.answer(plan, *instance, *approved),
+            Event::Answered { instance, approved, comment, .. } => {
+                self.answer(plan, *instance, *approved, comment.as_deref());
+            }
             Event::Merging { instance } => {
                 self.instances[instance.at()].set_merge(MergeState::Merging);
             }
@@ -245,6 +247,7 @@ impl State {
         self.failed_now = false;
         self.returns.retain(|ix, _| !closure.contains(ix));
         self.rejection = None;
+        self.models.retain(|_, decision| decision.permitted);
         self.restart(plan, closure, at);
     }
 

@@ -3,14 +3,15 @@
 use super::compact::CompactPayload;
 use super::event::{Event, InstanceIx, StepStatus};
 use super::extras::Variation;
-use super::state::State;
+use super::state::{ModelDecision, State};
 use crate::definition::RecoveryKind;
 use crate::evidence::Record;
 use crate::plan::Plan;
 use crate::value::{OutcomeKind, Tier, Timestamp};
 
 impl State {
-    /// Folds a record of an attempt: only child runs and hits of the cache change the state.
+    /// Folds a record of an attempt: only child runs, hits of the cache and decisions about models change the
+    /// state.
     pub(super) fn record(&mut self, ix: InstanceIx, record: &Record) {
         let target = &mut self.instances[ix.at()];
         match record {
@@ -21,6 +22,10 @@ impl State {
                 }
             }
             Record::CacheHit(hit) => target.set_cached_from(Some(hit)),
+            Record::Approval { call, approved, by, .. } if call.is_about_model() => {
+                let decision = ModelDecision { permitted: *approved, by: by.clone() };
+                self.models.insert(call.args_hash, decision);
+            }
             Record::ModelCall { .. }
             | Record::ToolCall { .. }
             | Record::ToolResult { .. }
@@ -55,7 +60,13 @@ impl State {
     }
 
     /// Folds the answer of a person. A question ends its step; other approvals let the attempt start.
-    pub(super) fn answer(&mut self, plan: &Plan, ix: InstanceIx, approved: bool) {
+    pub(super) fn answer(
+        &mut self,
+        plan: &Plan,
+        ix: InstanceIx,
+        approved: bool,
+        comment: Option<&str>,
+    ) {
         let target = &mut self.instances[ix.at()];
         let about_call = target.question().is_some_and(|asked| asked.call.is_some());
         target.set_question(None);
@@ -65,6 +76,7 @@ impl State {
         }
         let step = self.instance(ix).step;
         if approved && !plan.step(step).step.kind.needs_person() {
+            self.instances[ix.at()].set_advice(comment);
             self.enqueue(plan, ix);
         }
     }

@@ -54,6 +54,8 @@ pub(super) struct Recovery {
     pub(super) variation: Variation,
     pub(super) changes_strategy: bool,
     pub(super) escalations: u32,
+    /// The comment of the person who permitted the next attempt.
+    pub(super) advice: Option<Box<str>>,
 }
 
 /// The tier and specialist that recovery chose for the attempts of an instance.

@@ -121,6 +121,11 @@ pub enum Input {
         /// The decision or answer.
         reply: Masked<Reply>,
     },
+    /// The answer of a person does not satisfy the question, which stays open.
+    ReplyRefused {
+        /// The instance that waits.
+        instance: InstanceIx,
+    },
     /// A waiting step was evaluated, or a tool call of an attempt requires an approval.
     WaitOpened {
         /// Number of the instance.

@@ -240,6 +240,19 @@ impl Instance {
         self.recovery().is_some_and(|recovery| recovery.changes_strategy)
     }
 
+    /// The last comment of a person who permitted another attempt.
+    pub(super) fn advice(&self) -> Option<&str> {
+        self.recovery()?.advice.as_deref()
+    }
+
+    /// Keeps the comment of a person who permitted another attempt, for this and later attempts.
+    pub(super) fn set_advice(&mut self, comment: Option<&str>) {
+        let recovery = self.extras.as_mut().and_then(|extras| extras.recovery.as_mut());
+        if let Some((recovery, comment)) = recovery.zip(comment) {
+            recovery.advice = Some(comment.into());
+        }
+    }
+
     fn recovery(&self) -> Option<&Recovery> {
         self.extras.as_ref()?.recovery.as_deref()
     }

@@ -228,9 +228,7 @@ pub(super) fn feedback(instance: &Instance) -> Option<Feedback> {
     let verification = instance.verification().cloned();
     let failure = instance.failure().cloned();
     let new_approach = instance.changes_strategy();
-    (verification.is_some() || failure.is_some()).then_some(Feedback {
-        failure,
-        verification,
-        new_approach,
-    })
+    let advice = instance.advice().map(str::to_owned);
+    let any = verification.is_some() || failure.is_some() || advice.is_some();
+    any.then_some(Feedback { failure, verification, new_approach, advice })
 }

@@ -76,6 +76,15 @@ pub struct State {
     pub(super) returns: BTreeMap<InstanceIx, u32>,
     /// The last rejection that sent the work back.
     pub(super) rejection: Option<Box<Rejection>>,
+    /// What people decided about models without a price, by the digest of the model.
+    pub(super) models: BTreeMap<Digest, ModelDecision>,
+}
+
+/// Whether a model without a price may be called in a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ModelDecision {
+    pub(super) permitted: bool,
+    pub(super) by: String,
 }
 
 /// A rejection by a person that sent the work back to an earlier step.
@@ -140,6 +149,7 @@ impl State {
             large_uses: 0,
             returns: BTreeMap::new(),
             rejection: None,
+            models: BTreeMap::new(),
         }
     }
 

@@ -17,8 +17,8 @@ const SHOWN_CHARS: usize = 4_000;
 pub(super) struct Decisions {
     /// Digests of calls that may be executed.
     approved: BTreeSet<Digest>,
-    /// Digests of models that may be called although their price is unknown.
-    models: BTreeSet<Digest>,
+    /// Whether models may be called although their price is unknown, by their digest.
+    models: BTreeMap<Digest, bool>,
     /// Rejected calls by id, with the message for the model.
     rejected: BTreeMap<String, String>,
 }
@@ -26,11 +26,12 @@ pub(super) struct Decisions {
 impl Decisions {
     /// Notes a decision.
     pub(super) fn note(&mut self, call: &CallRef, approved: bool, by: &str, comment: Option<&str>) {
+        if call.is_about_model() {
+            self.models.insert(call.args_hash, approved);
+            return;
+        }
         if approved {
-            match call.is_about_model() {
-                true => self.models.insert(call.args_hash),
-                false => self.approved.insert(call.args_hash),
-            };
+            self.approved.insert(call.args_hash);
             return;
         }
         let why = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
@@ -50,9 +51,10 @@ impl Decisions {
         self.approved.contains(hash)
     }
 
-    /// Whether a model with this digest may be called although its price is unknown.
-    pub(super) fn approves_model(&self, hash: &Digest) -> bool {
-        self.models.contains(hash)
+    /// Whether a model with this digest may be called although its price is unknown; `None` if the attempt has
+    /// not asked.
+    pub(super) fn about_model(&self, hash: &Digest) -> Option<bool> {
+        self.models.get(hash).copied()
     }
 
     /// Why the call with this id was rejected.

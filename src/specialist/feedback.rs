@@ -25,7 +25,21 @@ pub(super) fn to_text(feedback: &Feedback) -> String {
     if let Some(failure) = &feedback.failure {
         out.push_str(&ending(failure));
     }
+    if let Some(advice) = &feedback.advice {
+        let quoted = fenced("text", &advice_of(advice));
+        out.push_str(&format!("\nA person permitted another attempt, with this comment:\n{quoted}\n"));
+    }
     out
+}
+
+/// Maximum length of a comment, in characters.
+const ADVICE: usize = 4_000;
+
+fn advice_of(comment: &str) -> String {
+    match comment.char_indices().nth(ADVICE) {
+        Some((end, _)) => format!("{}…", &comment[..end]),
+        None => comment.to_owned(),
+    }
 }
 
 fn gate(verification: &Verification) -> String {

@@ -143,9 +143,8 @@ impl SpecialistRunner {
                 }
             }
             Err(error) => {
-                let stopped = matches!(error, ModelError::Cancelled | ModelError::Timeout { .. });
                 // A stopped call counts at its reservation, which stays open.
-                if stopped {
+                if !error.is_free() {
                     return none(&name, error.to_string(), estimate.unwrap_or(Usage::NONE));
                 }
                 if let Some(reservation) = reservation {
@@ -198,9 +197,9 @@ impl SpecialistRunner {
     /// Whether a person permitted the calls of a model without a price: the attempt that is judged has asked.
     fn is_permitted(&self, call: &JudgeCall, model: &ModelRef) -> Result<(), String> {
         let asked = CallRef::of_judge(call.attempt, &model.name);
-        match self.ledger.permits_model(&asked.args_hash) {
-            true => Ok(()),
-            false => Err(format!(
+        match self.ledger.decision_on_model(&asked.args_hash) {
+            Some(true) => Ok(()),
+            Some(false) | None => Err(format!(
                 "the cost is limited, and the price of the model `{}` is unknown and no person permitted its calls; \
                  set its price in `llm.prices` of the settings",
                 model.name

@@ -5,7 +5,7 @@ use super::account::{Account, Amount, Exhausted, Refusal};
 use super::pace::Pace;
 use crate::definition::{Budget, GlobalLimits};
 use crate::value::{Digest, Money, RunId, StepId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -124,8 +124,8 @@ pub struct Ledger {
     /// `global_limits` of the settings.
     global: GlobalLimits,
     pace: Pace,
-    /// Digests of models without a price that a person permitted in this run.
-    models: Mutex<BTreeSet<Digest>>,
+    /// Whether a person permitted the calls of models without a price in this run, by the digest of the model.
+    models: Mutex<BTreeMap<Digest, bool>>,
 }
 
 impl Ledger {
@@ -148,14 +148,14 @@ impl Ledger {
         self.global.tool_calls.unwrap_or(u32::MAX)
     }
 
-    /// Notes that a person permitted the calls of a model without a price.
-    pub fn permit_model(&self, model: Digest) {
-        self.models.lock().unwrap_or_else(PoisonError::into_inner).insert(model);
+    /// Notes whether a person permitted the calls of a model without a price.
+    pub fn decide_model(&self, model: Digest, permitted: bool) {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner).insert(model, permitted);
     }
 
-    /// Whether a person permitted the calls of a model without a price.
-    pub(super) fn permits_model(&self, model: &Digest) -> bool {
-        self.models.lock().unwrap_or_else(PoisonError::into_inner).contains(model)
+    /// Whether a person permitted the calls of a model without a price; `None` if no person was asked.
+    pub(super) fn decision_on_model(&self, model: &Digest) -> Option<bool> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied()
     }
 
     /// The model calls of the last minute.

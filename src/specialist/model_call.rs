@@ -94,7 +94,10 @@ impl Attempt<'_> {
     fn may_fall_back(&self, error: &ModelError) -> bool {
         let worth = matches!(
             error,
-            ModelError::Refused { .. } | ModelError::Transient { .. } | ModelError::NoModel { .. }
+            ModelError::Refused { .. }
+                | ModelError::Unreachable { .. }
+                | ModelError::Transient { .. }
+                | ModelError::NoModel { .. }
         );
         worth && !self.fell_back && self.work.specialist.model.fallback.is_some()
     }

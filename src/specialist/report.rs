@@ -255,7 +255,11 @@ fn suggested(reason: &StopReason) -> Vec<RecoveryHint> {
             (Retry, "with more time or a smaller task"),
             (EscalateModel, "a larger model may need fewer turns"),
         ],
-        StopReason::Model(ModelError::Transient { .. } | ModelError::Timeout { .. }) => {
+        StopReason::Model(
+            ModelError::Unreachable { .. }
+            | ModelError::Transient { .. }
+            | ModelError::Timeout { .. },
+        ) => {
             &[(Retry, "the model may respond later")]
         }
         StopReason::Model(_) => {

@@ -10,7 +10,7 @@ use super::runner::Attempt;
 use crate::attempt::Request;
 use crate::definition::JudgeCheck;
 use crate::evidence::{CallRef, Note, Record};
-use crate::llm::{ChatReply, ChatRequest, ModelError, ModelRef, cost};
+use crate::llm::{ChatReply, ChatRequest, ModelRef, cost};
 use crate::value::Usage;
 
 /// Assumed maximum tokens of a response without `maxTokens`.
@@ -96,22 +96,17 @@ impl Attempt<'_> {
         self.permission(call, &model, "the judge").map(drop)
     }
 
-    /// Whether a person permitted the calls of a model; asks if there is no decision.
+    /// Whether a person permitted the calls of a model in this run; asks if there is no decision.
     fn permission(&self, call: CallRef, model: &ModelRef, user: &str) -> Result<bool, StopReason> {
-        let decisions = self.conversation.decisions();
-        if decisions.rejection(&call.id).is_some() {
-            return Ok(false);
+        if let Some(permitted) = self.conversation.decisions().about_model(&call.args_hash) {
+            self.ledger.decide_model(call.args_hash, permitted);
         }
-        if decisions.approves_model(&call.args_hash) {
-            self.ledger.permit_model(call.args_hash);
-        }
-        if self.ledger.permits_model(&call.args_hash) {
-            return Ok(true);
-        }
-        Err(StopReason::Asks(approval::unpriced(call, &model.name, user)))
+        let decided = self.ledger.decision_on_model(&call.args_hash);
+        decided.ok_or_else(|| StopReason::Asks(approval::unpriced(call, &model.name, user)))
     }
 
-    /// Settles a call: at its usage, at zero if the provider refused it, else at its reservation.
+    /// Settles a call: at its usage, at zero if the model was not reached or its provider refused the call, else
+    /// at its reservation.
     pub(super) async fn settle(
         &mut self,
         reserved: Option<ReservedCall>,
@@ -120,12 +115,7 @@ impl Attempt<'_> {
         let Some(ReservedCall { reservation, estimate }) = reserved else { return Ok(()) };
         let spent = match reply {
             Ok(reply) => Amount::of(&reply.usage),
-            Err(StopReason::Model(
-                ModelError::Refused { .. }
-                | ModelError::NoModel { .. }
-                | ModelError::ScriptEnded { .. }
-                | ModelError::Transient { status: Some(_), .. },
-            )) => {
+            Err(StopReason::Model(error)) if error.is_free() => {
                 self.record(Record::Reservation { usage: None }).await?;
                 Amount::default()
             }

@@ -6,6 +6,7 @@ use futures::FutureExt as _;
 use kb::definition::Budget;
 use kb::specialist::{Amount, Ledger, Reservation};
 use kb::value::{Money, StepId};
+use serde_json::json;
 use std::sync::Arc;
 
 /// A small generator, so that a failure can be repeated by its seed.
@@ -173,6 +174,43 @@ fn a_limited_cost_needs_the_price_of_the_model() {
     let said = scratch.kb(&["run", "retry", "@last", "--json"]).code(1);
     assert!(said.events().iter().all(|event| event["type"] != "ask:opened"), "{}", said.out);
     scratch.kb(&["playbook", "run", "p", "--budget", "-1"]).code(2);
+}
+
+#[test]
+fn steps_that_reach_a_model_without_a_price_wait_for_one_decision() {
+    let project = |decision: &str| {
+        let scratch = Scratch::new(&[
+            (".kb/specialists/reader.yml", READER),
+            (
+                ".kb/playbooks/p.yml",
+                "schema: kb.playbook/1\nid: p\nlimits: {maxParallel: 2}\nsteps:\n  - {id: a, specialist: reader, task: Look.}\n  - {id: b, specialist: reader, task: Look.}\n  - {id: c, specialist: reader, dependsOn: [a], runIf: always, task: Look.}\n",
+            ),
+            (
+                ".kb/kb.config.yml",
+                "llm: {tiers: {medium: {endpoint: \"http://[::ffff:127.0.0.1]:9/v1\", model: unheard-of}}}\n",
+            ),
+        ]);
+        scratch.kb(&["playbook", "run", "p", "--budget", "1"]).code(3);
+        let said = scratch.kb(&["run", decision, "@last", "a"]).code(1);
+        assert!(!said.out.contains("waits for you"), "{}", said.out);
+        let shown = scratch.json(&["run", "show", "@last", "--json"]);
+        let codes: Vec<_> = (0..3).map(|n| shown["steps"][n]["error"]["code"].clone()).collect();
+        (scratch, codes)
+    };
+    let (_scratch, codes) = project("approve");
+    assert_eq!(codes, ["KB0702", "KB0702", "KB0702"]);
+    // No step is called, and none asks again, until the run is started again.
+    let (scratch, codes) = project("reject");
+    assert_eq!(codes, ["KB0586", "KB0586", "KB0586"]);
+    scratch.kb(&["run", "retry", "@last"]).code(3).says(&["the price of the model"]);
+}
+
+#[test]
+fn a_call_without_a_connection_costs_nothing() {
+    let scratch = priced(ONE_STEP, "");
+    scratch.kb(&["playbook", "run", "p", "--budget", "1000"]).code(1).says(&["cannot reach"]);
+    let usage = scratch.json(&["run", "show", "@last", "--json"])["usage"].clone();
+    assert_eq!((&usage["promptTokens"], &usage["modelCalls"]), (&json!(0), &json!(0)), "{usage}");
 }
 
 /// A project whose model is a server that nobody answers on, with these further settings.

@@ -295,9 +295,11 @@ fn a_judge_without_a_price_is_called_only_with_permission() {
         tier("large", "model: judge-model")
     );
     let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n    specialist: reader\n    task: Look.\n    verify: {checks: [{judge: {}}]}\n";
+    let again = "schema: kb.playbook/1\nid: again\nsteps:\n  - id: a\n    specialist: reader\n    task: Look.\n    verify: {onInconclusive: fail, checks: [{judge: {}}]}\n    recovery: [{on: [gate_inconclusive], do: rework, max: 2}]\n";
     let scratch = Scratch::new(&[
         (".kb/specialists/reader.yml", "schema: kb.specialist/1\nid: reader\nrole: You read.\n"),
         (".kb/playbooks/p.yml", playbook),
+        (".kb/playbooks/again.yml", again),
         (".kb/kb.config.yml", &settings),
     ]);
     let begun = || {
@@ -307,6 +309,13 @@ fn a_judge_without_a_price_is_called_only_with_permission() {
     begun();
     scratch.kb(&["run", "reject", "@last", "a"]).says(&["no person permitted its calls"]);
     assert_eq!(calls_of_judge(), 0);
+    // The rejection holds for the attempts that follow.
+    scratch.kb(&["playbook", "run", "again", "--budget", "1000"]).code(3);
+    scratch.kb(&["run", "reject", "@last", "a"]).code(1);
+    let events = scratch.kb(&["run", "events", "@last"]).code(0).events();
+    let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
+    assert_eq!((count("ask:opened"), calls_of_judge()), (1, 0));
+    assert!(count("attempt:end") > 1);
     begun();
     scratch.kb(&["run", "approve", "@last", "a"]).code(0);
     assert_eq!(calls_of_judge(), 1);

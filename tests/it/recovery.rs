@@ -80,6 +80,26 @@ fn a_resumed_run_keeps_the_tier_of_an_escalation() {
 }
 
 #[test]
+fn the_comment_of_an_approval_is_in_the_prompts_that_follow() {
+    let steps = "  - id: a
+    specialist: climber
+    task: Look.
+    recovery:
+      - {on: [validation_failed], do: askUser, max: 1}
+      - {on: [validation_failed], do: rework}
+";
+    let script =
+        format!("    a: {INVALID}\n    a#2: {INVALID}\n    a#3: [{{output: {{summary: done}}}}]\n");
+    let scratch = project(steps, &script);
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(3);
+    let comment = "read the third chapter";
+    scratch.kb(&["run", "approve", "@last", "--comment", comment]).code(0);
+    let said = scratch.kb(&["run", "logs", "@last", "a", "--prompts"]).code(0);
+    // Once for the attempt that was approved, and once for the rework after it.
+    assert_eq!(said.out.matches(comment).count(), 2, "{}", said.out);
+}
+
+#[test]
 fn a_switch_survives_a_resume_and_uses_the_frozen_definition() {
     let steps = "  - id: a
     specialist: climber

@@ -169,7 +169,9 @@ pub(super) fn transport(
     if web.is_connect() {
         let local = crate::llm::target::is_local(endpoint);
         let fix = if local { "; is the server running?" } else { "; is there a network?" };
-        return transient(format!("cannot reach `{endpoint}`: {why}{fix}"));
+        return ModelError::Unreachable {
+            message: format!("cannot reach `{endpoint}`: {why}{fix}"),
+        };
     }
     if web.is_timeout() {
         return transient(format!("connecting to `{endpoint}` timed out"));

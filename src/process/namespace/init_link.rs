@@ -44,7 +44,7 @@ impl InitLink {
         let mut command = Command::new(executable);
         command
             .arg0("kb-init")
-            .args(super::init_process::arguments(instance.temporary_directory()))
+            .args(super::init_process::arguments(instance))
             .current_dir("/")
             .env_clear()
             .envs(instance.helper_variables())

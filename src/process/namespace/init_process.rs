@@ -4,6 +4,8 @@ use super::clone::{Stack, into_namespaces};
 use super::message::{Report, Stage};
 use super::signals::{self, Children};
 use super::{setup, socket, worker_process};
+use crate::process::base_environment::HELPER_MARKER;
+use crate::process::instance::Instance;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -46,9 +48,12 @@ pub(super) fn own_executable() -> Option<PathBuf> {
     CALLED.get().map(|()| PathBuf::from("/proc/self/exe"))
 }
 
-/// The arguments of the init process: the hidden argument and the temporary directory to remove.
-pub(super) fn arguments(temporary: Option<&std::path::Path>) -> [OsString; 2] {
-    [INIT_ARGUMENT.into(), temporary.map_or_else(OsString::new, Into::into)]
+/// The arguments of the init process: the hidden argument, the temporary directory to remove, and the mark of a
+/// helper process, which everybody can read there.
+pub(super) fn arguments(instance: &Instance) -> [OsString; 3] {
+    let temporary = instance.temporary_directory();
+    let mark = format!("{HELPER_MARKER}={}", instance.name());
+    [INIT_ARGUMENT.into(), temporary.map_or_else(OsString::new, Into::into), mark.into()]
 }
 
 struct InitProcess {

@@ -102,6 +102,7 @@ impl Decider<'_> {
                 self.gathered(instance, iteration, output)
             }
             Input::Answered { instance, reply } => self.answered(instance, reply.into_inner()),
+            Input::ReplyRefused { .. } => {}
             Input::WaitOpened { instance, iteration, attempt, wait } => {
                 self.wait_opened(instance, (iteration, attempt), wait.into_inner())
             }

@@ -43,6 +43,7 @@ impl Decider<'_> {
         for (instance, due) in waiting {
             self.effect(Effect::Timer { instance, due });
         }
+        self.decide_known_models();
         self.retry_exhausted();
         self.settle_early_hooks();
         self.settle_open(StepPhase::Main);

@@ -70,6 +70,7 @@ impl Decider<'_> {
             failure: Some(rejection.failure()),
             verification: None,
             new_approach: false,
+            advice: None,
         })
     }
 

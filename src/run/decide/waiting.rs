@@ -7,6 +7,7 @@ use crate::evidence::{CallRef, Payload, Record};
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::input::{Reply, Wait};
+use crate::run::state::ModelDecision;
 use crate::value::{Failure, Json};
 use serde_json::json;
 
@@ -31,8 +32,11 @@ impl Decider<'_> {
                 Some(due)
             }
             Wait::Person(question) => {
-                let due = question.due;
+                let (due, call) = (question.due, question.call.clone());
                 self.emit(Event::Asked { instance: ix, question });
+                if let Some(call) = call {
+                    self.decided_before(ix, *call);
+                }
                 due
             }
         };
@@ -133,13 +137,57 @@ impl Decider<'_> {
     }
 
     /// A person decided about a tool call: its attempt continues with the decision. A decision about
-    /// an earlier call of the attempt is dropped.
+    /// an earlier call of the attempt is dropped. A decision about a model holds for all steps that wait for it.
     fn decided_about(&mut self, ix: InstanceIx, call: CallRef, reply: Reply) {
         if reply.call.is_some_and(|id| id != call.id) {
             return;
         }
-        let attempt = self.instance(ix).attempt;
         let Reply { approved, by, comment, .. } = reply;
+        let model = call.is_about_model().then_some(call.args_hash);
+        self.decide_call(ix, call, (approved, &by, &comment));
+        if model.is_none() {
+            return;
+        }
+        for (other, call) in self.asked_about_models() {
+            if Some(call.args_hash) == model {
+                self.decide_call(other, call, (approved, &by, &comment));
+            }
+        }
+    }
+
+    /// Decides for the steps that still ask about a model that a person has decided about.
+    pub(super) fn decide_known_models(&mut self) {
+        for (ix, call) in self.asked_about_models() {
+            self.decided_before(ix, call);
+        }
+    }
+
+    /// The instances that wait for a decision about a model, with what they ask about.
+    fn asked_about_models(&self) -> Vec<(InstanceIx, CallRef)> {
+        let waiting = self.state.instances().filter_map(|(ix, instance)| {
+            let call = instance.question()?.call.as_deref()?;
+            let waits = call.is_about_model() && self.state.waits_for_person(self.plan, ix);
+            waits.then(|| (ix, call.clone()))
+        });
+        waiting.collect()
+    }
+
+    /// Decides about a model as a person has decided about it earlier in the run.
+    fn decided_before(&mut self, ix: InstanceIx, call: CallRef) {
+        let known = self.state.models.get(&call.args_hash).filter(|_| call.is_about_model());
+        if let Some(ModelDecision { permitted, by }) = known.cloned() {
+            self.decide_call(ix, call, (permitted, &by, &None));
+        }
+    }
+
+    fn decide_call(
+        &mut self,
+        ix: InstanceIx,
+        call: CallRef,
+        (approved, by, comment): (bool, &str, &Option<String>),
+    ) {
+        let (by, comment) = (by.to_owned(), comment.clone());
+        let attempt = self.instance(ix).attempt;
         let record = Record::Approval { call, approved, by: by.clone(), comment: comment.clone() };
         self.emit(Event::Answered { instance: ix, approved, by, answer: None, comment });
         self.emit(Event::Recorded { instance: ix, attempt, record: Box::new(record) });

@@ -8,6 +8,7 @@ use crate::plan::Plan;
 use crate::run::{Event, InstanceIx, Rules};
 use crate::specialist::{Amount, ChildBudget, Ledger, Payer};
 use crate::value::{Money, RunId, StepId, Usage};
+use std::collections::BTreeMap;
 
 /// The ledger of a run. `override_cost` is the value of `--budget`, which replaces the limits of the
 /// definition and the settings.
@@ -45,7 +46,7 @@ pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[S
     if ledger.is_unlimited() || before.is_empty() {
         return;
     }
-    permit_models(ledger, before);
+    decide_models(ledger, before);
     let folded = Folded::of(plan, rules, before);
     for (ix, amount) in spent(&folded) {
         let specialist = folded.state.specialist(plan, ix);
@@ -58,16 +59,24 @@ pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[S
     }
 }
 
-/// Notes the models without a price that a person permitted in a run, so that no person is asked twice.
-pub(super) fn permit_models(ledger: &Ledger, before: &[StoredEvent]) {
+/// Notes what people decided about models without a price in a run, so that no person is asked twice. After the
+/// end of the run, a retry asks again about what was rejected.
+pub(super) fn decide_models(ledger: &Ledger, before: &[StoredEvent]) {
+    let mut decided = BTreeMap::new();
     for stored in before {
-        if let Event::Recorded { record, .. } = &*stored.event
-            && let Record::Approval { call, approved: true, .. } = &**record
-            && call.is_about_model()
-        {
-            ledger.permit_model(call.args_hash);
+        match &*stored.event {
+            Event::Recorded { record, .. } => {
+                if let Record::Approval { call, approved, .. } = &**record
+                    && call.is_about_model()
+                {
+                    decided.insert(call.args_hash, *approved);
+                }
+            }
+            Event::RunEnded { .. } => decided.retain(|_, permitted| *permitted),
+            _ => {}
         }
     }
+    decided.into_iter().for_each(|(model, permitted)| ledger.decide_model(model, permitted));
 }
 
 /// The budgets of a child run.

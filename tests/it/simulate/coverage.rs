@@ -20,7 +20,7 @@ macro_rules! variants {
 }
 
 variants!(INPUTS, input, Input: Started Recovered Evaluated Recorded AttemptEnded Judged TimerDue
-    Merged Gathered Answered WaitOpened ChildWaits ChildMoved UntilEvaluated CancelRequested Expired Drain Reset Concluded);
+    Merged Gathered Answered ReplyRefused WaitOpened ChildWaits ChildMoved UntilEvaluated CancelRequested Expired Drain Reset Concluded);
 variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready Started Continued Recorded
     AttemptEnded Judged Recovered Waiting Answered TimerSet Asked PassEnded Ended Reset SentBack CancelRequested TimedOut Draining
     RunEnded Kept Skipped Merging Merged);

@@ -274,6 +274,7 @@ impl<'a> Simulation<'a> {
                 let anybody = InstanceIx(u32::from(n) % self.state.instances().count() as u32);
                 let instance = *asked.get(usize::from(n) % asked.len().max(1)).unwrap_or(&anybody);
                 let reply = self.reply(instance, approved);
+                self.tell(Input::ReplyRefused { instance })?;
                 self.tell(Input::Answered { instance, reply: masked(reply) })
             }
             Turn::Child(n) => {
@@ -323,6 +324,11 @@ impl<'a> Simulation<'a> {
             self.watch.folded == self.state,
             "folding the events gives another state than deciding {input:?}"
         );
+        for instance in self.asked() {
+            let call = self.state.instance(instance).question().and_then(|q| q.call.as_deref());
+            let decided = call.is_some_and(|call| self.watch.models.contains_key(&call.args_hash));
+            hold!(!decided, "{instance:?} asks about a model that was decided about");
+        }
         // Where it closes the main steps, `finally` steps may be skipped by their own rules.
         let ends_finally = |e: &Masked<Event>| matches!(&**e, Event::Ended { instance, status: StepStatus::Cancelled, .. } if self.spec(*instance).finally && self.spec(*instance).hook.is_none());
         let spared = !spares_finally || !decision.events.iter().any(ends_finally);
@@ -632,8 +638,10 @@ impl<'a> Simulation<'a> {
         // Its attempt is executed once more, with the decision.
         self.performed.remove(&(instance, iteration, attempt, false));
         let args_hash = Digest::of("a call");
-        let call =
-            CallRef { id: format!("call-{attempt}-{n}"), tool: "fs:write".into(), args_hash };
+        let call = match n % 2 {
+            0 => CallRef::of_model(attempt, "a model"),
+            _ => CallRef { id: format!("call-{attempt}-{n}"), tool: "fs:write".into(), args_hash },
+        };
         let wait = Wait::Person(Box::new(Question::about_call("may it?".into(), call)));
         self.tell(Input::WaitOpened { instance, iteration, attempt, wait: masked(wait) })
     }

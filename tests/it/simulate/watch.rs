@@ -7,7 +7,7 @@ use kb::definition::{HookEvent, OnTimeout};
 use kb::evidence::{Payload, Record};
 use kb::plan::Plan;
 use kb::run::*;
-use kb::value::{OutcomeKind, Timestamp, Usage};
+use kb::value::{Digest, OutcomeKind, Timestamp, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a history must not do, in words.
@@ -51,6 +51,8 @@ pub(super) struct Watch {
     failed: bool,
     usage: Usage,
     pub(super) resets: u32,
+    /// What people decided about models, by their digest.
+    pub(super) models: BTreeMap<Digest, bool>,
 }
 
 impl Watch {
@@ -69,6 +71,7 @@ impl Watch {
             kept: BTreeMap::new(),
             kept_instances: BTreeSet::new(),
             took: BTreeSet::new(),
+            models: BTreeMap::new(),
             disturbed: false,
             torn: false,
             failed: false,
@@ -331,6 +334,13 @@ impl Watch {
             | Event::PassEnded { instance, due: Some(due), .. } => {
                 self.due.insert(*instance, *due);
             }
+            Event::Recorded { record, .. } => {
+                if let Record::Approval { call, approved, .. } = &**record
+                    && call.is_about_model()
+                {
+                    self.models.insert(call.args_hash, *approved);
+                }
+            }
             // A decision about a tool call ends nothing.
             Event::Answered { instance, .. }
                 if self.folded.instance(*instance).question().is_some_and(|q| q.call.is_some()) => {
@@ -377,6 +387,7 @@ impl Watch {
                 self.disturbed = false;
                 self.failed = false;
                 self.resets += 1;
+                self.models.retain(|_, permitted| *permitted);
                 self.due.retain(|ix, _| !closure.contains(ix));
             }
             _ => {}

@@ -42,6 +42,9 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
             let said = if reply.approved { "yes" } else { "no" };
             format!("a person says {said} to {}", name(instance))
         }
+        Input::ReplyRefused { instance } => {
+            format!("a person answers {} with what does not fit", name(instance))
+        }
         Input::UntilEvaluated { instance, attempt, done, .. } => {
             format!("the loop of {} #{attempt} is done: {done:?}", name(instance))
         }

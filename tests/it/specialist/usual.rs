@@ -51,7 +51,7 @@ async fn a_rework_is_told_what_failed() {
         evidence: Some(json!({"exists": false})),
     };
     let verification = Some(Verification::of(Confidence::High, vec![check]));
-    let feedback = Feedback { failure: None, verification, new_approach: false };
+    let feedback = Feedback { failure: None, verification, new_approach: false, advice: None };
     let ran = Bench { feedback: Some(feedback), ..bench([done()]) }.run().await;
     let sent = ran.sent(1);
     assert!(

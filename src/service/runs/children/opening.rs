@@ -78,7 +78,7 @@ impl Shared {
             let events = self.journal.events(&child.run, 0).unwrap_or_default();
             let rules =
                 Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
-            budget::permit_models(&self.ledger, &events);
+            budget::decide_models(&self.ledger, &events);
             let folded = Folded::of(&child.plan, rules, &events);
             let of = (&child.run, &*child.plan);
             let (ledger, reported) = (&self.ledger, previous.reported);
