@@ -183,7 +183,7 @@ fn steps_that_reach_a_model_without_a_price_wait_for_one_decision() {
             (".kb/specialists/reader.yml", READER),
             (
                 ".kb/playbooks/p.yml",
-                "schema: kb.playbook/1\nid: p\nlimits: {maxParallel: 2}\nsteps:\n  - {id: a, specialist: reader, task: Look.}\n  - {id: b, specialist: reader, task: Look.}\n  - {id: c, specialist: reader, dependsOn: [a], runIf: always, task: Look.}\n",
+                "schema: kb.playbook/1\nid: p\nlimits: {maxParallel: 2}\nsteps:\n  - {id: a, specialist: reader, task: Look.}\n  - {id: b, specialist: reader, task: Look.}\n  - {id: c, specialist: reader, dependsOn: [a], runIf: allDone, task: Look.}\n",
             ),
             (
                 ".kb/kb.config.yml",

@@ -96,7 +96,7 @@ fn the_comment_of_an_approval_is_in_the_prompts_that_follow() {
     scratch.kb(&["run", "approve", "@last", "--comment", comment]).code(0);
     let said = scratch.kb(&["run", "logs", "@last", "a", "--prompts"]).code(0);
     // Once for the attempt that was approved, and once for the rework after it.
-    assert_eq!(said.out.matches(comment).count(), 2, "{}", said.out);
+    assert_eq!(said.out.matches(&format!("user  a  {comment}")).count(), 2, "{}", said.out);
 }
 
 #[test]

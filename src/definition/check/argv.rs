@@ -141,22 +141,47 @@ pub fn refuse_options<'w>(
     let program = words.first().map_or("", |(program, _)| *program);
     let name = program.rsplit('/').next().unwrap_or(program);
     let is_shell = ["sh", "bash", "dash", "zsh", "ksh"].contains(&name);
+    let mut are_operands = false;
     for index in 1..words.len() {
         let (word, starts_with_value) = words[index];
-        if !starts_with_value
-            && (word == "--" || is_shell && index > 1 && is_code_of_shell(&words, index))
-        {
-            return Ok(());
+        if !starts_with_value {
+            let is_code = is_shell && index > 1 && is_code_of_shell(&words, index);
+            are_operands |= word == "--" || is_code;
+            continue;
         }
-        if starts_with_value && word.starts_with('-') {
+        if word.starts_with('-') && !are_operands {
             let message = format!(
                 "argument {index} of `{program}` is a value that starts with `-`, so it would be read as an option"
             );
             let help = "write `--` before it, `--option={{…}}` for the value of an option, or pass it in `env:`";
             return Err(Box::new(Failure::new(Code::VALUE_AS_CODE, message).help(help)));
         }
+        if let Some(why) = other_option(name, word) {
+            let message = format!("argument {index} of `{program}` is a value {why}");
+            let help = "write `./{{…}}` for a file, or what stands before the value literally";
+            return Err(Box::new(Failure::new(Code::VALUE_AS_CODE, message).help(help)));
+        }
     }
     Ok(())
+}
+
+/// Programs that read options from a file whose name follows `@`.
+const READ_OPTIONS: [&str; 18] = [
+    "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "ar", "as", "rustc", "javac", "jar", "javadoc",
+    "kotlinc", "swiftc", "ghc", "mcs", "csc",
+];
+
+/// Why a program reads a word as an option although it does not start with `-`.
+fn other_option(program: &str, word: &str) -> Option<&'static str> {
+    let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    // A cross compiler has its target before the name: `x86_64-linux-gnu-gcc`.
+    let last = plain.rsplit('-').next().unwrap_or(plain);
+    let reads = READ_OPTIONS.iter().any(|known| [program, plain, last].contains(known));
+    if reads && word.starts_with('@') {
+        return Some("that starts with `@`, so options would be read from that file");
+    }
+    (program == "dd" && word.contains('='))
+        .then_some("with `=`, so it would be read as an option")
 }
 
 /// Whether a word is the code after a literal `-c`.

@@ -68,6 +68,24 @@ fn a_value_is_no_operand_of_a_program_that_executes_operands() {
 }
 
 #[test]
+fn a_value_is_no_option_without_a_hyphen() {
+    for (command, value, works) in [
+        ("[gcc, -E, '{{v}}']", "@options", false),
+        ("[gcc, -E, --, '{{v}}']", "@options", false),
+        ("[/usr/bin/x86_64-linux-gnu-gcc, '{{v}}']", "@options", false),
+        ("[dd, '{{v}}']", "of=written", false),
+        ("[dd, if=/dev/null, 'of={{v}}']", "a=b", true),
+        ("[echo, '{{v}}']", "@options", true),
+        ("[echo, '{{v}}']", "of=written", true),
+    ] {
+        let scratch = project(&format!("  - {{id: a, run: {command}}}\n"));
+        let said = scratch.kb(&["playbook", "run", "p", "--param", &format!("v={value}")]);
+        assert_eq!(said.code == 0, works, "{command}: {}", said.err);
+        assert_eq!(said.out.contains("KB0216") || said.err.contains("KB0216"), !works, "{command}");
+    }
+}
+
+#[test]
 fn values_stay_arguments_of_code_and_of_other_programs() {
     let scratch = project(
         "  - {id: a, run: [bash, -c, 'test \"$1\" = x', prog, '{{v}}']}
