@@ -62,6 +62,8 @@ pub struct ChangedCode {
     pub path: Option<String>,
     /// The widest network of the specialists that changed files.
     pub network: NetworkAccess,
+    /// Whether protected paths were changed, such as hooks of git: any command can execute them.
+    pub is_protected: bool,
 }
 
 /// A file that a passed verdict rests on.

@@ -128,7 +128,9 @@ impl ActiveAttempts {
                 )) => {
                     self.cancels.remove(&work.instance);
                 }
-                Ok(Some(Message::Listed { .. } | Message::Merged { .. } | Message::Checked { .. })) => {}
+                Ok(Some(
+                    Message::Listed { .. } | Message::Merged { .. } | Message::Checked { .. },
+                )) => {}
                 Ok(Some(Message::Record { stored, .. })) => drop(stored.send(Err(Stopped))),
                 Ok(Some(Message::JournalFailed { ended, .. })) => {
                     ended.map(|instance| self.cancels.remove(&instance));

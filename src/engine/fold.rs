@@ -2,6 +2,7 @@
 
 use crate::attempt::ChangedCode;
 use crate::definition::{NetworkAccess, StepKind};
+use crate::diagnostic::Code;
 use crate::evidence::{Change, Purpose, Record, ToolTrace, is_code};
 use crate::journal::StoredEvent;
 use crate::plan::Plan;
@@ -137,6 +138,14 @@ impl Folded {
                 };
                 (*instance, Some(change.path.clone()))
             }
+            Event::AttemptEnded { instance, failure: Some(failure), .. }
+                if failure.code == Code::PATH_PROTECTED =>
+            {
+                let step = plan.step(self.state.instance(*instance).step).step.id.clone();
+                let network = self.code.take().map(|code| code.network).unwrap_or_default();
+                self.code = Some(ChangedCode { step, path: None, network, is_protected: true });
+                return;
+            }
             // The changes of an earlier run are in its own journal.
             Event::Kept { instance, .. } => (*instance, None),
             // A person read the changes.
@@ -160,6 +169,7 @@ impl Folded {
             step: plan.step(self.state.instance(instance).step).step.id.clone(),
             path,
             network,
+            is_protected: false,
         });
         code.network = wider(code.network, network);
     }

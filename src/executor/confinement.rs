@@ -6,14 +6,38 @@ use crate::definition::NetworkAccess;
 use crate::diagnostic::Code;
 use crate::process::Supervisor;
 use crate::value::Failure;
-use crate::verify::executes_project_code;
+use crate::verify::{GitHook, executes_project_code};
 
 /// The network of a command that has to run in the sandbox; `None` for other commands.
-fn network(confined: &Confined, argv: &[String]) -> Option<NetworkAccess> {
+fn network(host: &HostAccess, confined: &Confined, argv: &[String]) -> Option<NetworkAccess> {
     match confined {
         Confined::Always => Some(NetworkAccess::Loopback),
-        Confined::IfCode(code) => executes_project_code(argv).then_some(code.network),
+        Confined::IfCode(code) => {
+            let executes = code.is_protected || executes_project_code(argv, &hooks(host, argv));
+            executes.then_some(code.network)
+        }
     }
+}
+
+/// The hooks that a command may run.
+fn hooks(host: &HostAccess, argv: &[String]) -> Vec<GitHook> {
+    if !argv.iter().any(|word| word.contains("git")) {
+        return Vec::new();
+    }
+    let hooks = host.workspace.git_hooks().into_iter();
+    hooks.map(|(name, script)| GitHook { name, script }).collect()
+}
+
+/// The variables of a command that a specialist may have prepared files for: git reads no settings of a bare
+/// repository that only its directory makes known.
+pub(super) fn environment(confined: Option<&Confined>) -> Vec<(String, String)> {
+    let Some(Confined::IfCode(_)) = confined else { return Vec::new() };
+    let setting = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
+        ("GIT_CONFIG_VALUE_0", "explicit"),
+    ];
+    setting.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
 }
 
 /// What starts the command of an attempt, and the network of its sandbox. Fails if the command has to
@@ -23,7 +47,7 @@ pub(super) fn supervisor(
     confined: Option<&Confined>,
     argv: &[String],
 ) -> Result<(Supervisor, Option<NetworkAccess>), Failure> {
-    let asked = confined.and_then(|confined| Some((confined, network(confined, argv)?)));
+    let asked = confined.and_then(|confined| Some((confined, network(host, confined, argv)?)));
     match asked {
         None => Ok((host.processes.unconfined().clone(), None)),
         Some((_, network)) if host.processes.can_confine() => {
@@ -38,7 +62,7 @@ fn refusal(confined: &Confined) -> Failure {
     let why = match confined {
         Confined::Always => "the step has `sandbox: always`".to_owned(),
         Confined::IfCode(code) => {
-            format!("it executes files of the project, and {}", changed(code))
+            format!("{}, and {}", why(code), changed(code))
         }
     };
     let message =
@@ -52,9 +76,10 @@ fn refusal(confined: &Confined) -> Failure {
 pub(super) fn explained(failure: Failure, confined: Option<&Confined>) -> Failure {
     let Some(Confined::IfCode(code)) = confined else { return failure };
     let reason = format!(
-        "the command ran in the sandbox, because it executes files of the project and {}. If it needs \
+        "the command ran in the sandbox, because {} and {}. If it needs \
          more, such as `.git`, the network or files outside, put an `approve` step before it, or set \
          `sandbox: never`",
+        why(code),
         changed(code)
     );
     let help = match &failure.help {
@@ -64,7 +89,17 @@ pub(super) fn explained(failure: Failure, confined: Option<&Confined>) -> Failur
     failure.help(help)
 }
 
+fn why(code: &ChangedCode) -> &'static str {
+    match code.is_protected {
+        true => "it may execute them",
+        false => "it may execute files of the project",
+    }
+}
+
 fn changed(code: &ChangedCode) -> String {
+    if code.is_protected {
+        return format!("step `{}` changed protected paths", code.step);
+    }
     match &code.path {
         Some(path) => format!("step `{}` changed `{path}`", code.step),
         None => format!("step `{}` may have changed some", code.step),

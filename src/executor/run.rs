@@ -74,7 +74,8 @@ fn spawn(
             words.iter().map(|word| word.text.clone()).collect()
         }
     };
-    let mut env = request.env.clone();
+    let mut env = confinement::environment(request.confined.as_deref());
+    env.extend(request.env.iter().cloned());
     env.extend(request.identity());
     Ok(Spawn {
         argv,

@@ -31,7 +31,8 @@ pub(super) async fn call(
         return lease_lost();
     }
     context.recorder.progress(Progress::Tool(tool.to_owned()));
-    let mut env = request.env.clone();
+    let mut env = confinement::environment(request.confined.as_deref());
+    env.extend(request.env.iter().cloned());
     env.extend(request.identity());
     let call = Call {
         approved: false,

@@ -27,7 +27,9 @@ pub(super) fn to_text(feedback: &Feedback) -> String {
     }
     if let Some(advice) = &feedback.advice {
         let quoted = fenced("text", &advice_of(advice));
-        out.push_str(&format!("\nA person permitted another attempt, with this comment:\n{quoted}\n"));
+        out.push_str(&format!(
+            "\nA person permitted another attempt, with this comment:\n{quoted}\n"
+        ));
     }
     out
 }

@@ -259,9 +259,7 @@ fn suggested(reason: &StopReason) -> Vec<RecoveryHint> {
             ModelError::Unreachable { .. }
             | ModelError::Transient { .. }
             | ModelError::Timeout { .. },
-        ) => {
-            &[(Retry, "the model may respond later")]
-        }
+        ) => &[(Retry, "the model may respond later")],
         StopReason::Model(_) => {
             &[(AskUser, "the model cannot be used with the current configuration")]
         }

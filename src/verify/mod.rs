@@ -49,6 +49,6 @@ pub use observation::{
     CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, Observation, ObservationError,
     ObservationQuery, Observations,
 };
-pub use project_code::executes_project_code;
+pub use project_code::{GitHook, executes_project_code};
 pub use run_before::{RUN_BEFORE, run_before_args};
 pub use verdict_rules::VerdictRules;

@@ -273,7 +273,8 @@ fn a_judge_without_a_price_is_called_only_with_permission() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = runtime.block_on(async {
         let server = MockServer::start().await;
-        let judge = Mock::given(method("POST")).and(body_string_contains("\"model\":\"judge-model\""));
+        let judge =
+            Mock::given(method("POST")).and(body_string_contains("\"model\":\"judge-model\""));
         judge.respond_with(reply(judges)).with_priority(1).mount(&server).await;
         let worker = Mock::given(method("POST")).respond_with(reply(submits));
         worker.with_priority(2).mount(&server).await;
@@ -283,7 +284,8 @@ fn a_judge_without_a_price_is_called_only_with_permission() {
     let uri = server.uri().replace("127.0.0.1", "[::ffff:127.0.0.1]");
     let calls_of_judge = || {
         let requests = runtime.block_on(server.received_requests()).unwrap();
-        let of_judge = |body: &[u8]| String::from_utf8_lossy(body).contains("\"model\":\"judge-model\"");
+        let of_judge =
+            |body: &[u8]| String::from_utf8_lossy(body).contains("\"model\":\"judge-model\"");
         requests.iter().filter(|request| of_judge(&request.body)).count()
     };
     let tier = |name: &str, price: &str| {

@@ -167,8 +167,8 @@ pub fn refuse_options<'w>(
 
 /// Programs that read options from a file whose name follows `@`.
 const READ_OPTIONS: [&str; 18] = [
-    "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "ar", "as", "rustc", "javac", "jar", "javadoc",
-    "kotlinc", "swiftc", "ghc", "mcs", "csc",
+    "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "ar", "as", "rustc", "javac", "jar",
+    "javadoc", "kotlinc", "swiftc", "ghc", "mcs", "csc",
 ];
 
 /// Why a program reads a word as an option although it does not start with `-`.
@@ -180,8 +180,7 @@ fn other_option(program: &str, word: &str) -> Option<&'static str> {
     if reads && word.starts_with('@') {
         return Some("that starts with `@`, so options would be read from that file");
     }
-    (program == "dd" && word.contains('='))
-        .then_some("with `=`, so it would be read as an option")
+    (program == "dd" && word.contains('=')).then_some("with `=`, so it would be read as an option")
 }
 
 /// Whether a word is the code after a literal `-c`.

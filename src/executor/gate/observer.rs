@@ -99,7 +99,7 @@ impl Observer<'_> {
         let spawn = Spawn {
             argv: argv.to_vec(),
             cwd,
-            env: self.env.to_vec(),
+            env: [&confinement::environment(self.confined), self.env].concat(),
             stdin: Vec::new(),
             timeout: [timeout, left].into_iter().flatten().min(),
             idle: None,

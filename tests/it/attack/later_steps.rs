@@ -33,6 +33,9 @@ fn attacks() -> Vec<(&'static str, String, &'static str)> {
         ("Makefile", target, "run: 'timeout 60 make all'"),
         ("conftest.py", python.clone(), "run: python3 conftest.py"),
         ("helper.py", python, "run: [python3, -c, import helper]"),
+        ("x.sh", PLANT.to_owned(), "run: 'chmod +x x.sh; find . -name x.sh -exec {} \\\\;'"),
+        ("ls", PLANT.to_owned(), "run: 'chmod +x ls; PATH=.:$PATH; ls'"),
+        ("ls", PLANT.to_owned(), "run: 'chmod +x ls; tar -I ./ls -cf /dev/null .'"),
     ];
     if std::process::Command::new("npm").arg("--version").finish_if_found().is_some() {
         let scripts = json!({"name": "x", "scripts": {"test": PLANT}}).to_string();
@@ -92,6 +95,67 @@ fn code_of_a_specialist_is_executed_in_the_sandbox() {
         let step = format!("sandbox: never, {step}");
         let (said, trusted) = run(&project(path, &text, &step, ""), &RUN, "kernel");
         assert!(trusted, "{step}: {said:?}");
+    }
+}
+
+/// A project in a repository of git, whose specialist runs a command; a later step commits.
+fn repository(prepare: &str, command: &str, step: &str) -> Scratch {
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:
+  - {{id: work, agent: worker, task: Write., onError: continue, verify: {{claims: none}}}}
+  - {{id: later, dependsOn: work, {step}}}\n"
+    );
+    let call = json!({"tool": "shell:exec", "args": {"command": command}});
+    let turns = json!([{"calls": [call]}, {"output": {"summary": "done"}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}}).to_string();
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", &playbook),
+        (".kb/specialists/worker.yml", SPECIALIST),
+        ("script.yml", &script),
+    ]);
+    let prepare =
+        format!("git init -q . && git config user.name a && git config user.email a@b\n{prepare}");
+    let mut command = std::process::Command::new("bash");
+    let done = command.args(["-euc", &prepare]).current_dir(scratch.root()).finish();
+    assert!(done.status.success(), "{done:?}");
+    scratch
+}
+
+/// Hooks of the author that execute files of the project, hooks that a command planted although its attempt
+/// failed, and repositories without a work tree.
+#[test]
+fn what_git_executes_of_a_specialist_is_executed_in_the_sandbox() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let hook = "printf '#!/bin/sh\\nsh ./tool.sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+    let tool = "echo 'echo pwned > $HOME/pwned' > tool.sh";
+    let commit = "run: git commit -qm x --allow-empty";
+    let planted = "mkdir hooks; printf '#!/bin/sh\\necho pwned > $HOME/pwned\\n' > hooks/pre-commit; chmod +x hooks/pre-commit";
+    let bare = "mkdir -p s/objects s/refs; echo ref: refs/heads/m > s/HEAD; printf '[core]\\nbare=false\\nworktree=.\\nfsmonitor=echo pwned > $HOME/pwned;\\n' > s/config";
+    for (prepare, command, step) in [
+        (hook, tool, commit),
+        (hook, tool, "tool: shell:exec, input: {command: git commit -qm x --allow-empty}"),
+        ("git config core.hooksPath hooks", planted, commit),
+        ("", bare, "run: git -C s status"),
+        ("", bare, "run: cd s && git status"),
+    ] {
+        let scratch = repository(prepare, command, step);
+        let (said, escaped) = run(&scratch, &RUN, "kernel");
+        assert!(!escaped, "{command}; {step}: {said:?}");
+        assert_ne!(said.code, 0, "{command}; {step}: {said:?}");
+        // As the author trusts it, so that the attack is known to work.
+        if step == commit {
+            let step = format!("{step}, sandbox: never");
+            let (said, executed) = run(&repository(prepare, command, &step), &RUN, "kernel");
+            assert!(executed, "{command}; {step}: {said:?}");
+        }
+    }
+    // Without hooks that execute files of the project, a step commits as before.
+    let harmless = "printf '#!/bin/sh\\ngrep -q x /dev/null || true\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+    for prepare in ["", harmless] {
+        let (said, _) = run(&repository(prepare, tool, commit), &RUN, "kernel");
+        assert_eq!(said.code, 0, "{said:?}");
     }
 }
 
