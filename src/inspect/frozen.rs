@@ -6,7 +6,7 @@ use crate::definition::{Catalog, FileRole, InputFile, Script, load, load_script}
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::journal::Journal;
 use crate::plan::Plan;
-use crate::value::{DefinitionId, Json, JsonMap, Money, RunId, StepId};
+use crate::value::{DefinitionId, Json, JsonMap, RunId, RunLimits, StepId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -40,9 +40,9 @@ pub struct Frozen {
     /// Whether `--yes` was given.
     #[serde(default)]
     pub yes: bool,
-    /// Value of `--budget`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Money>,
+    /// Limits of the command line.
+    #[serde(flatten)]
+    pub limits: RunLimits,
     /// Maximum number of step instances that run at the same time.
     pub max_parallel: u32,
     /// Texts of the ignore files of the project when the run started, by path. Absent if nothing of

@@ -5,7 +5,7 @@ use super::question::Question;
 use crate::definition::RecoveryKind;
 use crate::evidence::{Handoff, MergedTree, Payload, Record, Verification};
 use crate::value::{
-    Digest, Failure, Json, Money, OutcomeKind, RunStatus, SpecialistId, Tier, Timestamp, Usage,
+    Digest, Failure, Json, OutcomeKind, RunLimits, RunStatus, SpecialistId, Tier, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,9 +46,9 @@ pub enum Event {
         epoch: u64,
         /// Instances whose attempt or gate was executing and continues.
         in_flight: Vec<InstanceIx>,
-        /// Value of `--budget`, from this command or an earlier one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        budget: Option<Money>,
+        /// Limits of the command line, of this command or an earlier one.
+        #[serde(flatten)]
+        limits: RunLimits,
     },
     /// The condition of a step was evaluated.
     Evaluated {

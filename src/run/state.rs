@@ -7,7 +7,7 @@ use crate::diagnostic::Code;
 use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
 use crate::value::{
-    Digest, Failure, InstanceKey, Money, RunStatus, SpecialistId, Timestamp, Usage,
+    Digest, Failure, InstanceKey, RunLimits, RunStatus, SpecialistId, Timestamp, Usage,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub struct Rules {
     pub max_parallel: u32,
     /// What follows an `inconclusive` verdict if the step sets no policy.
     pub inconclusive: InconclusivePolicy,
-    /// Value of `--budget`, which a resume keeps.
-    pub budget: Option<Money>,
+    /// Limits of the command line, which a resume keeps.
+    pub limits: RunLimits,
     /// Whether another run executes it and is acknowledged for both.
     pub is_child: bool,
 }
@@ -30,7 +30,7 @@ impl Default for Rules {
         Rules {
             max_parallel: 2,
             inconclusive: InconclusivePolicy::Warn,
-            budget: None,
+            limits: RunLimits::default(),
             is_child: false,
         }
     }

@@ -4,7 +4,7 @@
 use super::account::{Account, Amount, Exhausted, Refusal};
 use super::pace::Pace;
 use crate::definition::{Budget, GlobalLimits};
-use crate::value::{Digest, Money, RunId, StepId};
+use crate::value::{Digest, Money, RunId, RunLimits, StepId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -43,6 +43,16 @@ impl Share {
         let cost = run.max_cost.map(|cap| Money(part(cap.0.max(0) as u64) as i64));
         self.account.budget =
             Budget { max_cost: cost, max_tokens: run.max_tokens.map(part), ..Budget::default() };
+    }
+}
+
+/// A budget with the limits that are set in place of its own.
+fn with(budget: Budget, limits: RunLimits) -> Budget {
+    Budget {
+        max_cost: limits.cost.or(budget.max_cost),
+        max_tokens: limits.max_tokens.or(budget.max_tokens),
+        max_tool_calls: limits.max_tool_calls.or(budget.max_tool_calls),
+        ..budget
     }
 }
 
@@ -180,12 +190,29 @@ impl Ledger {
         self
     }
 
-    /// Changes the maximum cost of the run, and with it the shares.
-    pub fn limit_cost(&self, most: Money) {
+    /// Changes limits of the run, and with them the shares.
+    pub fn limit(&self, limits: RunLimits) {
         let mut accounts = self.lock();
-        accounts.run.budget.max_cost = Some(most);
+        accounts.run.budget = with(accounts.run.budget, limits);
         let run = accounts.run.budget;
         accounts.shares.values_mut().for_each(|share| share.update(&run));
+    }
+
+    /// Raises the limits of a step that are lower.
+    pub fn raise_step(&self, step: &StepId, limits: RunLimits) {
+        if let Some(account) = self.lock().steps.get_mut(step) {
+            let own = account.budget;
+            account.budget = Budget {
+                max_cost: own.max_cost.max(limits.cost.filter(|_| own.max_cost.is_some())),
+                max_tokens: own
+                    .max_tokens
+                    .max(limits.max_tokens.filter(|_| own.max_tokens.is_some())),
+                max_tool_calls: own
+                    .max_tool_calls
+                    .max(limits.max_tool_calls.filter(|_| own.max_tool_calls.is_some())),
+                ..own
+            };
+        }
     }
 
     /// Adds the accounts of a child run. Returns false if it has them already.

@@ -58,7 +58,7 @@ pub(super) fn outcome(
         StopReason::Budget(error) => (
             OutcomeKind::PolicyDenied,
             Failure::new(Code::BUDGET_EXHAUSTED, error.to_string())
-                .help("continue with a higher budget: `kb run resume RUN --budget USD`"),
+                .help("continue with a higher limit: `kb run resume RUN` with `--budget USD`, `--max-tokens N` or `--max-tool-calls N`"),
         ),
         StopReason::Unpriced(model) => (
             OutcomeKind::PolicyDenied,

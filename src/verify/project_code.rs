@@ -177,7 +177,10 @@ fn git_executes(args: &[String], hooks: &[GitHook]) -> bool {
 
 /// Whether a hook executes files of the project.
 fn hook_executes(hook: &GitHook) -> bool {
-    hook.script.as_deref().is_none_or(text_executes)
+    let is_command = |line: &&str| !line.trim_start().starts_with('#');
+    hook.script.as_deref().is_none_or(|script| {
+        text_executes(&script.lines().filter(is_command).collect::<Vec<_>>().join("\n"))
+    })
 }
 
 /// Whether the program is on the list, is a file outside of the directories of installed programs, or is
@@ -294,7 +297,6 @@ mod tests {
             "PATH=/usr/local/bin:$PATH gh pr create",
             "tar czf /tmp/a.tgz src",
             "find . -name '*.o' -exec rm {} +",
-            "sudo cp src/a.rs /etc/a",
             "timeout 5 rsync -a src/ host:src",
             "git -C sub push origin main",
             "rm -f *.o",
@@ -312,7 +314,7 @@ mod tests {
         let tests = [hook("pre-commit", Some("#!/bin/sh\nnpm test\n"))];
         let lfs = [hook(
             "post-checkout",
-            Some("command -v git-lfs || exit 2\ngit lfs post-checkout \"$@\""),
+            Some("#!/bin/sh\ncommand -v git-lfs || exit 2\ngit lfs post-checkout \"$@\""),
         )];
         let other = [hook("pre-push", None)];
         for (hooks, text, executes) in [

@@ -25,7 +25,10 @@ pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<
         StepStatus::Waiting => Some(match (instance.question(), instance.due()) {
             (Some(question), _) => question.text.clone(),
             (None, Some(due)) => format!("waits until {}", seconds(&due.rfc3339())),
-            (None, None) => "waits for an approval".to_owned(),
+            (None, None) => match instance.failure().filter(|_| instance.needs_budget()) {
+                Some(failure) => failure.message.clone(),
+                None => "waits for an approval".to_owned(),
+            },
         }),
         StepStatus::Failed | StepStatus::Cancelled => {
             instance.items().map(|items| item_counts(state, items))

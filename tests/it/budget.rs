@@ -5,7 +5,7 @@ use crate::scratch::Scratch;
 use futures::FutureExt as _;
 use kb::definition::Budget;
 use kb::specialist::{Amount, Ledger, Reservation};
-use kb::value::{Money, StepId};
+use kb::value::{Money, RunLimits, StepId};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -233,6 +233,30 @@ fn a_budget_of_zero_permits_no_call_and_can_be_raised() {
     scratch.kb(&["run", "resume", "@last", "--budget", "1000"]).code(1).says(&["cannot reach"]);
 }
 
+/// Of the run and of a step: what is used up can be raised, by whatever it is counted.
+#[test]
+fn a_used_up_number_of_tokens_can_be_raised() {
+    let small = "budget: {maxTokens: 100}";
+    let of_step = ONE_STEP.replace("retry: {max: 0}", &format!("retry: {{max: 0}}, {small}"));
+    for (playbook, whose) in [(format!("{ONE_STEP}{small}\n"), "the run"), (of_step, "step `a`")] {
+        let scratch = priced(&playbook, "");
+        let said = scratch.kb(&["playbook", "run", "p"]).code(3);
+        said.says(&[&format!("the budget of 100 tokens of {whose} is used up"), "--max-tokens N"]);
+        scratch.kb(&["run", "show", "@last"]).code(0).says(&["--max-tokens N"]);
+        // A limit of another kind changes nothing, and one that is too low is used up again.
+        scratch.kb(&["run", "resume", "@last", "--budget", "1000"]).code(3);
+        let said = scratch.kb(&["run", "resume", "@last", "--max-tokens", "200"]).code(3);
+        said.says(&[&format!("the budget of 200 tokens of {whose}")]);
+        // Every later resume keeps the value.
+        scratch.kb(&["run", "resume", "@last"]).code(3).says(&["the budget of 200 tokens"]);
+        let said = scratch.kb(&["run", "resume", "@last", "--max-tokens", "1000000"]).code(1);
+        said.says(&["cannot reach"]);
+    }
+    let scratch = priced(ONE_STEP, "");
+    let said = scratch.kb(&["playbook", "run", "p", "--max-tokens", "100"]).code(3);
+    said.says(&["the budget of 100 tokens of the run"]);
+}
+
 #[test]
 fn a_specialist_has_only_its_share_of_the_budget() {
     let shares = "orchestrator: {escalation: {budgetAllocation: {reader: 5, orchestrator: 10}}}\n";
@@ -289,7 +313,7 @@ fn shares_scale_with_the_budget_of_the_run() {
     assert!(matches!(reserve("c", 100), Some(Ok(_))), "without a share, the rest of the run");
     drop(first);
     assert!(matches!(reserve("a", 1), Some(Err(_))), "a stopped call counts");
-    ledger.limit_cost(Money(2_000));
+    ledger.limit(RunLimits { cost: Some(Money(2_000)), ..RunLimits::default() });
     assert!(matches!(reserve("a", 300), Some(Ok(_))));
     second.settle(Amount::default());
 }

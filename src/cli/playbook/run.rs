@@ -14,7 +14,7 @@ use crate::service::runs::{self, Overrides, Prepared, ProjectContext, WaitNotice
 use crate::service::{
     self, CacheUse, Choice, Environment, Match, Project, RecordedTest, Selection, StartRequest,
 };
-use crate::value::Money;
+use crate::value::{Money, RunLimits};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -106,6 +106,12 @@ pub(in crate::cli) struct OverrideArgs {
     /// Maximum cost of the run in US dollars
     #[arg(long, value_name = "USD", value_parser = dollars)]
     budget: Option<Money>,
+    /// Maximum tokens of the model calls of the run
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// Maximum tool calls of the specialists of the run
+    #[arg(long, value_name = "N")]
+    max_tool_calls: Option<u64>,
 }
 
 /// Parses an amount of US dollars.
@@ -118,7 +124,9 @@ impl OverrideArgs {
     /// The overrides in the form of the service.
     pub(in crate::cli) fn overrides(&self) -> Overrides {
         let (model, max_parallel) = (self.model.clone(), self.max_parallel);
-        Overrides { model, max_parallel, yes: self.yes, budget: self.budget }
+        let (max_tokens, max_tool_calls) = (self.max_tokens, self.max_tool_calls);
+        let limits = RunLimits { cost: self.budget, max_tokens, max_tool_calls };
+        Overrides { model, max_parallel, yes: self.yes, limits }
     }
 }
 

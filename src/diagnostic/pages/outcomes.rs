@@ -257,9 +257,12 @@ r#"A call of a specialist could exceed a `budget` of the run or the step, `--bud
 stops with exit code 3 when nothing else runs.
 
 A model call is reserved before it is sent, at the estimated tokens of its prompt and the maximum tokens
-of its response. This continues the run with a higher limit of its cost:
+of its response. This continues the run with a higher limit of its cost, its tokens
+or its tool calls:
 
-    kb run resume RUN --budget 2.50"#;
+    kb run resume RUN --budget 2.50
+    kb run resume RUN --max-tokens 500000
+    kb run resume RUN --max-tool-calls 80"#;
 
     MODEL_WITHOUT_PRICE = "KB0586", "model without a price",
 r#"The cost of the run or the step is limited, the price of one of its models is unknown, and a person rejected its

@@ -21,8 +21,8 @@ impl Decider<'_> {
             .filter(|(_, i)| live(i.status) && i.items().is_none())
             .map(|(ix, _)| ix)
             .collect();
-        let (epoch, budget) = (self.epoch, self.state.rules.budget);
-        self.emit(Event::RunResumed { epoch, in_flight: in_flight.clone(), budget });
+        let (epoch, limits) = (self.epoch, self.state.rules.limits);
+        self.emit(Event::RunResumed { epoch, in_flight: in_flight.clone(), limits });
         if let Some(by) = cancel.filter(|_| !self.state.is_cancelled()) {
             self.emit(Event::CancelRequested { by });
         }

@@ -142,7 +142,7 @@ pub(super) fn assemble(
     let rules = Rules {
         max_parallel: frozen.max_parallel.max(1),
         inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
-        budget: frozen.budget,
+        limits: frozen.limits,
         is_child: false,
     };
     let (prompts, secrets) = (settings.prompts, Arc::new(secrets));

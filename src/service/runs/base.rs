@@ -139,7 +139,7 @@ async fn from_earlier(
     let script = earlier.frozen.script.clone().filter(|_| start.script.is_none());
     let overrides = &mut start.overrides;
     overrides.yes |= earlier.frozen.yes;
-    overrides.budget = overrides.budget.or(earlier.frozen.budget);
+    overrides.limits = overrides.limits.or(earlier.frozen.limits);
     overrides.model = overrides.model.take().or_else(|| earlier.frozen.model.clone());
     drop(plan);
     let basis = Basis { base: Some(base), script, ..Basis::default() };

@@ -82,7 +82,7 @@ pub(in crate::service) async fn begin(
         tiers: tiers.as_ref().map(Tiers::frozen).unwrap_or_default(),
         model: overrides.model.clone(),
         yes: overrides.yes,
-        budget: overrides.budget,
+        limits: overrides.limits,
         max_parallel: max_parallel(&plan, &settings, &overrides, context.environment.processors),
         ignore_files: may_compare_files(&plan).then(|| IgnoreFiles::read(&context.root).0),
         base: basis.base,
@@ -98,7 +98,7 @@ pub(in crate::service) async fn begin(
         context.doubles.tools = recorder.tools();
         context.recorder = Some(Arc::new(recorder));
     }
-    let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.budget));
+    let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.limits));
     let assembly = assemble(&context, &settings, &frozen, &plan, tiers, ledger.clone())?;
     require_no_secret(&frozen, &assembly.parts.redactor)?;
     let run = run.unwrap_or_else(new_run_id);

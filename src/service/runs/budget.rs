@@ -1,18 +1,19 @@
 //! The budgets of a run: from the definition, the settings and the command line.
 
 use crate::definition::{Budget, Settings};
+use crate::diagnostic::Code;
 use crate::engine::Folded;
 use crate::evidence::Record;
 use crate::journal::StoredEvent;
 use crate::plan::Plan;
-use crate::run::{Event, InstanceIx, Rules};
+use crate::run::{Event, InstanceIx, Rules, State};
 use crate::specialist::{Amount, ChildBudget, Ledger, Payer};
-use crate::value::{Money, RunId, StepId, Usage};
+use crate::value::{Money, RunId, RunLimits, StepId, Usage};
 use std::collections::BTreeMap;
 
-/// The ledger of a run. `override_cost` is the value of `--budget`, which replaces the limits of the
-/// definition and the settings.
-pub(super) fn ledger(plan: &Plan, settings: &Settings, override_cost: Option<Money>) -> Ledger {
+/// The ledger of a run. `given` are the limits of the command line, which replace those of the definition and the
+/// settings.
+pub(super) fn ledger(plan: &Plan, settings: &Settings, given: RunLimits) -> Ledger {
     let own = plan.playbook().budget;
     let limits = &settings.escalation;
     let lower = |a: Option<Money>, b: Option<Money>| match (a, b) {
@@ -21,7 +22,9 @@ pub(super) fn ledger(plan: &Plan, settings: &Settings, override_cost: Option<Mon
     };
     let configured = lower(own.max_cost, limits.max_cost_usd.map(Money::from_usd));
     let run = Budget {
-        max_cost: override_cost.or(configured),
+        max_cost: given.cost.or(configured),
+        max_tokens: given.max_tokens.or(own.max_tokens),
+        max_tool_calls: given.max_tool_calls.or(own.max_tool_calls),
         warn_cost: lower(own.warn_cost, limits.warn_cost_usd.map(Money::from_usd)),
         ..own
     };
@@ -33,12 +36,30 @@ pub(super) fn ledger(plan: &Plan, settings: &Settings, override_cost: Option<Mon
     Ledger::new(run, steps).with_shares(shares).with_limits(settings.global)
 }
 
-/// The value of `--budget` that the run was last resumed with.
-pub(super) fn stored_limit(before: &[StoredEvent]) -> Option<Money> {
-    before.iter().rev().find_map(|stored| match &*stored.event {
-        Event::RunResumed { budget, .. } => *budget,
+/// The limits of the command line that the run was last resumed with.
+pub(super) fn stored_limits(before: &[StoredEvent]) -> RunLimits {
+    let resumed = before.iter().rev().find_map(|stored| match &*stored.event {
+        Event::RunResumed { limits, .. } => Some(*limits),
         _ => None,
-    })
+    });
+    resumed.unwrap_or_default()
+}
+
+/// Raises lower limits of the steps whose budget was used up to the limits that a person gave when the run was
+/// resumed.
+pub(super) fn raise_steps(ledger: &Ledger, plan: &Plan, before: &[StoredEvent], raised: RunLimits) {
+    if raised.is_none() {
+        return;
+    }
+    let mut state = State::new(plan, Rules::default());
+    for stored in before {
+        state.apply(plan, stored.at, &stored.event);
+        if let Event::AttemptEnded { instance, failure: Some(failure), .. } = &*stored.event
+            && failure.code == Code::BUDGET_EXHAUSTED
+        {
+            ledger.raise_step(&plan.step(state.instance(*instance).step).step.id, raised);
+        }
+    }
 }
 
 /// Adds what the run has spent so far: its ended attempts, and the calls of those that continue.

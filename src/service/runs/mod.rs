@@ -29,7 +29,7 @@ mod secrets;
 mod task_files;
 mod trees;
 
-use crate::value::Money;
+use crate::value::RunLimits;
 
 pub use activity::{Activity, ActivityReceiver, ActivitySender};
 pub(super) use assembly::{available_sandbox, supervisor};
@@ -59,6 +59,6 @@ pub struct Overrides {
     pub max_parallel: Option<u32>,
     /// Whether all tools that require approval are approved for this run (`--yes`).
     pub yes: bool,
-    /// Maximum cost of the run (`--budget`); takes precedence over definition and settings.
-    pub budget: Option<Money>,
+    /// Maximum cost, tokens and tool calls of the run (`--budget`, …); take precedence over definition and settings.
+    pub limits: RunLimits,
 }

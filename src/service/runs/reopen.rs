@@ -135,9 +135,10 @@ pub(super) fn reopen(
     opening: impl FnOnce(&Plan) -> Result<StartMode, ServiceError>,
 ) -> Result<Prepared, ServiceError> {
     let frozen = Frozen::of_run(journal, &run)?;
+    let started_with = frozen.limits;
     let frozen = Frozen {
         yes: frozen.yes || overrides.yes,
-        budget: overrides.budget.or(frozen.budget),
+        limits: overrides.limits.or(frozen.limits),
         max_parallel: overrides.max_parallel.unwrap_or(frozen.max_parallel),
         ..frozen
     };
@@ -149,7 +150,7 @@ pub(super) fn reopen(
     });
     let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
-    let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.budget));
+    let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.limits));
     let mut assembly = assemble(&context, &settings, &frozen, &plan, tiers, ledger.clone())?;
     let epoch = assembly.parts.journal.acquire(&run)?;
     let killed_owner = assembly.parts.journal.previous_owner(&run);
@@ -165,11 +166,11 @@ pub(super) fn reopen(
         other => other,
     };
     let changed = frozen.changed_since(&context.root);
-    let stored = overrides.budget.or_else(|| budget::stored_limit(&before));
-    if let Some(most) = stored {
-        assembly.rules.budget = Some(most);
-        ledger.limit_cost(most);
-    }
+    let limits = overrides.limits.or(budget::stored_limits(&before)).or(frozen.limits);
+    assembly.rules.limits = limits;
+    ledger.limit(limits);
+    let raised = overrides.limits.or(limits.changed_from(started_with));
+    budget::raise_steps(&ledger, &plan, &before, raised);
     budget::carry_over(&ledger, &plan, assembly.rules, &before);
     let prepared = assembly.prepare(run, epoch, plan, frozen, opening, before);
     Ok(Prepared { changed, killed_owner, ..prepared })

@@ -33,7 +33,7 @@ fn attacks() -> Vec<(&'static str, String, &'static str)> {
         ("Makefile", target, "run: 'timeout 60 make all'"),
         ("conftest.py", python.clone(), "run: python3 conftest.py"),
         ("helper.py", python, "run: [python3, -c, import helper]"),
-        ("x.sh", PLANT.to_owned(), "run: 'chmod +x x.sh; find . -name x.sh -exec {} \\\\;'"),
+        ("x.sh", PLANT.to_owned(), "run: 'chmod +x x.sh; find . -name x.sh -exec {} +'"),
         ("ls", PLANT.to_owned(), "run: 'chmod +x ls; PATH=.:$PATH; ls'"),
         ("ls", PLANT.to_owned(), "run: 'chmod +x ls; tar -I ./ls -cf /dev/null .'"),
     ];
