@@ -82,6 +82,7 @@ impl Decider<'_> {
             failure: None,
             verification: Some(last.clone()),
             new_approach: false,
+            advice: None,
         })
     }
 
