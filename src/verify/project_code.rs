@@ -110,12 +110,11 @@ pub fn executes_project_code(argv: &[String], hooks: &[GitHook]) -> bool {
 
 /// Whether a text sets `PATH` to a value with a directory that is not absolute.
 fn searches_project(text: &str) -> bool {
-    let assigned = text.split(|c: char| c.is_whitespace() || ";&|(){}\"'".contains(c));
-    let value = |word: &str| word.strip_prefix("PATH=").map(str::to_owned);
-    let is_elsewhere = |directory: &str| {
-        ["$PATH", "/", "~", "$HOME"].iter().any(|start| directory.starts_with(start))
-    };
-    assigned.filter_map(value).any(|value| !value.is_empty() && !value.split(':').all(is_elsewhere))
+    const ELSEWHERE: [&str; 6] = ["/", "~", "$PATH", "${PATH", "$HOME", "${HOME"];
+    let words = text.split(|c: char| c.is_whitespace() || ";&|()\"'".contains(c));
+    let values = words.filter_map(|word| word.strip_prefix("PATH="));
+    let is_elsewhere = |directory: &str| ELSEWHERE.iter().any(|start| directory.starts_with(start));
+    values.filter(|value| !value.is_empty()).any(|value| !value.split(':').all(is_elsewhere))
 }
 
 /// The script of a `run:` step or of `shell:exec`. That its shell executes it is no file of the project.
@@ -295,6 +294,7 @@ mod tests {
             "x=$(git rev-parse HEAD); echo $x",
             "sed -n 1p src/a.rs",
             "PATH=/usr/local/bin:$PATH gh pr create",
+            "export PATH=\"$HOME/bin:${PATH}\" && gh pr create",
             "tar czf /tmp/a.tgz src",
             "find . -name '*.o' -exec rm {} +",
             "timeout 5 rsync -a src/ host:src",
