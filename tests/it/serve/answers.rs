@@ -86,6 +86,9 @@ fn a_run_that_was_removed_is_gone() {
     let token = site.token(Role::Run);
     let run = site.run(&token, &json!({"definition": "quick"}), &["succeeded"]);
     site.scratch.kb(&["run", "prune", "--older-than", "0s", "--keep", "0"]).code(0);
+    // The daemon records the end of a run after the run itself has; until then it may be about to start.
+    let status = || site.get(&format!("/api/v1/runs/{run}"), &token).status;
+    site.until("the record of its end", || (status() != 404).then_some(()));
     for path in ["", "/graph", "/outputs", "/events"] {
         let answer = site.get(&format!("/api/v1/runs/{run}{path}"), &token);
         assert_eq!(answer.status, 410, "{path}: {}", answer.text());

@@ -309,11 +309,13 @@ impl Watch {
                     }
                 }
             }
-            Event::Recorded { instance, record, .. } => {
-                if let Record::CacheHit(_) = &**record {
-                    self.took.insert(self.turned(*instance));
+            Event::Recorded { instance, record, .. } => match &**record {
+                Record::CacheHit(_) => drop(self.took.insert(self.turned(*instance))),
+                Record::Approval { call, approved, .. } if call.is_about_model() => {
+                    self.models.insert(call.args_hash, *approved);
                 }
-            }
+                _ => {}
+            },
             Event::Started { instance, attempt } => {
                 let (ix, iteration) = self.turned(*instance);
                 self.starts.insert((ix, iteration, *attempt));
@@ -333,13 +335,6 @@ impl Watch {
             Event::Recovered { instance, due, .. }
             | Event::PassEnded { instance, due: Some(due), .. } => {
                 self.due.insert(*instance, *due);
-            }
-            Event::Recorded { record, .. } => {
-                if let Record::Approval { call, approved, .. } = &**record
-                    && call.is_about_model()
-                {
-                    self.models.insert(call.args_hash, *approved);
-                }
             }
             // A decision about a tool call ends nothing.
             Event::Answered { instance, .. }

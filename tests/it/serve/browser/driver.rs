@@ -138,6 +138,11 @@ impl Browser {
 
     #[track_caller]
     fn call(&self, path: &str, body: Option<Value>) -> Value {
+        self.try_call(path, body).unwrap_or_else(|message| panic!("{path}: {message}"))
+    }
+
+    /// The result of a command, or the message of the driver that refused it.
+    fn try_call(&self, path: &str, body: Option<Value>) -> Result<Value, String> {
         let url = format!("{}{}{path}", self.base, self.session);
         let request = match body {
             Some(body) => self.client.post(url).json(&body),
@@ -149,8 +154,10 @@ impl Browser {
         });
         let mut found: Value =
             serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
-        assert!(status.is_success(), "{path}: {}", found["value"]["message"]);
-        found["value"].take()
+        match status.is_success() {
+            true => Ok(found["value"].take()),
+            false => Err(found["value"]["message"].to_string()),
+        }
     }
 
     /// Sets the size of the window and the colour scheme.
@@ -200,17 +207,30 @@ impl Browser {
         }
     }
 
+    #[track_caller]
     fn element(&self, selector: &str) -> String {
-        let wanted = json!({"using": "css selector", "value": selector});
-        let found = self.call("/element", Some(wanted));
-        found.as_object().unwrap().values().next().unwrap().as_str().unwrap().to_owned()
+        self.find(selector).unwrap_or_else(|message| panic!("{selector}: {message}"))
     }
 
-    /// Clicks on an element as a person does: it must be visible and not covered.
+    fn find(&self, selector: &str) -> Result<String, String> {
+        let wanted = json!({"using": "css selector", "value": selector});
+        let found = self.try_call("/element", Some(wanted))?;
+        Ok(found.as_object().unwrap().values().next().unwrap().as_str().unwrap().to_owned())
+    }
+
+    /// Clicks on an element as a person does: it must be visible and not covered. A page that is being updated may
+    /// replace the element in between, so a click that the driver refuses is repeated.
     #[track_caller]
     pub(super) fn click(&self, selector: &str) {
-        let element = self.element(selector);
-        self.call(&format!("/element/{element}/click"), Some(json!({})));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let click = || {
+            let element = self.find(selector)?;
+            self.try_call(&format!("/element/{element}/click"), Some(json!({})))
+        };
+        while let Err(message) = click() {
+            assert!(Instant::now() < deadline, "{selector}: {message}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Types into a field.
