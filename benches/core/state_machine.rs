@@ -17,7 +17,7 @@ use std::sync::Arc;
 const RULES: Rules = Rules {
     max_parallel: 16,
     inconclusive: kb::definition::InconclusivePolicy::Warn,
-    budget: None,
+    limits: Default::default(),
     is_child: false,
 };
 

@@ -67,7 +67,9 @@ pub(in crate::cli) fn next_command(
         RunStatus::Interrupted => Some(format!("{program} run resume {run}")),
         RunStatus::Waiting => Some(match question {
             Some(question) => question.command(program, run),
-            None if waits_for_budget => format!("{program} run resume {run} --budget USD"),
+            None if waits_for_budget => format!(
+                "{program} run resume {run} --budget USD  # for other limits --max-tokens N, --max-tool-calls N"
+            ),
             None => format!("{program} run approve {run}"),
         }),
         RunStatus::Running | RunStatus::Succeeded => None,

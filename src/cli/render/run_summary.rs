@@ -67,10 +67,10 @@ pub(in crate::cli) struct RunSummary {
 }
 
 impl RunSummary {
-    /// The message about the budget that is used up, if everything that waits needs a higher one.
-    pub(in crate::cli) fn waits_for_budget(&self) -> Option<&str> {
-        let all = self.waiting.keys().all(|name| self.waiting_for_budget.contains(name));
-        self.waiting.values().next().filter(|_| all).map(String::as_str)
+    /// Whether everything that waits needs a higher budget.
+    pub(in crate::cli) fn waits_for_budget(&self) -> bool {
+        !self.waiting.is_empty()
+            && self.waiting.keys().all(|name| self.waiting_for_budget.contains(name))
     }
 
     /// Adds the next event.

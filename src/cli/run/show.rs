@@ -163,26 +163,22 @@ fn next(view: &RunView, children: &Children, after_child: bool) -> String {
     let command = match after_child && asks.is_none() {
         true => Some(format!("kb run resume {}", view.run)),
         false => {
-            let used_up = used_up(view, children);
-            next_command("kb", &view.run, view.status, asks.as_ref(), used_up.as_deref())
+            let budget = needs_budget(view, children);
+            next_command("kb", &view.run, view.status, asks.as_ref(), budget)
         }
     };
     let line = |command: String| format!("\nnext: {}\n", paint(TITLE, &command));
     command.map(line).unwrap_or_default()
 }
 
-/// The message about the budget that is used up, if everything that waits needs a higher one, also in child runs.
-fn used_up(view: &RunView, children: &Children) -> Option<String> {
-    let waiting = view.steps.iter().filter(|step| step.status == StepStatus::Waiting);
+/// Whether everything that waits needs a higher budget, also in child runs.
+fn needs_budget(view: &RunView, children: &Children) -> bool {
+    let mut waiting = view.steps.iter().filter(|step| step.status == StepStatus::Waiting);
     let in_child = |step: &InstanceView| {
-        step.child_run.as_ref().and_then(|id| used_up(children.get(id)?, children))
+        let child = step.child_run.as_ref().and_then(|id| children.get(id));
+        child.is_some_and(|child| needs_budget(child, children))
     };
-    let of = |step: &InstanceView| match step.needs_budget {
-        true => Some(step.reason.clone().unwrap_or_default()),
-        false => in_child(step),
-    };
-    let all: Option<Vec<String>> = waiting.map(of).collect();
-    all?.into_iter().next()
+    waiting.clone().next().is_some() && waiting.all(|step| step.needs_budget || in_child(step))
 }
 
 /// The child runs at any level that have an open question.

@@ -26,7 +26,6 @@ pub(super) fn ledger(plan: &Plan, settings: &Settings, given: RunLimits) -> Ledg
         max_tokens: given.max_tokens.or(own.max_tokens),
         max_tool_calls: given.max_tool_calls.or(own.max_tool_calls),
         warn_cost: lower(own.warn_cost, limits.warn_cost_usd.map(Money::from_usd)),
-        ..own
     };
     let steps = plan.steps().iter().filter_map(|planned| {
         let step = &planned.step;
