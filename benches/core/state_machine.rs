@@ -17,7 +17,7 @@ use std::sync::Arc;
 const RULES: Rules = Rules {
     max_parallel: 16,
     inconclusive: kb::definition::InconclusivePolicy::Warn,
-    limits: Default::default(),
+    limits: kb::value::RunLimits { cost: None, max_tokens: None, max_tool_calls: None },
     is_child: false,
 };
 
