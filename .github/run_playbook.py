@@ -67,8 +67,13 @@ def main():
     append("GITHUB_OUTPUT", f"run={run}\nstatus={status}\n")
     rows = "".join(f"| `{step}` | {cell(message)} |\n" for step, message in failed)
     table = f"\n| step | error |\n|---|---|\n{rows}" if rows else ""
-    append("GITHUB_STEP_SUMMARY", f"### kb run {run}: {status or 'not started'}\n{table}\n")
-    return code
+    if run:
+        title = f"kb run {run}: {status or 'stopped'}"
+    else:
+        title = "kb: the run did not start"
+        print(f"::error title=kb::the run did not start; see the log (exit code {code})", flush=True)
+    append("GITHUB_STEP_SUMMARY", f"### {title}\n{table}\n")
+    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

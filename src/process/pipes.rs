@@ -2,7 +2,6 @@
 
 use super::watched::watched;
 use rustix::fd::OwnedFd;
-use rustix::pipe::{PipeFlags, pipe_with};
 use std::io;
 use std::mem::MaybeUninit;
 use tokio::io::Interest;
@@ -26,9 +25,9 @@ pub(super) struct ChildEnds {
 impl Pipes {
     /// Creates pipes for stdout and stderr, and for stdin if there is input.
     pub(super) fn new(with_input: bool) -> io::Result<Pipes> {
-        let (stdout, their_stdout) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (stderr, their_stderr) = pipe_with(PipeFlags::CLOEXEC)?;
-        let input = if with_input { Some(pipe_with(PipeFlags::CLOEXEC)?) } else { None };
+        let (stdout, their_stdout) = pipe()?;
+        let (stderr, their_stderr) = pipe()?;
+        let input = if with_input { Some(pipe()?) } else { None };
         let (their_stdin, stdin) = input.unzip();
         for own in [Some(&stdout), Some(&stderr), stdin.as_ref()].into_iter().flatten() {
             rustix::io::ioctl_fionbio(own, true)?;
@@ -40,6 +39,12 @@ impl Pipes {
             child: ChildEnds { stdin: their_stdin, stdout: their_stdout, stderr: their_stderr },
         })
     }
+}
+
+/// The read and the write end of a pipe, which no other program inherits.
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (read, write) = io::pipe()?;
+    Ok((read.into(), write.into()))
 }
 
 /// The read end of a pipe. Most processes end before `kb` needs to be notified of output, so a pipe

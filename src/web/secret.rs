@@ -6,7 +6,6 @@ use crate::trigger::{Role, TokenRow, TriggerStore};
 use crate::value::{Digest, Failure, Json, Timestamp};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::json;
 use std::time::Duration;
 
@@ -16,11 +15,21 @@ pub(super) const LONGEST: usize = 256;
 /// A new secret of 256 random bits, as text.
 pub(super) fn random() -> std::io::Result<String> {
     let mut bytes = [0; 32];
-    let filled = getrandom(&mut bytes, GetRandomFlags::empty())?;
-    match filled == bytes.len() {
+    match fill(&mut bytes)? == bytes.len() {
         true => Ok(URL_SAFE_NO_PAD.encode(bytes)),
         false => Err(std::io::Error::other("the system gave too few random bytes")),
     }
+}
+
+#[cfg(target_os = "linux")]
+fn fill(bytes: &mut [u8]) -> std::io::Result<usize> {
+    use rustix::rand::{GetRandomFlags, getrandom};
+    Ok(getrandom(bytes, GetRandomFlags::empty())?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn fill(bytes: &mut [u8]) -> std::io::Result<usize> {
+    std::io::Read::read(&mut std::fs::File::open("/dev/urandom")?, bytes)
 }
 
 /// The digest under which a secret is kept and found. A secret has 256 random bits, so a plain digest

@@ -140,7 +140,7 @@ impl Workspace {
             .mode(0o600)
             .open(&target)
             .map_err(io)?;
-        let shared = rustix::fs::ioctl_ficlone(&copy, &from).is_ok();
+        let shared = shares_blocks(&copy, &from);
         let digest = pour(&mut from, (!shared).then_some(&mut copy), keep).map_err(io)?;
         copy.set_permissions(Permissions::from_mode(state.mode & 0o777)).map_err(io)?;
         let time = Timespec {
@@ -150,6 +150,17 @@ impl Workspace {
         let times = Timestamps { last_access: time, last_modification: time };
         let _ = rustix::fs::futimens(&copy, &times);
         Ok(Some(digest))
+    }
+}
+
+/// Lets a new file share the blocks of another one; returns whether the file system can.
+fn shares_blocks(copy: &File, from: &File) -> bool {
+    #[cfg(target_os = "linux")]
+    return rustix::fs::ioctl_ficlone(copy, from).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (copy, from);
+        false
     }
 }
 

@@ -229,9 +229,7 @@ impl WriteTarget {
         folder: &OwnedFd,
         bytes: &[u8],
     ) -> Result<Option<FileState>, PathError> {
-        let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
-        let Ok(file) = rustix::fs::openat(folder, ".", flags, NEW) else { return Ok(None) };
-        let mut file = File::from(file);
+        let Some(mut file) = nameless(folder) else { return Ok(None) };
         let state = self.fill(&mut file, bytes)?;
         if self.existing.is_none() && link(&file, folder, &self.name).is_ok() {
             return Ok(Some(state));
@@ -326,6 +324,15 @@ pub(super) fn deepest(
         }
         at.pop();
     }
+}
+
+/// A file without a name in a folder; `None` if the system or the file system has none.
+fn nameless(folder: &OwnedFd) -> Option<File> {
+    #[cfg(target_os = "linux")]
+    let flags = Some(OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC);
+    #[cfg(not(target_os = "linux"))]
+    let flags: Option<OFlags> = None;
+    rustix::fs::openat(folder, ".", flags?, NEW).ok().map(File::from)
 }
 
 fn make_folders(folder: &OwnedFd, names: &[OsString]) -> rustix::io::Result<OwnedFd> {

@@ -1,8 +1,10 @@
 //! Every shipped file loads, matches its JSON Schema, and runs.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn shipped(folder: &str) -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -45,6 +47,43 @@ fn shipped_files_fit_the_schemas_for_editors() {
     fits("settings", ".kb");
     fits("settings", "assets/demo/files");
     fits("script", "assets/demo");
+}
+
+/// `action.yml` runs this program.
+#[test]
+fn the_action_annotates_failed_steps_and_reports_the_run() {
+    let text = "schema: kb.playbook/1\nid: p\nparams: [{name: who, required: true}]\nsteps:
+  - {id: fine, run: \"echo $WHO\", env: {WHO: \"{{who}}\"}}
+  - {id: bad, run: \"echo 'a | b' >&2; exit 3\"}
+";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let program = Path::new(env!("CARGO_BIN_EXE_kb")).parent().unwrap().display().to_string();
+    let path = format!("{program}:{}", std::env::var("PATH").unwrap());
+    let act = |playbook: &str| {
+        let mut command = Command::new("python3");
+        let variables = scratch.command();
+        command
+            .envs(variables.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/.github/run_playbook.py"))
+            .envs([("PATH", path.as_str()), ("KB_PLAYBOOK", playbook), ("KB_PARAMS", "who=Ada\n")])
+            .env("KB_DIRECTORY", scratch.root())
+            .env("GITHUB_OUTPUT", scratch.root().join("outputs"))
+            .env("GITHUB_STEP_SUMMARY", scratch.root().join("summary"));
+        let output = command.finish();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, log) = act("p");
+    assert_eq!(code, Some(1), "{log}");
+    assert!(log.contains("fine: succeeded") && log.contains("bad: failed"), "{log}");
+    assert!(log.contains("::error title=kb bad::exit code 3: a | b"), "{log}");
+    let run = scratch.last_run();
+    assert_eq!(scratch.read("outputs"), format!("run={run}\nstatus=failed\n"));
+    let summary = scratch.read("summary");
+    assert!(summary.starts_with(&format!("### kb run {run}: failed\n")), "{summary}");
+    assert!(summary.contains("| `bad` | exit code 3: a \\| b"), "{summary}");
+    let (code, log) = act("none");
+    assert_eq!(code, Some(4), "{log}");
+    assert!(log.contains("::error title=kb::the run did not start"), "{log}");
 }
 
 #[test]
