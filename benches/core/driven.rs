@@ -79,6 +79,7 @@ impl House {
             prompts: Default::default(),
             clock: kb::clock::Clock::system().into(),
             faults: None,
+            parent: None,
         };
         let (_keep, commands) = unbounded_channel();
         let setup = Setup {

@@ -35,6 +35,8 @@ pub trait Recorder: Send + Sync {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>>;
     /// Shows progress; it may be dropped.
     fn progress(&self, progress: Progress);
+    /// Notes that the attempt is not idle, without a record: something happened in its child run.
+    fn active(&self);
 }
 
 /// The journal accepts no more records of this attempt.

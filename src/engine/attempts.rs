@@ -84,11 +84,16 @@ pub(super) struct AttemptChannel {
     pub(super) processes: AtomicUsize,
     /// The time of the run.
     pub(super) clock: RunClock,
+    /// The attempt of the parent run that waits for this run.
+    pub(super) parent: Option<Arc<dyn Recorder>>,
 }
 
 impl AttemptChannel {
     fn note_activity(&self) {
         *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner) = self.clock.instant();
+        if let Some(parent) = &self.parent {
+            parent.active();
+        }
     }
 
     /// Counts the running tool calls with processes.
@@ -184,6 +189,9 @@ impl Recorder for AttemptChannel {
             events.progress(Update::Progress { instance: self.key.clone(), progress });
         }
     }
+    fn active(&self) {
+        self.note_activity();
+    }
 }
 
 /// Executes one attempt to its end. Always sends a message, also after a panic.
@@ -196,6 +204,7 @@ pub(super) async fn run(
 ) {
     // The supervisor applies the idle timeout of processes.
     let is_process = request.work.is_process();
+    channel.note_activity();
     let (timeout, idle) = (request.timeout, request.idle.filter(|_| !is_process));
     let context = Context { cancel: cancel.clone(), recorder: channel.clone(), shutdown };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
@@ -216,6 +225,7 @@ pub(super) async fn run(
             work.await
         }
     };
+    channel.note_activity();
     let mut outcome = ended.unwrap_or_else(|panic| panicked(&*panic));
     if let Some(request) = outcome.asks.take() {
         let ApprovalRequest { call, text } = *request;

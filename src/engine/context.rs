@@ -81,6 +81,7 @@ impl RunContext {
             last_activity: Mutex::new(self.parts.clock.instant()),
             processes: AtomicUsize::new(0),
             clock: self.parts.clock.clone(),
+            parent: self.parts.parent.clone(),
         })
     }
 }

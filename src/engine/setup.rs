@@ -1,6 +1,6 @@
 //! The values that the engine is started with, and those that it returns.
 
-use crate::attempt::Progress;
+use crate::attempt::{Progress, Recorder};
 use crate::clock::RunClock;
 use crate::definition::PromptRecording;
 use crate::evidence::Payload;
@@ -32,6 +32,8 @@ pub struct Parts {
     pub clock: RunClock,
     /// Faults of the journal that a test injects.
     pub faults: Option<Arc<WriteFaults>>,
+    /// The attempt of the parent run that waits for this one. It is not idle while something happens here.
+    pub parent: Option<Arc<dyn Recorder>>,
 }
 
 /// A run that is ready to be driven. This process owns its lease.

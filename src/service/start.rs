@@ -43,7 +43,8 @@ pub struct StartRequest {
 /// lease for this process. The project is consumed, so that the texts of its definitions are freed
 /// before the run executes.
 ///
-/// Questions are asked at once, before the future is awaited.
+/// Questions are asked at once, before the future is awaited. The future reads files and writes to the journal,
+/// so it blocks its thread: the command line awaits it on its own thread, whose memory the run then uses again.
 pub fn start(
     project: Project,
     request: StartRequest,
@@ -51,18 +52,12 @@ pub fn start(
 ) -> impl Future<Output = Result<Prepared, ServiceError>> + use<> {
     let resolved = resolve(&project, &request, ask);
     drop(project);
-    let begin = async move {
+    async move {
         let (project, definition, params) = resolved?;
         let plan = project.plan(definition.as_str())?;
         let skip = request.selection.skipped(&plan)?;
         drop(plan);
         runs::begin(project, definition, params, request, runs::Basis::skipping(skip)).await
-    };
-    async move {
-        // It reads the files of the project and writes to the journal.
-        let runtime = tokio::runtime::Handle::current();
-        let started = tokio::task::spawn_blocking(move || runtime.block_on(begin)).await;
-        started.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
     }
 }
 

@@ -115,6 +115,7 @@ impl House {
             prompts: Default::default(),
             clock: kb::clock::Clock::system().into(),
             faults: None,
+            parent: None,
         };
         let setup = Setup {
             parts,

@@ -59,3 +59,24 @@ fn a_silent_command_of_a_specialist_is_a_result_that_it_reads() {
     scratch.kb(&["playbook", "run", "p", "--yes", "--script", "script.yml"]).code(0);
     scratch.kb(&["run", "logs", "@last"]).code(0).says(&["idle timeout"]);
 }
+
+/// Each command of the child run is silent for less than the idle timeout of the step, all together for longer.
+#[test]
+fn a_child_run_is_idle_if_nothing_happens_in_it() {
+    let parent = |idle: &str| {
+        let step = format!("  - {{id: a, playbook: child, timeout: {{idle: {idle}}}}}\n");
+        let scratch = project(&step);
+        scratch.write(
+            "playbooks/child.yml",
+            "schema: kb.playbook/1\nid: child\nsteps:
+  - {id: one, run: sleep 2}
+  - {id: two, dependsOn: [one], run: sleep 2}
+  - {id: three, dependsOn: [two], run: sleep 2}
+  - {id: four, dependsOn: [three], run: sleep 2}
+",
+        );
+        scratch.kb(&["playbook", "run", "p"])
+    };
+    parent("6s").code(0);
+    parent("500ms").code(1).says(&["the attempt was silent for more than 500ms"]);
+}

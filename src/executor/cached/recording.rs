@@ -34,4 +34,8 @@ impl Recorder for Recording {
     fn progress(&self, progress: Progress) {
         self.inner.progress(progress);
     }
+
+    fn active(&self) {
+        self.inner.active();
+    }
 }

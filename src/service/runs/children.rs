@@ -259,6 +259,7 @@ impl Shared {
             prompts: self.prompts,
             clock: self.clock.clone(),
             faults: None,
+            parent: Some(context.recorder.clone()),
         };
         let rules = self.rules(&frozen);
         let setup = Setup {

@@ -380,6 +380,7 @@ impl<'a> House<'a> {
             secrets: Arc::new(NoSecrets),
             redactor: Arc::default(),
             prompts: Default::default(),
+            parent: None,
         };
         let history = parts.journal.events(&self.run, 0)?;
         let setup = Setup {
