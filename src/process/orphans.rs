@@ -65,6 +65,7 @@ pub(super) fn spawn_helper(
 }
 
 /// Removes an init process that was reaped from the registry.
+#[cfg(target_os = "linux")]
 pub(super) fn forget_helper(pid: u32) {
     helpers().remove(&pid);
 }

@@ -27,10 +27,12 @@ impl Isolation {
         Isolation(self.0 & other.0)
     }
 
+    #[cfg(target_os = "linux")]
     pub(in crate::process) fn bits(self) -> u8 {
         self.0
     }
 
+    #[cfg(target_os = "linux")]
     pub(in crate::process) fn from_bits(bits: u8) -> Isolation {
         Isolation(bits)
     }
