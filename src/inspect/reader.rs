@@ -42,13 +42,17 @@ impl RunFilter {
     }
 }
 
-/// Runs in the journal, newest first.
+/// Runs in the journal, newest first. A run that another process removes meanwhile is left out.
 pub fn list_runs(
     journal: &Arc<dyn Journal>,
     filter: &RunFilter,
     now: Timestamp,
 ) -> Result<Vec<RunView>, InspectError> {
-    list_rows(&**journal, filter)?.into_iter().map(|row| run_view(journal, row, now)).collect()
+    let views = list_rows(&**journal, filter)?.into_iter().map(|row| run_view(journal, row, now));
+    let stays = |view: &Result<RunView, InspectError>| {
+        !matches!(view, Err(InspectError::Journal(JournalError::NoRun(_))))
+    };
+    views.filter(stays).collect()
 }
 
 /// The rows of runs, newest first.

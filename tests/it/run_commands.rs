@@ -365,3 +365,21 @@ fn a_diff_says_what_each_step_changed_on_disk() {
     scratch.kb(&["run", "diff", "@last", "look"]).code(0).says(&["no file changes were recorded"]);
     scratch.kb(&["run", "diff", "@last", "zzz"]).code(4).says(&["there is no step `zzz`"]);
 }
+
+/// A run that is removed while it is listed is left out.
+#[test]
+fn lists_of_runs_beside_their_removal() {
+    let scratch = project("  - {id: a, set: {n: 1}}\n");
+    for _ in 0..3 {
+        for _ in 0..12 {
+            scratch.kb(&["playbook", "run", "p"]).code(0);
+        }
+        let mut command = scratch.command();
+        command.args(["run", "prune", "--older-than", "0s", "--keep", "0"]).stdout(Stdio::null());
+        let mut removal = command.stderr(Stdio::null()).start();
+        while removal.try_wait().expect("a process").is_none() {
+            scratch.kb(&["run", "list", "--json"]).code(0);
+        }
+    }
+    assert_eq!(scratch.json(&["run", "list", "--json"]), json!([]), "all are removed");
+}
