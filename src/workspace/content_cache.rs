@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MAX_FILES: usize = 4_000;
 /// Maximum number of bytes of cached text.
 const MAX_TEXT: usize = 8 << 20;
+/// Maximum number of bytes of larger files that are read for their digests before a step changed them.
+const MAX_LARGER: u64 = 32 << 20;
+
 /// The cached contents of one workspace.
 #[derive(Debug, Default)]
 pub(super) struct ContentCache(Mutex<CacheState>);
@@ -17,6 +20,8 @@ pub(super) struct ContentCache(Mutex<CacheState>);
 pub(super) struct CacheState {
     pub(super) files: HashMap<String, Entry>,
     text: usize,
+    /// The bytes of larger files that were read before a step changed them.
+    larger: u64,
 }
 
 #[derive(Debug)]
@@ -61,5 +66,15 @@ impl CacheState {
 
     pub(super) fn has_room(&self, path: &str) -> bool {
         self.files.len() < MAX_FILES || self.files.contains_key(path)
+    }
+
+    /// Whether a larger file of this size may be read for its digest. Counts its bytes if so.
+    pub(super) fn may_read(&mut self, size: u64) -> bool {
+        let total = self.larger.saturating_add(size);
+        let fits = total <= MAX_LARGER;
+        if fits {
+            self.larger = total;
+        }
+        fits
     }
 }

@@ -38,6 +38,12 @@ impl Workspace {
                 }
             } else if recent && state.size <= MAX_HASHED && racy.len() < MAX_RACY {
                 state.sha256 = self.stat(path).ok().flatten().and_then(|seen| seen.sha256);
+            } else if kept.has_room(path) && kept.may_read(state.size) {
+                let seen = self.stat(path).ok().flatten().filter(|seen| seen.same_stat(state));
+                state.sha256 = seen.and_then(|seen| seen.sha256);
+                if state.sha256.is_some() {
+                    kept.keep(path, state, None);
+                }
             }
             if recent && state.sha256.is_some() {
                 racy.push(path.clone());

@@ -122,3 +122,17 @@ fn a_larger_file_of_the_same_size_is_compared_with_its_digest_of_an_earlier_step
         "{verdicts:?}"
     );
 }
+
+#[test]
+fn a_larger_file_of_the_same_size_is_compared_with_its_content_before_the_run() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - id: change\n    parse: json\n    evidence: full\n    \
+                    verify: {claims: strict}\n    run: |\n      head -c 100000 /dev/zero | tr '\\0' b > big.txt\n      \
+                    echo '{\"modified\": [\"big.txt\"]}'\n";
+    let big = "a".repeat(100_000);
+    let scratch = Scratch::new(&[("playbooks/p.yml", playbook), ("big.txt", &big)]);
+    // A file that was just written is always read.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+}
