@@ -19,6 +19,4 @@ pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped};
 pub use request::{CacheRequest, ChangedCode, CommandsBefore, Confined, ReliedFile, Request};
 pub use tree::TreeRequest;
-pub use work::{
-    Argument, ChildWork, CommandLine, FileUse, HttpWork, PreviousChild, SpecialistWork, StepWork,
-};
+pub use work::*;

@@ -4,7 +4,6 @@
 //! codes, `environment` reads the environment of the process. Data goes to stdout, everything else
 //! to stderr. Start at [`main`].
 
-mod arguments;
 mod asking;
 mod backup;
 mod cache;
@@ -18,6 +17,7 @@ mod escape;
 mod eval;
 mod exit;
 mod explain;
+mod first_steps;
 mod fmt;
 mod hidden_input;
 mod init;
@@ -42,14 +42,82 @@ mod trigger;
 mod usage_hint;
 
 use crate::service::{Environment, Redactors};
-use arguments::{Kb, KbCommand};
-use clap::{CommandFactory, Parser};
+use cache::CacheCommand;
+use clap::{CommandFactory, Parser, Subcommand};
 use exit::{CliResult, Exit};
 use logging::Logging;
+use playbook::PlaybookCommand;
+use plugin::PluginCommand;
+use run::RunCommand;
+use specialist::SpecialistCommand;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use terminal::Terminal;
+use trigger::TriggerCommand;
 
-pub use reference::command_reference;
+/// Run declarative playbooks of LLM specialists, shell commands and checks.
+///
+/// A playbook is a YAML file of steps: specialists (models with tools), shell commands, HTTP
+/// requests and gates. `kb` runs independent steps in parallel, records every event in a journal,
+/// and accepts the work of a step only after its gate has verified it.
+#[derive(Debug, Parser)]
+#[command(name = "kb", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(disable_help_subcommand = false, subcommand_required = false)]
+struct Kb {
+    /// Change to this directory first
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Print results and errors only: no display of a run, no notes
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Option<KbCommand>,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 success · 1 run failed · 2 invalid usage or definition · 3 run is waiting for an \
+answer or budget · 4 not found · 5 journal or environment not usable · 6 journal of a newer \
+version · 130, 143 stopped by a signal";
+
+#[derive(Debug, Subcommand)]
+enum KbCommand {
+    Demo(demo::Args),
+    Init(init::Args),
+    Doctor(doctor::Args),
+    /// List, check, plan and run playbooks and workflows
+    #[command(subcommand, visible_alias = "workflow")]
+    Playbook(PlaybookCommand),
+    /// List, check and create specialists
+    #[command(subcommand)]
+    Specialist(SpecialistCommand),
+    /// List and call plugins: the tools that the project defines
+    #[command(subcommand, visible_alias = "plugins")]
+    Plugin(PluginCommand),
+    /// List, inspect and continue runs
+    #[command(subcommand, visible_alias = "runs")]
+    Run(RunCommand),
+    /// List, explain and remove stored results of steps with `cache`
+    #[command(subcommand)]
+    Cache(CacheCommand),
+    Serve(serve::Args),
+    Lsp(lsp::Args),
+    /// List, enable, pause and fire triggers
+    #[command(subcommand, visible_alias = "triggers")]
+    Trigger(TriggerCommand),
+    Notify(notify::Args),
+    Eval(eval::Args),
+    Backup(backup::Args),
+    Schema(schema::Args),
+    Explain(explain::Args),
+    Fmt(fmt::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// All commands with their arguments, as markdown.
+pub fn command_reference() -> String {
+    reference::command_reference(Kb::command())
+}
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
@@ -112,7 +180,7 @@ fn dispatch(
     let environment = Environment { redactors, ..environment };
     terminal.adapt(&environment.variables);
     match arguments.command {
-        None => arguments::first_steps(terminal),
+        None => first_steps::print(terminal),
         Some(KbCommand::Demo(args)) => demo::run(args, &environment, terminal),
         Some(KbCommand::Init(args)) => init::run(args, &environment, terminal),
         Some(KbCommand::Doctor(args)) => doctor::run(args, &environment, terminal),

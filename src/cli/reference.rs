@@ -1,11 +1,9 @@
 //! The command reference of the documentation, generated from the definitions of the commands.
 
-use super::arguments::Kb;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 
-/// All commands with their arguments, as markdown.
-pub fn command_reference() -> String {
-    let mut kb = Kb::command();
+/// All commands of `kb` with their arguments, as markdown.
+pub(super) fn command_reference(mut kb: Command) -> String {
     kb.build();
     let mut out = String::from("# Commands\n");
     section(&kb, "kb", &mut out);

@@ -108,8 +108,9 @@ const MODULES: &[Module] = &[
     impure("project", "finds and reads the files of a project", &["diagnostic", "value", "definition"]),
     impure("trigger", "the state of triggers, what they fired, parameters from payloads, signatures",
         &["value", "definition", "journal"]),
+    // The view of a plugin has the level of its tool.
     impure("service", "the use cases", &[
-        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
+        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "toolspec", "definition", "plan",
         "run", "attempt", "journal", "process", "workspace", "http", "tool", "llm", "specialist",
         "import", "isolation", "cache", "executor", "engine", "wire", "inspect", "project", "trigger",
     ]),

@@ -30,7 +30,7 @@ fn text(view: &PluginView) -> String {
     );
     for (title, text) in [
         ("program", view.argv.join(" ")),
-        ("level", view.level.to_owned()),
+        ("level", view.level.as_str().to_owned()),
         ("timeout", view.timeout.clone()),
         ("probes", view.probes.join(", ")),
         ("input", view.input.to_string()),

@@ -34,7 +34,7 @@ fn table(rows: &[PluginView]) -> String {
     let mut table = Table::new(["TOOL", "LEVEL", "PROBES", "DESCRIPTION"]);
     for row in rows {
         let about = row.description.lines().next().unwrap_or_default();
-        table.row([&row.tool, row.level, &row.probes.join(", "), &plain(about)]);
+        table.row([&row.tool, row.level.as_str(), &row.probes.join(", "), &plain(about)]);
     }
     table.text()
 }

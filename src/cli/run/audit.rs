@@ -40,7 +40,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         table.row([
             plain(&place),
             plain(&call.tool),
-            call.level.unwrap_or("unknown").to_owned(),
+            call.level.map_or("unknown", |level| level.as_str()).to_owned(),
             call.status.map_or("no result", InvocationStatus::as_str).to_owned(),
             plain(&permitted_by(call)),
             hash.to_owned(),

@@ -25,8 +25,48 @@ const SUMS: &[Sum] = &[
     Sum { name: "RecordedCriterion", home: "verify/check/mod.rs", matched_in: &[] },
 ];
 
+/// The enums of commands, each with the only file that names its variants.
+const COMMANDS: &[(&str, &str)] = &[
+    ("KbCommand", "cli/mod.rs"),
+    ("RunCommand", "cli/run/mod.rs"),
+    ("PlaybookCommand", "cli/playbook/mod.rs"),
+    ("SpecialistCommand", "cli/specialist/mod.rs"),
+    ("PluginCommand", "cli/plugin/mod.rs"),
+    ("CacheCommand", "cli/cache/mod.rs"),
+    ("TriggerCommand", "cli/trigger/mod.rs"),
+];
+
 /// The number of variants from which a file is taken to match all.
 const SEVERAL: usize = 3;
+
+/// A command adds a file of its own and its entry in the `mod.rs` of its folder; a use case of its own adds a
+/// file and its entry in `service/mod.rs`.
+#[test]
+fn only_the_folder_of_a_command_names_its_variant() {
+    let files = sources();
+    for &(name, home) in COMMANDS {
+        // Other modules have types with the same names.
+        let others = files.iter().filter(|file| file.module == "cli" && file.path != home);
+        let naming = others.filter(|file| file.paths.iter().any(|path| names_variant(path, name)));
+        let naming: Vec<&str> = naming.map(|file| file.path.as_str()).collect();
+        assert!(naming.is_empty(), "variants of `{name}` are named in {}", naming.join(", "));
+        let defined = files.iter().any(|file| file.path == home && file.defines(name));
+        assert!(defined, "{home} does not define `{name}`");
+    }
+}
+
+fn names_variant(path: &[String], name: &str) -> bool {
+    let at = path.iter().position(|part| part == name);
+    at.and_then(|at| path.get(at + 1)).is_some_and(|variant| variant != "*")
+}
+
+/// The types of the work of an attempt are exported together, so that a new one adds no file.
+#[test]
+fn the_module_of_attempts_exports_all_types_of_work() {
+    let files = sources();
+    let module = files.iter().find(|file| file.path == "attempt/mod.rs").expect("it exists");
+    assert!(module.reexports.iter().any(|path| path.iter().eq(["work", "*"])));
+}
 
 #[test]
 fn kinds_of_steps_and_checks_are_matched_only_in_the_documented_files() {

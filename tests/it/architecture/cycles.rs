@@ -55,10 +55,25 @@ fn defining_file<'f>(
         let original = file.reexports.iter().find(|path| path.last() == Some(name))?;
         absolute(file, original)
     });
-    match reexport {
-        Some(original) => defining_file(by_path, &original, depth - 1).or(Some(file)),
-        None => Some(file),
+    match (reexport, name) {
+        (Some(original), _) => defining_file(by_path, &original, depth - 1).or(Some(file)),
+        (None, Some(name)) => Some(behind_a_glob(by_path, file, name).unwrap_or(file)),
+        (None, None) => Some(file),
     }
+}
+
+/// The file that defines a name which `pub use child::*` re-exports.
+fn behind_a_glob<'f>(
+    by_path: &BTreeMap<&[String], &'f SourceFile>,
+    file: &SourceFile,
+    name: &str,
+) -> Option<&'f SourceFile> {
+    let globs = file.reexports.iter().filter_map(|path| match path.split_last() {
+        Some((last, above)) if last == "*" => absolute(file, &[above, &[name.to_owned()]].concat()),
+        _ => None,
+    });
+    let files = globs.filter_map(|path| by_path.get(&path[..path.len() - 1]).copied());
+    files.into_iter().find(|file| file.defines(name))
 }
 
 /// The sets of files that import each other, directly or not.

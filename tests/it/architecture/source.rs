@@ -32,6 +32,15 @@ pub(super) struct SourceFile {
 }
 
 impl SourceFile {
+    /// Whether the code defines an item with this name.
+    pub(super) fn defines(&self, name: &str) -> bool {
+        const ITEMS: [&str; 7] = ["struct", "enum", "trait", "type", "fn", "const", "static"];
+        self.tokens.windows(2).any(|pair| match pair {
+            [Token::Word(item), Token::Word(own)] => ITEMS.contains(&item.as_str()) && own == name,
+            _ => false,
+        })
+    }
+
     /// A path from the crate root; `None` for a path that starts with neither `crate` nor `super`.
     pub(super) fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
         let supers = path.iter().take_while(|part| *part == "super").count();
@@ -266,7 +275,8 @@ pub(super) fn end_of_block(tokens: &[Token], open: usize) -> usize {
     tokens.len()
 }
 
-/// Every path in the code: `a::{b, c::d}` as `a::b` and `a::c::d`; a single word is a path too.
+/// Every path in the code: `a::{b, c::d}` as `a::b` and `a::c::d`; a single word is a path too. The path of a
+/// glob import ends with `*`.
 fn paths(tokens: &[Token]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut i = 0;
@@ -289,6 +299,11 @@ fn path(tokens: &[Token], start: usize, prefix: &[String], found: &mut Vec<Vec<S
             break;
         }
         i += 1;
+        if tokens.get(i) == Some(&Token::Mark('*')) {
+            own.push("*".to_owned());
+            i += 1;
+            break;
+        }
     }
     if tokens.get(i) == Some(&Token::Mark('{'))
         && tokens.get(i.wrapping_sub(1)) == Some(&Token::Colons)
@@ -318,6 +333,7 @@ fn the_reader_sees_only_code() {
         fn g() { crate::run::decide(std::time::Duration::ZERO) }
         #[cfg(test)] mod tests { use crate::journal::Journal; }
         fn h() { super::super::verify::x(); }
+        use crate::attempt::*;
     "##;
     let mut file = SourceFile {
         path: String::new(),
@@ -333,7 +349,8 @@ fn the_reader_sees_only_code() {
         let absolute = file.paths.iter().filter_map(|path| file.absolute(path));
         absolute.map(|path| path.join("::")).collect()
     };
-    let expected = ["plan::Plan", "plan::StepIx", "run::decide", "value", "verify::x"];
+    let expected =
+        ["attempt::*", "plan::Plan", "plan::StepIx", "run::decide", "value", "verify::x"];
     assert_eq!(used(&file).into_iter().collect::<Vec<_>>(), expected);
     file.own.push("z".to_owned());
     assert!(used(&file).contains("x::verify::x"));
