@@ -1,39 +1,11 @@
-//! Results of gates: verdicts, check details and confidence.
+//! Results of gates: check details and confidence, with the verdict of [`Verdict`].
 
 use super::old_warning::old_warning;
 use crate::value::{Json, Usage};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::sync::Arc;
 
-/// The result of a gate. A gate that cannot decide is `inconclusive`, never `passed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Every check and claim is proven.
-    Passed,
-    /// Evidence is missing or cannot be obtained.
-    Inconclusive,
-    /// A check or claim is refuted.
-    Failed,
-}
-
-impl Verdict {
-    /// The verdict as shown and serialised.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Verdict::Passed => "passed",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Failed => "failed",
-        }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+pub use crate::value::Verdict;
 
 /// How strong the proof of a verdict is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

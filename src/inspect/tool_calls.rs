@@ -3,7 +3,7 @@
 use super::{InspectError, Reader};
 use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
-use crate::toolspec;
+use crate::toolspec::{self, ToolLevel};
 use crate::value::Timestamp;
 use crate::wire::{Body, Event};
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct AuditedCall {
     /// Name of the tool, as the model or the playbook wrote it.
     pub tool: String,
     /// Level of the tool; null for a tool that does not exist.
-    pub level: Option<&'static str>,
+    pub level: Option<ToolLevel>,
     /// Whether a specialist requested the call; else a `tool` step did.
     pub by_model: bool,
     /// Digest of the arguments.
@@ -52,8 +52,8 @@ pub fn audited_calls(mut reader: Reader) -> Result<Vec<AuditedCall>, InspectErro
     let mut decided: BTreeMap<String, (String, bool)> = BTreeMap::new();
     let plugins = reader.plan().plugins_with_children();
     let level = |tool: &str| match plugins.iter().find(|plugin| plugin.spec.name == tool) {
-        Some(plugin) => Some(plugin.spec.level.as_str()),
-        None => toolspec::find(tool).map(|spec| spec.level.as_str()),
+        Some(plugin) => Some(plugin.spec.level),
+        None => toolspec::find(tool).map(|spec| spec.level),
     };
     while let Some(events) = reader.next_events()? {
         for event in events {

@@ -9,7 +9,7 @@ use crate::value::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use super::status::StepStatus;
+pub use crate::value::StepStatus;
 
 /// The number of an instance in its run: first the steps in plan order, then the items of each
 /// `forEach` in the order of their `Expanded` events. It is stable because the plan is frozen.

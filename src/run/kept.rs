@@ -1,9 +1,8 @@
 //! Results of an earlier run that a new run starts with, and steps that it skips.
 
-use super::status::StepStatus;
 use crate::evidence::{Handoff, Payload, Verification};
 use crate::plan::StepIx;
-use crate::value::{Digest, Failure, OutcomeKind, RunId};
+use crate::value::{Digest, Failure, OutcomeKind, RunId, StepStatus};
 use serde::{Deserialize, Serialize};
 
 /// The recorded result of a step instance, and where it was recorded.

@@ -32,7 +32,6 @@ mod question;
 mod recovery;
 mod session;
 mod state;
-mod status;
 
 pub use child_link::{ChildLink, ChildLinkState};
 pub use compact::CompactPayload;

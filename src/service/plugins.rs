@@ -8,6 +8,7 @@ use crate::diagnostic::Code;
 use crate::evidence::{EvidenceRef, InvocationStatus};
 use crate::redaction::Redactor;
 use crate::tool::{Approvals, Call, Caller, Toolbox, ToolboxParts};
+use crate::toolspec::ToolLevel;
 use crate::value::{Failure, Json, format_duration};
 use crate::workspace::Workspace;
 use serde::Serialize;
@@ -26,7 +27,7 @@ pub struct PluginView {
     /// What it does.
     pub description: String,
     /// The risk level.
-    pub level: &'static str,
+    pub level: ToolLevel,
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Time limit of a call.
@@ -47,7 +48,7 @@ impl PluginView {
             id: plugin.id.to_string(),
             tool: plugin.spec.name.to_string(),
             description: plugin.spec.description.to_string(),
-            level: plugin.spec.level.as_str(),
+            level: plugin.spec.level,
             argv: plugin.argv.clone(),
             timeout: format_duration(plugin.timeout),
             probes: plugin.probes.iter().map(|probe| probe.id.clone()).collect(),

@@ -1,10 +1,12 @@
 //! What the engine knows about a tool: names, level, schemas and effects.
 
 use crate::value::Json;
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// The risk level of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ToolLevel {
     /// Needs no permission.
     Safe,

@@ -9,7 +9,7 @@ use crate::definition::model::{
 };
 use crate::schedule::{Keep, Overlap};
 use crate::toolspec::ToolLevel;
-use crate::value::{OutcomeKind, Tier};
+use crate::value::{OutcomeKind, RunStatus, StepStatus, Tier, Verdict};
 
 choices! {
     /// The values of `runIf`.
@@ -229,6 +229,29 @@ choices! {
     PROMPTS, PROMPTS_NAMES: PromptRecording = {
         "full" => PromptRecording::Full,
         "digest" => PromptRecording::Digest,
+    }
+    /// `status` of `expect` in a test: a run has ended or waits.
+    EXPECTED_STATUS, EXPECTED_STATUS_NAMES: RunStatus = {
+        "succeeded" => RunStatus::Succeeded,
+        "failed" => RunStatus::Failed,
+        "cancelled" => RunStatus::Cancelled,
+        "waiting" => RunStatus::Waiting,
+    }
+    /// `steps` of `expect` in a test.
+    EXPECTED_STEP_STATUS, EXPECTED_STEP_STATUS_NAMES: StepStatus = {
+        "succeeded" => StepStatus::Succeeded,
+        "failed" => StepStatus::Failed,
+        "skipped" => StepStatus::Skipped,
+        "blocked" => StepStatus::Blocked,
+        "cancelled" => StepStatus::Cancelled,
+        "waiting" => StepStatus::Waiting,
+        "pending" => StepStatus::Pending,
+    }
+    /// `verdicts` of `expect` in a test.
+    VERDICT, VERDICT_NAMES: Verdict = {
+        "passed" => Verdict::Passed,
+        "inconclusive" => Verdict::Inconclusive,
+        "failed" => Verdict::Failed,
     }
     /// The values of `journal.sync`.
     SYNC, SYNC_NAMES: SyncMode = {

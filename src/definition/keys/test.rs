@@ -1,6 +1,8 @@
 //! Keys of test files: tests of playbooks, for `kb playbook test`.
 
-use super::choices::FAILURE_KIND_NAMES;
+use super::choices::{
+    EXPECTED_STATUS_NAMES, EXPECTED_STEP_STATUS_NAMES, FAILURE_KIND_NAMES, VERDICT_NAMES,
+};
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number,
     OneOf, Scalar, Text,
@@ -201,17 +203,9 @@ pub(crate) static EXPECT: KeyTable = table(
     &[EXPECT_KEYS],
 );
 
-/// Statuses of a run that has ended or waits.
-pub(crate) const STATUS_NAMES: &[&str] = &["succeeded", "failed", "cancelled", "waiting"];
-/// Statuses of a step of a run that has ended or waits.
-pub(crate) const STEP_STATUS_NAMES: &[&str] =
-    &["succeeded", "failed", "skipped", "blocked", "cancelled", "waiting", "pending"];
-/// Verdicts of a gate.
-pub(crate) const VERDICT_NAMES: &[&str] = &["passed", "inconclusive", "failed"];
-
 const EXPECT_KEYS: &[KeySpec] = &[
-    key("status", Choice(STATUS_NAMES), "Status of the run.").default("succeeded"),
-    key("steps", MapOf(&Choice(STEP_STATUS_NAMES)), "Statuses of steps and items.")
+    key("status", Choice(EXPECTED_STATUS_NAMES), "Status of the run.").default("succeeded"),
+    key("steps", MapOf(&Choice(EXPECTED_STEP_STATUS_NAMES)), "Statuses of steps and items.")
         .example("{build: succeeded, publish: skipped}"),
     key("attempts", MapOf(&Integer(0, u32::MAX)), "Numbers of attempts of steps and items.")
         .example("{build: 2}"),

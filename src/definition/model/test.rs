@@ -1,7 +1,7 @@
 //! The model of test files: tests of playbooks (`kb.test/1`).
 
 use crate::diagnostic::Span;
-use crate::value::{Json, JsonMap, OutcomeKind};
+use crate::value::{Json, JsonMap, OutcomeKind, RunStatus, StepStatus, Verdict};
 use std::time::Duration;
 
 /// A file with tests of playbooks.
@@ -167,13 +167,13 @@ pub enum TestReply {
 #[derive(Debug, Clone, Default)]
 pub struct Expectations {
     /// Status of the run; `None`: `succeeded`.
-    pub status: Option<Located<String>>,
+    pub status: Option<Located<RunStatus>>,
     /// Statuses of steps and items.
-    pub steps: LocatedMap<String>,
+    pub steps: LocatedMap<StepStatus>,
     /// Numbers of attempts of steps and items.
     pub attempts: LocatedMap<u32>,
     /// Verdicts of steps and items.
-    pub verdicts: LocatedMap<String>,
+    pub verdicts: LocatedMap<Verdict>,
     /// Parts of the code or message of failures; `run` is the run itself.
     pub errors: LocatedMap<String>,
     /// Outputs of the run.

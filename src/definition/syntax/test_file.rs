@@ -5,7 +5,9 @@ use super::script::script_steps;
 use super::test_parts::{require_one, text, tool_name};
 use super::{Decoder, Fields, Node};
 use crate::definition::check::pattern;
-use crate::definition::keys::choices::FAILURE_KIND;
+use crate::definition::keys::choices::{
+    EXPECTED_STATUS, EXPECTED_STEP_STATUS, FAILURE_KIND, VERDICT,
+};
 use crate::definition::keys::test as keys;
 use crate::definition::model::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
@@ -202,7 +204,10 @@ fn reply(node: &Node, decoder: &mut Decoder) -> Option<TestReply> {
 
 fn expectations(node: &Node, decoder: &mut Decoder) -> Option<Expectations> {
     let fields = decoder.fields(node, &keys::EXPECT)?;
-    let status = fields.get("status").and_then(|node| one_of(node, "status", decoder));
+    let status = fields.get("status").and_then(|node| {
+        let value = decoder.one_of(node, "status", EXPECTED_STATUS)?;
+        Some(Located { value, span: node.span })
+    });
     let max_cost = fields.get("maxCost").and_then(|node| {
         let value = decoder.number(node, "maxCost", 0.0, f64::INFINITY)?;
         Some(Located { value, span: node.span })
@@ -211,13 +216,13 @@ fn expectations(node: &Node, decoder: &mut Decoder) -> Option<Expectations> {
     Some(Expectations {
         status,
         steps: named(&fields, "steps", decoder, |node, _, decoder| {
-            one_of(node, "steps", decoder).map(|found| found.value)
+            decoder.one_of(node, "steps", EXPECTED_STEP_STATUS)
         }),
         attempts: named(&fields, "attempts", decoder, |node, key, decoder| {
             decoder.integer(node, key, 0, u32::MAX)
         }),
         verdicts: named(&fields, "verdicts", decoder, |node, _, decoder| {
-            one_of(node, "verdicts", decoder).map(|found| found.value)
+            decoder.one_of(node, "verdicts", VERDICT)
         }),
         errors: named(&fields, "errors", decoder, |node, key, decoder| {
             decoder.text(node, key).map(str::to_owned)
@@ -233,18 +238,6 @@ fn expectations(node: &Node, decoder: &mut Decoder) -> Option<Expectations> {
             .filter(|_| fields.boolean("snapshot", decoder) == Some(true))
             .map(|node| node.span),
     })
-}
-
-/// A status or verdict with one of the names that its key takes.
-fn one_of(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Located<String>> {
-    let names = match key {
-        "status" => keys::STATUS_NAMES,
-        "steps" => keys::STEP_STATUS_NAMES,
-        _ => keys::VERDICT_NAMES,
-    };
-    let choices: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
-    let value = decoder.one_of(node, key, &choices)?.to_owned();
-    Some(Located { value, span: node.span })
 }
 
 fn events(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<Located<Json>> {

@@ -7,7 +7,7 @@ use super::report::PlaybookTest;
 use super::snapshot;
 use crate::definition::{Expectations, Located, TestScript};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::evidence::Change;
+use crate::evidence::{Change, Verdict};
 use crate::run::RunStatus;
 use crate::service::runs::ProjectContext;
 use crate::service::{ServiceError, read_run, run_output, show_run};
@@ -79,10 +79,9 @@ impl Check<'_> {
     }
 
     fn status(&mut self, expect: &Expectations, waiting: &[OpenQuestion]) {
-        let expected =
-            expect.status.as_ref().map_or(RunStatus::Succeeded.as_str(), |status| &*status.value);
+        let expected = expect.status.as_ref().map_or(RunStatus::Succeeded, |status| status.value);
         let status = self.finished.status;
-        if status.as_str() == expected {
+        if status == expected {
             return;
         }
         let span = expect.status.as_ref().map_or(self.finished.test.case.name.span, |s| s.span);
@@ -127,7 +126,7 @@ impl Check<'_> {
     fn steps(&mut self, expect: &Expectations) {
         for (name, expected) in &expect.steps {
             let Some(step) = self.instance(name, expected.span) else { continue };
-            if step.status.as_str() != expected.value {
+            if step.status != expected.value {
                 let mut message =
                     format!("expected `{name}` to be {}, found {}", expected.value, step.status);
                 let reason =
@@ -150,9 +149,9 @@ impl Check<'_> {
         }
         for (name, expected) in &expect.verdicts {
             let Some(step) = self.instance(name, expected.span) else { continue };
-            let verdict = step.verdict.map_or("none".to_owned(), |verdict| verdict.to_string());
-            if verdict != expected.value {
-                let wanted = &expected.value;
+            if step.verdict != Some(expected.value) {
+                let wanted = expected.value;
+                let verdict = step.verdict.map_or("none", Verdict::as_str);
                 let mut message =
                     format!("expected the verdict of `{name}` to be {wanted}, found {verdict}");
                 for check in &step.checks {

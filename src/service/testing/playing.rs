@@ -174,7 +174,7 @@ impl Playing<'_> {
             }
         }
         let expected = self.test.case.expect.status.as_ref();
-        if expected.is_some_and(|status| status.value == RunStatus::Waiting.as_str()) {
+        if expected.is_some_and(|status| status.value == RunStatus::Waiting) {
             return Ok(None);
         }
         let Some(due) = questions.iter().filter_map(|question| question.due).min() else {
