@@ -1,6 +1,6 @@
 //! Rules for commands in list form: no value becomes a program, code of a program, or an option.
 
-use super::code_programs::{CodeProgram, Operands, code_program};
+use super::code_programs::{CodeProgram, Operands, code_program, is_code_option};
 use super::shell_text::variable_for;
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
@@ -9,13 +9,18 @@ use crate::value::Failure;
 
 /// Checks that the program is literal, and that no value becomes the code after `-c` or `-e`.
 pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
+    let literals: Vec<Option<&str>> = words.iter().map(Template::as_literal).collect();
     for (index, (word, node)) in words.iter().zip(nodes).enumerate() {
         if word.as_literal().is_some() {
             continue;
         }
         let before = index.checked_sub(1).and_then(|before| words[before].as_literal());
         let program = words[0].as_literal().unwrap_or_default();
-        let glued = || is_glued_code(fixed_start(node.as_text().unwrap_or_default()), program);
+        let start = fixed_start(node.as_text().unwrap_or_default());
+        let earlier = literals.get(1..index).unwrap_or_default();
+        let of_program = |option: &str| is_code_option(program, earlier, option);
+        let glued = || is_glued_code(start, program) || of_program(start);
+        let takes_code = |option: &str| takes_code(option) || of_program(option);
         let (message, help) = if index == 0 {
             ("the program cannot be a placeholder", "write its name; values may be arguments")
         } else if before.is_some_and(takes_code) || glued() {
@@ -42,10 +47,12 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
 /// Reports values in operands that the program executes.
 fn check_operands(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
     let Some(program) = words.first().and_then(Template::as_literal) else { return };
-    let subcommand = words.get(1).and_then(Template::as_literal);
-    let Some(known) = code_program(program, subcommand) else { return };
-    let mut has_code = false;
+    let literals: Vec<Option<&str>> = words[1..].iter().map(Template::as_literal).collect();
+    let (mut has_code, mut last) = (false, None);
     for index in 1..words.len() {
+        let Some(known) = code_program(program, &literals[..index - 1]) else { continue };
+        // The word before was the subcommand that executes the operands from here on.
+        has_code &= last.replace(known).is_none_or(|last| std::ptr::eq(last, known));
         let before = words[index - 1].as_literal().filter(|_| index > 1);
         let is_argument = before.is_some_and(|option| known.with_argument.contains(&option));
         match words[index].as_literal() {
@@ -179,6 +186,12 @@ fn other_option(program: &str, word: &str) -> Option<&'static str> {
     let reads = READ_OPTIONS.iter().any(|known| [program, plain, last].contains(known));
     if reads && word.starts_with('@') {
         return Some("that starts with `@`, so options would be read from that file");
+    }
+    let (open, name) = (word.trim(), plain);
+    if name == "perl" && (open.starts_with(['|', '<', '>', '+']) || open.ends_with('|')) {
+        return Some(
+            "that `perl -n` and `<>` would execute or write to when they open it as a file",
+        );
     }
     (program == "dd" && word.contains('=')).then_some("with `=`, so it would be read as an option")
 }

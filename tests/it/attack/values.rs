@@ -55,6 +55,26 @@ fn a_value_is_no_operand_of_a_program_that_executes_operands() {
         "[npx, '{{v}}']",
         "[/usr/bin/perl, '{{v}}']",
         "[vim, '{{v}}']",
+        "[deno, eval, '{{v}}']",
+        "[deno, run, '{{v}}']",
+        "[go, run, '{{v}}']",
+        "[npm, exec, '{{v}}']",
+        "[uv, run, '{{v}}']",
+        "[docker, -H, host, exec, c, '{{v}}']",
+        "[docker, container, exec, c, '{{v}}']",
+        "[kubectl, -n, space, exec, pod, --, '{{v}}']",
+        "[git, -C, dir, config, alias.x, '{{v}}']",
+        "[git, clone, -u, '{{v}}', repository]",
+        "[git, grep, '-O{{v}}', text]",
+        "[tar, -I, '{{v}}', -xf, a]",
+        "[tar, '-I{{v}}', -xf, a]",
+        "[sort, '--compress-program={{v}}', f]",
+        "[gcc, '-fplugin={{v}}', a.c]",
+        "[zip, -TT, '{{v}}', a]",
+        "[taskset, '1', '{{v}}']",
+        "[/lib64/ld-linux-x86-64.so.2, '{{v}}']",
+        "[socat, 'EXEC:{{v}}', stdout]",
+        "[m4, '{{v}}']",
     ];
     for command in commands {
         let scratch = project(&format!("  - {{id: a, run: {command}}}\n"));
@@ -75,6 +95,8 @@ fn a_value_is_no_option_without_a_hyphen() {
         ("[/usr/bin/x86_64-linux-gnu-gcc, '{{v}}']", "@options", false),
         ("[dd, '{{v}}']", "of=written", false),
         ("[dd, if=/dev/null, 'of={{v}}']", "a=b", true),
+        ("[perl, -ne, print, '{{v}}']", "touch written |", false),
+        ("[perl, -ne, print, '{{v}}']", " | touch written", false),
         ("[echo, '{{v}}']", "@options", true),
         ("[echo, '{{v}}']", "of=written", true),
     ] {
@@ -94,6 +116,10 @@ fn values_stay_arguments_of_code_and_of_other_programs() {
   - {id: d, run: [grep, --, '{{v}}', 'dir/{{v}}']}
   - {id: e, run: [sed, -n, 's/x/y/p', 'dir/{{v}}']}
   - {id: f, run: [echo, '--name={{v}}']}
+  - {id: g, condition: 'false', run: [deno, run, script.ts, '{{v}}']}
+  - {id: h, condition: 'false', run: [git, commit, -m, '{{v}}']}
+  - {id: i, condition: 'false', run: [tar, -czf, a.tgz, '{{v}}']}
+  - {id: j, condition: 'false', run: [uv, run, script.py, '{{v}}']}
 ",
     );
     scratch.write("script.sh", "test \"$1\" = x\n");
@@ -141,6 +167,9 @@ fn variables_that_programs_execute_take_no_value() {
         "GIT_SSH_COMMAND",
         "LUA_INIT",
         "LUA_INIT_5_4",
+        "CFLAGS",
+        "DELTA_PAGER",
+        "PYTEST_ADDOPTS",
         "PERL5OPT",
         "PERL5LIB",
         "RUBYOPT",
