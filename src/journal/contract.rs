@@ -209,6 +209,9 @@ pub trait Journal: RunIndex + EventLog + Blobs + Inbox + Leases {
         None
     }
 
+    /// Prepares the first write, which then takes less time. The write itself reports a failure.
+    fn prepare_to_write(&self) {}
+
     /// A number that changes when another connection writes, also one of another process.
     fn version(&self) -> Result<i64, JournalError> {
         Ok(0)

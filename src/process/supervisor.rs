@@ -11,6 +11,7 @@ use super::running::Running;
 use super::sandbox::{
     Confinement, Isolation, Rules, RulesCache, Scratch, SystemCallFilter, is_administrator,
 };
+use super::temporary::remove_abandoned;
 use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn};
 use crate::clock;
 use rustix::fd::AsFd;
@@ -73,12 +74,16 @@ impl Supervisor {
         }
     }
 
-    /// Begins to find out the level in the background, so that the caller can do other work meanwhile.
-    /// Without a thread for it, the first call of [`Supervisor::level`] does it.
+    /// Begins to find out the level in the background, so that the caller can do other work meanwhile,
+    /// and then removes the temporary directories of other `kb` processes that have ended. Without a
+    /// thread for it, the first call of [`Supervisor::level`] finds out the level.
     pub fn begin_to_detect(&self) {
-        let pool = self.pool.clone();
+        let (pool, base) = (self.pool.clone(), self.base.clone());
         let thread = std::thread::Builder::new().name("kb-detect".into());
-        let _ = thread.spawn(move || pool.available().is_ok());
+        let _ = thread.spawn(move || {
+            let _ = pool.available();
+            remove_abandoned(&base.temporary_root());
+        });
     }
 
     /// Why the level is not [`ProcessLevel::PidNamespace`], or `None` if it is.

@@ -16,9 +16,8 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// Creates the directory in a shared folder, and removes those of processes that have ended.
+    /// Creates the directory in a shared folder.
     pub(super) fn create(folder: &Path, name: &str) -> io::Result<Temporary> {
-        remove_abandoned(folder);
         let path = folder.join(format!("kb-{name}"));
         let locked = Mutex::new(create_locked(&path)?);
         Ok(Temporary { path, locked })
@@ -59,7 +58,7 @@ fn create_locked(path: &Path) -> io::Result<File> {
 /// A process id may belong to another container that shares the folder, so the lock must be free
 /// too. Another user may have created a pipe or link of that name: opening a pipe would block, and
 /// following a link could remove other files.
-fn remove_abandoned(folder: &Path) {
+pub(super) fn remove_abandoned(folder: &Path) {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -93,6 +92,7 @@ mod tests {
         std::fs::write(folder.path().join("kb-4194305-1a2b/file"), "left").unwrap();
         let living = Temporary::create(folder.path(), "4194306-2b").unwrap();
         let second = Temporary::create(folder.path(), "4194307-2b").unwrap();
+        remove_abandoned(folder.path());
         let mut left: Vec<String> = std::fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -118,9 +118,12 @@ mod tests {
         mknodat(CWD, at("kb-4194305-2b"), FileType::Fifo, Mode::RWXU, 0).unwrap();
         let (tell, told) = std::sync::mpsc::channel();
         let place = folder.path().to_owned();
-        std::thread::spawn(move || tell.send(Temporary::create(&place, "4194306-3c").is_ok()));
+        std::thread::spawn(move || {
+            remove_abandoned(&place);
+            tell.send(())
+        });
         let made = told.recv_timeout(std::time::Duration::from_secs(10));
-        assert_eq!(made, Ok(true), "it waits for the other end of a pipe");
+        assert_eq!(made, Ok(()), "it waits for the other end of a pipe");
         assert!(at("mine/file").exists() && at("kb-4194305-1a").is_symlink());
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct GroupCommit {
     queue: Mutex<Vec<Queued>>,
     paths: JournalPaths,
-    /// Opened by the first write, so that reading needs no disk space.
+    /// Opened by the first write or shortly before it, so that reading needs no disk space.
     writer: Mutex<Option<Writer>>,
     full: bool,
 }
@@ -41,6 +41,14 @@ impl GroupCommit {
     /// With `full`, every write is durable.
     pub(super) fn new(paths: JournalPaths, full: bool) -> GroupCommit {
         GroupCommit { queue: Mutex::default(), paths, writer: Mutex::default(), full }
+    }
+
+    /// Opens the write connection if it is not open. The next write reports a failure.
+    pub(super) fn open(&self) {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.is_none() {
+            *writer = Writer::open(&self.paths).ok();
+        }
     }
 
     /// Runs a write in a transaction. Returns when it is committed and, if durable, synced.

@@ -343,6 +343,10 @@ impl Leases for SqliteJournal {
 }
 
 impl Journal for SqliteJournal {
+    fn prepare_to_write(&self) {
+        self.writer.open();
+    }
+
     fn version(&self) -> Result<i64, JournalError> {
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = match watcher.take() {

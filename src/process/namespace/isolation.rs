@@ -58,7 +58,13 @@ pub(super) fn detect(stack: &mut Stack) -> Isolation {
         }
         works
     };
-    for part in [Isolation::MOUNTS, Isolation::NETWORK] {
+    let parts = [Isolation::MOUNTS, Isolation::NETWORK];
+    let all = parts.into_iter().fold(Isolation::default(), Isolation::with);
+    // One process where everything is available, which is the usual case.
+    if attempt(all) {
+        return all;
+    }
+    for part in parts {
         if attempt(part) {
             found = found.with(part);
         }

@@ -86,6 +86,8 @@ pub(super) fn assemble(
 ) -> Result<Assembly, ServiceError> {
     let supervisor = supervisor(context, settings)?;
     let journal = context.journal(settings.sync)?;
+    // While the level of the supervisor is found out.
+    journal.prepare_to_write();
     let redactor = Arc::new(Redactor::default());
     let workspace = workspace(context, frozen)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
