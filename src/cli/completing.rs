@@ -26,7 +26,7 @@ type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 /// Start of the command, name or placeholder of the argument, and what completes it. The first row that fits
 /// counts.
-const COMPLETED: [(&str, &str, Completer); 12] = [
+const COMPLETED: [(&str, &str, Completer); 13] = [
     ("kb", "ID|PATH", playbooks),
     ("kb", "RUN", runs),
     ("kb", "run", runs),
@@ -38,6 +38,7 @@ const COMPLETED: [(&str, &str, Completer); 12] = [
     ("kb trigger", "id", triggers),
     ("kb explain", "code", codes),
     ("kb playbook new", "template", templates),
+    ("kb specialist new", "template", specialist_templates),
     ("kb playbook test", "ids", playbooks),
 ];
 
@@ -137,6 +138,11 @@ fn triggers(current: &OsStr) -> Vec<CompletionCandidate> {
 
 fn templates(current: &OsStr) -> Vec<CompletionCandidate> {
     let found = project().map(|project| service::templates(&project)).unwrap_or_default();
+    fitting(current, found.into_iter().map(|view| (view.name, view.about)))
+}
+
+fn specialist_templates(current: &OsStr) -> Vec<CompletionCandidate> {
+    let found = project().map(|project| service::specialist_templates(&project)).unwrap_or_default();
     fitting(current, found.into_iter().map(|view| (view.name, view.about)))
 }
 

@@ -37,6 +37,7 @@ mod schema;
 mod serve;
 mod serve_token;
 mod specialist;
+mod templates;
 mod terminal;
 mod trigger;
 mod usage_hint;

@@ -20,7 +20,7 @@ pub enum ResourceKind {
     Run,
     /// A step of a run or definition.
     Step,
-    /// A template of `kb playbook new`.
+    /// A template of `kb playbook new` or `kb specialist new`.
     Template,
     /// A diagnostic code.
     Code,

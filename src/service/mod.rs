@@ -34,6 +34,7 @@ mod recorded;
 pub mod runs;
 mod scaffold;
 mod schemas;
+mod specialist_templates;
 mod specialists;
 mod start;
 mod templates;
@@ -88,7 +89,8 @@ pub use recorded::{
     PointInTime, audit_run, audited_calls, list_runs, read_run, run_diff, run_output, run_session,
     show_children, show_run,
 };
-pub use scaffold::{Initialized, init, new_specialist};
+pub use scaffold::{Initialized, init};
+pub use specialist_templates::{NewSpecialist, SpecialistForm, new_specialist, specialist_templates};
 pub use schemas::{SCHEMA_NAMES, schema, write_schemas};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
 pub use start::{Selection, StartRequest, start};

@@ -7,12 +7,16 @@ use crate::value::{DefinitionId, Failure};
 use serde::Serialize;
 use std::path::Path;
 
-/// The text of a file in `templates/library/`.
-macro_rules! library {
+/// The text of a file of the repository, which is itself a project with the shipped definitions.
+macro_rules! shipped {
     ($path:expr) => {
-        include_str!(concat!("../../templates/library/", $path))
+        include_str!(concat!("../../", $path))
     };
 }
+pub(super) use shipped;
+
+/// Where a project has templates of its own.
+pub(super) const FOLDER: &str = ".kb/templates";
 
 /// A file of a template: its path below `.kb/` and its text.
 type TemplateFile = (&'static str, &'static str);
@@ -29,63 +33,83 @@ struct Template {
     test: Option<&'static str>,
 }
 
-const RESEARCHER: TemplateFile =
-    ("specialists/researcher.yml", include_str!("../../.kb/specialists/researcher.yml"));
-const IMPLEMENTER: TemplateFile =
-    ("specialists/implementer.yml", include_str!("../../.kb/specialists/implementer.yml"));
-const REVIEWER: TemplateFile = ("specialists/reviewer.yml", library!("specialists/reviewer.yml"));
-const WRITER: TemplateFile = ("specialists/writer.yml", library!("specialists/writer.yml"));
-
-/// A template of a playbook without a test.
-const fn basic(name: &'static str, about: &'static str, text: &'static str) -> Template {
-    Template { name, about, is_workflow: false, text, needs: &[], test: None }
+/// A specialist of the repository.
+macro_rules! specialist {
+    ($name:literal) => {
+        (
+            concat!("specialists/", $name, ".yml"),
+            shipped!(concat!(".kb/specialists/", $name, ".yml")),
+        )
+    };
 }
 
-/// A template of a playbook.
+const RESEARCHER: TemplateFile = specialist!("researcher");
+const IMPLEMENTER: TemplateFile = specialist!("implementer");
+const REVIEWER: TemplateFile = specialist!("reviewer");
+const WRITER: TemplateFile = specialist!("writer");
+
+/// A form of a playbook, with comments; `templates/` has its text.
+macro_rules! form {
+    ($name:literal, $about:literal, $needs:expr) => {
+        Template {
+            name: $name,
+            about: $about,
+            is_workflow: false,
+            text: shipped!(concat!("templates/playbooks/", $name, ".yml")),
+            needs: $needs,
+            test: Some(shipped!(concat!("templates/tests/", $name, ".test.yml"))),
+        }
+    };
+}
+
+/// A playbook of the repository.
 macro_rules! playbook {
     ($name:literal, $about:literal, $needs:expr) => {
         Template {
             name: $name,
             about: $about,
             is_workflow: false,
-            text: library!(concat!("playbooks/", $name, ".yml")),
+            text: shipped!(concat!("playbooks/", $name, ".yml")),
             needs: $needs,
-            test: Some(library!(concat!("tests/", $name, ".test.yml"))),
+            test: Some(shipped!(concat!(".kb/tests/", $name, ".test.yml"))),
         }
     };
 }
 
-/// A template of a workflow; `needs` are paths in `templates/library/`.
+/// A workflow of the repository; `needs` are agents and, with their tests, other workflows.
 macro_rules! workflow {
-    ($name:literal, $about:literal, [$($path:literal),+]) => {
+    ($name:literal, $about:literal, [$($path:literal),+ $(; $test:literal)?]) => {
         Template {
             name: $name,
             about: $about,
             is_workflow: true,
-            text: library!(concat!("workflows/", $name, ".md")),
-            needs: &[$(($path, library!($path))),+],
-            test: Some(library!(concat!("tests/", $name, ".test.yml"))),
+            text: shipped!(concat!("workflows/", $name, ".md")),
+            needs: &[
+                $(($path, shipped!($path)),)+
+                $(($test, shipped!(concat!(".kb/", $test))),)?
+            ],
+            test: Some(shipped!(concat!(".kb/tests/", $name, ".test.yml"))),
         }
     };
 }
 
-static SHIPPED: [Template; 18] = [
-    basic("basic", "shell steps", include_str!("../../templates/basic.yml")),
-    basic("specialist", "a model with a gate", include_str!("../../templates/specialist.yml")),
-    basic("for-each", "one instance for each item", include_str!("../../templates/for-each.yml")),
-    basic(
-        "pipeline",
-        "parallel steps, a join, cleanup",
-        include_str!("../../templates/pipeline.yml"),
-    ),
+static SHIPPED: [Template; 20] = [
+    form!("basic", "shell steps", &[]),
+    form!("specialist", "a model with a gate", &[RESEARCHER, IMPLEMENTER]),
+    form!("for-each", "one instance for each item", &[]),
+    form!("pipeline", "parallel steps, a join, cleanup", &[]),
     Template {
-        name: "add-feature",
-        about: "research, plan, implement, test, fix",
-        is_workflow: false,
-        text: include_str!("../../templates/init/add-feature.yml"),
-        needs: &[RESEARCHER, IMPLEMENTER],
-        test: Some(library!("tests/add-feature.test.yml")),
+        name: "workflow",
+        about: "a markdown workflow with two agents",
+        is_workflow: true,
+        text: shipped!("templates/workflows/workflow.md"),
+        needs: &[
+            ("agents/collector.md", shipped!("agents/collector.md")),
+            ("agents/author.md", shipped!("agents/author.md")),
+        ],
+        test: Some(shipped!("templates/tests/workflow.test.yml")),
     },
+    playbook!("add-feature", "research, plan, implement, test, fix", &[RESEARCHER, IMPLEMENTER]),
     playbook!(
         "fix-bug",
         "a test that fails before the fix and passes after it",
@@ -111,6 +135,7 @@ static SHIPPED: [Template; 18] = [
     ),
     playbook!("migrate-files", "one change in many files, in parallel", &[IMPLEMENTER]),
     playbook!("nightly-report", "commits, tests and open tasks of a day", &[WRITER]),
+    playbook!("repo-report", "files, commits and open tasks of a repository, without a model", &[]),
     workflow!(
         "chain",
         "agents that work one after the other",
@@ -125,7 +150,12 @@ static SHIPPED: [Template; 18] = [
     workflow!(
         "review-loop",
         "an author and a reviewer until the reviewer approves",
-        ["workflows/review-round.md", "agents/author.md", "agents/critic.md"]
+        [
+            "workflows/review-round.md",
+            "agents/author.md",
+            "agents/critic.md";
+            "tests/review-round.test.yml"
+        ]
     ),
 ];
 
@@ -154,7 +184,7 @@ pub struct NewDefinition {
 
 /// The templates of a project, by name, then the shipped ones.
 pub fn templates(project: &Project) -> Vec<TemplateView> {
-    let own = own_templates(&project.context.root).into_iter().map(|(name, path)| TemplateView {
+    let own = own_templates(&project.context.root, FOLDER).into_iter().map(|(name, path)| TemplateView {
         name,
         about: "a template of this project".to_owned(),
         path: Some(path),
@@ -178,7 +208,7 @@ pub fn new_playbook(
         ServiceError::refused(Failure::new(Code::BAD_ARGUMENT, error.to_string()))
     })?;
     let root = &project.context.root;
-    if let Some((name, path)) = own_templates(root).into_iter().find(|(name, _)| name == template) {
+    if let Some((name, path)) = own_templates(root, FOLDER).into_iter().find(|(name, _)| name == template) {
         let (_, bytes) = super::start::read_file(&project.context.environment, &root.join(&path))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let is_workflow = path.ends_with(".md");
@@ -234,15 +264,15 @@ fn write(
     Ok(NewDefinition { path, created: other.created, kept: other.kept })
 }
 
-/// Names and paths of the templates in `.kb/templates/`, sorted by name.
-fn own_templates(root: &Path) -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(root.join(".kb/templates")).into_iter().flatten().flatten();
+/// Names and paths of the templates in a folder, such as `.kb/templates`, sorted by name.
+pub(super) fn own_templates(root: &Path, folder: &str) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
     let mut found: Vec<(String, String)> = entries
         .filter_map(|entry| {
             let file = entry.file_name().into_string().ok()?;
             let (name, extension) = file.rsplit_once('.')?;
             let is_template = matches!(extension, "yml" | "yaml" | "md") && entry.path().is_file();
-            is_template.then(|| (name.to_owned(), format!(".kb/templates/{file}")))
+            is_template.then(|| (name.to_owned(), format!("{folder}/{file}")))
         })
         .collect();
     found.sort();

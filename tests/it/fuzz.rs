@@ -275,16 +275,19 @@ fn seeds() -> Vec<(Reader, Vec<u8>)> {
             _ => 2,
         }))
     });
-    add("templates", |name| {
-        Some(match name {
-            name if name.ends_with(".test.yml") => Reader::Tests,
-            name if name.contains("specialist") => Reader::Definition(2),
-            name if name.ends_with(".md") => Reader::Definition(1),
-            name if name.contains("config") => Reader::Definition(5),
-            name if name.ends_with(".yml") => Reader::Definition(0),
-            _ => return None,
-        })
-    });
+    for folder in ["templates", "workflows", "agents", ".kb"] {
+        add(folder, |name| {
+            Some(match name {
+                name if name.ends_with(".test.yml") => Reader::Tests,
+                name if name.contains("/specialists/") => Reader::Definition(2),
+                name if name.contains("/agents/") => Reader::Definition(3),
+                name if name.ends_with(".md") => Reader::Definition(1),
+                name if name.contains("config") => Reader::Definition(5),
+                name if name.contains("/playbooks/") => Reader::Definition(0),
+                _ => return None,
+            })
+        });
+    }
     add("playbooks", |_| Some(Reader::Definition(0)));
     add("assets/demo", |name| name.ends_with("script.yml").then_some(Reader::Script));
     for text in crate::importing::SAMPLES {

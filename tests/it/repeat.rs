@@ -1,7 +1,8 @@
 //! Steps with `loop:`.
 
 use crate::scratch::Scratch;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
 
 fn project(steps: &str) -> Scratch {
     let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
@@ -156,6 +157,83 @@ fn every_item_of_a_for_each_has_its_own_loop() {
     scratch.kb(&["playbook", "run", "p"]).code(0);
     let output = scratch.json(&["run", "output", "@last", "each"]);
     assert_eq!(output, json!([{"pass": 1}, {"pass": 2}, {"pass": 3}]));
+}
+
+/// A server that replies with the number of the request.
+fn counting_server() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for (number, stream) in (1..).zip(listener.incoming().map_while(Result::ok)) {
+            let mut reader = BufReader::new(stream);
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|_| line.len() > 2) {
+                line.clear();
+            }
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\
+                 Connection: close\r\n\r\n{number}"
+            );
+            let _ = reader.get_mut().write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+/// Every kind of step that does work: its keys, and what its output must be to end the loop in the second pass.
+const KINDS: [(&str, &str, &str); 7] = [
+    ("run", "run: 'echo x >> log; wc -l < log', parse: json", "s.output == 2"),
+    (
+        "specialist",
+        "specialist: writer, task: Write., output: {schema: {n: integer}}",
+        "s.output.n == 2",
+    ),
+    ("tool", "tool: 'fs:write', input: {path: 'f-{{loop.iteration}}', content: x}", "s.output.path == 'f-2'"),
+    ("http", "http: {url: 'http://ADDRESS/'}", "s.output.body == '2'"),
+    ("set", "set: {n: '{{loop.iteration}}'}", "s.output.n == 2"),
+    ("playbook", "playbook: child, with: {n: '{{loop.iteration}}'}", "s.output.n == 2"),
+    // A gate has no checks in `until`.
+    ("gate", "gate: [{expr: '{{loop.iteration <= 2}}'}]", "loop.iteration == 2"),
+];
+
+#[test]
+fn every_kind_of_step_loops_with_checks_in_until_and_with_a_gate_in_each_pass() {
+    let child = "schema: kb.playbook/1\nid: child\nparams: [{name: n, type: integer, required: true}]\nsteps:\n  - {id: a, set: {n: \"{{n}}\"}}\noutputs: {n: \"{{a.output.n}}\"}\n";
+    let turn = |n: u32| format!("  s#{n}: [{{output: {{n: {n}, summary: done}}}}]\n");
+    for (kind, keys, done) in KINDS {
+        let gate = match kind {
+            "gate" => "",
+            _ => ", verify: {claims: none, checks: [{expr: '{{loop.iteration > 0}}'}]}",
+        };
+        let forms = [
+            format!("{keys}, loop: {{until: [{{expr: \"{{{{{done}}}}}\"}}], max: 3}}"),
+            format!("{keys}{gate}, loop: {{until: \"{{{{{done}}}}}\", max: 3}}"),
+        ];
+        for form in forms.iter().skip(usize::from(kind == "gate")) {
+            // The numbers begin with 1 for each run.
+            let address = counting_server();
+            let form = form.replace("ADDRESS", &address);
+            let scratch = project(&format!("  - {{id: s, {form}}}\n"));
+            scratch.write("playbooks/child.yml", child);
+            let settings = format!("tools: {{http: {{allowPrivate: [\"{address}\"]}}}}\n");
+            scratch.write(".kb/kb.config.yml", &settings);
+            let specialist = "schema: kb.specialist/1\nid: writer\nrole: You write.\n";
+            scratch.write(".kb/specialists/writer.yml", specialist);
+            scratch.write("script.yml", &format!("schema: kb.script/1\nsteps:\n{}{}", turn(1), turn(2)));
+            let args = ["playbook", "run", "p", "--script", "script.yml", "--json"];
+            let events = scratch.kb(&args).code(0).events();
+            let of = |name: &str, key: &str| -> Vec<Value> {
+                let found = events.iter().filter(|event| event["type"] == name);
+                found.map(|event| event[key].clone()).collect()
+            };
+            assert_eq!(of("loop:pass", "done"), [json!(false), json!(true)], "{form}");
+            let verdicts = of("verification:complete", "verdict");
+            let first = if form.contains("until: [") { "failed" } else { "passed" };
+            assert_eq!(verdicts, [json!(first), json!("passed")], "{form}");
+            scratch.kb(&["run", "verify", "@last"]).code(0);
+            scratch.kb(&["run", "show", "@last"]).code(0).says(&["2 passes"]);
+        }
+    }
 }
 
 #[test]

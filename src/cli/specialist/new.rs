@@ -1,21 +1,43 @@
 //! `kb specialist new`
 
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::templates::{self, Choice};
 use crate::cli::terminal::{GOOD, Terminal, paint};
-use crate::service::{self, Environment, Project};
+use crate::service::{self, Environment, NewSpecialist, Project};
 
-/// Create a specialist in `.kb/specialists/ID.yml`
+/// Create a specialist or an agent profile from a template
 ///
-/// An existing file is not overwritten.
+/// Writes `.kb/specialists/ID.yml`, or `.kb/agents/ID.md` from the template of an agent profile. An existing
+/// file is not overwritten. On a terminal, asks for what is missing. `--list` lists the templates; those of the
+/// project are in `.kb/templates/specialists/` and `.kb/templates/agents/`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Id of the new specialist
-    id: String,
+    id: Option<String>,
+    /// Name of the template [default: specialist]
+    #[arg(long, value_name = "NAME")]
+    template: Option<String>,
+    /// List the templates
+    #[arg(long, conflicts_with_all = ["id", "template"])]
+    list: bool,
+    /// With `--list`, print a JSON list
+    #[arg(long, requires = "list")]
+    json: bool,
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let path = service::new_specialist(&Project::find(environment)?, &args.id)?;
+    let project = Project::find(environment)?;
+    let all = service::specialist_templates(&project);
+    if args.list {
+        terminal.result(args.json, &all, || templates::list(&all))?;
+        return Ok(Exit::Done);
+    }
+    let choice = Choice { command: "kb specialist new", default: "specialist", templates: &all };
+    let (id, template) = choice.complete(args.id, args.template, terminal)?;
+    let NewSpecialist { path, named } = service::new_specialist(&project, &id, &template)?;
     terminal.out(&format!("{} {path}\n", paint(GOOD, "created")))?;
-    terminal.note("next: write its role and list its tools; it can call no other tools\n")?;
+    terminal.note(&format!(
+        "next: write its role and list its tools; it can call no other tools. A step names it with `{named}`\n"
+    ))?;
     Ok(Exit::Done)
 }

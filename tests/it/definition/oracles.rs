@@ -32,7 +32,9 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn regular_texts() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in ["tests/definitions", "playbooks", "workflows", "templates", "assets", ".kb"] {
+    for folder in
+        ["tests/definitions", "playbooks", "workflows", "agents", "templates", "assets", ".kb"]
+    {
         files(&root.join(folder), &mut found);
     }
     found.sort();

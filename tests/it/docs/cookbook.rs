@@ -4,8 +4,8 @@ use super::Page;
 use crate::generated;
 use crate::scratch::Scratch;
 
-/// Templates that show one form each and have a page of their own: `docs/playbooks.md`.
-const FORMS: [&str; 4] = ["basic", "specialist", "for-each", "pipeline"];
+/// Templates that show one form each. They share a page.
+const FORMS: [&str; 5] = ["basic", "specialist", "for-each", "pipeline", "workflow"];
 
 #[test]
 fn every_shipped_definition_has_a_page_with_its_steps_and_its_tests() {
@@ -14,21 +14,27 @@ fn every_shipped_definition_has_a_page_with_its_steps_and_its_tests() {
     let listed = scratch.json(&["playbook", "new", "--list", "--json"]);
     let names: Vec<&str> =
         listed.as_array().unwrap().iter().filter_map(|t| t["name"].as_str()).collect();
-    let names: Vec<&str> = names.into_iter().filter(|name| !FORMS.contains(name)).collect();
-    assert!(names.len() >= 14, "{names:?}");
+    assert!(names.len() >= 20, "{names:?}");
     for name in names.iter().filter(|name| **name != "add-feature") {
         scratch.kb(&["playbook", "new", name, "--template", name]).code(0);
     }
     let tests = scratch.kb(&["playbook", "test"]).code(0);
     let summary = Page::read("docs/SUMMARY.md").text;
     for name in names {
-        let page = format!("docs/cookbook/{name}.md");
-        assert!(summary.contains(&format!("(cookbook/{name}.md)")), "{page} is not in the summary");
-        generated::block(&page, name, &text(&scratch, name, &tests.out));
+        let (page, level) = match FORMS.contains(&name) {
+            true => ("forms", "###"),
+            false => (name, "##"),
+        };
+        let path = format!("docs/cookbook/{page}.md");
+        assert!(summary.contains(&format!("(cookbook/{page}.md)")), "{path} is not in the summary");
+        generated::block(&path, name, &text(&scratch, name, level, &tests.out));
     }
+    // The rounds of `review-loop` are a workflow of their own.
+    let round = text(&scratch, "review-round", "###", &tests.out);
+    generated::block("docs/cookbook/review-loop.md", "review-round", &round);
 }
 
-fn text(scratch: &Scratch, name: &str, tests: &str) -> String {
+fn text(scratch: &Scratch, name: &str, level: &str, tests: &str) -> String {
     let graph = scratch.kb(&["playbook", "graph", name]).code(0).out;
     let own = format!("] {name}: ");
     let mut passed: Vec<&str> = tests
@@ -46,7 +52,7 @@ fn text(scratch: &Scratch, name: &str, tests: &str) -> String {
     let shown: Vec<&str> =
         definition.lines().filter(|line| !line.starts_with("# yaml-language-server")).collect();
     format!(
-        "## Steps\n\n```text\n{}\n```\n\n## Tests\n\n{}\n## Definition\n\n```{language}\n{}\n```\n",
+        "{level} Steps\n\n```text\n{}\n```\n\n{level} Tests\n\n{}\n{level} Definition\n\n```{language}\n{}\n```\n",
         graph.trim_end(),
         tests.concat(),
         shown.join("\n").trim_end()

@@ -238,3 +238,34 @@ fn a_phrase_that_two_playbooks_match_asks_which_one_is_meant() {
     assert_eq!(scratch.read("two.txt"), "Ada\n", "{printed}");
     assert!(!scratch.has("one.txt"), "{printed}");
 }
+
+#[test]
+fn a_new_playbook_or_specialist_is_asked_for_its_template_and_its_id() {
+    let scratch = Scratch::new(&[]);
+    let create = |args: &[&str], answers: &[(&str, &str)]| {
+        let mut terminal = Pty::start(&scratch, 50, 120, args);
+        for (question, typed) in answers {
+            terminal.until(question, |screen| screen.trim_end().ends_with(question));
+            terminal.key(format!("{typed}\n").as_bytes());
+        }
+        terminal.end()
+    };
+    let new = ["playbook", "new"];
+    let (code, shown) = create(&new, &[("Template [basic]:", "fix-bug"), ("Id [fix-bug]:", "")]);
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("a test that fails before the fix"), "{shown}");
+    assert!(scratch.has(".kb/playbooks/fix-bug.yml") && scratch.has(".kb/tests/fix-bug.test.yml"));
+    let (code, shown) = create(&new, &[("Template [basic]:", ""), ("Id:", "mine")]);
+    assert_eq!(code, 0, "{shown}");
+    assert!(scratch.has(".kb/playbooks/mine.yml"));
+    let (code, shown) = create(&new, &[("Template [basic]:", ""), ("Id:", "")]);
+    assert_eq!(code, 2, "{shown}");
+    assert!(shown.contains("nothing was entered"), "{shown}");
+    let (code, shown) = create(&new, &[("Template [basic]:", "fixbug"), ("Id [fixbug]:", "x")]);
+    assert_eq!(code, 4, "{shown}");
+    assert!(shown.contains("fix-bug"), "{shown}");
+    let new = ["specialist", "new", "--template", "agent"];
+    let (code, shown) = create(&new, &[("Id [agent]:", "reader")]);
+    assert_eq!(code, 0, "{shown}");
+    assert!(scratch.has(".kb/agents/reader.md"));
+}
