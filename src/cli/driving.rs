@@ -78,7 +78,11 @@ pub(super) async fn drive(
     let mut prepared = prepared;
     loop {
         let (run, context) = (prepared.run().to_string(), prepared.context().clone());
-        let ended = drive_once(prepared, display, program, terminal).await?;
+        let mut ended = drive_once(prepared, display, program, terminal).await?;
+        if !ended.summary.failures.is_empty() && !display.json {
+            let reader = service::read_run(&context, &run)?;
+            ended.summary.locate(|step| reader.place(step));
+        }
         let waits = ended.left.status == RunStatus::Waiting;
         // While questions are asked here, the summary is printed once, at the end.
         if waits && display.is_interactive(terminal) {

@@ -4,6 +4,7 @@
 //! codes, `environment` reads the environment of the process. Data goes to stdout, everything else
 //! to stderr. Start at [`main`].
 
+mod answer_form;
 mod asking;
 mod backup;
 mod cache;

@@ -1,8 +1,10 @@
 //! Questions of a run, asked on the terminal that drives it.
 
+use super::answer_form::{Field, fields};
 use super::render::table::plain;
 use super::terminal::{DIM, HINT, TITLE, Terminal, paint};
 use crate::service::runs::Decision;
+use crate::value::{Json, json_text};
 use crate::wire::{InstanceView, Question, QuestionKind};
 use std::io::BufRead;
 
@@ -17,6 +19,11 @@ pub(super) async fn ask(
     terminal.err(&format!("\n{title}  {}\n", plain(&question.text)))?;
     if let Some(text) = what_follows(step) {
         terminal.err(&format!("{text}\n"))?;
+    }
+    let schema = question.schema.as_ref().filter(|_| question.options.is_empty());
+    if let Some(fields) = schema.and_then(|schema| fields(schema, question.default.as_ref())) {
+        let answer = form(&fields, terminal).await?;
+        return Ok(answer.map(|answer| (Decision::Answer(answer), None)));
     }
     let choices = match question.kind {
         QuestionKind::Approve => {
@@ -43,6 +50,42 @@ pub(super) async fn ask(
             }
         }
     }
+}
+
+/// Asks for the fields of an answer; a line that begins with `{` is the whole answer. `None` leaves the question
+/// open.
+async fn form(fields: &[Field], terminal: &mut Terminal) -> std::io::Result<Option<String>> {
+    let mut answer = serde_json::Map::new();
+    for (number, field) in fields.iter().enumerate() {
+        let mut hint = field.hint();
+        if number == 0 && field.is_required && field.default.is_none() {
+            hint += "  empty leaves the question open";
+        }
+        terminal.err(&format!("{}\n", paint(DIM, &hint)))?;
+        loop {
+            terminal.err(&format!("{} ", paint(HINT, &format!("{} >", plain(&field.name)))))?;
+            let Some(line) = read_line().await else { return Ok(None) };
+            let line = line.trim();
+            let read = match (line, &field.default) {
+                (line, _) if number == 0 && line.starts_with('{') => {
+                    return Ok(Some(line.to_owned()));
+                }
+                ("", Some(default)) => Ok(default.clone()),
+                ("", None) if !field.is_required => break,
+                ("", None) if number == 0 => return Ok(None),
+                ("", None) => Err(format!("`{}` needs a value", plain(&field.name))),
+                (line, _) => field.read(line),
+            };
+            match read {
+                Ok(value) => {
+                    answer.insert(field.name.clone(), value);
+                    break;
+                }
+                Err(problem) => terminal.err(&format!("{problem}\n"))?,
+            }
+        }
+    }
+    Ok(Some(json_text(&Json::Object(answer))))
 }
 
 /// Maximum number of steps that are named.

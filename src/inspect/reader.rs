@@ -4,11 +4,12 @@ use super::log_entry::LogEntry;
 use super::streams::{stream_texts, with_process_facts};
 use super::{BaseRun, Frozen, InspectError};
 use crate::definition::InconclusivePolicy;
+use crate::diagnostic::Sources;
 use crate::engine::Payloads;
 use crate::evidence::{Payload, Record};
 use crate::journal::{Journal, JournalError, RunQuery, RunRow, StoredEvent};
 use crate::plan::Plan;
-use crate::run::{self, Rules, RunStatus, Session, State};
+use crate::run::{self, Rules, RunStatus, Session, State, StepStatus};
 use crate::value::{Json, RunId, Timestamp};
 use crate::wire::{
     BaseView, BlobRef, Event, InstanceRef, ParentView, RunHead, RunView, Translator, WorkTime,
@@ -102,6 +103,7 @@ pub struct Reader {
     journal: Arc<dyn Journal>,
     row: RunRow,
     plan: Arc<Plan>,
+    sources: Sources,
     rules: Rules,
     translator: Translator,
     payloads: Payloads,
@@ -132,7 +134,20 @@ impl Reader {
             .map(|parent| ParentView { run: parent.run.to_string(), instance: parent.instance });
         let base = frozen.base.as_ref().map(BaseRun::view);
         let (seq, prompts) = (0, false);
-        Ok(Reader { journal, row, plan, rules, translator, payloads, seq, prompts, parent, base })
+        let sources = catalog.sources.clone();
+        Ok(Reader {
+            journal,
+            row,
+            plan,
+            sources,
+            rules,
+            translator,
+            payloads,
+            seq,
+            prompts,
+            parent,
+            base,
+        })
     }
 
     /// Makes [`Reader::next_entries`] return the prompts of model calls too.
@@ -149,6 +164,13 @@ impl Reader {
     /// The step of another run that executes this one.
     pub(super) fn parent(&self) -> Option<&ParentView> {
         self.parent.as_ref()
+    }
+
+    /// The position of a step in its file when the run started: `PATH:LINE:COLUMN`.
+    pub fn place(&self, step: &str) -> Option<String> {
+        let span = self.plan.step(self.plan.find(step)?).step.span;
+        let at = self.sources.position(span.source, span.start);
+        Some(format!("{}:{}:{}", self.sources.get(span.source).path, at.line, at.column))
     }
 
     /// The number of the last event that was read.
@@ -232,7 +254,11 @@ impl Reader {
         }
         let (parent, base) = (self.parent.clone(), self.base.clone());
         let head = RunHead { parent, base, ..head(&self.row) };
-        Ok(RunView::of(&head, &self.plan, &state, work))
+        let mut view = RunView::of(&head, &self.plan, &state, work);
+        for step in view.steps.iter_mut().filter(|step| step.status == StepStatus::Failed) {
+            step.place = self.place(&step.step);
+        }
+        Ok(view)
     }
 
     /// The state of the run, and what its specialists left behind.

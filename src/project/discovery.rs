@@ -85,15 +85,21 @@ impl<'a> Discovery<'a> {
         }
     }
 
-    /// Whether the name of a file fits the role. In `specialists/ID/`, only `specialist.yml` does.
+    /// Whether the name of a file fits the role of its folder. In `specialists/ID/`, only `specialist.yml` does.
     fn wants(&self, path: &Path, folder: &Path, role: FileRole) -> bool {
         let nested = folder.file_name().is_none_or(|name| name != "specialists");
         let named = path.file_stem().is_some_and(|stem| stem == "specialist");
         let readme = path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"));
-        match role {
+        let extension = path.extension().unwrap_or_default();
+        let fits = match role {
             FileRole::Specialist if nested && !named => false,
-            _ => !readme && role_of(path) == Some(role),
-        }
+            FileRole::Playbook | FileRole::Specialist | FileRole::Plugin => {
+                extension == "yml" || extension == "yaml"
+            }
+            FileRole::Workflow | FileRole::AgentProfile => extension == "md",
+            FileRole::Settings => role_of(path) == Some(role),
+        };
+        fits && !readme
     }
 
     fn file(&mut self, path: &Path, role: FileRole) {

@@ -8,17 +8,26 @@ pub fn role_of(path: &Path) -> Option<FileRole> {
     let extension = path.extension()?.to_str()?;
     let yaml = matches!(extension, "yml" | "yaml");
     let stem = path.file_stem()?.to_str()?;
-    let under =
-        |name: &str| path.parent().is_some_and(|parent| parent.iter().any(|part| part == name));
+    let is_under = |name: &str| folder_of_definitions(path) == Some(name);
     match () {
         () if stem == "kb.config" && (yaml || extension == "json") => Some(FileRole::Settings),
-        () if yaml && (under("specialists") || stem == "specialist") => Some(FileRole::Specialist),
+        () if yaml && is_under("playbooks") => Some(FileRole::Playbook),
+        () if yaml && (is_under("specialists") || stem == "specialist") => {
+            Some(FileRole::Specialist)
+        }
         () if yaml && is_plugin(path) => Some(FileRole::Plugin),
         () if yaml => Some(FileRole::Playbook),
-        () if extension == "md" && under("agents") => Some(FileRole::AgentProfile),
+        () if extension == "md" && is_under("agents") => Some(FileRole::AgentProfile),
         () if extension == "md" => Some(FileRole::Workflow),
         () => None,
     }
+}
+
+/// The nearest folder above a file that definitions are loaded from.
+fn folder_of_definitions(path: &Path) -> Option<&str> {
+    let names = path.parent()?.iter().rev().filter_map(|part| part.to_str());
+    let known = ["playbooks", "specialists", "workflows", "agents"];
+    names.into_iter().find(|name| known.contains(name))
 }
 
 /// Whether a file is in `.kb/plugins/`.

@@ -140,7 +140,12 @@ impl Import<'_> {
         };
         let to = self.placed(&to);
         let Ok(text) = std::str::from_utf8(&file.bytes).map(str::to_owned) else {
-            self.refuse(&from, "it is not UTF-8");
+            let (_, sources, problems) = load_positioned(&from, &file.bytes);
+            let help = "import reads text in UTF-8: YAML, JSON or markdown";
+            let problems: Vec<Diagnostic> =
+                problems.into_iter().map(|problem| problem.help(help)).collect();
+            self.refuse(&from, problems.first().map_or("it is not UTF-8", |first| &first.message));
+            self.show(sources, problems);
             return Ok(());
         };
         self.admit(&from, vec![(InputFile { path: to, ..file }, text)], self.request.dry_run)

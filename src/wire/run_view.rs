@@ -150,6 +150,9 @@ pub struct InstanceView {
     pub tolerated: bool,
     /// The failure, if it did not succeed.
     pub error: Option<ErrorView>,
+    /// If it failed, the position of the step in its file when the run started: `PATH:LINE:COLUMN`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Why it was skipped or blocked, or what it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -296,6 +299,7 @@ impl InstanceView {
                 .failure()
                 .filter(|_| failed)
                 .map(|failure| ErrorView::of_step(step, instance.outcome, failure)),
+            place: None,
             reason: None,
             needs_budget: instance.needs_budget(),
             question: instance.question().cloned(),

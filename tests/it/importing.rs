@@ -384,7 +384,8 @@ fn nothing_is_overwritten_and_a_dry_run_writes_nothing() {
 #[test]
 fn unusable_files_are_refused_with_a_reason() {
     let scratch = Scratch::new(&[("notes.txt", "some words"), ("list.yml", "- a\n- b\n")]);
-    std::fs::write(scratch.root().join("binary.yml"), [0u8, 159, 146, 150]).unwrap();
+    std::fs::write(scratch.root().join("picture.yml"), [0u8, 159, 146, 150]).unwrap();
+    std::fs::write(scratch.root().join("latin.yml"), b"name: caf\xe9\n").unwrap();
     std::fs::write(scratch.root().join("huge.yml"), "a: b\n".repeat(400_000)).unwrap();
     let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for n in 1..12 {
@@ -393,7 +394,8 @@ fn unusable_files_are_refused_with_a_reason() {
     }
     scratch.write("bomb.yml", &format!("{bomb}steps: *a11\n"));
     for (name, why) in [
-        ("binary.yml", "binary"),
+        ("picture.yml", "KB0102]: the file is binary, not text\n --> picture.yml:1:1"),
+        ("latin.yml", "KB0102]: the file is not UTF-8: byte 10 is 0xe9\n --> latin.yml:1:10"),
         ("huge.yml", "1 MiB"),
         ("bomb.yml", ""),
         ("missing.yml", "missing.yml"),

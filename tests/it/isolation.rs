@@ -210,6 +210,8 @@ fn a_worktree_that_cannot_be_made_says_why_and_what_helps() {
         let view = shown(scratch);
         let error = &view["steps"][0]["error"];
         assert_eq!(error["code"], "KB0588", "{view}");
+        let place = view["steps"][0]["place"].as_str().unwrap_or_default();
+        assert!(place.contains(".yml:") && said.out.contains(place), "{said:?}");
         let texts = [&error["message"], &error["help"]].map(|text| text.as_str().unwrap_or(""));
         assert!(texts[0].contains(message) && texts[1].contains(help), "{error}");
         assert!(is_clean(scratch));

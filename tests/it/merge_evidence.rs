@@ -84,9 +84,8 @@ steps:
     assert_eq!(changed(&scratch, "beside"), ["began", "mine.txt"]);
 }
 
-/// A merge waits while another process merges into the project, and the step says what it does.
-#[test]
-fn a_step_that_merges_says_so() {
+/// A project whose only step works on a copy, and what another process that merges holds.
+pub(crate) fn while_another_merges() -> (Scratch, std::fs::File) {
     let text = "schema: kb.playbook/1\nid: p\nsteps: [{id: own, workspace: copy, run: echo x > made.txt}]\n";
     let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
     scratch.kb(&["playbook", "run", "p"]).code(0);
@@ -96,6 +95,13 @@ fn a_step_that_merges_says_so() {
     let trees = trees.into_iter().find(|path| path.to_string_lossy().ends_with(".trees"));
     let lock = std::fs::File::create(trees.expect("a folder of trees").join("merging")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
+    (scratch, lock)
+}
+
+/// A merge waits while another process merges into the project, and the step says what it does.
+#[test]
+fn a_step_that_merges_says_so() {
+    let (scratch, lock) = while_another_merges();
     let mut command = scratch.command();
     command.args(["playbook", "run", "p"]).stdin(Stdio::null());
     let run = command.stdout(Stdio::null()).stderr(Stdio::null()).start();

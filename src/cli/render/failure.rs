@@ -13,6 +13,8 @@ use crate::wire::{ErrorView, ProcessEvidence, StepStatus};
 pub(in crate::cli) struct Failed {
     /// Name of the step instance.
     pub(in crate::cli) instance: String,
+    /// Position of the step in its file, `PATH:LINE:COLUMN`.
+    pub(in crate::cli) place: Option<String>,
     /// Whether the failure is tolerated.
     pub(in crate::cli) tolerated: bool,
     /// The failure as the last attempt or the step reported it.
@@ -74,6 +76,9 @@ impl Failed {
         if let Some(error) = &self.error {
             text.push_str(&format!(": {} [{}]", plain(&error.message), error.code));
             text.extend(error.help.as_ref().map(|help| hint(help)));
+        }
+        if let Some(place) = &self.place {
+            text.push_str(&row("step", &plain(place)));
         }
         if let Some(command) = &self.attempt.command {
             text.push_str(&row("command", &brief(command)));

@@ -73,6 +73,14 @@ impl RunSummary {
             && self.waiting.keys().all(|name| self.waiting_for_budget.contains(name))
     }
 
+    /// Adds the positions of the failed steps, by step id.
+    pub(in crate::cli) fn locate(&mut self, place: impl Fn(&str) -> Option<String>) {
+        for failed in &mut self.failures {
+            let step = failed.instance.split('[').next().unwrap_or_default();
+            failed.place = place(step);
+        }
+    }
+
     /// Adds the next event.
     pub(in crate::cli) fn add(&mut self, event: &Event) {
         if self.has_ended || matches!(event.body, Body::RunResume { .. }) {
@@ -216,7 +224,8 @@ impl RunSummary {
         } else if *status == StepStatus::Failed {
             let Body::StepEnd { duration_ms, .. } = *body else { return };
             let (instance, tolerated, error) = (name.clone(), *tolerated, error.clone());
-            self.failures.push(Failed { instance, tolerated, error, duration_ms, attempt });
+            let place = None;
+            self.failures.push(Failed { instance, place, tolerated, error, duration_ms, attempt });
         }
         if succeeded || *tolerated {
             // If the step succeeded or is tolerated, so are the failures of its items.

@@ -112,7 +112,9 @@ fn suggestions(step: &InstanceView) -> String {
         format!("  {}{}\n", paint(DIM, &action), plain(&hint.note))
     };
     let lines: String = hints.iter().map(line).collect();
-    format!("\nsuggested for {}\n{lines}", paint(TITLE, &plain(&step.instance)))
+    let place = step.place.as_ref().map(|place| format!(" at {}", plain(place)));
+    let title = paint(TITLE, &plain(&step.instance));
+    format!("\nsuggested for {title}{}\n{lines}", place.unwrap_or_default())
 }
 
 /// The time of the last attempt to run it, and of all of them.

@@ -76,7 +76,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         terminal.note(&format!("run {run} continues; `kb run watch {run}` shows it again\n"))?;
         return Ok(Exit::Interrupted);
     }
-    let status = service::read_run(&context, &run)?.status();
+    let reader = service::read_run(&context, &run)?;
+    summary.locate(|step| reader.place(step));
+    let status = reader.status();
     terminal.out(&summary::text("kb", &run, status, &summary, terminal.is_quiet()))?;
     Ok(exit_of(status, None))
 }

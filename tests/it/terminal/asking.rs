@@ -203,23 +203,6 @@ fn secrets_of_the_settings_and_of_child_runs_are_looked_for_before_the_run() {
 }
 
 #[test]
-fn a_new_playbook_asks_for_its_template_and_its_id() {
-    let scratch = Scratch::bare();
-    scratch.kb(&["init", "--no-demo"]).code(0);
-    let mut terminal = Pty::start(&scratch, 40, 100, &["playbook", "new"]);
-    terminal.until("the templates", |screen| {
-        screen.contains("fix-bug") && screen.trim_end().ends_with("Template [basic]:")
-    });
-    terminal.key(b"fix-bug\n");
-    terminal.until("the id", |screen| screen.trim_end().ends_with("Id [fix-bug]:"));
-    terminal.key(b"repair\n");
-    let (code, printed) = terminal.end();
-    assert_eq!(code, 0, "{printed}");
-    assert!(scratch.read(".kb/playbooks/repair.yml").contains("id: repair"), "{printed}");
-    assert!(printed.contains("kb playbook test repair"), "{printed}");
-}
-
-#[test]
 fn a_phrase_that_two_playbooks_match_asks_which_one_is_meant() {
     let greet = |id: &str| {
         format!(
@@ -251,10 +234,14 @@ fn a_new_playbook_or_specialist_is_asked_for_its_template_and_its_id() {
         terminal.end()
     };
     let new = ["playbook", "new"];
-    let (code, shown) = create(&new, &[("Template [basic]:", "fix-bug"), ("Id [fix-bug]:", "")]);
+    let (code, shown) = create(&new, &[("Template [basic]:", "fix-bug"), ("Id [fix-bug]:", "repair")]);
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("a test that fails before the fix"), "{shown}");
-    assert!(scratch.has(".kb/playbooks/fix-bug.yml") && scratch.has(".kb/tests/fix-bug.test.yml"));
+    assert!(shown.contains("kb playbook test repair"), "{shown}");
+    assert!(scratch.read(".kb/playbooks/repair.yml").contains("id: repair"));
+    let (code, shown) = create(&new, &[("Template [basic]:", "specialist"), ("Id [specialist]:", "")]);
+    assert_eq!(code, 0, "{shown}");
+    scratch.kb(&["playbook", "test", "specialist"]).code(0);
     let (code, shown) = create(&new, &[("Template [basic]:", ""), ("Id:", "mine")]);
     assert_eq!(code, 0, "{shown}");
     assert!(scratch.has(".kb/playbooks/mine.yml"));
@@ -268,4 +255,52 @@ fn a_new_playbook_or_specialist_is_asked_for_its_template_and_its_id() {
     let (code, shown) = create(&new, &[("Id [agent]:", "reader")]);
     assert_eq!(code, 0, "{shown}");
     assert!(scratch.has(".kb/agents/reader.md"));
+}
+
+/// A question with a schema is a form; what a field does not take is asked for again.
+#[test]
+fn the_fields_of_an_answer_are_asked_one_by_one() {
+    let text = "schema: kb.playbook/1
+id: p
+steps:
+  - id: where
+    ask:
+      question: Where to?
+      schema:
+        type: object
+        required: [zone, replicas, sure]
+        properties:
+          zone: {enum: [eu, us], description: The zone}
+          replicas: {type: integer, minimum: 1, default: 2}
+          sure: {type: boolean}
+          tags: {type: array, items: {type: string}}
+          note: {type: string}
+outputs: {answer: \"{{where.output}}\"}
+";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let mut terminal = Pty::start(&scratch, 50, 120, &["playbook", "run", "p"]);
+    let mut answer = |shown: &str, field: &str, typed: &str| {
+        let prompt = format!("{field} >");
+        terminal.until(shown, |s| s.contains(shown) && s.trim_end().ends_with(&prompt));
+        terminal.key(format!("{typed}\r").as_bytes());
+    };
+    answer("The zone  1) eu  2) us  empty leaves the question open", "zone", "mars");
+    answer("`zone` takes one of: eu, us", "zone", "2");
+    answer("a whole number  empty takes 2", "replicas", "many");
+    answer("`replicas` takes a whole number", "replicas", "0");
+    answer("yes or no", "sure", "");
+    answer("`sure` needs a value", "sure", "yes");
+    answer("texts with commas between them  empty leaves it out", "tags", "a, b");
+    answer("a text", "note", "");
+    // The schema is checked as for every answer, and the form is shown again.
+    answer("does not fit", "zone", "eu");
+    answer("does not fit", "replicas", "");
+    answer("does not fit", "sure", "n");
+    answer("does not fit", "tags", "");
+    answer("does not fit", "note", "12");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    let output = scratch.json(&["run", "output", "@last", "where", "--json"]);
+    let expected = serde_json::json!({"zone": "eu", "replicas": 2, "sure": false, "note": "12"});
+    assert_eq!(output, expected);
 }

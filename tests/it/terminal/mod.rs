@@ -4,6 +4,7 @@ mod asking;
 mod pty;
 mod recording;
 
+use crate::merge_evidence::while_another_merges;
 use crate::scratch::Scratch;
 use crate::weak_models;
 use pty::Pty;
@@ -251,6 +252,18 @@ fn the_header_counts_tokens_and_cost() {
         scratch.write("go", "");
         assert_eq!(terminal.end().0, 1);
     }
+}
+
+#[test]
+fn a_step_that_merges_its_changes_says_so() {
+    let (scratch, lock) = while_another_merges();
+    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    let screen = terminal.until("the merge", |s| s.contains("merging its changes"));
+    assert!(screen.contains("0/1 done") && !scratch.has("made.txt"), "{screen}");
+    drop(lock);
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    assert!(!printed.contains("merging its changes"), "a row is left:\n{printed}");
 }
 
 #[test]
