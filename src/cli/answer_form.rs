@@ -98,7 +98,7 @@ pub(super) fn fields(schema: &Json, default: Option<&Json>) -> Option<Vec<Field>
 impl Field {
     /// What the field takes, in one line.
     pub(super) fn hint(&self) -> String {
-        let mut parts: Vec<String> = self.about.iter().map(|about| plain(about).into()).collect();
+        let mut parts: Vec<String> = self.about.iter().map(|about| plain(about)).collect();
         for (number, option) in (1..).zip(&self.options) {
             parts.push(format!("{number}) {}", plain(&json_text(option))));
         }
@@ -134,7 +134,7 @@ impl Field {
             return self.kind.words().to_owned();
         }
         let options: Vec<String> =
-            self.options.iter().map(|option| plain(&json_text(option)).into()).collect();
+            self.options.iter().map(|option| plain(&json_text(option))).collect();
         format!("one of: {}", options.join(", "))
     }
 }

@@ -142,7 +142,8 @@ fn templates(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn specialist_templates(current: &OsStr) -> Vec<CompletionCandidate> {
-    let found = project().map(|project| service::specialist_templates(&project)).unwrap_or_default();
+    let found =
+        project().map(|project| service::specialist_templates(&project)).unwrap_or_default();
     fitting(current, found.into_iter().map(|view| (view.name, view.about)))
 }
 

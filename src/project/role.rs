@@ -25,9 +25,9 @@ pub fn role_of(path: &Path) -> Option<FileRole> {
 
 /// The nearest folder above a file that definitions are loaded from.
 fn folder_of_definitions(path: &Path) -> Option<&str> {
-    let names = path.parent()?.iter().rev().filter_map(|part| part.to_str());
     let known = ["playbooks", "specialists", "workflows", "agents"];
-    names.into_iter().find(|name| known.contains(name))
+    let mut names = path.parent()?.iter().rev().filter_map(|part| part.to_str());
+    names.find(|name| known.contains(name))
 }
 
 /// Whether a file is in `.kb/plugins/`.

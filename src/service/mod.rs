@@ -90,8 +90,10 @@ pub use recorded::{
     show_children, show_run,
 };
 pub use scaffold::{Initialized, init};
-pub use specialist_templates::{NewSpecialist, SpecialistForm, new_specialist, specialist_templates};
 pub use schemas::{SCHEMA_NAMES, schema, write_schemas};
+pub use specialist_templates::{
+    NewSpecialist, SpecialistForm, new_specialist, specialist_templates,
+};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
 pub use start::{Selection, StartRequest, start};
 pub use templates::{NewDefinition, TemplateView, new_playbook, templates};

@@ -74,7 +74,11 @@ macro_rules! agent {
 }
 
 static SHIPPED: [Template; 14] = [
-    specialist!("specialist", "a specialist with comments, to be filled in", "templates/specialists/"),
+    specialist!(
+        "specialist",
+        "a specialist with comments, to be filled in",
+        "templates/specialists/"
+    ),
     specialist!("researcher", "searches and explains code, changes nothing", ".kb/specialists/"),
     specialist!("implementer", "writes and changes code and tests", ".kb/specialists/"),
     specialist!("reviewer", "reviews changes, writes a report", ".kb/specialists/"),
@@ -130,7 +134,8 @@ pub fn new_specialist(
     let root = &project.context.root;
     let (form, text) = text_of(project, root, template)?;
     let own_id = format!("\nid: {template}\n");
-    let text = text.replace(PLACEHOLDER, id.as_str()).replacen(&own_id, &format!("\nid: {id}\n"), 1);
+    let text =
+        text.replace(PLACEHOLDER, id.as_str()).replacen(&own_id, &format!("\nid: {id}\n"), 1);
     let path = form.path(&id);
     let written = write_with_schemas(root, &[(&path, &text)])?;
     if !written.kept.is_empty() {

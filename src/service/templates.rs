@@ -184,10 +184,8 @@ pub struct NewDefinition {
 
 /// The templates of a project, by name, then the shipped ones.
 pub fn templates(project: &Project) -> Vec<TemplateView> {
-    let own = own_templates(&project.context.root, FOLDER).into_iter().map(|(name, path)| TemplateView {
-        name,
-        about: "a template of this project".to_owned(),
-        path: Some(path),
+    let own = own_templates(&project.context.root, FOLDER).into_iter().map(|(name, path)| {
+        TemplateView { name, about: "a template of this project".to_owned(), path: Some(path) }
     });
     let shipped = SHIPPED.iter().map(|template| TemplateView {
         name: template.name.to_owned(),
@@ -208,7 +206,9 @@ pub fn new_playbook(
         ServiceError::refused(Failure::new(Code::BAD_ARGUMENT, error.to_string()))
     })?;
     let root = &project.context.root;
-    if let Some((name, path)) = own_templates(root, FOLDER).into_iter().find(|(name, _)| name == template) {
+    if let Some((name, path)) =
+        own_templates(root, FOLDER).into_iter().find(|(name, _)| name == template)
+    {
         let (_, bytes) = super::start::read_file(&project.context.environment, &root.join(&path))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let is_workflow = path.ends_with(".md");

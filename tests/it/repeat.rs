@@ -219,7 +219,10 @@ fn every_kind_of_step_loops_with_checks_in_until_and_with_a_gate_in_each_pass() 
             scratch.write(".kb/kb.config.yml", &settings);
             let specialist = "schema: kb.specialist/1\nid: writer\nrole: You write.\n";
             scratch.write(".kb/specialists/writer.yml", specialist);
-            scratch.write("script.yml", &format!("schema: kb.script/1\nsteps:\n{}{}", turn(1), turn(2)));
+            scratch.write(
+                "script.yml",
+                &format!("schema: kb.script/1\nsteps:\n{}{}", turn(1), turn(2)),
+            );
             let args = ["playbook", "run", "p", "--script", "script.yml", "--json"];
             let events = scratch.kb(&args).code(0).events();
             let of = |name: &str, key: &str| -> Vec<Value> {

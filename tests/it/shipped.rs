@@ -279,7 +279,8 @@ fn specialists_and_agent_profiles_are_created_from_templates() {
         let said = scratch.kb(&["specialist", "new", &id, "--template", name]).code(0);
         let agent = scratch.has(&format!(".kb/agents/{id}.md"));
         assert_ne!(agent, scratch.has(&format!(".kb/specialists/{id}.yml")), "{name}");
-        let named = if agent { format!("agent: agents/{id}.md") } else { format!("specialist: {id}") };
+        let named =
+            if agent { format!("agent: agents/{id}.md") } else { format!("specialist: {id}") };
         said.says(&["created .kb/", &named]);
     }
     scratch.kb(&["specialist", "validate"]).code(0).says(&["15 specialists"]);

@@ -290,7 +290,9 @@ fn kind(path: &Path, text: &str) -> Option<(FileRole, DefinitionFile)> {
 fn every_definition_that_loads_fits_its_schema() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = Vec::new();
-    for folder in ["tests/definitions", "playbooks", "workflows", "agents", ".kb", "templates", "assets"] {
+    for folder in
+        ["tests/definitions", "playbooks", "workflows", "agents", ".kb", "templates", "assets"]
+    {
         files(&root.join(folder), &mut paths);
     }
     let mut checked = BTreeSet::new();

@@ -234,12 +234,14 @@ fn a_new_playbook_or_specialist_is_asked_for_its_template_and_its_id() {
         terminal.end()
     };
     let new = ["playbook", "new"];
-    let (code, shown) = create(&new, &[("Template [basic]:", "fix-bug"), ("Id [fix-bug]:", "repair")]);
+    let (code, shown) =
+        create(&new, &[("Template [basic]:", "fix-bug"), ("Id [fix-bug]:", "repair")]);
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("a test that fails before the fix"), "{shown}");
     assert!(shown.contains("kb playbook test repair"), "{shown}");
     assert!(scratch.read(".kb/playbooks/repair.yml").contains("id: repair"));
-    let (code, shown) = create(&new, &[("Template [basic]:", "specialist"), ("Id [specialist]:", "")]);
+    let (code, shown) =
+        create(&new, &[("Template [basic]:", "specialist"), ("Id [specialist]:", "")]);
     assert_eq!(code, 0, "{shown}");
     scratch.kb(&["playbook", "test", "specialist"]).code(0);
     let (code, shown) = create(&new, &[("Template [basic]:", ""), ("Id:", "mine")]);
