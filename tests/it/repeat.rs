@@ -189,7 +189,7 @@ const KINDS: [(&str, &str, &str); 7] = [
         "s.output.n == 2",
     ),
     ("tool", "tool: 'fs:write', input: {path: f, content: x}", "not s.output.created"),
-    ("http", "http: {url: 'http://ADDRESS/'}", "s.output.body == '2'"),
+    ("http", "http: {url: 'http://ADDRESS/'}", "s.output.body == 2"),
     ("set", "set: {n: '{{loop.iteration}}'}", "s.output.n == 2"),
     ("playbook", "playbook: child, with: {n: '{{loop.iteration}}'}", "s.output.n == 2"),
     // A gate has no checks in `until`.
