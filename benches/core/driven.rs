@@ -96,6 +96,7 @@ impl House {
                 presets: Vec::new(),
             },
             history: Vec::new(),
+            verified: Default::default(),
         };
         let summary = drive(setup, None, commands).await.expect("a journal that works");
         assert_eq!(summary.status, RunStatus::Succeeded);

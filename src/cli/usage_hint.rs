@@ -9,30 +9,93 @@ const OF_RUN: [&str; 14] = [
     "logs", "watch", "events", "output", "diff", "verify", "resume", "retry", "cancel", "answer",
     "approve", "reject", "prune", "audit",
 ];
-/// Commands of other programs, and the command here.
-const ELSEWHERE: [(&[&str], &str); 10] = [
-    (&["ls", "list"], "`kb playbook list` lists playbooks, `kb run list` lists runs"),
+/// Words of other programs below a command of `kb`, or at the top, and the command here.
+const ELSEWHERE: [(&str, &[&str], &str); 29] = [
+    ("", &["ls", "list"], "`kb playbook list` lists playbooks, `kb run list` lists runs"),
     (
-        &["ps", "status", "history"],
+        "",
+        &["ps", "status", "history", "top", "jobs"],
         "`kb run list` lists runs; `--status running` only those that execute",
     ),
     (
-        &["show", "info", "describe", "inspect"],
+        "",
+        &["show", "info", "describe", "inspect", "get", "view", "cat"],
         "`kb playbook show ID` shows a playbook, `kb run show RUN` a run, `kb specialist show ID` a specialist",
     ),
-    (&["lint", "check"], "`kb playbook validate` checks playbooks"),
-    (&["log", "tail"], "`kb run logs RUN` shows what a run did; `--follow` waits for more"),
-    (&["stop", "kill", "abort"], "`kb run cancel RUN` stops a run"),
+    ("", &["lint", "check"], "`kb playbook validate` checks playbooks"),
     (
+        "",
+        &["log", "tail", "attach", "follow"],
+        "`kb run logs RUN` shows what a run did; `kb run watch RUN` follows it with the live display",
+    ),
+    ("", &["stop", "kill", "abort", "down"], "`kb run cancel RUN` stops a run"),
+    (
+        "",
+        &["continue", "restart", "rerun", "unpause"],
+        "`kb run resume RUN` continues a run, `kb run retry RUN` repeats what failed",
+    ),
+    (
+        "",
+        &["start", "exec", "execute", "up", "launch", "invoke"],
+        "`kb playbook run ID` starts a run",
+    ),
+    (
+        "",
+        &["rm", "remove", "delete", "clean", "gc", "purge"],
+        "`kb run prune` removes old runs, `kb cache clear` stored results; a playbook is a file",
+    ),
+    (
+        "",
+        &["create", "add", "generate", "scaffold"],
+        "`kb playbook new ID` and `kb specialist new ID` create files",
+    ),
+    ("", &["agent", "agents", "specialists"], "`kb specialist list` lists specialists"),
+    (
+        "",
+        &["tool", "tools"],
+        "`kb plugin list` lists tools of the project; docs/reference/generated/tools.md all others",
+    ),
+    (
+        "",
+        &["model", "models", "config", "settings", "env"],
+        "`kb doctor` shows models and settings",
+    ),
+    (
+        "",
+        &["daemon", "scheduler", "schedule", "server", "ui", "web"],
+        "`kb serve` starts runs by their triggers; `kb trigger list` lists them",
+    ),
+    ("", &["format"], "`kb fmt` formats definition files"),
+    ("", &["setup", "configure"], "`kb init` creates `.kb/`, `kb doctor` says what is missing"),
+    (
+        "",
+        &["debug", "repl", "console"],
+        "`kb eval '{{ … }}'` tries an expression with the values of a run",
+    ),
+    ("run", &["ls", "ps", "status"], "`kb run list` lists runs, `kb run show RUN` shows one"),
+    ("run", &["start", "exec", "execute", "new"], "`kb playbook run ID` starts a run"),
+    ("run", &["log", "tail"], "`kb run logs RUN` shows what a run did"),
+    ("run", &["attach", "follow"], "`kb run watch RUN` follows a run with the live display"),
+    ("run", &["stop", "kill", "abort"], "`kb run cancel RUN` stops a run"),
+    (
+        "run",
         &["continue", "restart", "rerun"],
         "`kb run resume RUN` continues a run, `kb run retry RUN` repeats what failed",
     ),
-    (&["start", "exec", "execute"], "`kb playbook run ID` starts a run"),
     (
-        &["daemon", "scheduler", "schedule"],
-        "`kb serve` starts runs by their triggers; `kb trigger list` lists them",
+        "run",
+        &["rm", "remove", "delete", "clean", "gc"],
+        "`kb run prune` removes old runs: `--older-than 30d`, `--keep 20`",
     ),
-    (&["format"], "`kb fmt` formats definition files"),
+    ("run", &["inspect", "describe", "get"], "`kb run show RUN` shows a run"),
+    ("playbook", &["ls"], "`kb playbook list` lists playbooks"),
+    ("playbook", &["lint", "check"], "`kb playbook validate` checks playbooks"),
+    ("playbook", &["start", "exec", "execute"], "`kb playbook run ID` starts a run"),
+    (
+        "playbook",
+        &["rm", "remove", "delete", "create", "add"],
+        "a playbook is a file in `.kb/playbooks`: `kb playbook new ID` creates one",
+    ),
 ];
 /// Options that other programs call a trial run.
 const TRIAL: [&str; 5] = ["dry-run", "dryrun", "plan", "check", "noop"];
@@ -65,31 +128,24 @@ fn without_global_options(words: &[String]) -> Vec<&str> {
 
 /// `is_near` says that a similar command was named already.
 fn unknown_command(words: &[&str], is_near: bool) -> Option<String> {
-    let elsewhere = |name: &str| {
-        ELSEWHERE
-            .iter()
-            .find(|(names, _)| names.contains(&name))
-            .map(|(_, hint)| (*hint).to_owned())
+    let elsewhere = |group: &str, name: &str| {
+        let is_it = |(of, names, _): &&(&str, &[&str], &str)| *of == group && names.contains(&name);
+        ELSEWHERE.iter().find(is_it).map(|(_, _, hint)| (*hint).to_owned())
     };
-    Some(match words {
-        ["run" | "runs", "ls" | "ps"] => "use `kb run list`".into(),
-        ["run" | "runs", "start", ..] => "use `kb playbook run ID`".into(),
-        ["run" | "runs", "log", ..] => "use `kb run logs RUN`".into(),
-        ["run" | "runs", ..] if is_near => return None,
-        ["run" | "runs", name, ..] => {
-            format!(
-                "`kb run` is for existing runs: `kb run show {name}` shows one; to start one, use `kb playbook run {name}`"
-            )
-        }
-        ["playbook" | "workflow", name, ..] if OF_RUN.contains(name) => {
-            format!("use `kb run {name} RUN`")
-        }
-        ["playbook" | "workflow", "ls"] => "use `kb playbook list`".into(),
-        ["playbook" | "workflow", "lint" | "check", ..] => "use `kb playbook validate`".into(),
-        [name, ..] if OF_PLAYBOOK.contains(name) => format!("use `kb playbook {name}`"),
-        [name, ..] if OF_RUN.contains(name) => format!("use `kb run {name}`"),
-        [name, ..] => return elsewhere(name),
-        [] => return None,
+    let (group, rest) = match words {
+        ["run" | "runs", rest @ ..] => ("run", rest),
+        ["playbook" | "workflow", rest @ ..] => ("playbook", rest),
+        all => ("", all),
+    };
+    let [name, ..] = rest else { return None };
+    elsewhere(group, name).or_else(|| match group {
+        "run" if is_near => None,
+        "run" => Some(format!(
+            "`kb run` is for existing runs: `kb run show {name}` shows one; to start one, use `kb playbook run {name}`"
+        )),
+        "playbook" => OF_RUN.contains(name).then(|| format!("use `kb run {name} RUN`")),
+        _ if OF_PLAYBOOK.contains(name) => Some(format!("use `kb playbook {name}`")),
+        _ => OF_RUN.contains(name).then(|| format!("use `kb run {name}`")),
     })
 }
 
@@ -112,5 +168,65 @@ fn unknown_option(error: &clap::Error, words: &[&str]) -> Option<String> {
             Some("`kb trigger test ID` shows what a payload would start".into())
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Kb;
+    use clap::{Command, CommandFactory as _};
+
+    fn all<'c>(command: &'c Command, found: &mut Vec<(String, &'c Command)>, path: &str) {
+        for own in command.get_subcommands() {
+            let path = format!("{path} {}", own.get_name());
+            found.push((path.trim().to_owned(), own));
+            all(own, found, &path);
+        }
+    }
+
+    #[test]
+    fn hints_name_commands_that_exist_and_words_that_do_not() {
+        let kb = Kb::command();
+        let named = |names: &[&str]| {
+            let below = |above: &'_ Command, name: &&str| above.find_subcommand(name).cloned();
+            names.iter().try_fold(kb.clone(), |above, name| below(&above, name)).is_some()
+        };
+        for (group, words, hint) in ELSEWHERE {
+            for word in words {
+                let path: Vec<&str> =
+                    [group, word].into_iter().filter(|name| !name.is_empty()).collect();
+                assert!(!named(&path), "`{group} {word}` is a command");
+            }
+            let commands =
+                hint.split('`').skip(1).step_by(2).filter_map(|text| text.strip_prefix("kb "));
+            for command in commands {
+                let is_name = |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+                let words: Vec<&str> = command.split(' ').take_while(is_name).collect();
+                assert!(named(&words), "`{command}` of a hint is no command");
+            }
+        }
+        let known = |group: &str, name: &str| named(&[group, name]);
+        assert!(OF_PLAYBOOK.iter().all(|name| known("playbook", name)));
+        assert!(OF_RUN.iter().all(|name| known("run", name)));
+    }
+
+    #[test]
+    fn show_and_info_are_one_command_and_quiet_is_an_option_of_all() {
+        let mut kb = Kb::command();
+        kb.build();
+        let mut found = Vec::new();
+        all(&kb, &mut found, "");
+        assert!(found.len() > 50, "{}", found.len());
+        for (path, command) in &found {
+            if path.split(' ').any(|name| name == "help") {
+                continue;
+            }
+            let quiet = command.get_arguments().find(|own| own.get_short() == Some('q'));
+            assert!(quiet.is_some_and(|own| own.get_id() == "quiet"), "`kb {path}` has no `-q`");
+            let is_show = ["show", "info"].contains(&command.get_name());
+            let also = command.get_visible_aliases().any(|name| ["show", "info"].contains(&name));
+            assert!(!is_show || also, "`kb {path}` has one of the names `show` and `info` only");
+        }
     }
 }

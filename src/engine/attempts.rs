@@ -129,7 +129,7 @@ impl AttemptChannel {
     }
 
     /// Stores what was masked, and sends the message for it, or that the journal failed.
-    fn send<T>(
+    pub(super) fn send<T>(
         &self,
         ended: Option<InstanceIx>,
         stored: Result<T, JournalError>,

@@ -19,6 +19,7 @@ use super::secret_fetcher::SecretFetcher;
 use super::setup::{RunControl, Setup, StartMode, Summary};
 use super::step_locks::StepLocks;
 use super::timers::Timers;
+use super::verified_result::VerifiedResults;
 use crate::attempt::Stopped;
 use crate::clock::{Busy, Woken};
 use crate::journal::JournalError;
@@ -78,6 +79,7 @@ pub(super) struct Dispatcher {
     pub(super) locks: StepLocks,
     pub(super) control: UnboundedReceiver<RunControl>,
     start: StartMode,
+    pub(super) verified: VerifiedResults,
     /// Lists of files, merges and checks of replies that were asked for and have not come.
     pub(super) outstanding: Vec<Busy>,
     /// Whether a reply of a person is being checked.
@@ -96,8 +98,9 @@ impl Dispatcher {
         events: Option<EventSender>,
         control: UnboundedReceiver<RunControl>,
     ) -> Self {
-        let Setup { mut parts, run, epoch, plan, params, task_files, rules, start, history } =
+        let Setup { parts, run, epoch, plan, params, task_files, rules, start, history, verified } =
             setup;
+        let mut parts = parts;
         if let Some(last) = history.last() {
             parts.clock = parts.clock.continuing(last.at);
         }
@@ -120,6 +123,7 @@ impl Dispatcher {
             locks: StepLocks::default(),
             control,
             start,
+            verified,
             outstanding: Vec::new(),
             is_checking: false,
             has_children,
@@ -131,6 +135,7 @@ impl Dispatcher {
     }
 
     fn queue_start(&mut self, is_new: bool) {
+        let alive = self.context.parts.journal.last_renewal(&self.context.run);
         self.inputs.push(match self.start.clone() {
             StartMode::Start { digest, environment, presets } if is_new => {
                 let redactor = &self.context.parts.redactor;
@@ -139,14 +144,15 @@ impl Dispatcher {
                 Input::Started { digest, params, environment, presets }
             }
             StartMode::Start { .. } | StartMode::Resume | StartMode::Answer { .. } => {
-                Input::Recovered { cancel: None }
+                Input::Recovered { cancel: None, alive }
             }
             StartMode::Retry { from, alone } => {
                 let reason = "requested by `kb run retry`".into();
                 Input::Reset { roots: from, alone, reason }
             }
             StartMode::Cancel { by } => {
-                Input::Recovered { cancel: Some(self.context.parts.redactor.mask(by)) }
+                let cancel = Some(self.context.parts.redactor.mask(by));
+                Input::Recovered { cancel, alive }
             }
         });
     }
@@ -204,6 +210,7 @@ impl Dispatcher {
                     drop(woken);
                 }
                 Arrived::Inbox => {
+                    self.context.parts.journal.renew(&self.context.run);
                     self.read_inbox().await?;
                     self.watch_children();
                 }

@@ -156,6 +156,9 @@ impl Dispatcher {
     }
 
     fn execute(&mut self, work: Attempt, resumed: bool, feedback: Option<Arc<Feedback>>) {
+        if let Some(taken) = self.verified_result(work) {
+            return self.take_verified(work, taken);
+        }
         let history = if resumed { self.history(work.instance) } else { Ok(Vec::new()) };
         let task_files = self.context.task_files.clone();
         let trace = self.folded.traces.get(&work.instance);

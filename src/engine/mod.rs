@@ -41,6 +41,8 @@ mod step_locks;
 mod tick;
 mod timers;
 mod trees;
+mod verified;
+mod verified_result;
 mod waiting;
 mod write_fault;
 
@@ -52,4 +54,5 @@ pub use read_faults::ReadFaults;
 pub use scope::{RunScope, Snapshot};
 pub use secrets::Secrets;
 pub use setup::{Parts, RunControl, Setup, StartMode, Summary, Update};
+pub use verified_result::{VerifiedResult, VerifiedResults};
 pub use write_fault::WriteFaults;

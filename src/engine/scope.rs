@@ -254,7 +254,8 @@ impl RunScope<'_> {
             "attempts" => json!(instance.attempt),
             "durationMs" => {
                 let ended = instance.ended_at()?;
-                json!(ended.since(instance.started_at().unwrap_or(ended)).as_millis() as u64)
+                let whole = ended.since(instance.started_at().unwrap_or(ended)).as_millis() as u64;
+                json!(whole.saturating_sub(self.state.lost_ms(ix)))
             }
             "exitCode" | "stdout" | "stderr" => {
                 let streams = self.loaded(self.payloads.read(instance.streams.as_deref()?))?;

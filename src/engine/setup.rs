@@ -13,6 +13,7 @@ use crate::value::{Digest, Failure, InstanceKey, Json, JsonMap, RunId, Timestamp
 use std::sync::Arc;
 
 use super::secrets::Secrets;
+use super::verified_result::VerifiedResults;
 use super::write_fault::WriteFaults;
 
 /// The parts that the engine uses.
@@ -57,6 +58,8 @@ pub struct Setup {
     pub start: StartMode,
     /// All events of the run so far; empty for a new run.
     pub history: Vec<StoredEvent>,
+    /// Results of an earlier run that are verified again in place of the work of their steps.
+    pub verified: VerifiedResults,
 }
 
 /// How a lease owner starts or continues a run.

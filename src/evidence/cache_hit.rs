@@ -1,4 +1,5 @@
-//! The use of a stored result in place of the work of a step.
+//! The use of a stored result in place of the work of a step: one of the cache, or one of the run that a run
+//! continues.
 
 use super::Invocation;
 use crate::value::{Digest, RunId, Timestamp, Usage};
@@ -27,6 +28,9 @@ pub struct CacheHit {
     /// The files whose content was not that of the result and was restored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
+    /// Whether the result is that of the run which this one continues, and not one of the cache.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
     /// The calls that the earlier run recorded. The gate of the step reads them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<Invocation>,

@@ -21,6 +21,8 @@ pub struct Names {
     /// For workflows: the declared output keys of each step, so that `{research.findings}` reads
     /// `research.output.findings`.
     pub outputs: BTreeMap<String, Vec<String>>,
+    /// The steps whose output is a list, and whether its items have keys.
+    pub lists: BTreeMap<String, bool>,
 }
 
 /// Which forms of placeholders are recognised.

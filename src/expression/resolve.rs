@@ -214,7 +214,7 @@ fn below_step(
         return Ok(Resolved::new(root, &[]));
     };
     let Key::Name(field) = &first.key else {
-        return Err(no_field(step, "an index", first.at.clone(), None));
+        return Err(no_field(names, step, "an index", first.at.clone(), None));
     };
     let is_field = STEP_FIELDS.contains(&&**field);
     let declared =
@@ -224,7 +224,7 @@ fn below_step(
     }
     if !is_field {
         let near = nearest(field, STEP_FIELDS.iter().copied());
-        return Err(no_field(step, &format!("`{field}`"), first.at.clone(), near));
+        return Err(no_field(names, step, &format!("`{field}`"), first.at.clone(), near));
     }
     match &**field {
         "error" => fields(root, &format!("{step}.error"), ERROR_FIELDS, rest, &rest[1..]),
@@ -232,14 +232,30 @@ fn below_step(
     }
 }
 
-fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Unresolved {
+fn no_field(
+    names: &Names,
+    step: &str,
+    field: &str,
+    at: Range<usize>,
+    near: Option<&str>,
+) -> Unresolved {
+    // An id with a hyphen is written with `_` in an expression.
+    let root = step.replace('-', "_");
     let help = match near {
-        Some(near) => format!("did you mean `{step}.{near}`?"),
+        Some(near) => format!("did you mean `{root}.{near}`?"),
         None => {
             let name = field.trim_matches('`');
-            let of_output = match field {
-                "an index" => format!("`{step}.output`"),
-                _ => format!("`{step}.output`, as in `{step}.output.{name}`"),
+            let of_output = match (field, names.lists.get(step)) {
+                ("an index", _) => format!("`{root}.output`"),
+                (_, None) => format!("`{root}.output`, as in `{root}.output.{name}`"),
+                (_, Some(true)) => {
+                    format!(
+                        "`{root}.output`, a list: `{root}.byKey['…'].{name}` or `{root}.output[0].{name}`"
+                    )
+                }
+                (_, Some(false)) => {
+                    format!("`{root}.output`, a list: `{root}.output[0].{name}`")
+                }
             };
             format!("a step has {}; its result is below {of_output}", STEP_FIELDS.join(", "))
         }

@@ -19,6 +19,10 @@ pub struct BaseRun {
     pub head: Option<Digest>,
     /// Steps whose results are kept, or those of their items that succeeded.
     pub keep: Vec<StepId>,
+    /// Steps whose results are verified again in place of their work, each with the reason, as text for
+    /// people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<(StepId, String)>,
     /// The other steps, each with the reason, as text for people.
     pub again: Vec<(StepId, String)>,
     /// Child runs of the earlier run that the child runs of this one continue, by the instance that
@@ -30,10 +34,14 @@ pub struct BaseRun {
 impl BaseRun {
     /// The public form.
     pub fn view(&self) -> BaseView {
+        let reasons = |steps: &[(StepId, String)]| {
+            steps.iter().map(|(id, why)| (id.to_string(), why.clone())).collect()
+        };
         BaseView {
             run: self.run.to_string(),
             kept: self.keep.iter().map(ToString::to_string).collect(),
-            again: self.again.iter().map(|(id, why)| (id.to_string(), why.clone())).collect(),
+            verified: reasons(&self.verify),
+            again: reasons(&self.again),
         }
     }
 }

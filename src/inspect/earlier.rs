@@ -1,9 +1,10 @@
 //! An earlier run as the base of a new one: its state, the results of its steps with the place where
 //! each was recorded, and the files that its steps read.
 
+use super::BaseRun;
 use super::{Frozen, InspectError};
 use crate::definition::{Catalog, InconclusivePolicy, StepTexts, content_digest};
-use crate::evidence::{Handoff, Invocation, Record};
+use crate::evidence::{Handoff, Invocation};
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::{Plan, StepIx};
 use crate::run::{
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 /// An earlier run, read up to one of its events.
 pub struct Earlier {
-    run: RunId,
+    pub(super) run: RunId,
     /// The definitions and values that it was started with.
     pub frozen: Frozen,
     /// Its definitions.
@@ -31,7 +32,7 @@ pub struct Earlier {
     /// Where each instance ended.
     ends: BTreeMap<InstanceIx, (u64, Option<Digest>)>,
     /// Results that this run kept from a run before it.
-    kept: BTreeMap<InstanceIx, KeptResult>,
+    pub(super) kept: BTreeMap<InstanceIx, KeptResult>,
     /// What the last attempt of each instance passed on.
     handoffs: BTreeMap<InstanceIx, Box<Handoff>>,
     files: FileFacts,
@@ -89,7 +90,7 @@ impl Earlier {
         Ok(found)
     }
 
-    fn add(&mut self, stored: &StoredEvent) {
+    pub(super) fn add(&mut self, stored: &StoredEvent) {
         self.state.apply(&self.plan, stored.at, &stored.event);
         (self.seq, self.head) = (stored.seq, stored.digest);
         match &*stored.event {
@@ -112,9 +113,7 @@ impl Earlier {
                 })
             }
             Event::Recorded { instance, record, .. } => {
-                if let Record::ToolResult { invocation, .. } = &**record {
-                    self.files.add(*instance, invocation);
-                }
+                record.calls().iter().for_each(|call| self.files.add(*instance, call));
             }
             _ => {}
         }
@@ -190,14 +189,22 @@ impl Earlier {
         let mut presets: Vec<Preset> = skipped.map(Preset::Skipped).collect();
         if let Some(base) = &frozen.base {
             let earlier = Earlier::read(journal, &base.run, base.seq)?;
-            presets.extend(earlier.presets(plan, &base.keep));
+            presets.extend(earlier.presets(plan, base));
         }
         Ok(presets)
     }
 
-    /// The presets of a new run with this plan that keeps these steps.
-    pub fn presets(&self, now: &Plan, keep: &[StepId]) -> Vec<Preset> {
-        let keep: BTreeSet<&StepId> = keep.iter().collect();
+    /// The presets of a new run with this plan that is based on this run.
+    pub fn presets(&self, now: &Plan, base: &BaseRun) -> Vec<Preset> {
+        let keep: BTreeSet<&StepId> = base.keep.iter().collect();
+        let verified: BTreeSet<&StepId> = base.verify.iter().map(|(id, _)| id).collect();
+        let expanded = now.iter().filter_map(|(ix, planned)| {
+            let id = Some(&planned.step.id).filter(|id| verified.contains(id))?;
+            let old = InstanceIx(self.plan.find(id.as_str())?.0);
+            let items = self.items(old, self.state.instance(old))?;
+            let results = vec![None; items.results.len()];
+            Some(Preset::Items(ix, Box::new(KeptItems { results, whole: None, ..items })))
+        });
         let steps = now.iter().filter(|(_, planned)| keep.contains(&planned.step.id));
         let preset = |(ix, id): (StepIx, &StepId)| {
             let old = InstanceIx(self.plan.find(id.as_str())?.0);
@@ -207,7 +214,7 @@ impl Earlier {
                 Some(_) => Some(Preset::Items(ix, Box::new(self.items(old, instance)?))),
             }
         };
-        steps.filter_map(|(ix, planned)| preset((ix, &planned.step.id))).collect()
+        steps.filter_map(|(ix, planned)| preset((ix, &planned.step.id))).chain(expanded).collect()
     }
 
     fn items(&self, step: InstanceIx, instance: &Instance) -> Option<KeptItems> {
@@ -251,7 +258,13 @@ impl Earlier {
         if let Some(kept) = self.kept.get(&ix).filter(|_| usable) {
             return Some(kept.clone());
         }
-        let (seq, head) = *self.ends.get(&ix).filter(|_| usable)?;
+        self.own_result(ix).filter(|_| usable)
+    }
+
+    /// The result that the run itself recorded, whatever its status.
+    pub(super) fn own_result(&self, ix: InstanceIx) -> Option<KeptResult> {
+        let instance = self.state.instance(ix);
+        let (seq, head) = *self.ends.get(&ix)?;
         Some(KeptResult {
             run: self.run.clone(),
             instance: self.state.key(&self.plan, ix).to_string(),

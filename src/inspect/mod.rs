@@ -22,6 +22,7 @@ mod step_log;
 mod streams;
 mod tool_calls;
 mod trace;
+mod verified;
 
 pub use audit::{Audit, Fault, audit};
 pub use base_run::BaseRun;

@@ -245,12 +245,20 @@ impl Reader {
         let mut work = WorkTime::default();
         while let Some(page) = self.next_page()? {
             for stored in page {
+                if let run::Event::RunResumed { lost_ms: lost @ 1.., .. } = *stored.event {
+                    work.until(Timestamp(stored.at.0 - lost as i64));
+                }
                 work.add(stored.at, stored.epoch);
                 state.apply(&self.plan, stored.at, &stored.event);
             }
         }
         if self.row.status == RunStatus::Running {
             work.until(now);
+        }
+        if self.row.status == RunStatus::Interrupted
+            && let Some(alive) = self.journal.last_renewal(&self.row.run)
+        {
+            work.until(alive);
         }
         let (parent, base) = (self.parent.clone(), self.base.clone());
         let head = RunHead { parent, base, ..head(&self.row) };

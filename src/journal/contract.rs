@@ -195,6 +195,15 @@ pub trait Leases: Send + Sync {
         None
     }
 
+    /// Notes that the owner of a lease is alive. Has no effect if this process does not own the lease.
+    fn renew(&self, _run: &RunId) {}
+
+    /// The last sign of life of an owner that was killed before it released the lease: of the previous one,
+    /// if this process owns the lease.
+    fn last_renewal(&self, _run: &RunId) -> Option<Timestamp> {
+        None
+    }
+
     /// Releases the lease. Has no effect if `epoch` is not current.
     fn release<'a>(&'a self, run: &'a RunId, epoch: u64) -> BoxFuture<'a, ()>;
 

@@ -2,7 +2,7 @@
 
 use super::JournalError;
 use super::owner_lock::{is_owned, try_own};
-use crate::value::RunId;
+use crate::value::{RunId, Timestamp};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -29,8 +29,8 @@ struct Lease {
 
 struct LockFile {
     file: File,
-    /// Process id that the file contained before.
-    previous: Option<u32>,
+    /// Process id that the file contained before, and when that process wrote it last.
+    previous: Option<(u32, Option<Timestamp>)>,
 }
 
 impl LeaseFiles {
@@ -72,8 +72,9 @@ impl LeaseFiles {
             let mut file = open(path).map_err(failed)?;
             match try_own(&file).map_err(failed)? {
                 true if is_still_at(&file, path) => {
+                    let seen = written_at(&file);
                     let previous = write_owner(&mut file).map_err(failed)?;
-                    return Ok(LockFile { file, previous });
+                    return Ok(LockFile { file, previous: previous.map(|pid| (pid, seen)) });
                 }
                 true => continue, // its owner removed it after it was opened here
                 false => std::thread::sleep(PAUSE),
@@ -96,7 +97,26 @@ impl LeaseFiles {
     /// The process id that the file contained when this process acquired the lease. An owner that
     /// releases a lease removes the file.
     pub(super) fn previous_owner(&self, run: &RunId) -> Option<u32> {
-        self.owned().get(run)?.lock.previous
+        self.owned().get(run)?.lock.previous.map(|(pid, _)| pid)
+    }
+
+    /// Writes the id of this process again, so that the file has the present time.
+    pub(super) fn renew(&self, run: &RunId) {
+        if let Some(lease) = self.owned().get_mut(run) {
+            // Without a renewal, a killed run shows less of its time.
+            let _ = lease.lock.file.rewind();
+            let _ = write!(lease.lock.file, "{}", std::process::id());
+        }
+    }
+
+    /// When the last owner that did not release the lease wrote the file.
+    pub(super) fn last_renewal(&self, run: &RunId) -> Option<Timestamp> {
+        if let Some(lease) = self.owned().get(run) {
+            return lease.lock.previous.and_then(|(_, seen)| seen);
+        }
+        let mut options = OpenOptions::new();
+        let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.path(run));
+        written_at(&file.ok()?)
     }
 
     /// Whether this process owns the lease with this epoch.
@@ -162,6 +182,11 @@ fn remove(locked: &File, path: &Path) {
     if is_still_at(locked, path) {
         let _ = std::fs::remove_file(path);
     }
+}
+
+fn written_at(file: &File) -> Option<Timestamp> {
+    let metadata = file.metadata().ok()?;
+    Some(Timestamp(metadata.mtime() * 1_000 + metadata.mtime_nsec() / 1_000_000))
 }
 
 fn is_still_at(file: &File, path: &Path) -> bool {

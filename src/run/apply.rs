@@ -16,12 +16,14 @@ use std::collections::BTreeSet;
 impl State {
     /// Folds one event. Never fails: an event that does not fit the state has no relevant effect.
     pub fn apply(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
+        self.last_event_at = at;
         match event {
             Event::RunStarted { digest, .. } => {
                 self.seed = *digest;
                 self.started_at = at;
             }
-            Event::RunResumed { in_flight, .. } => {
+            Event::RunResumed { in_flight, lost_ms, .. } => {
+                self.lose(in_flight, *lost_ms);
                 self.draining = false;
                 self.status = RunStatus::Running;
                 // Whether an interrupted attempt takes a stored result again is recorded again.
@@ -236,6 +238,15 @@ impl State {
         }
     }
 
+    /// Notes that no process worked on these instances, and on the steps that they are items of.
+    fn lose(&mut self, in_flight: &[InstanceIx], lost_ms: u64) {
+        let parent = |ix: &InstanceIx| self.instance(*ix).item.as_ref().map(|item| item.parent);
+        let parents: BTreeSet<InstanceIx> = in_flight.iter().filter_map(parent).collect();
+        for ix in parents.into_iter().chain(in_flight.iter().copied()).filter(|_| lost_ms > 0) {
+            *self.lost.entry(ix).or_default() += lost_ms;
+        }
+    }
+
     fn reset(&mut self, plan: &Plan, closure: &[InstanceIx], at: Timestamp) {
         self.status = RunStatus::Running;
         self.cancel = None;
@@ -264,6 +275,7 @@ impl State {
                 .cloned()
                 .filter(|items| items.all().any(|item| chosen.contains(&item)));
             self.leave_slot(plan, ix);
+            self.lost.remove(&ix);
             self.instances[ix.at()].restart();
             if let Some(items) = kept {
                 self.reopen_items(plan, ix, items, &chosen);
@@ -283,6 +295,7 @@ impl State {
     ) {
         for item in items.all().filter(|item| chosen.contains(item)) {
             self.leave_slot(plan, item);
+            self.lost.remove(&item);
             self.instances[item.at()].restart();
         }
         let all = || items.all().map(|item| self.instance(item));

@@ -46,6 +46,10 @@ pub enum Event {
         epoch: u64,
         /// Instances whose attempt or gate was executing and continues.
         in_flight: Vec<InstanceIx>,
+        /// Milliseconds from the last sign of life of the previous lease owner to this event, in which
+        /// these instances did not work.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        lost_ms: u64,
         /// Limits of the command line, of this command or an earlier one.
         #[serde(flatten)]
         limits: RunLimits,
@@ -303,6 +307,10 @@ pub enum Event {
 /// The usage of attempts without model calls, which is not serialised.
 fn nothing_used() -> Usage {
     Usage::NONE
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn is_nothing(usage: &Usage) -> bool {

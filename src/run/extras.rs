@@ -42,6 +42,8 @@ pub(super) enum MergeState {
 pub(super) enum Origin {
     /// An earlier run whose results this run keeps.
     Kept(RunId),
+    /// An earlier run, whose result the gate of this run judges again.
+    Verified(RunId),
     /// The stored result of a step instance of a run.
     Cached { run: RunId, instance: String },
 }

@@ -37,6 +37,8 @@ pub enum Input {
     Recovered {
         /// Who requests the cancellation, if the lease was acquired to cancel the run.
         cancel: Option<Masked<String>>,
+        /// The last renewal of the previous owner's lease, if it was killed.
+        alive: Option<Timestamp>,
     },
     /// The answer to [`Effect::Evaluate`](super::Effect::Evaluate).
     Evaluated {

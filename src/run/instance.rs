@@ -151,7 +151,15 @@ impl Instance {
     pub fn kept_from(&self) -> Option<&RunId> {
         match self.extras.as_ref()?.origin.as_deref()? {
             Origin::Kept(run) => Some(run),
-            Origin::Cached { .. } => None,
+            Origin::Verified(_) | Origin::Cached { .. } => None,
+        }
+    }
+
+    /// The earlier run that made its result, if this run only verified it again.
+    pub fn verified_from(&self) -> Option<&RunId> {
+        match self.extras.as_ref()?.origin.as_deref()? {
+            Origin::Verified(run) => Some(run),
+            Origin::Kept(_) | Origin::Cached { .. } => None,
         }
     }
 
@@ -159,13 +167,16 @@ impl Instance {
     pub fn cached_from(&self) -> Option<(&RunId, &str)> {
         match self.extras.as_ref()?.origin.as_deref()? {
             Origin::Cached { run, instance } => Some((run, instance)),
-            Origin::Kept(_) => None,
+            Origin::Kept(_) | Origin::Verified(_) => None,
         }
     }
 
     pub(super) fn set_cached_from(&mut self, hit: Option<&CacheHit>) {
-        let origin = hit.map(|CacheHit { run, instance, .. }| {
-            Box::new(Origin::Cached { run: run.clone(), instance: instance.clone() })
+        let origin = hit.map(|CacheHit { run, instance, kept, .. }| {
+            Box::new(match kept {
+                true => Origin::Verified(run.clone()),
+                false => Origin::Cached { run: run.clone(), instance: instance.clone() },
+            })
         });
         self.set(origin, |extras| &mut extras.origin);
     }

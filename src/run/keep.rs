@@ -3,15 +3,17 @@
 //! Pure: [`choose`] compares two versions of a definition, and the state in which the earlier run ended.
 //! A result is kept if the step ended with success or was skipped, and nothing that it depends on
 //! has changed: its definition, the definitions that it uses, the parameters it reads, the files it is
-//! known to have read, and the steps before it.
+//! known to have read, and the steps before it. If only its gate has changed, the gate judges the result again.
 
 use super::event::{InstanceIx, StepStatus};
+use super::instance::Instance;
 use super::state::State;
-use crate::definition::{KeyScope, StepKind, step_key_scope};
+use crate::definition::{Check, Execution, KeyScope, StepKind, step_key_scope};
 use crate::definition::{StepPhase, StepTexts, TaskText};
+use crate::evidence::Verdict;
 use crate::expression::Root;
 use crate::plan::{Plan, PlanStep, StepIx};
-use crate::value::{Digest, JsonMap, StepId};
+use crate::value::{Digest, JsonMap, OutcomeKind, StepId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -52,6 +54,9 @@ pub enum Choice {
     Keep,
     /// It keeps the results of the items that succeeded, and runs the others.
     KeepItems,
+    /// It takes the result of the last attempt, and its gate decides again. The step works only if the
+    /// gate does not accept the result, or a step before it has another one.
+    Verify(Why),
     /// It runs the step.
     Again(Why),
     /// It runs the `playbook` step, whose child run keeps what nothing changed for.
@@ -121,16 +126,27 @@ pub fn choose(facts: &Comparison<'_>) -> Vec<Choice> {
     let plan = facts.now.plan;
     let mut choices: Vec<Option<Choice>> = vec![None; plan.steps().len()];
     for ix in plan.order() {
-        let runs = |on: StepIx| !matches!(choices[on.at()], Some(Choice::Keep));
-        let after = plan.dependencies(*ix).map(|dependency| dependency.on).find(|on| runs(*on));
-        let after = after.map(|on| Choice::Again(Why::After(plan.step(on).step.id.clone())));
+        let before = || plan.dependencies(*ix).map(|dependency| dependency.on);
+        let verifies = |on: &StepIx| matches!(choices[on.at()], Some(Choice::Verify(_)));
+        let runs = |on: &StepIx| !verifies(on) && choices[on.at()] != Some(Choice::Keep);
+        let why = |on: StepIx| Why::After(plan.step(on).step.id.clone());
         let own = own_choice(facts, *ix);
+        let takes = || {
+            let steady = |on: StepIx| !verifies(&on) || reads_only_result(facts, *ix, on);
+            takes_result(facts, *ix)
+                && plan.step(*ix).step.for_each.is_none()
+                && before().all(steady)
+        };
         // The reason in the step itself says more than the one before it.
-        choices[ix.at()] = Some(match (own, after) {
-            (Choice::Continue(why), Some(_)) => Choice::Again(why),
-            (own @ (Choice::Again(_) | Choice::Continue(_)), _) => own,
-            (_, Some(after)) => after,
-            (own, None) => own,
+        choices[ix.at()] = Some(match (own, before().find(runs), before().find(verifies)) {
+            (own @ Choice::Again(_), _, _) => own,
+            (Choice::Continue(why), None, None) => Choice::Continue(why),
+            (Choice::Continue(why), _, _) => Choice::Again(why),
+            (_, Some(on), _) => Choice::Again(why(on)),
+            (Choice::Verify(why), None, Some(_)) if takes() => Choice::Verify(why),
+            (Choice::Keep, None, Some(on)) if takes() => Choice::Verify(why(on)),
+            (_, None, Some(on)) => Choice::Again(why(on)),
+            (own, None, None) => own,
         });
     }
     choices.into_iter().map(|choice| choice.unwrap_or(Choice::Again(Why::New))).collect()
@@ -161,7 +177,8 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
     if instance.is_deselected() {
         return Choice::Again(Why::NotSelected);
     }
-    if was.step.phase != planned.step.phase || !(finished || some_items) {
+    let refuted = refuted(facts.state, instance);
+    if was.step.phase != planned.step.phase || !(finished || some_items || refuted) {
         return again(Why::Unfinished(instance.status));
     }
     let ignored = match instance.status {
@@ -176,14 +193,86 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
         | StepStatus::Blocked
         | StepStatus::Cancelled => KeyScope::Attempts,
     };
-    let changed = changed_definition((before, was), (now, planned), ignored)
-        .or_else(|| changed_value(before, now, planned))
-        .or_else(|| facts.changed_reads.get(&old).cloned().map(Why::File));
-    match changed {
-        Some(why) => again(why),
+    let changed = |ignored| {
+        changed_definition((before, was), (now, planned), ignored)
+            .or_else(|| changed_value(before, now, planned))
+            .or_else(|| facts.changed_reads.get(&old).cloned().map(Why::File))
+    };
+    match changed(ignored) {
+        Some(why) => {
+            let ran = instance.status != StepStatus::Skipped;
+            let only_gate = ran && takes_result(facts, ix) && changed(KeyScope::Gate).is_none();
+            if only_gate { Choice::Verify(why) } else { again(why) }
+        }
         None if finished => Choice::Keep,
-        None => Choice::KeepItems,
+        None if some_items => Choice::KeepItems,
+        None => again(Why::Unfinished(instance.status)),
     }
+}
+
+/// Whether the gate of a step, or of one of its items, did not accept the result of its last attempt.
+fn refuted(state: &State, instance: &Instance) -> bool {
+    let own = |instance: &Instance| {
+        instance.status == StepStatus::Failed
+            && instance.outcome == Some(OutcomeKind::Ok)
+            && instance.verification().is_some_and(|found| found.verdict != Verdict::Passed)
+    };
+    let items = instance.items().map(|items| items.all());
+    own(instance) || items.is_some_and(|mut all| all.any(|ix| own(state.instance(ix))))
+}
+
+/// Whether what a step reads of another one, whose result is verified again, is the same if that result is
+/// accepted: not its verdict, and it had succeeded before.
+fn reads_only_result(facts: &Comparison<'_>, reader: StepIx, on: StepIx) -> bool {
+    let step = &facts.now.plan.step(on).step;
+    let is_result = |field: Option<&&str>| match step.kind.execution() {
+        Execution::Gate(_) => false,
+        Execution::Specialist(_)
+        | Execution::Child(_)
+        | Execution::Attempt(_)
+        | Execution::Compute(_)
+        | Execution::Ask(_)
+        | Execution::Wait(_) => field.is_some_and(|field| {
+            ["output", "byKey", "stdout", "stderr", "exitCode"].contains(field)
+        }),
+    };
+    let reads = facts.now.plan.step(reader).references();
+    let mut reads = reads.filter(|read| read.root == Root::Step(step.id.clone()));
+    let succeeded = |ix: InstanceIx| {
+        let instance = facts.state.instance(ix);
+        let items = instance.items().map(|items| items.all());
+        let succeeded = |ix| facts.state.instance(ix).status == StepStatus::Succeeded;
+        succeeded(ix) && items.is_none_or(|mut items| items.all(succeeded))
+    };
+    let old = facts.before.plan.find(step.id.as_str());
+    old.is_some_and(|old| succeeded(InstanceIx(old.0)))
+        && reads.all(|read| is_result(read.path().first()))
+}
+
+/// Whether a step may take its earlier result and verify it again: it works in one attempt, on the files of
+/// the project, and its gate does not compare with the time before the step. What only computes or checks
+/// does so again.
+fn takes_result(facts: &Comparison<'_>, ix: StepIx) -> bool {
+    let planned = facts.now.plan.step(ix);
+    let one_attempt = match planned.step.kind.execution() {
+        Execution::Specialist(_)
+        | Execution::Attempt(_)
+        | Execution::Compute(_)
+        | Execution::Gate(_) => true,
+        Execution::Child(_) | Execution::Ask(_) | Execution::Wait(_) => false,
+    };
+    let before = |check: &Check| {
+        let Check::Command(command) = check else { return false };
+        command.compares_with_before().is_some()
+    };
+    let plain =
+        |step: &PlanStep| step.step.details().repeat.is_none() && step.isolation().is_none();
+    let was = facts.before.plan.find(planned.step.id.as_str());
+    let both_plain = was.is_some_and(|old| plain(facts.before.plan.step(old))) && plain(planned);
+    one_attempt
+        && both_plain
+        && planned.step.details().hook.is_none()
+        && !planned.step.checks().iter().any(before)
 }
 
 /// Whether the child runs of a step may continue those of an earlier version of it: they run the same

@@ -68,25 +68,33 @@ pub struct KeptItems {
     pub whole: Option<KeptResult>,
 }
 
+impl KeptResult {
+    /// Digests of its large values.
+    pub fn blobs(&self) -> Vec<Digest> {
+        let artifacts = self.handoff.iter().flat_map(|handoff| &handoff.artifacts);
+        let values = self.output.iter().chain(&self.streams);
+        values.chain(artifacts.map(|artifact| &artifact.content)).filter_map(blob).collect()
+    }
+}
+
+fn blob(payload: &Payload) -> Option<Digest> {
+    match payload {
+        Payload::Blob { digest, .. } => Some(*digest),
+        Payload::Inline(_) => None,
+    }
+}
+
 impl Preset {
     /// Digests of the large values of its results.
     pub fn blobs(&self) -> Vec<Digest> {
-        let (results, items): (Vec<&KeptResult>, _) = match self {
-            Preset::Kept(_, kept) => (vec![kept], None),
+        match self {
+            Preset::Kept(_, kept) => kept.blobs(),
             Preset::Items(_, kept) => {
-                (kept.results.iter().flatten().chain(&kept.whole).collect(), Some(&kept.items))
+                let results = kept.results.iter().flatten().chain(&kept.whole);
+                results.flat_map(KeptResult::blobs).chain(blob(&kept.items)).collect()
             }
-            Preset::Skipped(_) => (Vec::new(), None),
-        };
-        let handoffs = results.clone().into_iter().filter_map(|kept| kept.handoff.as_ref());
-        let handed_over = handoffs.flat_map(|handoff| &handoff.artifacts);
-        let values = results.into_iter().flat_map(|kept| kept.output.iter().chain(&kept.streams));
-        let digest = |payload: &Payload| match payload {
-            Payload::Blob { digest, .. } => Some(*digest),
-            Payload::Inline(_) => None,
-        };
-        let artifacts = handed_over.map(|artifact| &artifact.content);
-        values.chain(items).chain(artifacts).filter_map(digest).collect()
+            Preset::Skipped(_) => Vec::new(),
+        }
     }
 }
 

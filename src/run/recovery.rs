@@ -125,9 +125,12 @@ pub(super) fn next(
     let planned = plan.step(instance.step);
     let ladder = state.specialist(plan, ix).map_or(&[][..], |found| plan.ladder(found));
     let rows = table(planned, ladder, state.rules.inconclusive);
-    if instance.cached_from().is_some() {
+    let verified = instance.verified_from().is_some();
+    if instance.cached_from().is_some() || verified {
         // The gate refuted a stored result: the step has not done its work yet.
-        let row = RecoveryRow::new(&[outcome], RecoveryAction::Retry, 1);
+        let reworks = verified && planned.step.kind.is_specialist();
+        let action = if reworks { RecoveryAction::Rework } else { RecoveryAction::Retry };
+        let row = RecoveryRow::new(&[outcome], action, 1);
         let variation = instance.variation();
         return Some(NextAttempt { index: rows.len(), row, delay: Duration::ZERO, variation });
     }

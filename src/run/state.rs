@@ -68,6 +68,9 @@ pub struct State {
     pub(super) failure: Option<Failure>,
     pub(super) outputs: Option<Payload>,
     pub(super) started_at: Timestamp,
+    pub(super) last_event_at: Timestamp,
+    /// Milliseconds in which no process worked on an instance that had started.
+    pub(super) lost: BTreeMap<InstanceIx, u64>,
     /// Escalations in this run, by specialist.
     pub(super) escalations: BTreeMap<SpecialistId, u32>,
     /// Attempts with the large tier in this run.
@@ -145,6 +148,8 @@ impl State {
             failure: None,
             outputs: None,
             started_at: Timestamp::default(),
+            last_event_at: Timestamp::default(),
+            lost: BTreeMap::new(),
             escalations: BTreeMap::new(),
             large_uses: 0,
             returns: BTreeMap::new(),
@@ -271,6 +276,12 @@ impl State {
     /// Start time of the run.
     pub fn started_at(&self) -> Timestamp {
         self.started_at
+    }
+
+    /// Milliseconds since the start of an instance in which no process worked on it although it had not
+    /// ended: the time between a kill and a resume.
+    pub fn lost_ms(&self, ix: InstanceIx) -> u64 {
+        self.lost.get(&ix).copied().unwrap_or(0)
     }
 
     /// Tokens and cost of the run.

@@ -82,6 +82,12 @@ fn names(earlier: &Earlier, instance: Option<InstanceIx>) -> Names {
         secrets: earlier.catalog.settings.secrets.keys().cloned().collect(),
         item: own.and_then(|step| step.for_each.as_ref()).map(|each| each.name.clone()),
         outputs: BTreeMap::new(),
+        lists: plan
+            .steps()
+            .iter()
+            .filter_map(|planned| Some((&planned.step.id, planned.step.for_each.as_ref()?)))
+            .map(|(id, each)| (id.to_string(), each.can_have_keys()))
+            .collect(),
     }
 }
 

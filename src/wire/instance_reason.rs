@@ -8,6 +8,10 @@ pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<
     if let Some(run) = instance.kept_from() {
         return Some(format!("kept from run {run}"));
     }
+    if let Some(run) = instance.verified_from() {
+        let again = if instance.verification().is_some() { ", verified again" } else { "" };
+        return Some(format!("kept from run {run}{again}"));
+    }
     if let Some((run, _)) = instance.cached_from() {
         return Some(format!("from the cache (run {run})"));
     }

@@ -6,8 +6,9 @@ use crate::evidence::{Payload, Verdict};
 use crate::plan::{Plan, PlanStep, StepIx};
 use crate::run::{InstanceIx, Item, StepStatus};
 use crate::value::{Failure, InstanceKey, OutcomeKind, StepId, Timestamp, Usage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// State of one step instance, as far as the translation of later events needs it.
 #[derive(Debug, Clone)]
@@ -118,6 +119,18 @@ impl InstanceTable {
         let progress = self.get_mut(ix)?;
         progress.status = status;
         progress.active.take()
+    }
+
+    /// Notes that no process worked on these instances, and on the steps that they are items of.
+    pub(super) fn lose(&mut self, in_flight: &[InstanceIx], lost_ms: u64) {
+        let parent = |ix: &InstanceIx| Some(self.instances.get(ix.at())?.item.as_ref()?.parent);
+        let parents: BTreeSet<InstanceIx> = in_flight.iter().filter_map(parent).collect();
+        for ix in parents.into_iter().chain(in_flight.iter().copied()) {
+            let Some(active) = self.active(ix) else { continue };
+            let later = |at: Timestamp| at.after(Duration::from_millis(lost_ms));
+            active.began = active.began.map(later);
+            active.attempt_began = active.attempt_began.map(later);
+        }
     }
 
     /// Why an instance that has ended was skipped or blocked.

@@ -163,6 +163,9 @@ pub struct CacheHitView {
     pub files: u32,
     /// The files whose content was not that of the result and was restored.
     pub restored: Vec<String>,
+    /// Whether the result is that of the run which this one continues, and not one of the cache.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 impl From<&CacheHit> for CacheHitView {
@@ -176,6 +179,7 @@ impl From<&CacheHit> for CacheHitView {
             saved_ms: hit.duration_ms,
             files: hit.files,
             restored: hit.restored.clone(),
+            kept: hit.kept,
         }
     }
 }

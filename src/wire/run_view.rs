@@ -7,7 +7,7 @@ use super::verdicts::VerdictsView;
 use super::work_time::WorkTime;
 use crate::evidence::Verdict;
 use crate::plan::Plan;
-use crate::run::{Instance, Question, RunStatus, State, StepStatus};
+use crate::run::{Instance, InstanceIx, Question, RunStatus, State, StepStatus};
 use crate::value::{RunId, Tier, Timestamp};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -59,6 +59,9 @@ pub struct BaseView {
     pub run: String,
     /// Steps whose results are kept, or those of their items that succeeded.
     pub kept: Vec<String>,
+    /// Steps whose results are verified again in place of their work, each with the reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub verified: BTreeMap<String, String>,
     /// The other steps, each with the reason.
     pub again: BTreeMap<String, String>,
 }
@@ -136,8 +139,12 @@ pub struct InstanceView {
     pub started_at: Option<String>,
     /// Time of the end, in RFC 3339; null if it has not ended.
     pub ended_at: Option<String>,
-    /// Milliseconds from the first attempt to the end.
+    /// Milliseconds from the first attempt to the end, without the time between two processes in which
+    /// it did not run. Of a step whose process was killed: to the last sign of life.
     pub duration_ms: Option<u64>,
+    /// Milliseconds of the step in which no process ran it, between a kill and a resume.
+    #[serde(skip)]
+    pub lost_ms: u64,
     /// Usage of models and tools.
     pub usage: UsageView,
     /// Last verdict of its gate.
@@ -197,6 +204,8 @@ impl RunView {
             .map(|(ix, instance)| {
                 let name = state.key(plan, ix).to_string();
                 let mut view = InstanceView::of(name, plan, instance);
+                view.duration_ms = duration_of(head, state, ix, work);
+                view.lost_ms = state.lost_ms(ix);
                 view.reason = reason(plan, state, instance);
                 (instance.step.at(), ix.at(), view)
             })
@@ -244,7 +253,7 @@ impl RunView {
 }
 
 /// Whether an instance is current; items of an earlier expansion are not.
-fn is_live(state: &State, ix: crate::run::InstanceIx) -> bool {
+fn is_live(state: &State, ix: InstanceIx) -> bool {
     match &state.instance(ix).item {
         None => true,
         Some(item) => state
@@ -252,6 +261,15 @@ fn is_live(state: &State, ix: crate::run::InstanceIx) -> bool {
             .items()
             .is_some_and(|items| (items.first.0..items.first.0 + items.count).contains(&ix.0)),
     }
+}
+
+/// How long processes worked on an instance; `None` before its end, unless its process was killed.
+fn duration_of(head: &RunHead, state: &State, ix: InstanceIx, work: WorkTime) -> Option<u64> {
+    let instance = state.instance(ix);
+    let is_active = matches!(instance.status, StepStatus::Running | StepStatus::Verifying);
+    let killed = is_active && head.status == RunStatus::Interrupted;
+    let end = instance.ended_at().or(work.last_at().filter(|_| killed))?;
+    Some(millis(instance.started_at()?, end).saturating_sub(state.lost_ms(ix)))
 }
 
 fn millis(from: Timestamp, to: Timestamp) -> u64 {
@@ -271,8 +289,6 @@ impl InstanceView {
         let chosen = instance.variation();
         let specialist = planned.specialist_named(chosen.specialist.as_ref());
         let tier = chosen.tier.or_else(|| specialist.map(|specialist| specialist.model.tier));
-        let duration =
-            instance.started_at().zip(instance.ended_at()).map(|(from, to)| millis(from, to));
         let failed = instance.status != StepStatus::Succeeded;
         // With `forEach`, each item has a loop of its own.
         let loops =
@@ -290,7 +306,8 @@ impl InstanceView {
             escalations: instance.escalations(),
             started_at: instance.started_at().map(Timestamp::rfc3339),
             ended_at: instance.ended_at().map(Timestamp::rfc3339),
-            duration_ms: duration,
+            duration_ms: None,
+            lost_ms: 0,
             usage: instance.usage().into(),
             verdict: instance.verification().map(|v| v.verdict),
             checks: checks.map(CheckView::from).collect(),
@@ -304,7 +321,7 @@ impl InstanceView {
             needs_budget: instance.needs_budget(),
             question: instance.question().cloned(),
             then: following(plan, instance.step, instance.question()),
-            kept_from: instance.kept_from().map(ToString::to_string),
+            kept_from: instance.kept_from().or(instance.verified_from()).map(ToString::to_string),
             cached_from: instance.cached_from().map(|(run, instance)| CachedFromView {
                 run: run.to_string(),
                 instance: instance.to_owned(),

@@ -83,7 +83,8 @@ impl Translator {
                 self.began = Some(at);
                 vec![(None, run_start(definition, digest, params, environment))]
             }
-            E::RunResumed { epoch, in_flight, .. } => {
+            E::RunResumed { epoch, in_flight, lost_ms, .. } => {
+                self.instances.lose(in_flight, *lost_ms);
                 let in_flight = self.instances.names(in_flight);
                 vec![(None, Body::RunResume { epoch: *epoch, in_flight })]
             }

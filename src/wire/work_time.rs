@@ -27,7 +27,12 @@ impl WorkTime {
     /// Extends the time of the last process up to `at`.
     pub fn until(&mut self, at: Timestamp) {
         let (start, _) = *self.current.get_or_insert((at, at));
-        self.current = Some((start, at));
+        self.current = Some((start, self.current.map_or(at, |(_, last)| last.max(at))));
+    }
+
+    /// Last event, or last sign of life, of the last process.
+    pub fn last_at(&self) -> Option<Timestamp> {
+        self.current.map(|(_, last)| last)
     }
 
     fn last(&self) -> Duration {

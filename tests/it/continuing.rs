@@ -2,7 +2,7 @@
 //! and `--skip`. The decision is tested alone at the end.
 
 use crate::running::Start;
-use crate::scratch::{Said, Scratch};
+use crate::scratch::{Said, Scratch, until};
 use serde_json::{Value, json};
 
 const STEPS: &str = "\
@@ -350,4 +350,101 @@ fn an_expression_is_evaluated_with_the_values_of_a_run() {
     eval(&["c.output"]).code(2).says(&["KB0320", "undefined"]);
     eval(&["n", "--step", "each[k9]"]).code(4).says(&["there is no step `each[k9]`"]);
     eval(&["1", "--run", "zzz"]).code(4).says(&["there is no run `zzz`"]);
+}
+
+/// A gate that was edited judges the work that was paid for; it is done again only if the gate refutes it.
+#[test]
+fn an_edited_gate_judges_the_result_of_a_specialist_again() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - id: think\n    specialist: thinker\n    task: think\n    verify: {checks: [{expr: \"{{think.output.size}} > 9\"}]}\n    maxAttempts: 1\n  - {id: size, set: {of: \"{{think.output.size}}\"}}\n  - {id: use, specialist: thinker, task: \"use {{size.output.of}}\"}\n  - {id: check, run: test -e ok, dependsOn: [use]}\n";
+    let specialist = "schema: kb.specialist/1\nid: thinker\nrole: You think.\ntools: [\"fs:read\", \"fs:write\"]\noutput:\n  schema: {size: integer}\n";
+    let script = |think: u32| {
+        format!(
+            "schema: kb.script/1\nsteps:\n  think:\n    - calls: [{{tool: \"fs:write\", args: {{path: made.txt, content: \"{think}\"}}}}]\n    - output: {{summary: done, size: {think}}}\n  use:\n    - calls: [{{tool: \"fs:write\", args: {{path: used.txt, content: \"{think}\"}}}}]\n    - output: {{summary: done, size: {think}}}\n"
+        )
+    };
+    let scratch = Scratch::new(&[
+        ("playbooks/p.yml", playbook),
+        (".kb/specialists/thinker/specialist.yml", specialist),
+        ("script.yml", &script(5)),
+    ]);
+    // The gate of the first run is wrong: the work is done, and refuted.
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(1);
+    let first = scratch.last_run();
+    edit(&scratch, "size}} > 9", "size}} > 4");
+    let retry = || scratch.kb(&["run", "retry", "@last", "--with-current"]);
+    let said = retry().code(1);
+    said.says(&[
+        "kept  think if its gate accepts the result: `verify` changed",
+        "runs  use    blocked in the earlier run",
+    ]);
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    let think = step(&view, "think");
+    assert_eq!((&think["status"], &think["keptFrom"]), (&json!("succeeded"), &json!(first)));
+    assert_eq!(view["base"]["verified"], json!({"think": "`verify` changed"}));
+    assert_eq!(step(&view, "use").get("keptFrom"), None);
+    let calls = |name: &str| {
+        step(&scratch.json(&["run", "show", "@last", "--json"]), name)["usage"]["modelCalls"]
+            .clone()
+    };
+    assert_eq!(calls("think"), json!(0), "{view}");
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+    // What comes after a step whose result passes again is kept too.
+    edit(&scratch, "size}} > 4", "size}} > 3");
+    let said = retry().code(1);
+    said.says(&[
+        "kept  think if its gate accepts the result: `verify` changed",
+        "kept  use if its gate accepts the result: after `size`",
+    ]);
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(step(&view, "think")["keptFrom"], first.as_str());
+    assert!(step(&view, "use")["keptFrom"].is_string(), "{view}");
+    assert_eq!((calls("think"), calls("use")), (json!(0), json!(0)));
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+    // A gate that refutes the result has the work done again, and then that of the steps after it.
+    edit(&scratch, "size}} > 3", "size}} > 6");
+    scratch.write("script.yml", &script(7));
+    let said =
+        scratch.kb(&["run", "retry", "@last", "--with-current", "--script", "script.yml"]).code(1);
+    said.says(&["kept  think if its gate accepts the result"]);
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    for name in ["think", "use"] {
+        let step = step(&view, name);
+        assert_eq!((&step["status"], step.get("keptFrom")), (&json!("succeeded"), None), "{view}");
+    }
+    assert_eq!(scratch.json(&["run", "output", "@last", "use", "--json"])["size"], 7);
+    assert_eq!(scratch.read("used.txt"), "7");
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+}
+
+#[test]
+fn a_killed_gate_of_a_kept_result_goes_on_without_a_model() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - id: think\n    specialist: thinker\n    task: think\n    verify: {checks: [{expr: \"{{think.output.size}} > 9\"}]}\n    maxAttempts: 1\n";
+    let specialist = "schema: kb.specialist/1\nid: thinker\nrole: You think.\ntools: [\"fs:read\"]\noutput:\n  schema: {size: integer}\n";
+    let script = "schema: kb.script/1\nsteps:\n  think:\n    - output: {summary: done, size: 5}\n";
+    let scratch = Scratch::new(&[
+        ("playbooks/p.yml", playbook),
+        (".kb/specialists/thinker.yml", specialist),
+        ("script.yml", script),
+    ]);
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(1);
+    let first = scratch.last_run();
+    edit(
+        &scratch,
+        "{expr: \"{{think.output.size}} > 9\"}",
+        "{command: [sh, -c, 'touch began; until test -e go; do sleep 0.02; done']}",
+    );
+    let mut command = scratch.command();
+    command.args(["run", "retry", "@last", "--with-current"]);
+    let nothing = std::process::Stdio::null;
+    let mut child = command.stdout(nothing()).stderr(nothing()).start();
+    until("the gate does not run", || scratch.has("began"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    scratch.write("go", "");
+    scratch.kb(&["run", "resume", "@last"]).code(0);
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    let think = step(&view, "think");
+    assert_eq!((&think["keptFrom"], &think["attempts"]), (&json!(first), &json!(1)), "{view}");
+    assert_eq!(view["usage"]["modelCalls"], 0, "{view}");
+    scratch.kb(&["run", "verify", "@last"]).code(0);
 }

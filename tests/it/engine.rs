@@ -127,6 +127,7 @@ impl House {
             task_files: JsonMap::new(),
             start: opening,
             history: self.journal.events(&self.run, 0).unwrap(),
+            verified: Default::default(),
         };
         drive(setup, self.updates.clone(), commands).await.unwrap()
     }

@@ -47,6 +47,7 @@ fn names() -> Names {
         outputs: [("research".to_owned(), vec!["findings".to_owned(), "status".to_owned()])]
             .into_iter()
             .collect(),
+        lists: Default::default(),
     }
 }
 

@@ -76,6 +76,7 @@ fn choices(after: &str, params: Value, ends: &[(&str, StepStatus)], again: &[&st
     let text = |choice: Choice| match choice {
         Choice::Keep => "keep".to_owned(),
         Choice::KeepItems => "keep items".to_owned(),
+        Choice::Verify(why) => format!("verify: {why}"),
         Choice::Again(why) | Choice::Continue(why) => why.to_string(),
     };
     choose(&facts).into_iter().map(text).collect()
@@ -133,6 +134,20 @@ fn values_ends_and_requests_count() {
 }
 
 /// What decides whether a step is skipped counts for a step that was skipped.
+#[test]
+fn an_edited_gate_alone_keeps_the_results_under_the_condition_that_it_accepts_them() {
+    edited(
+        "{id: one, set: {v: '{{x}}'}}",
+        "{id: one, set: {v: '{{x}}'}, verify: {checks: [{expr: 'true'}]}}",
+        ["verify: `verify` changed", "verify: after `one`", "keep", "verify: after `two`"],
+    );
+    edited(
+        "{id: one, set: {v: '{{x}}'}}",
+        "{id: one, set: {v: '{{x}}!'}, verify: {checks: [{expr: 'true'}]}}",
+        ["`set`, `verify` changed", "after `one`", "keep", "after `two`"],
+    );
+}
+
 #[test]
 fn of_a_skipped_step_the_policies_count_too() {
     let after = BEFORE.replace("timeout: 1s", "timeout: 2s");

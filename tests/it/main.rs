@@ -53,6 +53,7 @@ mod judge;
 mod keep;
 mod llm;
 mod locks;
+mod lost_time;
 mod lsp;
 mod lsp_client;
 mod merge_evidence;

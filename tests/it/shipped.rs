@@ -335,3 +335,60 @@ fn the_name_of_an_item_is_not_inferred_as_a_parameter() {
     assert_eq!(params.len(), 1, "{shown}");
     assert_eq!(params[0]["name"], "input");
 }
+
+/// The files for releases and installation are YAML, their shell parts are shell, and they build what the
+/// documents promise.
+#[test]
+fn the_release_and_the_action_can_be_read_and_their_shell_parts_too() {
+    fn scripts(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                found.extend(map.get("run").and_then(Value::as_str).map(str::to_owned));
+                map.values().for_each(|value| scripts(value, found));
+            }
+            Value::Array(all) => all.iter().for_each(|value| scripts(value, found)),
+            _ => {}
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = |path: &str| std::fs::read_to_string(root.join(path)).expect(path);
+    let read = |path: &str| {
+        let (value, _, problems) = kb::definition::load_value(path, text(path).as_bytes());
+        value.unwrap_or_else(|| panic!("{path}: {problems:?}")).value
+    };
+    let mut count = 0;
+    for path in [".github/workflows/release.yml", ".github/workflows/ci.yml", "action.yml"] {
+        let mut found = Vec::new();
+        scripts(&read(path), &mut found);
+        for script in found {
+            // An expression of GitHub stands for a text.
+            let mut plain = String::new();
+            for (at, part) in script.split("${{").enumerate() {
+                plain += if at == 0 { part } else { part.split_once("}}").expect("closed").1 };
+            }
+            let checked = Command::new("bash").args(["-n", "-c", &plain]).finish();
+            assert!(checked.status.success(), "{path}: {plain}");
+            count += 1;
+        }
+    }
+    assert!(count > 8, "only {count} scripts");
+    let release = read(".github/workflows/release.yml");
+    let targets = &release["jobs"]["build"]["strategy"]["matrix"]["include"];
+    let targets: Vec<&str> =
+        targets.as_array().unwrap().iter().filter_map(|row| row["target"].as_str()).collect();
+    assert_eq!(targets, ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"]);
+    let release = text(".github/workflows/release.yml");
+    for part in ["sha256sum", "cyclonedx", "statically linked", "kb-*.cdx.json"] {
+        assert!(release.contains(part), "{part}");
+    }
+    let docker = text("Dockerfile");
+    for line in ["FROM ", "ENTRYPOINT "] {
+        assert!(docker.lines().any(|own| own.starts_with(line)), "{line}: {docker}");
+    }
+    let action = read("action.yml");
+    assert_eq!(action["runs"]["using"], "composite");
+    for page in ["github-actions", "make-and-just", "dagu", "langgraph"] {
+        let text = text(&format!("docs/migration/{page}.md"));
+        assert!(text.starts_with("# "), "{page}");
+    }
+}

@@ -22,6 +22,10 @@ fn the_help_names_the_fix_for_the_case() {
         (step("run: 5"), "write a script, `run: echo hello`"),
         (step("gate: {file: {path: x}}"), "start each check with `-`"),
         (step("run: echo x, env: {A: null}"), "write `\"\"` for an empty text"),
+        (step("run: echo x, env: {A: [1]}"), "write a text: `A: \"text\"`"),
+        (step("run: echo x, env: {A: {b: 1}}"), "write a text: `A: \"text\"`"),
+        ("steps:\n  - {id: l, forEach: {in: [x], key: '{{item}}'}, set: {a: 1}}\n  - {id: b, set: {v: '{{l.a}}'}}\n".to_owned(), "`l.byKey['…'].a` or `l.output[0].a`"),
+        ("steps:\n  - {id: l, forEach: [x], set: {a: 1}}\n  - {id: b, set: {v: '{{l.a}}'}}\n".to_owned(), "a list: `l.output[0].a`"),
         (format!("{}outputs: [a]\n", step("run: echo x")), "name each value, as in `outputs: {result:"),
         (format!("{params}{}", step("set: {v: '{{secrets.token}}'}")), "`token` is a parameter: write `{{token}}`"),
         ("steps:\n  - {id: a, run: echo x}\n  - {id: b, run: echo x, condition: '{{a.status}} == succeeded'}\n".to_owned(), "a text needs quotes: `'succeeded'`"),
@@ -180,4 +184,34 @@ fn a_gate_on_a_file_that_an_unordered_step_writes_is_warned_of() {
         let said = warned(&format!("{shell}{fine}"));
         assert!(!said.err.contains("KB0419"), "{said:?}");
     }
+}
+
+/// In a markdown workflow `{x}` is the placeholder; in the task of a specialist it is one of another tool.
+#[test]
+fn placeholders_of_other_tools_in_tasks_are_warned_of() {
+    let texts = "${topic}, $topic, ${{ topic }}, {% if topic %}x{% endif %}, $(topic)";
+    let workflow = format!(
+        "---\nparams: [{{name: topic}}]\nsteps:\n  - {{id: research, agent: agents/a.md, prompt: \"{{topic}} {{{{topic}}}} {texts}\", outputs: [findings]}}\n  - {{id: write, agent: agents/a.md, prompt: \"{{research.findings}} of {{topic}}\"}}\n---\n"
+    );
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: q\nparams: [{{name: topic, default: x}}]\nsteps:\n  - {{id: a, specialist: s, task: \"{{topic}} {{{{topic}}}} $HOME ${{HOME}} {texts}\"}}\n"
+    );
+    let scratch = Scratch::new(&[
+        (".kb/specialists/s.yml", "schema: kb.specialist/1\nid: s\nrole: You write.\n"),
+        ("agents/a.md", "---\nname: a\ndescription: x\n---\nYou write.\n"),
+        ("workflows/w.md", &workflow),
+        ("playbooks/q.yml", &playbook),
+    ]);
+    let said = scratch.kb(&["playbook", "validate"]).code(0).err;
+    let warned = |file: &str, text: &str| {
+        let all =
+            said.split("warning[KB0312]").filter(|part| part.contains(&format!("--> {file}:")));
+        all.filter(|part| part.contains(&format!(": `{text}` is not a placeholder"))).count()
+    };
+    for text in ["${topic}", "$topic", "${{ topic }}", "{% if topic %}", "$(topic)"] {
+        assert_eq!(warned("workflows/w.md", text), 1, "{text}: {said}");
+        assert_eq!(warned("playbooks/q.yml", text), 1, "{text}: {said}");
+    }
+    assert_eq!((warned("workflows/w.md", "{topic}"), warned("playbooks/q.yml", "{topic}")), (0, 1));
+    assert_eq!(said.matches("KB0312").count(), 11, "{said}");
 }

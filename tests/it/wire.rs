@@ -486,7 +486,12 @@ fn every_event_keeps_the_published_schema() {
     };
     for event in [
         run_started(),
-        Event::RunResumed { epoch: 2, in_flight: vec![A], limits: RunLimits::default() },
+        Event::RunResumed {
+            epoch: 2,
+            in_flight: vec![A],
+            lost_ms: 0,
+            limits: RunLimits::default(),
+        },
         Event::Ready { instance: A },
         started(A, 1),
         record(model_call()),

@@ -12,6 +12,7 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(super) enum CacheCommand {
     List(list::Args),
+    #[command(visible_alias = "info")]
     Show(show::Args),
     Clear(clear::Args),
 }

@@ -32,10 +32,16 @@ fn text(report: &KeepReport) -> String {
         true => "nothing".to_owned(),
         false => plain(&report.kept.join(", ")),
     };
-    let _ = writeln!(out, "kept  {kept}");
+    if report.verified.is_empty() || !report.kept.is_empty() {
+        let _ = writeln!(out, "kept  {kept}");
+    }
     if !report.kept_items.is_empty() {
         let steps = plain(&report.kept_items.join(", "));
         let _ = writeln!(out, "kept  the items of {steps} that succeeded");
+    }
+    for (step, why) in &report.verified {
+        let (step, why) = (plain(step), paint(DIM, &plain(why)));
+        let _ = writeln!(out, "kept  {step} if its gate accepts the result: {why}");
     }
     let width = report.again.iter().map(|(step, _)| step.chars().count()).max().unwrap_or(0);
     for (step, why) in &report.again {

@@ -192,6 +192,9 @@ fn cache_hit(hit: &CacheHitView, at: Timestamp) -> String {
         count => format!(", restored {}", counted(count, "file")),
     };
     let (run, step) = (plain(&hit.run_from), plain(&hit.instance_from));
+    if hit.kept {
+        return format!("has the result of {step} of run {run}");
+    }
     format!("from the cache: {step} of run {run}{age}, saved {}{files}", time(hit.saved_ms))
 }
 

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 ///
 /// With `--with-current`, a new run executes the definitions as they are now. It keeps the result of
 /// every step that has finished and that nothing changed for, says which steps run and why, and leaves
-/// the earlier run as it is.
+/// the earlier run as it is. If only the gate of a step changed, the new gate judges the result that is
+/// there.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last

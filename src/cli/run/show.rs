@@ -122,8 +122,7 @@ fn work(view: &RunView) -> Option<String> {
     let (total, last) = (view.work_ms?, view.attempt_ms.unwrap_or_default());
     let now = match view.status {
         RunStatus::Running => " so far",
-        // A process that was killed recorded no end.
-        RunStatus::Interrupted => " up to its last event",
+        RunStatus::Interrupted => " until it was interrupted",
         RunStatus::Waiting | RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => "",
     };
     Some(match view.attempt_ms {
@@ -258,7 +257,7 @@ fn so_far(view: &RunView, step: &InstanceView, now: Timestamp) -> Option<u64> {
     let is_active = matches!(step.status, StepStatus::Running | StepStatus::Verifying);
     let began = step.started_at.as_deref().filter(|_| is_active)?;
     let since = now.since(Timestamp::parse(began)?).as_millis() as u64;
-    (view.status == RunStatus::Running).then_some(since)
+    (view.status == RunStatus::Running).then_some(since.saturating_sub(step.lost_ms))
 }
 
 fn took(ms: Option<u64>) -> Option<String> {

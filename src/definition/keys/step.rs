@@ -82,6 +82,7 @@ const COMMON: &[KeySpec] = &[
         .scope(KeyScope::Attempts)
         .default("true"),
     key("verify", Map(&VERIFY), "Gate that decides whether the step counts as done.")
+        .scope(KeyScope::Gate)
         .example("{checks: [{file: out.txt}]}"),
     key("onError", Choice(ON_ERROR_NAMES), "`continue` tolerates a failure of this step.")
         .scope(KeyScope::Attempts)

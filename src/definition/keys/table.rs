@@ -81,6 +81,8 @@ pub enum KeyScope {
     Name,
     /// When and how often the step is attempted, and whether it is skipped.
     Attempts,
+    /// How its result is verified.
+    Gate,
     /// What the step does.
     Work,
 }

@@ -97,12 +97,23 @@ impl Decoder {
         if matches!(node.value, Value::Invalid) {
             return;
         }
+        self.wrong_type_with(node, key, expected, || usual_mistake::of_type(key, expected));
+    }
+
+    /// As [`Decoder::wrong_type`], with the help where no usual mistake says more.
+    pub(crate) fn wrong_type_with(
+        &mut self,
+        node: &Node,
+        key: &str,
+        expected: &str,
+        help: impl FnOnce() -> String,
+    ) {
+        if matches!(node.value, Value::Invalid) {
+            return;
+        }
         let message = format!("{} takes {expected}, found {}", name(key), node.kind());
-        let found = Diagnostic::error(Code::WRONG_TYPE, node.span, message);
-        self.push(match usual_mistake::of_shape(node, key, expected) {
-            Some(help) => found.help(help),
-            None => found,
-        });
+        let help = usual_mistake::of_shape(node, key, expected).unwrap_or_else(help);
+        self.push(Diagnostic::error(Code::WRONG_TYPE, node.span, message).help(help));
     }
 
     /// Reports a value that is not allowed.

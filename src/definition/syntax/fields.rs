@@ -1,7 +1,7 @@
 //! [`Fields`]: the keys of one map, resolved to the keys of its table.
 
 use super::{Decoder, Key, Node, usual_key};
-use crate::definition::keys::{KeySpec, KeyTable, KeyType};
+use crate::definition::keys::{KeyRule, KeySpec, KeyTable, KeyType};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use std::time::Duration;
 
@@ -166,7 +166,7 @@ impl Decoder {
         table: &'static KeyTable,
     ) -> Option<Fields<'n>> {
         let Some(entries) = node.as_map() else {
-            self.wrong_type(node, what, "a map");
+            self.wrong_type_with(node, what, "a map", || map_help(table));
             return None;
         };
         let found = Vec::with_capacity(entries.len());
@@ -253,6 +253,30 @@ impl Decoder {
         }
         let same = names(table).find(|name| name.eq_ignore_ascii_case(text));
         same.or_else(|| self.nearest(&camel_case(text), names(table)))
+    }
+}
+
+/// The help for a value that should be a map with the keys of a table.
+fn map_help(table: &'static KeyTable) -> String {
+    let shown = table.keys().filter(|key| key.required && !key.example.is_empty());
+    let mut shown: Vec<&KeySpec> = shown.collect();
+    if let KeyRule::ExactlyOne(names)
+    | KeyRule::OneOrInherited(names)
+    | KeyRule::AtLeastOne(names) = table.rule
+    {
+        let one = names.iter().filter_map(|name| table.key(name));
+        shown.extend(one.filter(|key| !key.required && !key.example.is_empty()).take(1));
+    }
+    if shown.is_empty() {
+        shown.extend(table.keys().find(|key| !key.example.is_empty()));
+    }
+    let entry = |key: &&KeySpec| format!("{}: {}", key.name, key.example);
+    match shown.is_empty() {
+        false => {
+            let entries = shown.iter().map(entry).collect::<Vec<_>>().join(", ");
+            format!("write its keys, as in `{{{entries}}}`")
+        }
+        true => format!("write its keys: {}", names(table).collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -90,6 +90,11 @@ impl Outline {
         names.env = variables(root.get("env"));
         names.env.extend(variables(root.get("defaults").and_then(|node| node.get("env"))));
         for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
+            let list = ["forEach", "for_each", "matrix"].iter().find_map(|key| step.get(key));
+            if let (Some(id), Some(list)) = (step.get("id").and_then(Node::as_text), list) {
+                let has_keys = list.get("key").is_some() || step.get("matrix").is_some();
+                names.lists.insert(id.to_owned(), has_keys);
+            }
             let (Some(id), Some(outputs)) =
                 (step.get("id").and_then(Node::as_text), step.get("outputs"))
             else {

@@ -20,7 +20,31 @@ pub(super) fn of_value<'n>(
     known.find(|name| *name == meant)
 }
 
-/// The help for a value of another type than its key takes.
+/// The help for a value of another type than its key takes, from that type.
+pub(super) fn of_type(key: &str, expected: &str) -> String {
+    let value = match expected {
+        "a text" => "\"text\"",
+        "`true` or `false`" => "true",
+        "a whole number" => "3",
+        "milliseconds as a whole number" => "500",
+        "a number" => "0.5",
+        _ if expected.starts_with("a duration") => "90s",
+        _ if expected.starts_with("one of ") => return format!("write {expected}, as a text"),
+        "an expression as a text" => "\"{{STEP.output}} == 'x'\"",
+        _ if expected.starts_with("a list, ") => "[a, b]",
+        _ if expected.starts_with("a list") => "[…]",
+        _ if expected.starts_with("a map") => "{name: value}",
+        _ => return format!("write {expected}"),
+    };
+    let is_key = !key.contains([' ', '`']);
+    match (is_key, value) {
+        (true, "[…]") => format!("write {expected}, each item on a line that starts with `-`"),
+        (true, _) => format!("write {expected}: `{key}: {value}`"),
+        (false, _) => format!("write {expected}: `{value}`"),
+    }
+}
+
+/// The help for a usual value of another type than its key takes.
 pub(super) fn of_shape(node: &Node, key: &str, expected: &str) -> Option<String> {
     let is_null = node.is_null();
     // Maps are named with backticks in messages.

@@ -89,6 +89,7 @@ fn hit(found: &CachedResult, restored: Vec<String>) -> CacheHit {
         duration_ms: found.duration_ms,
         files: found.files.len() as u32,
         restored,
+        kept: false,
         trace: found.trace.clone(),
     }
 }

@@ -328,6 +328,14 @@ impl Leases for SqliteJournal {
         self.leases.previous_owner(run)
     }
 
+    fn renew(&self, run: &RunId) {
+        self.leases.renew(run);
+    }
+
+    fn last_renewal(&self, run: &RunId) -> Option<Timestamp> {
+        self.leases.last_renewal(run)
+    }
+
     fn release<'a>(&'a self, run: &'a RunId, epoch: u64) -> BoxFuture<'a, ()> {
         if self.leases.owns(run, epoch) {
             self.chains().remove(run);

@@ -75,7 +75,9 @@ impl Decider<'_> {
             Input::Started { digest, params, environment, presets } => {
                 self.started(digest, params.into_inner(), environment.into_inner(), presets)
             }
-            Input::Recovered { cancel } => self.recovered(cancel.map(Masked::into_inner)),
+            Input::Recovered { cancel, alive } => {
+                self.recovered(cancel.map(Masked::into_inner), alive)
+            }
             Input::Evaluated { instance, iteration, found } => {
                 let found = found.map(Masked::into_inner).map_err(Masked::into_inner);
                 self.evaluated(instance, iteration, found)

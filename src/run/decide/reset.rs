@@ -16,7 +16,7 @@ impl Decider<'_> {
     /// open run and continues it.
     pub(super) fn reset(&mut self, roots: Vec<InstanceIx>, alone: bool, reason: String) {
         if !self.state.status.has_ended() {
-            return self.recovered(None);
+            return self.recovered(None, None);
         }
         let chosen = if roots.is_empty() { self.unsuccessful() } else { roots };
         if chosen.is_empty() {

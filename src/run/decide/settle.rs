@@ -6,11 +6,12 @@ use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::extras::MergeState;
 use crate::run::join::{Join, join};
-use crate::value::{Failure, RunStatus};
+use crate::value::{Failure, RunStatus, Timestamp};
 
 impl Decider<'_> {
-    /// A new lease owner: attempts that were executing continue, and timers are set again.
-    pub(super) fn recovered(&mut self, cancel: Option<String>) {
+    /// A new lease owner: attempts that were executing continue, and timers are set again. `alive` is the
+    /// last sign of life of the previous owner beside its events.
+    pub(super) fn recovered(&mut self, cancel: Option<String>, alive: Option<Timestamp>) {
         if self.state.status.has_ended() {
             return;
         }
@@ -22,7 +23,12 @@ impl Decider<'_> {
             .map(|(ix, _)| ix)
             .collect();
         let (epoch, limits) = (self.epoch, self.state.rules.limits);
-        self.emit(Event::RunResumed { epoch, in_flight: in_flight.clone(), limits });
+        let last = alive.map_or(self.state.last_event_at, |at| at.max(self.state.last_event_at));
+        let lost_ms = match in_flight.is_empty() {
+            true => 0,
+            false => self.at.since(last).as_millis() as u64,
+        };
+        self.emit(Event::RunResumed { epoch, in_flight: in_flight.clone(), lost_ms, limits });
         if let Some(by) = cancel.filter(|_| !self.state.is_cancelled()) {
             self.emit(Event::CancelRequested { by });
         }

@@ -12,7 +12,7 @@ use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Script
 use crate::diagnostic::Code;
 use crate::engine::{Parts, Setup, StartMode};
 use crate::executor::{Executor, HostAccess, LocalExecutor};
-use crate::inspect::Frozen;
+use crate::inspect::{Earlier, Frozen};
 use crate::isolation::{Trees, home_of};
 use crate::journal::StoredEvent;
 use crate::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tiers};
@@ -49,10 +49,13 @@ impl Assembly {
         start: StartMode,
         history: Vec<StoredEvent>,
     ) -> Prepared {
+        // An earlier run that was removed meanwhile has no results.
+        let verified = Earlier::verified_of(&frozen, &*self.parts.journal).unwrap_or_default();
         let params = Arc::new(Json::Object(frozen.params));
         let task_files = frozen.task_files;
         let Assembly { context, parts, rules, strict, .. } = self;
-        let setup = Setup { parts, run, epoch, plan, params, task_files, rules, start, history };
+        let setup =
+            Setup { parts, run, epoch, plan, params, task_files, rules, start, history, verified };
         let (changed, killed_owner, group, predecessor) = (Vec::new(), None, None, None);
         Prepared { context, setup, changed, strict, killed_owner, group, predecessor }
     }

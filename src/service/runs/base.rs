@@ -16,7 +16,7 @@ use crate::project::ProjectFolder;
 use crate::run::Choice;
 use crate::service::start::{resolve_over, step_of};
 use crate::service::{Ask, Project, ServiceError, StartRequest};
-use crate::value::{Failure, RunId};
+use crate::value::{Failure, RunId, StepId};
 use crate::workspace::unified_diff;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +40,8 @@ pub struct KeepReport {
     pub kept: Vec<String>,
     /// `forEach` steps that keep the results of the items that succeeded.
     pub kept_items: Vec<String>,
+    /// Steps whose results are kept if their gate accepts them, each with the reason.
+    pub verified: Vec<(String, String)>,
     /// Steps that run, each with the reason.
     pub again: Vec<(String, String)>,
     /// Definition files that changed, each with the hunks of its unified diff.
@@ -134,8 +136,8 @@ async fn from_earlier(
     let choices = choices(&current, &earlier, &again, journal);
     let base = base_run(&earlier, run, &plan, &choices);
     let report = report(&base, &plan, &choices, &earlier.frozen.inputs(), &now);
-    let presets = earlier.presets(&plan, &base.keep);
-    secure_blobs(journal, &presets)?;
+    let presets = earlier.presets(&plan, &base);
+    secure_blobs(journal, &presets, &earlier.verified_results(journal, &base)?)?;
     let script = earlier.frozen.script.clone().filter(|_| start.script.is_none());
     let overrides = &mut start.overrides;
     overrides.yes |= earlier.frozen.yes;
@@ -168,11 +170,15 @@ fn report(
         .map(|path| (path.clone(), unified_diff(&text(before, path), &text(now, path))))
         .filter(|(_, diff)| !diff.is_empty())
         .collect();
+    let reasons = |steps: &[(StepId, String)]| {
+        steps.iter().map(|(id, why)| (id.to_string(), why.clone())).collect()
+    };
     KeepReport {
         base: base.run.to_string(),
         kept: chosen(Choice::Keep),
         kept_items: chosen(Choice::KeepItems),
-        again: base.again.iter().map(|(id, why)| (id.to_string(), why.clone())).collect(),
+        verified: reasons(&base.verify),
+        again: reasons(&base.again),
         changed: changed.into_iter().collect(),
     }
 }

@@ -247,7 +247,7 @@ impl Shared {
         context: &Context,
         executor: Arc<dyn Executor>,
     ) -> Result<Summary, JournalError> {
-        let Leased { epoch, frozen, start, history, killed_owner } = leased;
+        let Leased { epoch, frozen, start, history, killed_owner, verified } = leased;
         if let Some(pid) = killed_owner {
             wait_for_orphans_of(pid).await;
         }
@@ -272,6 +272,7 @@ impl Shared {
             rules,
             start,
             history,
+            verified,
         };
         let (control, commands) = unbounded_channel();
         let driven = engine::drive(setup, None, commands);

@@ -4,6 +4,7 @@
 //! in the same way.
 
 use crate::definition::{InputFile, StepTexts, content_digest};
+use crate::engine::VerifiedResults;
 use crate::inspect::{BaseRun, Earlier};
 use crate::journal::{Journal, JournalError};
 use crate::plan::{Plan, StepIx};
@@ -66,7 +67,8 @@ fn file_digest(path: &Path) -> Option<Digest> {
 
 /// The reference of the new run to the earlier one.
 pub(super) fn base_run(earlier: &Earlier, run: &RunId, plan: &Plan, choices: &[Choice]) -> BaseRun {
-    let (mut keep, mut again): (Vec<StepId>, Vec<(StepId, String)>) = Default::default();
+    let (mut keep, mut verify) = (Vec::new(), Vec::new());
+    let mut again: Vec<(StepId, String)> = Vec::new();
     let mut continued: BTreeSet<StepIx> = BTreeSet::new();
     for (planned, choice) in plan.steps().iter().zip(choices) {
         let id = planned.step.id.clone();
@@ -78,6 +80,7 @@ pub(super) fn base_run(earlier: &Earlier, run: &RunId, plan: &Plan, choices: &[C
                 continued.extend(old.filter(same));
                 keep.push(id);
             }
+            Choice::Verify(why) => verify.push((id, why.to_string())),
             Choice::Again(why) => again.push((id, why.to_string())),
             Choice::Continue(why) => {
                 continued.extend(old);
@@ -99,13 +102,26 @@ pub(super) fn base_run(earlier: &Earlier, run: &RunId, plan: &Plan, choices: &[C
             why.push_str("; its child run keeps what nothing changed for");
         }
     }
-    BaseRun { run: run.clone(), seq: earlier.seq, head: earlier.head, keep, again, children }
+    BaseRun {
+        run: run.clone(),
+        seq: earlier.seq,
+        head: earlier.head,
+        keep,
+        verify,
+        again,
+        children,
+    }
 }
 
 /// Stores the blobs of kept results again, so that they count as recent until the new run refers to
 /// them. Fails if one is missing or damaged.
-pub(super) fn secure_blobs(journal: &dyn Journal, presets: &[Preset]) -> Result<(), JournalError> {
-    let digests = presets.iter().flat_map(Preset::blobs);
+pub(super) fn secure_blobs(
+    journal: &dyn Journal,
+    presets: &[Preset],
+    verified: &VerifiedResults,
+) -> Result<(), JournalError> {
+    let results = verified.values().flat_map(|result| result.result.blobs());
+    let digests = presets.iter().flat_map(Preset::blobs).chain(results);
     for digest in digests.collect::<BTreeSet<Digest>>() {
         journal.renew_blob(&digest)?;
     }

@@ -393,6 +393,7 @@ impl<'a> House<'a> {
             task_files: JsonMap::new(),
             start: opening,
             history,
+            verified: Default::default(),
         };
         drive(setup, Some(updates), commands).await
     }

@@ -68,17 +68,17 @@ fn wrong_types_name_what_is_expected() {
     error KB0105 5:19 `name` takes a text, found a number | quote it: `"2024"`
     error KB0105 6:18 `run` takes a text (a shell script) or a list (a program and its arguments), found a map | write a script, `run: echo hello`, or a program with its arguments, `run: [echo, hello]`
     error KB0105 6:37 `retrySafe` takes `true` or `false`, found the text `yes` | write `true`
-    error KB0105 7:34 `maxAttempts` takes a whole number, found a number with a fraction
-    error KB0105 7:50 `dependsOn` takes a list, found a map
+    error KB0105 7:34 `maxAttempts` takes a whole number, found a number with a fraction | write a whole number: `maxAttempts: 3`
+    error KB0105 7:50 `dependsOn` takes a list, found a map | write a list, each item on a line that starts with `-`
     error KB0112 8:34 `maxAttempts` cannot be 0 | write a whole number from 1 to 1000
     error KB0105 8:44 `retry` takes a map, found a number | write `retry: {max: 3}`
     error KB0112 9:30 `-5s` is not a duration | write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`
     error KB0105 9:43 `verify` takes a map, found a list | write `verify: {checks: [...]}`
-    error KB0105 10:26 `env` takes a map, found a list
+    error KB0105 10:26 `env` takes a map, found a list | write a map: `env: {name: value}`
     warning KB0219 10:33 a `run` step does not read `input` | pass values in `env:` or as arguments
-    error KB0105 11:32 `condition` takes an expression as a text, found a number
+    error KB0105 11:32 `condition` takes an expression as a text, found a number | write an expression as a text: `condition: "{{STEP.output}} == 'x'"`
     error KB0106 11:55 unknown key `extra` in `output` | known keys: schema
-    error KB0105 12:5 a step takes a map, found a text
+    error KB0105 12:5 a step takes a map, found a text | write its keys, as in `{id: build, specialist: implementer}`
     "#);
 }
 
@@ -206,7 +206,7 @@ steps: [{id: s, run: x}]
     error KB0203 12:12 duplicate parameter `a` | rename one of them
     error KB0202 13:12 `i-j` cannot be the name of a parameter | use a letter or `_`, then letters, digits and `_`
     error KB0108 14:5 a parameter has no `name` | add `name:`
-    error KB0105 15:5 a parameter takes a map, found a text
+    error KB0105 15:5 a parameter takes a map, found a text | write its keys, as in `{name: topic}`
     "#);
 }
 
@@ -423,7 +423,7 @@ fn for_each_is_checked() {
   - {id: d, run: [echo, \"{{item}}\"]}
   - {id: e, run: [echo, \"{{item}}\", \"{{index}}\"], forEach: \"{{params.topic}}\"}
 "), @r#"
-    error KB0105 5:30 `forEach` takes a list, a map, a number or a placeholder of one, found a boolean
+    error KB0105 5:30 `forEach` takes a list, a map, a number or a placeholder of one, found a boolean | write a list, a map, a number or a placeholder of one: `forEach: [a, b]`
     error KB0208 6:44 `topic` is also the name of a parameter or step | choose another name
     error KB0309 6:59 the item of this `forEach` is named `topic` | did you mean `topic`?
     error KB0112 6:81 `maxParallel` cannot be 0 | write a whole number from 1 to 100000

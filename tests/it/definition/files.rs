@@ -30,10 +30,15 @@ fn what_is_empty_is_one_diagnostic() {
 
 #[test]
 fn what_is_not_a_map_is_one_diagnostic() {
-    check("- a\n- b\n", "error KB0105 1:3 a playbook takes a map, found a list");
-    check("hello", "error KB0105 1:1 a playbook takes a map, found a text");
+    let keys = "write its keys, as in `{schema: kb.playbook/1, id: add-feature, steps: [{id: hello, run: echo hello}]}`";
+    check("- a\n- b\n", &format!("error KB0105 1:3 a playbook takes a map, found a list | {keys}"));
+    check("hello", &format!("error KB0105 1:1 a playbook takes a map, found a text | {keys}"));
     let steps = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: x}]\n";
-    check(format!("{steps}limits: 3\n"), "error KB0105 4:9 `limits` takes a map, found a number");
+    let keys = "write its keys, as in `{maxParallel: 4}`";
+    check(
+        format!("{steps}limits: 3\n"),
+        &format!("error KB0105 4:9 `limits` takes a map, found a number | {keys}"),
+    );
 }
 
 #[test]

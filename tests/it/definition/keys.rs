@@ -229,6 +229,64 @@ fn the_loader_knows_exactly_the_keys_of_the_tables() {
     }
 }
 
+/// Whatever is written under a key, an error says what to do.
+#[test]
+fn every_error_about_a_value_has_a_help() {
+    const VALUES: [&str; 16] = [
+        "~",
+        "true",
+        "5",
+        "-1",
+        "1.5",
+        "x",
+        "\"\"",
+        "[]",
+        "[~]",
+        "[5]",
+        "[x]",
+        "[[x]]",
+        "[{zz: 1}]",
+        "{}",
+        "{zz: 1}",
+        "{zz: [x]}",
+    ];
+    let mut silent = BTreeSet::new();
+    for file in DefinitionFile::ALL {
+        for table in file.all_tables() {
+            for (key, value) in table.keys().flat_map(|key| VALUES.map(|value| (key, value))) {
+                let entry = format!("\"{}\": {value}", key.name);
+                let found = match wrapper(table) {
+                    Some((role, path, text)) => {
+                        let text = text.replace('@', &entry);
+                        definition::load(vec![super::file(path, role, &text)]).1
+                    }
+                    None => match script_wrapper(table) {
+                        Some(text) => {
+                            definition::load_script("s", text.replace('@', &entry).as_bytes()).2
+                        }
+                        None => continue,
+                    },
+                };
+                let errors = found.iter().filter(|found| found.is_error() && found.help.is_none());
+                silent.extend(errors.map(|found| format!("{} {}", found.code, found.message)));
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+/// A script with a map of one table in it.
+fn script_wrapper(table: &KeyTable) -> Option<&'static str> {
+    Some(match table.name {
+        "script" => "{@}",
+        "turn" => "{schema: kb.script/1, steps: {a: [{@}]}}",
+        "call" => "{schema: kb.script/1, steps: {a: [{calls: [{@}]}]}}",
+        "usage" => "{schema: kb.script/1, steps: {a: [{text: x, usage: {@}}]}}",
+        "error" => "{schema: kb.script/1, steps: {a: [{error: {@}}]}}",
+        _ => return None,
+    })
+}
+
 /// What a key does not do is said where the key is written.
 #[test]
 fn no_key_is_dropped_in_silence() {

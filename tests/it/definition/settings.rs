@@ -84,7 +84,7 @@ fn settings_with_an_error_still_say_which_secrets_there_are() {
         ),
     ]);
     insta::assert_snapshot!(lines(&catalog, &found), @r#"
-    error KB0105 2:23 `maxParallel` takes a whole number, found a text
+    error KB0105 2:23 `maxParallel` takes a whole number, found a text | write a whole number: `maxParallel: 3`
     "#);
 }
 

@@ -123,7 +123,7 @@ fn problems_of_a_specialist_are_told_together() {
     error KB0112 5:32 `temperature` cannot be 3 | write a number from 0 to 2
     error KB0112 5:47 `maxTokens` cannot be 0 | write a whole number of at least 1
     error KB0112 6:20 `maxSteps` cannot be -1 | write a whole number from 1 to 10000
-    error KB0105 6:35 `timeoutMs` takes milliseconds as a whole number, found a text
+    error KB0105 6:35 `timeoutMs` takes milliseconds as a whole number, found a text | write milliseconds as a whole number: `timeoutMs: 500`
     error KB0108 7:12 an example has no `approach` | add `approach:`
     error KB0108 7:12 an example has no `outcome` | add `outcome:`
     ");

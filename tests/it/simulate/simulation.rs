@@ -550,7 +550,7 @@ impl<'a> Simulation<'a> {
         if self.state.status().has_ended() {
             return Ok(());
         }
-        self.tell(Input::Recovered { cancel: cancel.as_deref().map(masked_text) })
+        self.tell(Input::Recovered { cancel: cancel.as_deref().map(masked_text), alive: None })
     }
 
     fn take_hold(&mut self) -> Result<(), Fault> {
@@ -890,6 +890,7 @@ fn hit() -> CacheHit {
         duration_ms: 1,
         files: 0,
         restored: Vec::new(),
+        kept: false,
         trace: Vec::new(),
     }
 }

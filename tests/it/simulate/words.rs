@@ -8,8 +8,8 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
     let name = |ix: &InstanceIx| named(plan, state, *ix);
     match input {
         Input::Started { .. } => "the run is to begin".into(),
-        Input::Recovered { cancel: None } => "the new owner goes on".into(),
-        Input::Recovered { cancel: Some(_) } => "the new owner comes to cancel".into(),
+        Input::Recovered { cancel: None, .. } => "the new owner goes on".into(),
+        Input::Recovered { cancel: Some(_), .. } => "the new owner comes to cancel".into(),
         Input::Evaluated { instance, iteration, found } => {
             let found = match found.as_deref() {
                 Ok(Evaluation::Condition(truth)) => truth.to_string(),

@@ -3,7 +3,7 @@
 use super::{Child, Executed, Shared, child_id, unusable};
 use crate::attempt::PreviousChild;
 use crate::diagnostic::Code;
-use crate::engine::{Folded, StartMode};
+use crate::engine::{Folded, StartMode, VerifiedResults};
 use crate::inspect::{BaseRun, Earlier, Frozen, ParentRun};
 use crate::journal::{JournalError, NewRun, StoredEvent};
 use crate::plan::Plan;
@@ -30,6 +30,7 @@ pub(super) struct Leased {
     pub(super) start: StartMode,
     pub(super) history: Vec<StoredEvent>,
     pub(super) killed_owner: Option<u32>,
+    pub(super) verified: VerifiedResults,
 }
 
 impl Shared {
@@ -129,8 +130,7 @@ impl Shared {
         let epoch = self.journal.create(new).map_err(unusable)?;
         let environment = self.machine.environment(&frozen);
         let start = StartMode::Start { digest, environment, presets };
-        let (history, killed_owner) = (Vec::new(), None);
-        Ok(Opened::Leased(Box::new(Leased { epoch, frozen, start, history, killed_owner })))
+        Ok(self.leased(epoch, frozen, start, Vec::new(), None))
     }
 
     /// What a child run keeps of the one that the same instance of its parent's base run executed. Only
@@ -153,7 +153,8 @@ impl Shared {
         };
         let choices = choices(&current, &earlier, &BTreeSet::new(), &*self.journal);
         let base = base_run(&earlier, run, &child.plan, &choices);
-        secure_blobs(&*self.journal, &earlier.presets(&child.plan, &base.keep)).ok()?;
+        let verified = earlier.verified_results(&*self.journal, &base).ok()?;
+        secure_blobs(&*self.journal, &earlier.presets(&child.plan, &base), &verified).ok()?;
         Some(base)
     }
 
@@ -206,7 +207,20 @@ impl Shared {
             }
             start => start,
         };
-        Ok(Opened::Leased(Box::new(Leased { epoch, frozen, start, history, killed_owner })))
+        Ok(self.leased(epoch, frozen, start, history, killed_owner))
+    }
+
+    fn leased(
+        &self,
+        epoch: u64,
+        frozen: Frozen,
+        start: StartMode,
+        history: Vec<StoredEvent>,
+        killed_owner: Option<u32>,
+    ) -> Opened {
+        // An earlier run that was removed meanwhile has no results.
+        let verified = Earlier::verified_of(&frozen, &*self.journal).unwrap_or_default();
+        Opened::Leased(Box::new(Leased { epoch, frozen, start, history, killed_owner, verified }))
     }
 
     /// The stored record of the run that starts a child run.
