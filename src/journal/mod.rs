@@ -33,7 +33,7 @@ pub use error::JournalError;
 pub use ledger::{Break, BreakKind, Ledger, LedgerRow};
 pub use lock_cycle::LockCycle;
 pub use named_lock::{LockQueue, LockRequest, NamedLocks};
-pub use owner_lock::{is_owned, try_own};
+pub use owner_lock::{is_owned, release, try_own};
 pub use query::RunQuery;
 pub use stored::{Backup, Durability, InboxItem, NewRun, RunRow, StoredEvent};
 

@@ -29,6 +29,12 @@ pub fn try_own(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Releases the lock, also where a process that was just started still has a copy of the open file.
+pub fn release(file: &File) {
+    // The kernel releases the lock with the last copy at the latest.
+    let _ = flock(file, FlockOperation::Unlock);
+}
+
 /// Whether another process owns the file. If none does, the file has a shared lock until it is closed.
 pub fn is_owned(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockShared) {

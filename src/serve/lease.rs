@@ -1,7 +1,7 @@
 //! The lease of a state folder: one daemon at a time.
 
 use crate::diagnostic::Code;
-use crate::journal::try_own;
+use crate::journal::{release, try_own};
 use crate::service::ServiceError;
 use crate::trigger::{LEASE_FILE, daemon_of, write_lease};
 use crate::value::Failure;
@@ -45,5 +45,28 @@ impl ServeLease {
         if let Err(error) = write_lease(&self.file, problem) {
             tracing::warn!("`{LEASE_FILE}` cannot be written: {error}");
         }
+    }
+}
+
+impl Drop for ServeLease {
+    fn drop(&mut self) {
+        release(&self.file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_ends_with_its_owner_and_not_with_a_process_that_starts_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = ServeLease::take(folder.path(), folder.path()).unwrap();
+        assert!(ServeLease::take(folder.path(), folder.path()).is_err());
+        // A process has the open files of its parent until it executes its program.
+        let inherited = first.file.try_clone().unwrap();
+        drop(first);
+        assert!(ServeLease::take(folder.path(), folder.path()).is_ok());
+        drop(inherited);
     }
 }
