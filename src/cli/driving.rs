@@ -79,8 +79,9 @@ pub(super) async fn drive(
     loop {
         let (run, context) = (prepared.run().to_string(), prepared.context().clone());
         let mut ended = drive_once(prepared, display, program, terminal).await?;
-        if !ended.summary.failures.is_empty() && !display.json {
-            let reader = service::read_run(&context, &run)?;
+        // Without the positions, the summary still says what failed.
+        let has_failed = !ended.summary.failures.is_empty() && !display.json;
+        if has_failed && let Ok(reader) = service::read_run(&context, &run) {
             ended.summary.locate(|step| reader.place(step));
         }
         let waits = ended.left.status == RunStatus::Waiting;

@@ -75,6 +75,8 @@ impl WorkerPool {
         WorkerPool
     }
 
+    pub(super) fn start_init_process(&self) {}
+
     pub(super) fn of(_: Option<PathBuf>, _: Arc<BaseEnvironment>) -> WorkerPool {
         WorkerPool
     }

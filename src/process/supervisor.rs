@@ -74,6 +74,14 @@ impl Supervisor {
         }
     }
 
+    /// Begins to start the process that all supervisors of this program need, in the background. It takes
+    /// milliseconds; a program that is about to read the definitions of a run saves them.
+    pub fn begin_to_start(&self) {
+        let pool = self.pool.clone();
+        let thread = std::thread::Builder::new().name("kb-start".into());
+        let _ = thread.spawn(move || pool.start_init_process());
+    }
+
     /// Begins to find out the level in the background, so that the caller can do other work meanwhile,
     /// and then removes the temporary directories of other `kb` processes that have ended. Without a
     /// thread for it, the first call of [`Supervisor::level`] finds out the level.

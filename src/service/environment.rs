@@ -1,6 +1,7 @@
 //! What a process was started with: working directory, variables, temporary folder, clock.
 
 use crate::clock::Clock;
+use crate::process::{BaseEnvironment, Supervisor};
 use crate::redaction::Redactors;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,12 @@ impl Environment {
             clock,
             redactors: Redactors::default(),
         }
+    }
+
+    /// Begins to prepare for processes in the background. Of use before the definitions of a run are read.
+    pub fn expect_processes(&self) {
+        let base = BaseEnvironment::select(self.variables.clone(), &[]);
+        Supervisor::new(base).begin_to_start();
     }
 
     /// A path as given by the user, made absolute.

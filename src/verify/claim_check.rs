@@ -27,9 +27,10 @@ struct Subject<'a> {
 pub(super) fn claim_query(claim: &Claim, rules: VerdictRules) -> ObservationQuery {
     match rules {
         VerdictRules::FileClaims => ObservationQuery::Path(claim.path.clone()),
-        VerdictRules::AllClaims | VerdictRules::ToolCalls | VerdictRules::Statements => {
-            ObservationQuery::Location(claim.path.clone())
-        }
+        VerdictRules::AllClaims
+        | VerdictRules::ToolCalls
+        | VerdictRules::Statements
+        | VerdictRules::TestOptions => ObservationQuery::Location(claim.path.clone()),
     }
 }
 

@@ -37,6 +37,7 @@ mod statements;
 mod summary;
 mod test_claim;
 mod test_command;
+mod test_options;
 mod tool_tier;
 mod verdict_rules;
 

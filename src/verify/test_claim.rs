@@ -7,6 +7,7 @@ use super::later_edits::LaterEdits;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::shell::CommandUse;
 use super::test_command::TestCommands;
+use super::test_options::hides_failures;
 use super::verdict_rules::VerdictRules;
 use crate::evidence::TestCounts;
 use crate::value::Json;
@@ -169,6 +170,13 @@ impl TestClaim {
     fn succeeded(self, test: &TestRun<'_>, edits: &LaterEdits<'_>) -> Result<(), Finding> {
         let (name, call) = (test.name(), &test.run.call.id);
         edits.check(test.run, test.used, &name)?;
+        let hidden = hides_failures(&test.used.argv, &test.run.script.assigned);
+        if let Some(option) = hidden.filter(|_| edits.rules >= VerdictRules::TestOptions) {
+            return Err(Finding::inconclusive(format!(
+                "`{name}` (call `{call}`) exited with code 0, but with `{option}` it can do so whatever the \
+                 tests do"
+            )));
+        }
         let Some(counts) = test.run.tests else { return Ok(()) };
         if counts.ran() == 0 {
             let unproven = match edits.rules >= VerdictRules::Statements {

@@ -18,9 +18,11 @@ pub enum VerdictRules {
     /// Test runs whose exit code is hidden are repeated, a run of no test refutes, and definite
     /// statements of a summary are claims.
     Statements,
+    /// Options and variables with which a test command succeeds whatever its tests do prove nothing.
+    TestOptions,
 }
 
 impl VerdictRules {
     /// The rules of new verdicts.
-    pub const CURRENT: VerdictRules = VerdictRules::Statements;
+    pub const CURRENT: VerdictRules = VerdictRules::TestOptions;
 }

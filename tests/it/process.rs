@@ -391,7 +391,15 @@ at_both_levels! {
 
 #[test]
 fn dangerous_variables_are_known_whatever_their_case() {
-    for name in ["LD_PRELOAD", "ld_preload", "BASH_ENV", "NODE_OPTIONS", "GIT_SSH_COMMAND", "IFS"] {
+    for name in [
+        "LD_PRELOAD",
+        "LDFLAGS",
+        "ld_preload",
+        "BASH_ENV",
+        "NODE_OPTIONS",
+        "GIT_SSH_COMMAND",
+        "IFS",
+    ] {
         assert!(is_dangerous_variable(name), "{name}");
     }
     for name in ["FEATURE", "LANG", "LDAP_HOST", "GITHUB_TOKEN", "NODE_ENV", "ENVIRONMENT"] {

@@ -171,6 +171,7 @@ fn explain_choice(prepared: &Prepared, terminal: &mut Terminal) -> Result<(), Cl
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    environment.expect_processes();
     let args = if args.by_phrase { by_phrase(args, environment, terminal)? } else { args };
     let project = Project::find_or_file(environment, &args.id)?;
     warn(&project, &args.id, terminal)?;

@@ -38,6 +38,14 @@ pub(super) fn new_worker(executable: &Path, instance: &Instance) -> io::Result<O
     Ok(own)
 }
 
+/// Starts the init process if there is none. The first worker reports a failure.
+pub(super) fn start_init_process(executable: &Path, instance: &Instance) {
+    let mut link = LINK.lock().unwrap_or_else(PoisonError::into_inner);
+    if link.is_none() {
+        *link = InitLink::start(executable, instance).ok();
+    }
+}
+
 impl InitLink {
     fn start(executable: &Path, instance: &Instance) -> io::Result<InitLink> {
         let (control, theirs) = socket::pair()?;

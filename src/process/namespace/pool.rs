@@ -56,6 +56,13 @@ impl WorkerPool {
         available.as_ref().copied().map_err(String::as_str)
     }
 
+    /// Starts the init process, which the first worker needs.
+    pub(in crate::process) fn start_init_process(&self) {
+        if let Some(executable) = &self.executable {
+            super::init_link::start_init_process(executable, self.instance());
+        }
+    }
+
     /// Sends an order to an idle worker. A worker that was killed while idle refuses the order, and
     /// the next one gets it. Creates a worker if none is idle.
     pub(in crate::process) fn start(&self, order: &StartOrder<'_>) -> io::Result<Worker> {

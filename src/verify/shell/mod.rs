@@ -22,6 +22,8 @@ pub(super) struct Script {
     pub(super) commands: Vec<CommandUse>,
     /// The files that set up an environment and that the script executes in the same shell, in order.
     pub(super) sourced: Vec<SourcedFile>,
+    /// The words of its commands that are assignments, as in `NAME=value make` and `make NAME=value`.
+    pub(super) assigned: Vec<String>,
     /// All text of a script that is not covered; then `commands` is empty.
     pub(super) unparsed: Option<String>,
 }
@@ -69,7 +71,8 @@ impl Script {
     /// The commands of a process with these arguments.
     pub(super) fn of(argv: &[String]) -> Script {
         let (commands, sourced, cwd) = (Vec::new(), Vec::new(), Some(String::new()));
-        let mut analysis = Analysis { commands, sourced, cwd, doubt: None, ended: false };
+        let assigned = Vec::new();
+        let mut analysis = Analysis { commands, sourced, assigned, cwd, doubt: None, ended: false };
         let done = analysis.simple(argv, None, 0);
         analysis.script(done, || argv.join(" "))
     }
@@ -105,6 +108,7 @@ impl Script {
 struct Analysis {
     commands: Vec<CommandUse>,
     sourced: Vec<SourcedFile>,
+    assigned: Vec<String>,
     /// The working directory, relative to the one of the process; `None` if it is not known.
     cwd: Option<String>,
     /// Why no later command is proven, such as an earlier conditional `exit`.
@@ -127,7 +131,12 @@ const MAX_DEPTH: usize = 5;
 impl Analysis {
     fn script(self, done: Option<()>, text: impl FnOnce() -> String) -> Script {
         match done {
-            Some(()) => Script { commands: self.commands, sourced: self.sourced, unparsed: None },
+            Some(()) => Script {
+                commands: self.commands,
+                sourced: self.sourced,
+                assigned: self.assigned,
+                unparsed: None,
+            },
             None => Script { unparsed: Some(text()), ..Script::default() },
         }
     }
@@ -267,7 +276,13 @@ impl Analysis {
     /// Adds a simple command, or the commands of the shell that it starts.
     fn simple(&mut self, words: &[String], mask: Option<&'static str>, depth: usize) -> Option<()> {
         let mask = mask.or(self.doubt);
-        match unwrap(words)? {
+        let unwrapped = unwrap(words)?;
+        // The script of a shell can begin with an assignment, but its own commands are recorded.
+        let is_script =
+            |word: &&String| matches!(&unwrapped, Unwrapped::Shell { text, .. } if text == *word);
+        let assigned = words.iter().filter(|word| is_assignment(word) && !is_script(word));
+        self.assigned.extend(assigned.cloned());
+        match unwrapped {
             Unwrapped::Nothing => Some(()),
             Unwrapped::Search => {
                 self.doubt = self.doubt.or(Some(PATH));

@@ -239,6 +239,16 @@ fn tests() -> Vec<Case> {
             tests_passed(),
         ),
         case(
+            "an option that hides failures",
+            vec![edit(), Shell("npm test --script-shell=/bin/true")],
+            tests_passed(),
+        ),
+        case(
+            "a variable that hides failures",
+            vec![edit(), Shell("npm_config_script_shell=/bin/true npm test")],
+            tests_passed(),
+        ),
+        case(
             "exit code masked, failures shown",
             vec![
                 edit(),
