@@ -61,9 +61,9 @@
 //! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
-//! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, definition, journal |
+//! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, journal |
 //! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
-//! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, attempt, journal, process, wire, trigger, project, service |
+//! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, schedule, definition, run, attempt, journal, process, wire, trigger, project, service |
 //! | [`web`] | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`lsp`] | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
 //! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, trigger, service, serve, web, lsp |

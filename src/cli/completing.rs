@@ -192,6 +192,6 @@ fn steps_of_run<'a>(words: impl Iterator<Item = &'a String>) -> Option<Vec<(Stri
         .map(String::as_str)
         .chain(["@last"])
         .find_map(|word| service::show_run(&context, word).ok())?;
-    let steps = view.steps.into_iter();
+    let steps = view.into_inner().steps.into_iter();
     Some(steps.map(|step| (step.instance.to_string(), step.status.as_str().to_owned())).collect())
 }

@@ -39,7 +39,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     let mut table = Table::new(["TIME", "HOOK", "EVENT", "RUN", "STATE", "ATTEMPTS", "PROBLEM"]);
     for n in &all {
-        let problem = n.problem.as_deref().unwrap_or_default();
+        let problem = n.problem.as_ref().map_or("", |problem| problem.as_str());
         let attempts = n.attempts.to_string();
         table.row([&n.at, &n.hook, &n.event, &n.run, n.state.as_str(), &attempts, problem]);
     }

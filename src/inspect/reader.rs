@@ -9,7 +9,8 @@ use crate::engine::Payloads;
 use crate::evidence::{Payload, Record};
 use crate::journal::{Journal, JournalError, RunQuery, RunRow, StoredEvent};
 use crate::plan::Plan;
-use crate::run::{self, Rules, RunStatus, Session, State, StepStatus};
+use crate::redaction::Masked;
+use crate::run::{self, Rules, RunStatus, Session, State};
 use crate::value::{Json, RunId, Timestamp};
 use crate::wire::{
     BaseView, BlobRef, Event, InstanceRef, ParentView, RunHead, RunView, Translator, WorkTime,
@@ -48,9 +49,9 @@ pub fn list_runs(
     journal: &Arc<dyn Journal>,
     filter: &RunFilter,
     now: Timestamp,
-) -> Result<Vec<RunView>, InspectError> {
+) -> Result<Vec<Masked<RunView>>, InspectError> {
     let views = list_rows(&**journal, filter)?.into_iter().map(|row| run_view(journal, row, now));
-    let stays = |view: &Result<RunView, InspectError>| {
+    let stays = |view: &Result<Masked<RunView>, InspectError>| {
         !matches!(view, Err(InspectError::Journal(JournalError::NoRun(_))))
     };
     views.filter(stays).collect()
@@ -66,7 +67,7 @@ pub fn run_view(
     journal: &Arc<dyn Journal>,
     row: RunRow,
     now: Timestamp,
-) -> Result<RunView, InspectError> {
+) -> Result<Masked<RunView>, InspectError> {
     match Reader::of(journal.clone(), row.clone()) {
         Ok(mut reader) => reader.view(now),
         // A run whose definitions cannot be loaded is still listed.
@@ -240,7 +241,7 @@ impl Reader {
     }
 
     /// The state of the run with all its steps. A run that is being driven has worked until `now`.
-    pub fn view(&mut self, now: Timestamp) -> Result<RunView, InspectError> {
+    pub fn view(&mut self, now: Timestamp) -> Result<Masked<RunView>, InspectError> {
         let mut state = State::new(&self.plan, self.rules);
         let mut work = WorkTime::default();
         while let Some(page) = self.next_page()? {
@@ -262,11 +263,8 @@ impl Reader {
         }
         let (parent, base) = (self.parent.clone(), self.base.clone());
         let head = RunHead { parent, base, ..head(&self.row) };
-        let mut view = RunView::of(&head, &self.plan, &state, work);
-        for step in view.steps.iter_mut().filter(|step| step.status == StepStatus::Failed) {
-            step.place = self.place(&step.step);
-        }
-        Ok(view)
+        let view = RunView::of(&head, &self.plan, &state, work);
+        Ok(RunView::with_places(view, |step| self.place(step)))
     }
 
     /// The state of the run, and what its specialists left behind.

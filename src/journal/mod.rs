@@ -41,6 +41,14 @@ use crate::definition::SyncMode;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The name of the file that a program which uses the journal keeps open.
+pub const FILE: &str = sqlite::FILE;
+
+/// Whether a folder has a journal.
+pub fn exists_in(directory: &Path) -> bool {
+    directory.join(FILE).is_file()
+}
+
 /// Creates the journal of a folder from a backup ([`Journal::back_up`]). Fails if the folder has one.
 pub fn restore(file: &Path, directory: &Path) -> Result<Backup, JournalError> {
     sqlite::restore(file, directory)

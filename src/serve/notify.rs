@@ -9,8 +9,11 @@ use crate::attempt::beside_others;
 use crate::definition::{NotifyEvent, NotifyHook, NotifyTarget};
 use crate::diagnostic::Code;
 use crate::journal::{Journal, JournalError, RunRow};
+use crate::redaction::Masked;
 use crate::run::RunStatus;
-use crate::service::{Project, Reader, ServiceError, notification, send_notification};
+use crate::service::{
+    Project, Reader, ServiceError, notification, send_notification, test_notification,
+};
 use crate::trigger::{NewNotification, Notification, NotificationState, TriggerStore};
 use crate::value::{Digest, Failure, RunId, Timestamp};
 use crate::wire::RunView;
@@ -132,7 +135,7 @@ impl Notifier {
             if is_playbook && fire.is_some_and(|fire| fire.trigger == "notify") {
                 continue;
             }
-            let body = notification(view, event, at).to_string();
+            let body = notification(view, event, at);
             let (hook, run) = (hook.name.clone(), row.run.clone());
             let event = format!("run.{}", event.as_str());
             found.push(NewNotification { id, hook, run, event, body });
@@ -185,8 +188,8 @@ async fn attempt(
     let hook = &due.hook;
     let (state, problem, next) = match sent {
         None => {
-            let problem = format!("the settings have no hook `{hook}` any more");
-            (NotificationState::Failed, Some(problem), due.due)
+            let problem = "the settings do not have this hook any more";
+            (NotificationState::Failed, Some(problem.into()), due.due)
         }
         Some(Ok(())) => (NotificationState::Delivered, None, now),
         Some(Err(failure)) => {
@@ -205,7 +208,7 @@ async fn attempt(
             }
         }
     };
-    beside_others(|| store.notified(&due.id, state, problem.as_deref(), next))
+    beside_others(|| store.notified(&due.id, state, problem.as_ref(), next))
 }
 
 fn event_of(status: RunStatus) -> Option<NotifyEvent> {
@@ -228,7 +231,7 @@ fn id_of(hook: &str, run: &RunId, event: NotifyEvent, key: &str) -> String {
 }
 
 /// The view of a run; `None` for a child run, which is part of another one.
-fn view_of(served: &Notified<'_>, row: &RunRow) -> Result<Option<RunView>, ServiceError> {
+fn view_of(served: &Notified<'_>, row: &RunRow) -> Result<Option<Masked<RunView>>, ServiceError> {
     let mut reader = Reader::open(served.journal.clone(), row.run.as_str())?;
     let view = reader.view(served.project.clock().now())?;
     Ok(Some(view).filter(|view| view.parent.is_none()))
@@ -255,7 +258,7 @@ pub struct NotificationView {
     /// Time of the next attempt.
     pub next: Option<String>,
     /// Why the last attempt failed.
-    pub problem: Option<String>,
+    pub problem: Option<Masked<String>>,
 }
 
 /// The newest notifications of a project, newest first.
@@ -298,22 +301,12 @@ pub async fn send_test_notification(project: &Project, name: &str) -> Result<(),
     };
     let now = project.clock().wall();
     let event = hook.on.first().copied().unwrap_or(NotifyEvent::Failed);
-    let playbook = hook.playbooks.first().cloned().unwrap_or_else(|| "test".to_owned());
-    let body = serde_json::json!({
-        "type": format!("run.{}", event.as_str()),
-        "timestamp": now.rfc3339(),
-        "text": "a test of `kb notify`",
-        "data": {
-            "run": "test", "playbook": playbook, "status": event.as_str(), "startedAt": now.rfc3339(),
-            "endedAt": null, "durationMs": 0, "costUsd": null, "failures": [], "questions": [], "test": true,
-        },
-    });
     let due = Notification {
         id: format!("msg_test_{}", now.0),
         hook: name.to_owned(),
         run: "test".to_owned(),
         event: format!("run.{}", event.as_str()),
-        body: body.to_string(),
+        body: test_notification(hook, event, now),
         state: NotificationState::Waiting,
         attempts: 0,
         due: now,

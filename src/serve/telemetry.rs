@@ -7,9 +7,10 @@
 use crate::attempt::beside_others;
 use crate::definition::TraceSettings;
 use crate::journal::{Journal, RunRow};
+use crate::redaction::Masked;
 use crate::service::{Project, Reader, ServiceError, export_trace};
 use crate::trigger::TriggerStore;
-use crate::value::Timestamp;
+use crate::value::{RunStatus, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,13 +44,13 @@ pub struct EndedRuns {
 #[derive(Debug, Clone, Default)]
 pub struct Counted {
     /// Runs that ended, by playbook and status.
-    pub ended: BTreeMap<(String, &'static str), EndedRuns>,
+    pub ended: BTreeMap<(String, RunStatus), EndedRuns>,
     /// Number of runs whose traces the collector has.
     pub exported: u64,
     /// Number of runs whose traces the collector refused.
     pub refused: u64,
     /// Why the last attempt to send traces failed.
-    pub problem: Option<String>,
+    pub problem: Option<Masked<String>>,
 }
 
 /// The counters of a project, shared with the server.
@@ -132,8 +133,9 @@ impl Telemetry {
         }
         let own = self.clone();
         runtime.spawn(async move {
+            let redactors = followed.project.context.environment.redactors.clone();
             if let Err(error) = own.work(followed).await {
-                own.lock().problem = Some(error.to_string());
+                own.lock().problem = Some(redactors.mask(error.to_string()));
             }
             own.is_busy.store(false, Ordering::Release);
         });
@@ -158,8 +160,7 @@ impl Telemetry {
             let view = Reader::open(followed.journal.clone(), row.run.as_str());
             let view = view.and_then(|mut reader| reader.view(followed.project.clock().now())).ok();
             let mut counted = self.lock();
-            let ended =
-                counted.ended.entry((row.definition.clone(), row.status.as_str())).or_default();
+            let ended = counted.ended.entry((row.definition.clone(), row.status)).or_default();
             ended.runs += 1;
             if let Some(view) = view {
                 ended.seconds += view.duration_ms.unwrap_or(0) as f64 / 1000.0;

@@ -3,9 +3,10 @@
 use super::ServiceError;
 use super::runs::ProjectContext;
 use crate::diagnostic::Code;
+use crate::journal;
 use crate::project::ProjectFolder;
 use crate::run::RunStatus;
-use crate::trigger::daemon_of;
+use crate::trigger::{TriggerStore, daemon_of};
 use crate::value::Failure;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub fn adopt(context: &ProjectContext, old: &Path) -> Result<Adopted, ServiceErr
     }
     let from = ProjectFolder::at(&old).state_dir_in(&context.environment.state_base());
     // Triggers can be enabled before the first run.
-    if !["journal.sqlite3", "serve.sqlite3"].iter().any(|file| from.join(file).is_file()) {
+    if !journal::exists_in(&from) && !TriggerStore::exists_in(&from) {
         return Err(refused(
             format!("no runs are recorded for a project in `{}`", old.display()),
             "pass the whole path of the folder in which this project was before; it is part of the \
@@ -49,7 +50,7 @@ pub fn adopt(context: &ProjectContext, old: &Path) -> Result<Adopted, ServiceErr
             ));
         }
     }
-    let recorded = crate::journal::open(&from, Default::default())?.list()?;
+    let recorded = journal::open(&from, Default::default())?.list()?;
     if let Some(run) = recorded.iter().find(|row| row.status == RunStatus::Running) {
         return Err(refused(
             format!("run `{}` of the former folder executes", run.run),
@@ -99,7 +100,7 @@ pub(super) fn namesakes(context: &ProjectContext) -> usize {
     let others = entries.into_iter().flatten().flatten().filter(|entry| {
         let other = entry.file_name().to_string_lossy().into_owned();
         let is_like = other.rsplit_once('-').is_some_and(|(like, _)| like == name);
-        other != own && is_like && entry.path().join("journal.sqlite3").is_file()
+        other != own && is_like && journal::exists_in(&entry.path())
     });
     others.count()
 }

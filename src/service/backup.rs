@@ -7,15 +7,12 @@ use crate::trigger::TriggerStore;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The database of triggers, as a backup names it.
-const TRIGGERS: &str = "serve.sqlite3";
-
 /// Writes a consistent copy of the journal, its blobs and the state of triggers to a file, while runs go
 /// on. The triggers are copied first: every run that they name as started is in the journal.
 pub fn back_up(context: &ProjectContext, file: &Path) -> Result<Backup, ServiceError> {
     let journal = context.journal(Default::default())?;
     let mut others = Vec::new();
-    if context.state_dir.join(TRIGGERS).exists() {
+    if TriggerStore::exists_in(&context.state_dir) {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".backup-{}-{count}.sqlite3", std::process::id());
@@ -27,7 +24,7 @@ pub fn back_up(context: &ProjectContext, file: &Path) -> Result<Backup, ServiceE
         let bytes = bytes?.map_err(|error| {
             journal::JournalError::Broken(format!("the copy of the triggers is lost: {error}"))
         })?;
-        others.push((TRIGGERS, bytes));
+        others.push((TriggerStore::FILE, bytes));
     }
     Ok(journal.back_up(&context.environment.absolute(file), &others)?)
 }

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::{Code, Diagnostic, Sources, nearest};
 use crate::inspect::InspectError;
-use crate::journal::JournalError;
+use crate::journal::{self, JournalError};
+use crate::redaction::{Mask, Redactor};
 use crate::value::Failure;
 use std::fmt;
 use std::path::PathBuf;
@@ -142,6 +143,29 @@ impl ServiceError {
     }
 }
 
+/// Masks what a run knows: the texts of failures, and names that were passed. Definitions are quoted as they
+/// are written; a run whose definitions contain a secret is refused with its name alone.
+impl Mask for ServiceError {
+    fn masked_by(self, redactor: &Redactor) -> Self {
+        match self {
+            ServiceError::Refused(failure) => ServiceError::Refused(failure.masked_by(redactor)),
+            ServiceError::Environment(failure) => {
+                ServiceError::Environment(failure.masked_by(redactor))
+            }
+            ServiceError::Unknown { kind, name, known } => ServiceError::Unknown {
+                kind,
+                name: name.masked_by(redactor),
+                known: known.masked_by(redactor),
+            },
+            ServiceError::Journal(error) => ServiceError::Journal(error),
+            ServiceError::NoProject { from } => ServiceError::NoProject { from },
+            ServiceError::Definitions { diagnostics, sources } => {
+                ServiceError::Definitions { diagnostics, sources }
+            }
+        }
+    }
+}
+
 impl From<InspectError> for ServiceError {
     fn from(error: InspectError) -> Self {
         match error {
@@ -246,11 +270,11 @@ fn journal_help(error: &JournalError) -> Option<String> {
             "free disk space, then run `kb run resume @last`; nothing that was recorded is lost"
                 .to_owned()
         }
-        JournalError::Locked => {
-            "end the program that keeps it locked (`fuser journal.sqlite3` in the state folder names it), \
-             then repeat the command; `kb run resume @last` continues a run that has started"
-                .to_owned()
-        }
+        JournalError::Locked => format!(
+            "end the program that keeps it locked (`fuser {}` in the state folder names it), then repeat \
+             the command; `kb run resume @last` continues a run that has started",
+            journal::FILE
+        ),
         JournalError::Disk { .. } => {
             "check the disk (`dmesg`, `df`), then run `kb run resume @last`; the run continues from \
              its last recorded event"

@@ -54,7 +54,7 @@ pub use crate::inspect::{
     LiveReader, LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
 };
 pub use crate::journal::JournalError;
-pub use crate::redaction::Redactors;
+pub use crate::redaction::{Masked, Redactors};
 pub use crate::run::RunStatus;
 pub use adopting::{Adopted, adopt};
 pub use asks::{AskEvidence, AskReply, AskView, Decided, asks_of, decide, open_asks};
@@ -74,7 +74,7 @@ pub use formatting::{FormattedFile, format_files};
 pub use hook_secrets::hook_secrets;
 pub use importing::{FileNote, ImportRequest, Imported, import};
 pub use matching::{Choice, Match, choose, match_phrase};
-pub use notify::{notification, send_notification};
+pub use notify::{notification, send_notification, test_notification};
 pub use outgoing::DeliveryFailure;
 pub use pages::{CodePage, all_codes, explain};
 pub use params::{Ask, ParamQuestion, params_schema};

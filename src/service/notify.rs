@@ -1,12 +1,12 @@
 //! Notifications: the text of one, and how it is sent to a hook of `notify`.
 
-use super::outgoing::{DeliveryFailure, Receiver, secret};
+use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
 use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError, params};
 use crate::definition::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
 use crate::diagnostic::Code;
 use crate::process::{ProcessEnd, Spawn};
-use crate::redaction::Redactor;
+use crate::redaction::{Masked, Redactor};
 use crate::trigger::{NewFire, Notification, TriggerStore, sign_standard};
 use crate::value::{Json, JsonMap, RunId, Timestamp, one_line};
 use crate::wire::RunView;
@@ -26,9 +26,29 @@ const DEEPEST: u32 = 8;
 /// The trigger name of runs that a notification started.
 const NOTIFY: &str = "notify";
 
-/// The notification about a run: `{type, timestamp, text, data}`. The texts are those of the journal, in
-/// which secrets are masked.
-pub fn notification(run: &RunView, event: NotifyEvent, at: Timestamp) -> Json {
+/// The notification about a run, as JSON: `{type, timestamp, text, data}`.
+pub fn notification(run: &Masked<RunView>, event: NotifyEvent, at: Timestamp) -> Masked<String> {
+    // Its texts are those of the view.
+    Masked::composed(about(run, event, at).to_string())
+}
+
+/// The notification with which a hook is tested, about a run that does not exist.
+pub fn test_notification(hook: &NotifyHook, event: NotifyEvent, at: Timestamp) -> Masked<String> {
+    let playbook = hook.playbooks.first().map_or("test", String::as_str);
+    let body = json!({
+        "type": format!("run.{}", event.as_str()),
+        "timestamp": at.rfc3339(),
+        "text": "a test of `kb notify`",
+        "data": {
+            "run": "test", "playbook": playbook, "status": event.as_str(), "startedAt": at.rfc3339(),
+            "endedAt": null, "durationMs": 0, "costUsd": null, "failures": [], "questions": [], "test": true,
+        },
+    });
+    // Its only text is a name of the settings.
+    Masked::composed(body.to_string())
+}
+
+fn about(run: &RunView, event: NotifyEvent, at: Timestamp) -> Json {
     let failures: Vec<Json> = run
         .steps
         .iter()
@@ -94,10 +114,7 @@ pub async fn send_notification(
         NotifyTarget::Command(argv) => run(context, project, argv, what).await,
         NotifyTarget::Playbook { id, params, payload } => queue(project, id, params, payload, what),
     };
-    sent.map_err(|failure| {
-        let problem = one_line(&redactor.mask_text(&failure.problem), LONGEST);
-        DeliveryFailure { problem, ..failure }
-    })
+    sent.map_err(|failure| failure.masked_by(&redactor))
 }
 
 /// The secrets of the settings, and the redactor that masks what was read of them.
@@ -123,8 +140,8 @@ async fn post(
     signed_by: Option<&str>,
     what: &Notification,
     now: Timestamp,
-) -> Result<(), DeliveryFailure> {
-    let invalid = DeliveryFailure::final_("the address of the webhook is not a URL".to_owned());
+) -> Result<(), Unmasked> {
+    let invalid = Unmasked::final_("the address of the webhook is not a URL".to_owned());
     let receiver = Receiver::at(secrets, url, |url| url, invalid).await?;
     let mut headers = Vec::new();
     if let Some(name) = signed_by {
@@ -134,24 +151,22 @@ async fn post(
     } else {
         headers.push(("webhook-id".to_owned(), what.id.clone()));
     }
-    let response = receiver.post(headers, what.body.clone()).await?;
+    let response = receiver.post(headers, what.body.to_string()).await?;
     let shown = &receiver.shown;
     match response.status {
         200..=299 => Ok(()),
-        300..=399 => Err(DeliveryFailure::final_(format!(
+        300..=399 => Err(Unmasked::final_(format!(
             "`{shown}` answered {}: a redirect is not followed; write its target in the settings",
             response.status
         ))),
-        410 => Err(DeliveryFailure::final_(format!(
-            "`{shown}` answered 410: it does not exist any more"
-        ))),
+        410 => Err(Unmasked::final_(format!("`{shown}` answered 410: it does not exist any more"))),
         status => {
             let after = response.headers.get("retry-after").and_then(Json::as_str);
             let after = after.and_then(|text| text.trim().parse::<u64>().ok());
             let retry_after = after.map(|seconds| Duration::from_secs(seconds.min(3600)));
             Err(DeliveryFailure {
                 retry_after,
-                ..DeliveryFailure::new(format!("`{shown}` answered {status}"))
+                ..Unmasked::new(format!("`{shown}` answered {status}"))
             })
         }
     }
@@ -162,7 +177,7 @@ async fn run(
     project: &Project,
     argv: &[String],
     what: &Notification,
-) -> Result<(), DeliveryFailure> {
+) -> Result<(), Unmasked> {
     let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let spawn = Spawn {
         argv: argv.to_vec(),
@@ -172,7 +187,7 @@ async fn run(
             variable("KB_RUN", &what.run),
             variable("KB_EVENT", &what.event),
         ],
-        stdin: what.body.clone().into_bytes(),
+        stdin: what.body.as_bytes().to_vec(),
         timeout: Some(LIMIT),
         idle: None,
         max_stream: 4096,
@@ -194,7 +209,7 @@ async fn run(
         "" => String::new(),
         text => format!(": {text}"),
     };
-    Err(DeliveryFailure::new(format!("`{program}` {why}{said}")))
+    Err(Unmasked::new(format!("`{program}` {why}{said}")))
 }
 
 /// Why a playbook cannot start, in one line.
@@ -216,33 +231,29 @@ fn queue(
     fixed: &JsonMap,
     payload: &[(String, PayloadPath)],
     what: &Notification,
-) -> Result<(), DeliveryFailure> {
-    let refused = |error: ServiceError| DeliveryFailure::final_(reason(id, &error));
+) -> Result<(), Unmasked> {
+    let refused = |error: ServiceError| Unmasked::final_(reason(id, &error));
     let plan = project.runnable_plan(id).map_err(refused)?;
     let body: Json = serde_json::from_str(&what.body).unwrap_or_default();
     let mut values = fixed.clone();
     for (name, path) in payload {
         let Some(value) = path.value(&body) else {
             let path = path.as_str();
-            return Err(DeliveryFailure::final_(format!(
-                "the notification has no `{path}` for `{name}`"
-            )));
+            return Err(Unmasked::final_(format!("the notification has no `{path}` for `{name}`")));
         };
         values.insert(name.clone(), value.clone());
     }
     let definition = plan.playbook();
     params::of_child(&definition.params, values.clone()).map_err(|problems| {
         let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
-        DeliveryFailure::final_(format!("{}: {}", Code::PAYLOAD, messages.join("; ")))
+        Unmasked::final_(format!("{}: {}", Code::PAYLOAD, messages.join("; ")))
     })?;
     let store = TriggerStore::open(&project.context.state_dir);
-    let store = store.map_err(|error| DeliveryFailure::new(error.to_string()))?;
+    let store = store.map_err(|error| Unmasked::new(error.to_string()))?;
     let source = RunId::new(&what.run).ok().and_then(|run| store.fire_of(&run).ok().flatten());
     let depth = source.map_or(0, |fire| fire.depth) + 1;
     if depth > DEEPEST {
-        return Err(DeliveryFailure::final_(format!(
-            "more than {DEEPEST} triggers in a row led to it"
-        )));
+        return Err(Unmasked::final_(format!("more than {DEEPEST} triggers in a row led to it")));
     }
     let fire = NewFire {
         depth,
@@ -251,5 +262,5 @@ fn queue(
     store
         .add(&fire, project.clock().wall())
         .map(drop)
-        .map_err(|error| DeliveryFailure::new(error.to_string()))
+        .map_err(|error| Unmasked::new(error.to_string()))
 }

@@ -4,33 +4,47 @@
 use super::runs::ConfiguredSecrets;
 use crate::engine::Secrets;
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse, host_of, shown_url};
-use crate::value::Json;
+use crate::redaction::{Masked, Redactor};
+use crate::value::{Json, one_line};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Time that a receiver has.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Why a notification was not delivered.
+/// Why a notification was not delivered. `P` is the type of its text: `String` until it is masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeliveryFailure {
-    /// The reason, masked.
-    pub problem: String,
+pub struct DeliveryFailure<P = Masked<String>> {
+    /// The reason.
+    pub problem: P,
     /// How long the receiver asks to wait.
     pub retry_after: Option<Duration>,
     /// Whether another attempt cannot succeed.
     pub is_final: bool,
 }
 
-impl DeliveryFailure {
-    pub(super) fn new(problem: String) -> DeliveryFailure {
+/// A failure whose text is not masked yet.
+pub(super) type Unmasked = DeliveryFailure<String>;
+
+impl Unmasked {
+    pub(super) fn new(problem: String) -> Unmasked {
         DeliveryFailure { problem, retry_after: None, is_final: false }
     }
 
-    pub(super) fn final_(problem: String) -> DeliveryFailure {
-        DeliveryFailure { is_final: true, ..DeliveryFailure::new(problem) }
+    pub(super) fn final_(problem: String) -> Unmasked {
+        DeliveryFailure { is_final: true, ..Unmasked::new(problem) }
+    }
+
+    /// The failure with its text in one line, in which the secrets that the redactor knows are masked.
+    pub(super) fn masked_by(self, redactor: &Redactor) -> DeliveryFailure {
+        let DeliveryFailure { problem, retry_after, is_final } = self;
+        let problem = redactor.mask(problem).map(|text| one_line(&text, LONGEST));
+        DeliveryFailure { problem, retry_after, is_final }
     }
 }
+
+/// Maximum number of characters of a problem.
+const LONGEST: usize = 1000;
 
 /// Receives requests of `kb`. The address is the choice of the settings, so that its host may be private.
 pub(super) struct Receiver {
@@ -47,8 +61,8 @@ impl Receiver {
         secrets: &ConfiguredSecrets,
         address: &str,
         complete: impl FnOnce(String) -> String,
-        invalid: DeliveryFailure,
-    ) -> Result<Receiver, DeliveryFailure> {
+        invalid: Unmasked,
+    ) -> Result<Receiver, Unmasked> {
         let is_secret = !address.starts_with("http");
         let url = if is_secret { secret(secrets, address).await? } else { address.to_owned() };
         let url = complete(url);
@@ -62,7 +76,7 @@ impl Receiver {
         &self,
         mut headers: Vec<(String, String)>,
         body: String,
-    ) -> Result<HttpResponse, DeliveryFailure> {
+    ) -> Result<HttpResponse, Unmasked> {
         headers.insert(0, ("content-type".to_owned(), "application/json".to_owned()));
         let request = HttpRequest {
             method: "POST".to_owned(),
@@ -76,21 +90,18 @@ impl Receiver {
         response.map_err(|error| {
             let message = error.failure().message.replace(&shown_url(&self.url), &self.shown);
             let is_final = matches!(error, HttpError::Invalid(_) | HttpError::Refused(_));
-            DeliveryFailure { is_final, ..DeliveryFailure::new(message) }
+            DeliveryFailure { is_final, ..Unmasked::new(message) }
         })
     }
 }
 
 /// The value of a secret by its name or reference.
-pub(super) async fn secret(
-    secrets: &ConfiguredSecrets,
-    name: &str,
-) -> Result<String, DeliveryFailure> {
+pub(super) async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Unmasked> {
     let cancel = CancellationToken::new();
-    secrets.fetch(name, &cancel).await.map_err(|failure| DeliveryFailure::new(failure.message))?;
+    secrets.fetch(name, &cancel).await.map_err(|failure| Unmasked::new(failure.message))?;
     let value = match name.contains(':') {
         true => secrets.by_reference(name),
         false => secrets.by_name(name),
     };
-    value.ok_or_else(|| DeliveryFailure::new(format!("the secret `{name}` has no value here")))
+    value.ok_or_else(|| Unmasked::new(format!("the secret `{name}` has no value here")))
 }

@@ -3,6 +3,7 @@
 use super::ServiceError;
 use super::runs::{self, ProjectContext};
 use crate::inspect::{self, Audit, AuditedCall, Reader, RecordedSession, RunDiff, RunFilter};
+use crate::redaction::Masked;
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp, parse_duration};
 use crate::wire::RunView;
@@ -14,7 +15,7 @@ use std::time::Duration;
 pub fn list_runs(
     context: &ProjectContext,
     filter: &RunFilter,
-) -> Result<Vec<RunView>, ServiceError> {
+) -> Result<Vec<Masked<RunView>>, ServiceError> {
     let now = context.clock().now();
     Ok(inspect::list_runs(&context.journal(Default::default())?, filter, now)?)
 }
@@ -47,21 +48,21 @@ impl PointInTime {
 }
 
 /// One run with its steps.
-pub fn show_run(context: &ProjectContext, run: &str) -> Result<RunView, ServiceError> {
-    let mut view = read_run(context, run)?.view(context.clock().now())?;
-    if let Ok(run) = RunId::new(view.run.as_str()) {
-        view.trees = runs::trees_of(context, &run);
-    }
-    Ok(view)
+pub fn show_run(context: &ProjectContext, run: &str) -> Result<Masked<RunView>, ServiceError> {
+    let view = read_run(context, run)?.view(context.clock().now())?;
+    Ok(match RunId::new(view.run.as_str()) {
+        Ok(run) => RunView::with_trees(view, runs::trees_of(context, &run)),
+        Err(_) => view,
+    })
 }
 
 /// One run with all its child runs, by id, each with its steps.
 pub fn show_children(
     context: &ProjectContext,
     run: &RunView,
-) -> Result<BTreeMap<String, RunView>, ServiceError> {
+) -> Result<BTreeMap<String, Masked<RunView>>, ServiceError> {
     let journal = context.journal(Default::default())?;
-    let mut found: BTreeMap<String, RunView> = BTreeMap::new();
+    let mut found: BTreeMap<String, Masked<RunView>> = BTreeMap::new();
     let ids = |run: &RunView| {
         run.steps.iter().filter_map(|step| step.child_run.clone()).collect::<Vec<_>>()
     };

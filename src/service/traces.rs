@@ -1,13 +1,13 @@
 //! Export of the traces of runs to a collector, as OTLP/JSON over HTTP.
 
 use super::notify::reading_secrets;
-use super::outgoing::{DeliveryFailure, Receiver, secret};
-use super::runs::ProjectContext;
+use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
+use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError};
 use crate::definition::TraceSettings;
 use crate::inspect::{self, TracePart};
 use crate::journal::Journal;
-use crate::value::{Json, RunId, one_line};
+use crate::value::{Json, RunId};
 use crate::wire::trace_request;
 use std::sync::Arc;
 
@@ -23,46 +23,49 @@ pub fn run_trace(context: &ProjectContext, run: &str, service: &str) -> Result<J
 }
 
 /// Sends the spans of a run since its end before the last one. Ids are the same in every attempt, so that a trace
-/// that is sent twice is one trace. Problems are masked.
+/// that is sent twice is one trace.
 pub async fn export_trace(
     project: &Project,
     to: &TraceSettings,
     journal: &Arc<dyn Journal>,
     run: &RunId,
 ) -> Result<(), DeliveryFailure> {
+    let (secrets, redactor) = reading_secrets(project);
+    let sent = send_spans(&secrets, to, journal, run).await;
+    sent.map_err(|failure| failure.masked_by(&redactor))
+}
+
+async fn send_spans(
+    secrets: &ConfiguredSecrets,
+    to: &TraceSettings,
+    journal: &Arc<dyn Journal>,
+    run: &RunId,
+) -> Result<(), Unmasked> {
     let (reader, name) = (journal.clone(), run.clone());
     let read = move || inspect::trace(&reader, name.as_str(), TracePart::LastEnd);
-    let spans = tokio::task::spawn_blocking(read).await;
-    let spans = match spans {
+    let spans = match tokio::task::spawn_blocking(read).await {
         Ok(Ok(spans)) => spans,
-        Ok(Err(error)) => return Err(DeliveryFailure::final_(error.to_string())),
+        Ok(Err(error)) => return Err(Unmasked::final_(error.to_string())),
         Err(_) => {
-            return Err(DeliveryFailure::final_(format!(
-                "the trace of run `{run}` cannot be made"
-            )));
+            return Err(Unmasked::final_(format!("the trace of run `{run}` cannot be made")));
         }
     };
-    let (secrets, redactor) = reading_secrets(project);
     for part in spans.chunks(MOST_SPANS) {
-        let body = trace_request(part, &to.service).to_string();
-        send(&secrets, to, body).await.map_err(|failure| {
-            let problem = one_line(&redactor.mask_text(&failure.problem), 500);
-            DeliveryFailure { problem, ..failure }
-        })?;
+        send(secrets, to, trace_request(part, &to.service).to_string()).await?;
     }
     Ok(())
 }
 
 async fn send(
-    secrets: &super::runs::ConfiguredSecrets,
+    secrets: &ConfiguredSecrets,
     to: &TraceSettings,
     body: String,
-) -> Result<(), DeliveryFailure> {
+) -> Result<(), Unmasked> {
     let complete = |url: String| match url.trim_end_matches('/') {
         url if url.ends_with(PATH) => url.to_owned(),
         url => format!("{url}{PATH}"),
     };
-    let invalid = DeliveryFailure::new("`serve.traces.endpoint` is not a URL".to_owned());
+    let invalid = Unmasked::new("`serve.traces.endpoint` is not a URL".to_owned());
     let collector = Receiver::at(secrets, &to.endpoint, complete, invalid).await?;
     let mut headers = Vec::new();
     for (name, value) in &to.headers {
@@ -75,7 +78,7 @@ async fn send(
     match response.status {
         200..=299 => Ok(()),
         // What OTLP calls retryable, and what a proxy or a wrong token answers until a person repairs it.
-        401 | 403 | 404 | 408 | 429 | 502..=504 => Err(DeliveryFailure::new(problem)),
-        _ => Err(DeliveryFailure::final_(problem)),
+        401 | 403 | 404 | 408 | 429 | 502..=504 => Err(Unmasked::new(problem)),
+        _ => Err(Unmasked::final_(problem)),
     }
 }

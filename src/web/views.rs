@@ -3,6 +3,7 @@
 
 use crate::inspect::{StepLog, run_view};
 use crate::journal::{Journal, RunRow};
+use crate::redaction::Masked;
 use crate::service::ServiceError;
 use crate::value::{RunId, Timestamp};
 use crate::wire::RunView;
@@ -18,7 +19,7 @@ const LARGEST_LOG: usize = 24 << 20;
 type Key = (usize, RunId);
 
 /// The epoch of a run, its end, and its view at that time.
-type Head = (u64, Option<Timestamp>, Arc<RunView>);
+type Head = (u64, Option<Timestamp>, Arc<Masked<RunView>>);
 
 /// The kept views and the last log.
 #[derive(Default)]
@@ -38,7 +39,7 @@ impl Views {
         journal: &Arc<dyn Journal>,
         row: &RunRow,
         now: Timestamp,
-    ) -> Result<Arc<RunView>, ServiceError> {
+    ) -> Result<Arc<Masked<RunView>>, ServiceError> {
         let key = (project, row.run.clone());
         let heads = || self.heads.lock().unwrap_or_else(PoisonError::into_inner);
         if row.status.has_ended()
@@ -48,7 +49,7 @@ impl Views {
             return Ok(view.clone());
         }
         let view = run_view(journal, row.clone(), now)?;
-        let view = Arc::new(RunView { steps: Vec::new(), ..view });
+        let view = Arc::new(RunView::without_steps(view));
         if row.status.has_ended() {
             let mut heads = heads();
             if heads.len() >= MOST_VIEWS {

@@ -7,6 +7,7 @@ use super::verdicts::VerdictsView;
 use super::work_time::WorkTime;
 use crate::evidence::Verdict;
 use crate::plan::Plan;
+use crate::redaction::Masked;
 use crate::run::{Instance, InstanceIx, Question, RunStatus, State, StepStatus};
 use crate::value::{RunId, Tier, Timestamp};
 use serde::Serialize;
@@ -197,7 +198,7 @@ pub struct CachedFromView {
 
 impl RunView {
     /// The view of a run from its folded state.
-    pub fn of(head: &RunHead, plan: &Plan, state: &State, work: WorkTime) -> RunView {
+    pub fn of(head: &RunHead, plan: &Plan, state: &State, work: WorkTime) -> Masked<RunView> {
         let mut steps: Vec<(usize, usize, InstanceView)> = state
             .instances()
             .filter(|(ix, _)| is_live(state, *ix))
@@ -211,7 +212,7 @@ impl RunView {
             })
             .collect();
         steps.sort_by_key(|(step, ix, _)| (*step, *ix));
-        let mut view = RunView::head(head);
+        let mut view = RunView::empty(head);
         let ended = state.instances().filter_map(|(_, instance)| instance.ended_at()).max();
         view.duration_ms = head.ended_at.or(ended).map(|end| millis(head.started_at, end));
         (view.work_ms, view.attempt_ms) = (work.total_ms(), work.last_ms());
@@ -226,11 +227,38 @@ impl RunView {
         let own = view.steps.iter().filter(|step| step.is_unproven()).count();
         let unproven = own + below;
         view.unproven = Some(unproven).filter(|unproven| *unproven > 0);
-        view
+        // A state is folded from recorded events, whose texts are masked.
+        Masked::composed(view)
     }
 
     /// The view of a run without its events.
-    pub fn head(head: &RunHead) -> RunView {
+    pub fn head(head: &RunHead) -> Masked<RunView> {
+        Masked::composed(RunView::empty(head))
+    }
+
+    /// The view with the folders of the run that are not merged.
+    pub fn with_trees(view: Masked<RunView>, trees: Vec<TreeView>) -> Masked<RunView> {
+        Masked::composed(RunView { trees, ..view.into_inner() })
+    }
+
+    /// The view with the positions of failed steps in their files.
+    pub fn with_places(
+        view: Masked<RunView>,
+        place: impl Fn(&str) -> Option<String>,
+    ) -> Masked<RunView> {
+        let mut view = view.into_inner();
+        for step in view.steps.iter_mut().filter(|step| step.status == StepStatus::Failed) {
+            step.place = place(&step.step);
+        }
+        Masked::composed(view)
+    }
+
+    /// The view without its steps.
+    pub fn without_steps(view: Masked<RunView>) -> Masked<RunView> {
+        view.map(|view| RunView { steps: Vec::new(), ..view })
+    }
+
+    fn empty(head: &RunHead) -> RunView {
         RunView {
             run: head.run.to_string(),
             status: head.status,

@@ -13,7 +13,7 @@ pub enum PathError {
     #[error("the path is empty")]
     Empty,
     /// The path contains a NUL character.
-    #[error("the path holds a NUL character")]
+    #[error("the path contains a NUL character")]
     Nul,
     /// The path leads out of the workspace, by itself or through a link.
     #[error("`{0}` leads out of the workspace")]
@@ -27,7 +27,7 @@ pub enum PathError {
         protected: String,
     },
     /// The path rules of a setting forbid it.
-    #[error("the settings do not let `{tool}` access `{path}`")]
+    #[error("the settings do not allow `{tool}` to access `{path}`")]
     Forbidden {
         /// The path as it was given.
         path: String,
@@ -86,11 +86,11 @@ impl PathError {
     pub fn failure(&self) -> Failure {
         let (code, help) = match self {
             PathError::Empty | PathError::Nul | PathError::BadGlob { .. } => {
-                (Code::BAD_PATH, "give a path relative to the workspace, such as `src/main.rs`")
+                (Code::BAD_PATH, "pass a path relative to the project root, such as `src/main.rs`")
             }
             PathError::Outside(_) => (
                 Code::PATH_OUTSIDE,
-                "use a path relative to the workspace root that stays inside it, links included",
+                "pass a path relative to the project root that stays inside it; symbolic links are followed",
             ),
             PathError::Protected { .. } => (
                 Code::PATH_PROTECTED,
@@ -129,7 +129,7 @@ pub(crate) fn wrong_kind(path: &str, is: FileKind, wanted: &'static str) -> Path
     let is = match is {
         FileKind::File => "a file",
         FileKind::Directory => "a directory",
-        FileKind::Symlink => "a link",
+        FileKind::Symlink => "a symbolic link",
         FileKind::Other => "a pipe, socket or device",
     };
     PathError::WrongKind { path: path.to_owned(), is, wanted }

@@ -107,7 +107,7 @@ const MODULES: &[Module] = &[
     ]),
     impure("project", "finds and reads the files of a project", &["diagnostic", "value", "definition"]),
     impure("trigger", "the state of triggers, what they fired, parameters from payloads, signatures",
-        &["value", "definition", "journal"]),
+        &["value", "redaction", "definition", "journal"]),
     // The view of a plugin has the level of its tool.
     impure("service", "the use cases", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "toolspec", "definition", "plan",
@@ -116,7 +116,7 @@ const MODULES: &[Module] = &[
     ]),
     // How its tasks block is that of attempts.
     impure("serve", "the daemon, and the use cases of triggers", &[
-        "diagnostic", "value", "clock", "schedule", "definition", "run", "attempt", "journal", "process", "wire", "trigger", "project", "service",
+        "diagnostic", "value", "clock", "redaction", "schedule", "definition", "run", "attempt", "journal", "process", "wire", "trigger", "project", "service",
     ]),
     impure("web", "the HTTP server of `kb serve`: API, streams, webhooks, pages", &[
         "diagnostic", "value", "clock", "redaction", "definition", "plan", "run", "journal", "wire", "inspect",
@@ -259,12 +259,16 @@ fn only_the_command_line_makes_clocks() {
 /// The type system holds the rest: nothing else than a `Masked` value enters the journal or a display.
 #[test]
 fn only_these_files_make_masked_values_without_a_redactor() {
-    const ALLOWED: [(&str, &str); 9] = [
+    const ALLOWED: [(&str, &str); 12] = [
         // The state machine composes events of its masked inputs.
         ("composed", "run/decide/mod.rs"),
         // Events and blobs that were masked when they were stored.
         ("composed", "journal/sqlite/read.rs"),
         ("composed", "engine/payloads.rs"),
+        ("composed", "trigger/store/notifications.rs"),
+        // The view of a run is composed of its state, and a notification of the view.
+        ("composed", "wire/run_view.rs"),
+        ("composed", "service/notify.rs"),
         // Large parts are moved to blobs, and parts are left out.
         ("rearrange", "engine/payloads.rs"),
         ("rearrange", "engine/evaluate.rs"),
@@ -332,6 +336,19 @@ fn only_these_files_block_a_thread() {
     }
     let allowed = ALLOWED.map(|(name, path)| (name.to_owned(), path.to_owned()));
     assert_eq!(found, BTreeSet::from(allowed));
+}
+
+/// The back end of the journal is chosen in `journal::open` and `journal::restore`; everything else sees traits.
+#[test]
+fn only_the_journal_names_its_back_ends() {
+    outside("journal", &[&["SqliteJournal"], &["MemoryJournal"], &["journal", "sqlite"]]);
+    for file in sources().iter().filter(|file| file.module != "journal") {
+        let text = std::fs::read_to_string(source_root().join(&file.path)).expect("it was read");
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        // The pages of codes are documentation.
+        let names = code.filter(|line| line.contains("journal.sqlite3")).count();
+        assert!(names == 0 || file.path.starts_with("diagnostic/pages/"), "{}", file.path);
+    }
 }
 
 #[test]

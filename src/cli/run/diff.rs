@@ -36,7 +36,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     terminal.out(&text(&diff, args.stat))?;
     notes(&diff, terminal)?;
-    terminal.err(&child_notes(&service::show_run(&context, &args.run)?, args.step.as_deref()))?;
+    let view = service::show_run(&context, &args.run)?;
+    terminal.err(&child_notes(&view, args.step.as_deref()))?;
     Ok(Exit::Done)
 }
 

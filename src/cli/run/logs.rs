@@ -82,7 +82,7 @@ fn failed_instances(
     context: &ProjectContext,
     run: &str,
 ) -> Result<BTreeSet<String>, service::ServiceError> {
-    let steps = service::show_run(context, run)?.steps.into_iter();
+    let steps = service::show_run(context, run)?.into_inner().steps.into_iter();
     let failed = steps.filter(|step| step.status == StepStatus::Failed);
     Ok(failed.map(|step| step.instance).collect())
 }

@@ -7,7 +7,7 @@ use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{Status, check_text, evidence_text, spent, time, unproven};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment};
+use crate::service::{self, Environment, Masked};
 use crate::value::Timestamp;
 use crate::wire::{
     InstanceView, Question, QuestionKind, RecoveryHint, RunStatus, RunView, StepStatus, Verdict,
@@ -43,7 +43,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 }
 
 /// The child runs of a run by id.
-type Children = BTreeMap<String, RunView>;
+type Children = BTreeMap<String, Masked<RunView>>;
 
 fn text(view: &RunView, children: &Children, now: Timestamp) -> String {
     let status = view.status.styled();
@@ -90,7 +90,7 @@ fn text(view: &RunView, children: &Children, now: Timestamp) -> String {
         out.push_str(&format!("  {}  {}\n", plain(&tree.instance), plain(&tree.path)));
     }
     out.push_str(&questions(view));
-    let waiting: Vec<&RunView> = waiting_children(view, children);
+    let waiting = waiting_children(view, children);
     for child in &waiting {
         out.push_str(&questions(child));
         out.push_str(&next(child, children, false));
@@ -183,7 +183,7 @@ fn needs_budget(view: &RunView, children: &Children) -> bool {
 }
 
 /// The child runs at any level that have an open question.
-fn waiting_children<'a>(view: &RunView, children: &'a Children) -> Vec<&'a RunView> {
+fn waiting_children<'a>(view: &RunView, children: &'a Children) -> Vec<&'a Masked<RunView>> {
     let mut waiting = Vec::new();
     let below = view.steps.iter().filter(|step| step.status == StepStatus::Waiting);
     for child in below.filter_map(|step| children.get(step.child_run.as_ref()?)) {

@@ -20,6 +20,7 @@ pub use journal::SqliteJournal;
 use super::JournalError;
 use super::error::is_out_of_space;
 use rusqlite::ErrorCode;
+pub(super) use schema::FILE;
 use schema::JournalPaths;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};

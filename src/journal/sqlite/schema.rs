@@ -82,6 +82,9 @@ pub(super) fn base_position(number: i64) -> i64 {
     number << SEQ_BITS
 }
 
+/// The name of the database in the folder of a journal.
+pub(in crate::journal) const FILE: &str = "journal.sqlite3";
+
 /// Paths of the files in a journal's folder.
 #[derive(Debug, Clone)]
 pub(super) struct JournalPaths {
@@ -96,8 +99,8 @@ impl JournalPaths {
     pub(super) fn of(directory: &Path) -> JournalPaths {
         JournalPaths {
             directory: directory.to_owned(),
-            database: directory.join("journal.sqlite3"),
-            wal: directory.join("journal.sqlite3-wal"),
+            database: directory.join(FILE),
+            wal: directory.join(format!("{FILE}-wal")),
             locks: directory.join("locks"),
             blobs: directory.join("blobs"),
         }
@@ -187,7 +190,7 @@ fn migrate(paths: &JournalPaths) -> Result<(), JournalError> {
 /// Creates the database under a temporary name and renames it, so that a killed process leaves no
 /// incomplete journal. The caller has locked `.create`.
 fn create(paths: &JournalPaths) -> Result<(), JournalError> {
-    let unfinished = paths.directory.join(".new-journal.sqlite3");
+    let unfinished = paths.directory.join(format!(".new-{FILE}"));
     // Also remove a WAL without its database, which would be applied to the new one.
     for (database, ends) in
         [(&unfinished, &["", "-journal", "-wal", "-shm"][..]), (&paths.database, &["-wal", "-shm"])]

@@ -78,7 +78,7 @@ fn workspace(context: &ProjectContext, frozen: &Frozen) -> Result<Workspace, Ser
     })
 }
 
-/// Builds the parts of one run.
+/// Builds the parts of one run, and tells the redactor its secrets.
 pub(super) fn assemble(
     context: &ProjectContext,
     settings: &Arc<Settings>,
@@ -86,12 +86,12 @@ pub(super) fn assemble(
     plan: &Plan,
     tiers: Option<Tiers>,
     ledger: Arc<Ledger>,
+    redactor: Arc<Redactor>,
 ) -> Result<Assembly, ServiceError> {
     let supervisor = supervisor(context, settings)?;
     let journal = context.journal(settings.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
-    let redactor = Arc::new(Redactor::default());
     let workspace = workspace(context, frozen)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();

@@ -18,7 +18,7 @@ use crate::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole, load_mode
 use crate::journal::NewRun;
 use crate::llm::Tiers;
 use crate::plan::{Plan, PlanStep};
-use crate::redaction::{Masked, Redactor};
+use crate::redaction::{Mask, Masked, Redactor};
 use crate::service::start::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
 use crate::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, StepId, json_text};
@@ -53,6 +53,19 @@ pub(in crate::service) async fn begin(
     params: JsonMap,
     request: StartRequest,
     basis: Basis,
+) -> Result<Prepared, ServiceError> {
+    let redactor = Arc::new(Redactor::default());
+    let created = create(project, definition, params, request, basis, &redactor).await;
+    created.map_err(|error| error.masked_by(&redactor))
+}
+
+async fn create(
+    project: Project,
+    definition: DefinitionId,
+    params: JsonMap,
+    request: StartRequest,
+    basis: Basis,
+    redactor: &Arc<Redactor>,
 ) -> Result<Prepared, ServiceError> {
     let StartRequest { script, record, overrides, run, notice, finds_predecessor, cache, .. } =
         request;
@@ -99,11 +112,12 @@ pub(in crate::service) async fn begin(
         context.recorder = Some(Arc::new(recorder));
     }
     let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.limits));
-    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, ledger.clone())?;
-    require_no_secret(&frozen, &assembly.parts.redactor)?;
+    let assembly =
+        assemble(&context, &settings, &frozen, &plan, tiers, ledger.clone(), redactor.clone())?;
+    require_no_secret(&frozen, redactor)?;
     let run = run.unwrap_or_else(new_run_id);
     for text in frozen.ignore_files.iter_mut().flat_map(BTreeMap::values_mut) {
-        *text = assembly.parts.redactor.mask_text(text).into_owned();
+        *text = redactor.mask_text(text).into_owned();
     }
     let group = {
         let journal = &*assembly.parts.journal;
@@ -121,7 +135,7 @@ pub(in crate::service) async fn begin(
         true => predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?,
         false => None,
     };
-    let stored = accepted(frozen.json(), &assembly.parts.redactor)?;
+    let stored = accepted(frozen.json(), redactor)?;
     // The stored texts are not needed here; the journal is about to write them.
     frozen.files.clear();
     frozen.ignore_files = None;

@@ -12,6 +12,7 @@ use crate::inspect::LiveReader;
 use crate::journal::LockRequest;
 use crate::plan::Plan;
 use crate::process::wait_for_orphans_of;
+use crate::redaction::{Mask, Redactor};
 use crate::service::ServiceError;
 use crate::value::{Failure, JsonMap, RunId};
 use crate::wire::Event;
@@ -101,6 +102,17 @@ impl Prepared {
         events: Option<EventSender>,
         control: UnboundedReceiver<RunControl>,
     ) -> Result<Summary, ServiceError> {
+        let redactor = self.setup.parts.redactor.clone();
+        let driven = self.drive_with(events, control, &redactor).await;
+        driven.map_err(|error| error.masked_by(&redactor))
+    }
+
+    async fn drive_with(
+        self,
+        events: Option<EventSender>,
+        control: UnboundedReceiver<RunControl>,
+        redactor: &Arc<Redactor>,
+    ) -> Result<Summary, ServiceError> {
         if let Some(pid) = self.killed_owner {
             wait_for_orphans_of(pid).await;
         }
@@ -117,13 +129,12 @@ impl Prepared {
             }
         };
         let journal = self.setup.parts.journal.clone();
-        let redactor = self.setup.parts.redactor.clone();
         sweep(&self.context, &*journal).await;
         let driven = engine::drive(self.setup, events, control).await;
         sweep(&self.context, &*journal).await;
         let summary = driven?;
         if let Some(recorder) = &self.context.recorder {
-            recorder.write(&redactor).map_err(|error| {
+            recorder.write(redactor).map_err(|error| {
                 let (status, path) = (summary.status, recorder.script().display());
                 let message = format!(
                     "run `{run}` has {status}, but its script could not be written to `{path}`: {error}"

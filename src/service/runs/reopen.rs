@@ -13,6 +13,7 @@ use crate::journal::Journal;
 use crate::llm::Tiers;
 use crate::plan::Plan;
 use crate::project::ProjectFolder;
+use crate::redaction::{Mask, Redactor};
 use crate::run::{InstanceIx, RunStatus};
 use crate::service::ServiceError;
 use crate::service::start::step_of;
@@ -134,6 +135,19 @@ pub(super) fn reopen(
     overrides: &Overrides,
     opening: impl FnOnce(&Plan) -> Result<StartMode, ServiceError>,
 ) -> Result<Prepared, ServiceError> {
+    let redactor = Arc::new(Redactor::default());
+    let reopened = prepare(context, journal, run, overrides, opening, &redactor);
+    reopened.map_err(|error| error.masked_by(&redactor))
+}
+
+fn prepare(
+    context: ProjectContext,
+    journal: &dyn Journal,
+    run: RunId,
+    overrides: &Overrides,
+    opening: impl FnOnce(&Plan) -> Result<StartMode, ServiceError>,
+    redactor: &Arc<Redactor>,
+) -> Result<Prepared, ServiceError> {
     let frozen = Frozen::of_run(journal, &run)?;
     let started_with = frozen.limits;
     let frozen = Frozen {
@@ -151,7 +165,8 @@ pub(super) fn reopen(
     let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.limits));
-    let mut assembly = assemble(&context, &settings, &frozen, &plan, tiers, ledger.clone())?;
+    let mut assembly =
+        assemble(&context, &settings, &frozen, &plan, tiers, ledger.clone(), redactor.clone())?;
     let epoch = assembly.parts.journal.acquire(&run)?;
     let killed_owner = assembly.parts.journal.previous_owner(&run);
     // The events are read once for the engine and the display.

@@ -1,6 +1,7 @@
 //! The open questions of a run and of its child runs, with the names under which a test answers them.
 
 use crate::definition::{Located, LocatedMap, TestReply};
+use crate::redaction::Masked;
 use crate::service::runs::ProjectContext;
 use crate::service::{ServiceError, show_children, show_run};
 use crate::value::Timestamp;
@@ -44,7 +45,7 @@ pub(super) fn open_questions(
 
 fn add(
     view: &RunView,
-    children: &BTreeMap<String, RunView>,
+    children: &BTreeMap<String, Masked<RunView>>,
     (above, step_above): (&str, &str),
     found: &mut Vec<OpenQuestion>,
 ) {

@@ -30,9 +30,17 @@ pub struct TriggerStore {
 }
 
 impl TriggerStore {
+    /// The name of its database in the state folder.
+    pub const FILE: &str = schema::FILE;
+
     /// Opens the store of a state folder and creates both if they are missing.
     pub fn open(state_dir: &Path) -> Result<TriggerStore, JournalError> {
         Ok(TriggerStore { connection: Mutex::new(schema::open(state_dir)?) })
+    }
+
+    /// Whether a state folder has a store.
+    pub fn exists_in(state_dir: &Path) -> bool {
+        state_dir.join(Self::FILE).is_file()
     }
 
     /// The store of another project, for reading; `None` if there is none that this version can read.

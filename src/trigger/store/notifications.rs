@@ -2,6 +2,7 @@
 
 use super::TriggerStore;
 use crate::journal::JournalError;
+use crate::redaction::Masked;
 use crate::value::{RunId, Timestamp};
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
@@ -51,8 +52,8 @@ pub struct NewNotification {
     pub run: RunId,
     /// What happened: `run.failed` and so on.
     pub event: String,
-    /// The notification as JSON text, masked.
-    pub body: String,
+    /// The notification as JSON text.
+    pub body: Masked<String>,
 }
 
 /// A stored notification.
@@ -67,7 +68,7 @@ pub struct Notification {
     /// What happened.
     pub event: String,
     /// The notification as JSON text.
-    pub body: String,
+    pub body: Masked<String>,
     /// Whether it was delivered.
     pub state: NotificationState,
     /// Number of attempts.
@@ -75,7 +76,7 @@ pub struct Notification {
     /// Time of the next attempt.
     pub due: Timestamp,
     /// Why the last attempt failed.
-    pub problem: Option<String>,
+    pub problem: Option<Masked<String>>,
     /// When it was stored.
     pub at: Timestamp,
 }
@@ -117,7 +118,7 @@ impl TriggerStore {
                     new.hook,
                     new.run.as_str(),
                     new.event,
-                    new.body,
+                    new.body.as_str(),
                     state.as_str(),
                     now.0,
                     problem
@@ -165,14 +166,14 @@ impl TriggerStore {
         &self,
         id: &str,
         state: NotificationState,
-        problem: Option<&str>,
+        problem: Option<&Masked<String>>,
         next: Timestamp,
     ) -> Result<(), JournalError> {
         self.transaction(|c| {
             c.execute(
                 "UPDATE notifications SET state = ?2, problem = ?3, due = ?4,
                  attempts = attempts + 1 WHERE id = ?1",
-                params![id, state.as_str(), problem, next.0],
+                params![id, state.as_str(), problem.map(|text| text.as_str()), next.0],
             )
         })
         .map(drop)
@@ -185,11 +186,12 @@ fn notification(row: &Row<'_>) -> rusqlite::Result<Notification> {
         hook: row.get(1)?,
         run: row.get(2)?,
         event: row.get(3)?,
-        body: row.get(4)?,
+        // Both were masked when they were stored.
+        body: Masked::composed(row.get(4)?),
         state: NotificationState::parse(&row.get::<_, String>(5)?),
         attempts: row.get(6)?,
         due: Timestamp(row.get(7)?),
-        problem: row.get(8)?,
+        problem: row.get::<_, Option<String>>(8)?.map(Masked::composed),
         at: Timestamp(row.get(9)?),
     })
 }

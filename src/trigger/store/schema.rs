@@ -10,7 +10,8 @@ use std::time::Duration;
 /// The version that this `kb` writes, stored in `user_version`.
 const VERSION: i64 = 2;
 
-const FILE: &str = "serve.sqlite3";
+/// The name of the database in the state folder of a project.
+pub(super) const FILE: &str = "serve.sqlite3";
 
 /// A fire has the key under which its trigger fires once: the nominal time, the id of a delivery, the
 /// digest of a file. Nominal times in a row that did not fire share a row.

@@ -96,8 +96,11 @@ fn ended(text: &mut Exposition, projects: &[Arc<WebProject>]) {
         text.family(name, MetricKind::Counter, help);
         for (project, counted) in &counted {
             for ((playbook, status), ended) in &counted.ended {
-                let labels =
-                    [("project", &*project.id), ("playbook", playbook), ("status", status)];
+                let labels = [
+                    ("project", &*project.id),
+                    ("playbook", playbook),
+                    ("status", status.as_str()),
+                ];
                 text.sample(name, &labels, value(ended));
             }
         }

@@ -414,6 +414,19 @@ fn a_secret_that_is_written_out_refuses_the_run() {
 }
 
 #[test]
+fn an_error_after_the_run_is_masked() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'rm -r out-* && touch \"out-$T\"', env: {T: '{{secrets.T}}'}}]\n";
+    let settings = "secrets: {T: 'env:KB_T'}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", playbook), (".kb/kb.config.yml", settings)]);
+    let args = ["playbook", "run", "p", "--record", "out-swordfish-tulip-0815/r.yml"];
+    let said = scratch.kb_with(&args, |command| {
+        command.env("KB_T", "swordfish-tulip-0815");
+    });
+    let said = said.says(&["its script could not be written", "out-«secret:T»/r.yml"]);
+    assert!(!format!("{said:?}").contains("swordfish"), "{said:?}");
+}
+
+#[test]
 fn a_claim_of_a_file_whose_name_holds_a_secret_is_seen_on_disk() {
     let script = "schema: kb.script/1\nsteps:\n  a:\n    - calls: [{tool: shell:exec, args: {command: 'mkdir -p d; echo x > \"d/f-$T.txt\"; echo \"d/f-$T.txt\"'}}]\n    - output: {created: ['d/f-«secret:T».txt'], summary: done}\n";
     let specialist = "schema: kb.specialist/1\nid: s\nrole: You work.\ntools: [shell:exec]\noutput: {schema: {created: 'string[]', summary: string}}\n";

@@ -148,7 +148,7 @@ async fn paths_that_are_none_are_refused() {
     let told = bench.refused("fs:read", json!({"path": ""})).await;
     assert_eq!(told, "Failed KB0607 the path is empty");
     let told = bench.refused("fs:read", json!({"path": "a\0/../../etc/passwd"})).await;
-    assert_eq!(told, "Denied KB0607 the path holds a NUL character");
+    assert_eq!(told, "Denied KB0607 the path contains a NUL character");
     let long = json!({"path": "x".repeat(5_000), "content": ""});
     assert!(bench.refused("fs:write", long).await.starts_with("Failed KB0612"));
 }

@@ -164,7 +164,7 @@ async fn paths_are_held_to_the_globs_of_the_settings() {
         assert_eq!(result.status == InvocationStatus::Success, allowed, "{security:?} {path}");
         if !allowed {
             let expected =
-                format!("Denied KB0601 the settings do not let `fs:read` access `{path}`");
+                format!("Denied KB0601 the settings do not allow `fs:read` to access `{path}`");
             assert_eq!(told(&result), expected);
         }
         let found = bench.ok("fs:search", json!({"pattern": "x"})).await;
