@@ -402,6 +402,115 @@ fn the_schemas_accept_forms_that_they_refused_before() {
     assert_eq!(faults(DefinitionFile::Workflow, &workflow), [""; 0]);
 }
 
+/// The keys whose forms the schemas once refused, in every table that has them.
+const FORMS: &[(&str, &[&str])] = &[
+    (
+        "security",
+        &[
+            "{}",
+            "{tools: {file_write: {enabled: false}}, global_limits: {max_tool_calls_per_task: 20}}",
+        ],
+    ),
+    ("sandbox", &["required", "{read: [\"~/.cargo\"], write: [/tmp]}"]),
+    ("read", &["[\"~/.cargo\"]", "/opt/sdk"]),
+    ("write", &["[/tmp]", "/tmp"]),
+    ("format", &["structured", "json", "text"]),
+    (
+        "brain",
+        &[
+            "{model: m, system_prompt: x, max_tokens: 5, fallback: {enabled: true, model: n}}",
+            "{fallback: n}",
+        ],
+    ),
+    ("memory", &["{}", "{short_term: {enabled: true}}"]),
+    ("fallback", &["n", "{enabled: true, model: n}", "{model: n}", "{enabled: false}"]),
+];
+
+/// Where a map of a table stands in a file that is valid otherwise; `@` is the place of its entries.
+fn valid_file(
+    file: DefinitionFile,
+    table: &KeyTable,
+) -> Option<(FileRole, &'static str, &'static str)> {
+    let settings = |text| Some((FileRole::Settings, ".kb/kb.config.yml", text));
+    let specialist = |text| Some((FileRole::Specialist, ".kb/specialists/s.yml", text));
+    let profile = |text| Some((FileRole::AgentProfile, "agents/s.md", text));
+    match (file, table.name) {
+        (DefinitionFile::Settings, "settings") => settings("{@}"),
+        (DefinitionFile::Settings, "sandbox") => settings("{sandbox: {@}}"),
+        (DefinitionFile::Settings, "toolSettings") => settings("{tools: {@}}"),
+        (DefinitionFile::Specialist, "specialist") => {
+            specialist("{schema: kb.specialist/1, id: s, role: x, @}")
+        }
+        (DefinitionFile::Specialist, "specialistOutput") => {
+            specialist("{schema: kb.specialist/1, id: s, role: x, output: {@}}")
+        }
+        (DefinitionFile::Specialist, "llm") => {
+            specialist("{schema: kb.specialist/1, id: s, role: x, llm: {@}}")
+        }
+        (DefinitionFile::Specialist, "brain") => {
+            specialist("{schema: kb.specialist/1, id: s, role: x, brain: {@}}")
+        }
+        (DefinitionFile::Specialist, "agent") => {
+            specialist("{agent: {name: s, brain: {system_prompt: x}, @}}")
+        }
+        (DefinitionFile::Specialist, "agentTools") => {
+            specialist("{agent: {name: s, brain: {system_prompt: x}, tools: {@}}}")
+        }
+        (DefinitionFile::AgentProfile, "profile") => profile("{description: x, @}"),
+        (DefinitionFile::AgentProfile, "specialistOutput") => {
+            profile("{description: x, output: {@}}")
+        }
+        (DefinitionFile::AgentProfile, "llm") => profile("{description: x, llm: {@}}"),
+        (DefinitionFile::AgentProfile, "brain") => profile("{description: x, brain: {@}}"),
+        _ => None,
+    }
+}
+
+#[test]
+fn schema_and_loader_take_the_same_forms_in_every_file() {
+    let mut checked = BTreeSet::new();
+    let files =
+        [DefinitionFile::Settings, DefinitionFile::Specialist, DefinitionFile::AgentProfile];
+    for file in files {
+        for table in file.all_tables() {
+            for key in table.keys() {
+                let Some(&(_, forms)) = FORMS.iter().find(|(name, _)| *name == key.name) else {
+                    continue;
+                };
+                let Some((role, path, text)) = valid_file(file, table) else {
+                    panic!("`{}` of {} in {file:?} is not tested", key.name, table.name);
+                };
+                // Below `tools`, the key has the tools themselves.
+                let forms: &[&str] = match (table.name, key.name) {
+                    ("toolSettings" | "agentTools", "security") => &[
+                        "{}",
+                        "{file_write: {enabled: false}, \"fs:read\": {allowed_paths: [\"src/**\"]}}",
+                    ],
+                    _ => forms,
+                };
+                for form in forms {
+                    // The brain of an agent is in its file already.
+                    let text = match key.name {
+                        "brain" => text.replace("brain: {system_prompt: x}, ", ""),
+                        _ => text.to_owned(),
+                    };
+                    let yaml = text.replace('@', &format!("{}: {form}", key.name));
+                    assert_eq!(faults(file, &tree(&yaml)), [""; 0], "{file:?}: {yaml}");
+                    let whole = match role {
+                        FileRole::AgentProfile => format!("---\n{yaml}\n---\nYou work.\n"),
+                        _ => yaml.clone(),
+                    };
+                    let (_, said) = said(role, path, whole);
+                    let is_taken = said.lines().all(|line| !line.starts_with("error"));
+                    assert!(is_taken, "{file:?}: {yaml}\n{said}");
+                    checked.insert(key.name);
+                }
+            }
+        }
+    }
+    assert_eq!(checked, FORMS.iter().map(|(name, _)| *name).collect());
+}
+
 /// By the schema and by the loader. JSON is YAML.
 #[track_caller]
 fn accepted(file: DefinitionFile, role: FileRole, path: &str, value: &Json) {
