@@ -21,7 +21,7 @@ pub(super) async fn ask(
         terminal.err(&format!("{text}\n"))?;
     }
     let schema = question.schema.as_ref().filter(|_| question.options.is_empty());
-    if let Some(fields) = schema.and_then(|schema| fields(schema, question.default.as_ref())) {
+    if let Some(fields) = schema.and_then(|schema| fields(schema, question.default.as_deref())) {
         let answer = form(&fields, terminal).await?;
         return Ok(answer.map(|answer| (Decision::Answer(answer), None)));
     }

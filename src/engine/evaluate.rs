@@ -12,6 +12,32 @@ use crate::redaction::Masked;
 use crate::run::{AttemptReport, Effect, Evaluation, Input, InstanceIx, State};
 use crate::value::OutcomeKind;
 
+/// Whether an effect can be evaluated when its turn comes in the queue. Many steps and items can begin in
+/// one decision, and the values of all of them would be in memory at the same time. The start of an
+/// attempt is no such effect: a cancellation that is decided later must find it.
+pub(super) fn can_wait(context: &RunContext, state: &State, effect: &Effect) -> bool {
+    match effect {
+        Effect::Evaluate { .. } => true,
+        Effect::Execute { instance, .. } => {
+            match context.planned(state, *instance).step.kind.execution() {
+                Execution::Ask(_) | Execution::Wait(_) | Execution::Compute(_) => true,
+                Execution::Specialist(_)
+                | Execution::Child(_)
+                | Execution::Attempt(_)
+                | Execution::Gate(_) => false,
+            }
+        }
+        Effect::Gather { .. }
+        | Effect::Conclude { .. }
+        | Effect::EvaluateUntil { .. }
+        | Effect::Verify { .. }
+        | Effect::Merge { .. }
+        | Effect::Timer { .. }
+        | Effect::Cancel { .. }
+        | Effect::Leave => false,
+    }
+}
+
 /// Evaluates an effect and returns its answer; `None` if the effect changes something outside.
 pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> Option<Input> {
     let redactor = &context.parts.redactor;

@@ -1,7 +1,7 @@
-//! Inputs that wait for the next tick, in order of arrival.
+//! Inputs and evaluations that wait for the next tick, in order of arrival.
 
 use crate::attempt::Stopped;
-use crate::run::Input;
+use crate::run::{Effect, Input};
 use std::collections::VecDeque;
 use tokio::sync::oneshot;
 
@@ -17,14 +17,31 @@ pub(super) struct QueuedInput {
     pub(super) message: Option<i64>,
 }
 
+/// What waits. Many items wait for their evaluation at the same time, so an entry is small: values are
+/// computed when it is their turn.
+pub(super) enum Queued {
+    Input(Box<QueuedInput>),
+    /// An effect that only computes, whose answer is the next input.
+    Evaluate(Effect),
+}
+
 /// The queue. Its owner is the dispatcher.
 #[derive(Default)]
-pub(super) struct InputQueue(VecDeque<QueuedInput>);
+pub(super) struct InputQueue(VecDeque<Queued>);
 
 impl InputQueue {
     /// Adds an input whose sender does not wait.
     pub(super) fn push(&mut self, input: Input) {
-        self.0.push_back(QueuedInput { input, ack: None, message: None });
+        self.add(QueuedInput { input, ack: None, message: None });
+    }
+
+    /// Adds an evaluation.
+    pub(super) fn push_evaluation(&mut self, effect: Effect) {
+        self.0.push_back(Queued::Evaluate(effect));
+    }
+
+    fn add(&mut self, queued: QueuedInput) {
+        self.0.push_back(Queued::Input(Box::new(queued)));
     }
 
     /// Adds inputs whose sender does not wait.
@@ -34,30 +51,32 @@ impl InputQueue {
 
     /// Adds the record of an attempt that waits until it is stored.
     pub(super) fn push_record(&mut self, input: Input, ack: Ack) {
-        self.0.push_back(QueuedInput { input, ack: Some(ack), message: None });
+        self.add(QueuedInput { input, ack: Some(ack), message: None });
     }
 
     /// Adds the inputs of one inbox message. The last of them acknowledges it; false without inputs.
-    pub(super) fn push_message(&mut self, id: i64, inputs: Vec<Input>) -> bool {
-        let any = !inputs.is_empty();
+    pub(super) fn push_message(&mut self, id: i64, mut inputs: Vec<Input>) -> bool {
+        let Some(last) = inputs.pop() else { return false };
         self.push_all(inputs);
-        if let Some(last) = self.0.back_mut().filter(|_| any) {
-            last.message = Some(id);
-        }
-        any
+        self.add(QueuedInput { input: last, ack: None, message: Some(id) });
+        true
     }
 
     /// Whether inputs of this inbox message wait.
     pub(super) fn has_message(&self, id: i64) -> bool {
-        self.0.iter().any(|queued| queued.message == Some(id))
+        let is_it = |queued: &Queued| match queued {
+            Queued::Input(queued) => queued.message == Some(id),
+            Queued::Evaluate(_) => false,
+        };
+        self.0.iter().any(is_it)
     }
 
-    /// Removes the oldest input.
-    pub(super) fn pop(&mut self) -> Option<QueuedInput> {
+    /// Removes the oldest entry.
+    pub(super) fn pop(&mut self) -> Option<Queued> {
         self.0.pop_front()
     }
 
-    /// Whether no input waits.
+    /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -4,8 +4,8 @@
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::durability::is_durable;
-use super::evaluate::evaluate;
-use super::queue::QueuedInput;
+use super::evaluate::{can_wait, evaluate};
+use super::queue::{Queued, QueuedInput};
 use super::step_ends;
 use crate::attempt::Stopped;
 use crate::journal::{Batch, Durability, JournalError, StoredEvent};
@@ -21,7 +21,10 @@ impl Dispatcher {
         while !self.inputs.is_empty() || !self.write.events.is_empty() {
             self.write.at = self.context.parts.clock.now();
             while let Some(queued) = self.inputs.pop() {
-                self.process(queued);
+                match queued {
+                    Queued::Input(queued) => self.process(*queued),
+                    Queued::Evaluate(effect) => self.answer(effect),
+                }
                 if self.write.events.len() >= BATCH {
                     break;
                 }
@@ -80,10 +83,22 @@ impl Dispatcher {
         }
         self.write.events.extend(decision.events);
         for effect in decision.effects {
+            if can_wait(&self.context, &self.folded.state, &effect) {
+                self.inputs.push_evaluation(effect);
+                continue;
+            }
             match evaluate(&self.context, &self.folded.state, &effect) {
                 Some(answer) => self.inputs.push(answer),
                 None => self.write.effects.push(effect),
             }
+        }
+    }
+
+    /// Evaluates and decides on the answer. What has to read files waits for the events so far.
+    fn answer(&mut self, effect: Effect) {
+        match evaluate(&self.context, &self.folded.state, &effect) {
+            Some(answer) => self.decide(answer),
+            None => self.write.effects.push(effect),
         }
     }
 

@@ -49,8 +49,8 @@ fn question(scope: &RunScope<'_>, ask: Ask<'_>, now: Timestamp) -> Result<Questi
         kind,
         text,
         options: answer.options,
-        schema: answer.schema.map(|schema| schema.json().clone()),
-        default: answer.default,
+        schema: answer.schema.map(|schema| Box::new(schema.json().clone())),
+        default: answer.default.map(Box::new),
         due: ask.timeout.map(|timeout| now.after(timeout)),
         call: None,
     })

@@ -7,14 +7,15 @@ use super::question::Question;
 use crate::evidence::Verification;
 use crate::value::{Digest, Failure, RunId, SpecialistId, Tier, Timestamp, Usage};
 
-/// Fields that few instances use.
+/// Fields that few instances use. Those that are large and rare are behind pointers of their own, because
+/// steps that wait for a person have these fields, too.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Extras {
-    pub(super) failure: Option<Failure>,
-    pub(super) verification: Option<Verification>,
+    pub(super) failure: Option<Box<Failure>>,
+    pub(super) verification: Option<Box<Verification>>,
     pub(super) usage: Usage,
     pub(super) due: Option<Timestamp>,
-    pub(super) items: Option<Items>,
+    pub(super) items: Option<Box<Items>>,
     pub(super) recovery: Option<Box<Recovery>>,
     pub(super) question: Option<Box<Question>>,
     pub(super) passes: Option<Box<Passes>>,

@@ -201,7 +201,7 @@ impl Instance {
 
     /// Cause of the failure of the last attempt or of the instance.
     pub fn failure(&self) -> Option<&Failure> {
-        self.extras.as_ref()?.failure.as_ref()
+        self.extras.as_ref()?.failure.as_deref()
     }
 
     /// The outcome that its failure stands for: that of its gate, else that of its last attempt.
@@ -222,12 +222,12 @@ impl Instance {
 
     /// Last result of its gate.
     pub fn verification(&self) -> Option<&Verification> {
-        self.extras.as_ref()?.verification.as_ref()
+        self.extras.as_ref()?.verification.as_deref()
     }
 
     /// The items of an expanded `forEach` step.
     pub fn items(&self) -> Option<&Items> {
-        self.extras.as_ref()?.items.as_ref()
+        self.extras.as_ref()?.items.as_deref()
     }
 
     /// Tokens and cost of all attempts.
@@ -269,7 +269,7 @@ impl Instance {
     }
 
     pub(super) fn items_mut(&mut self) -> Option<&mut Items> {
-        self.extras.as_mut()?.items.as_mut()
+        self.extras.as_mut()?.items.as_deref_mut()
     }
 
     pub(super) fn start_at(&mut self, at: Timestamp) {
@@ -315,15 +315,15 @@ impl Instance {
     }
 
     pub(super) fn set_failure(&mut self, failure: Option<Failure>) {
-        self.set(failure, |extras| &mut extras.failure);
+        self.set(failure.map(Box::new), |extras| &mut extras.failure);
     }
 
     pub(super) fn set_verification(&mut self, verification: Option<Verification>) {
-        self.set(verification, |extras| &mut extras.verification);
+        self.set(verification.map(Box::new), |extras| &mut extras.verification);
     }
 
     pub(super) fn set_items(&mut self, items: Option<Items>) {
-        self.set(items, |extras| &mut extras.items);
+        self.set(items.map(Box::new), |extras| &mut extras.items);
     }
 
     pub(super) fn spend(&mut self, usage: Usage) {

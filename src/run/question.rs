@@ -17,10 +17,10 @@ pub struct Question {
     pub options: Vec<String>,
     /// The JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Json>,
+    pub schema: Option<Box<Json>>,
     /// The answer that an empty reply stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Json>,
+    pub default: Option<Box<Json>>,
     /// When it is decided without a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,

@@ -28,8 +28,8 @@ pub(super) struct ActiveInstance {
     pub(super) began: Option<Timestamp>,
     pub(super) attempt_began: Option<Timestamp>,
     pub(super) usage: Usage,
-    pub(super) output: Option<Payload>,
-    pub(super) failure: Option<Failure>,
+    pub(super) output: Option<Box<Payload>>,
+    pub(super) failure: Option<Box<Failure>>,
     /// Outcome of the last attempt.
     pub(super) outcome: Option<OutcomeKind>,
     pub(super) verdict: Option<Verdict>,

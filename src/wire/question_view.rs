@@ -33,8 +33,8 @@ impl From<&Question> for QuestionView {
             question: question.text.clone(),
             kind: question.kind,
             options: question.options.clone(),
-            schema: question.schema.clone(),
-            default: question.default.clone(),
+            schema: question.schema.as_deref().cloned(),
+            default: question.default.as_deref().cloned(),
             until: question.due.map(Timestamp::rfc3339),
         }
     }

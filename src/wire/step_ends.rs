@@ -25,8 +25,8 @@ impl Translator {
         self.usage += *usage;
         self.instances.spend(ix, *usage);
         let Some(active) = self.instances.active(ix) else { return Vec::new() };
-        active.output.clone_from(output);
-        active.failure.clone_from(failure);
+        active.output = output.clone().map(Box::new);
+        active.failure = failure.clone().map(Box::new);
         active.outcome = Some(*outcome);
         active.verdict = None;
         active.stdout_cut = Some(streams.stdout_cut).filter(|cut| *cut > 0).or(active.stdout_cut);
@@ -66,8 +66,8 @@ impl Translator {
         if succeeded && active.verdict.is_some_and(|verdict| verdict != Verdict::Passed) {
             self.unproven.insert(ix);
         }
-        let (output, output_blob) = inline_or_blob(output.as_ref().or(active.output.as_ref()));
-        let failure = failure.as_ref().or(active.failure.as_ref()).filter(|_| !succeeded);
+        let (output, output_blob) = inline_or_blob(output.as_ref().or(active.output.as_deref()));
+        let failure = failure.as_ref().or(active.failure.as_deref()).filter(|_| !succeeded);
         let body = Body::StepEnd {
             status,
             tolerated,

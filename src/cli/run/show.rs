@@ -158,7 +158,7 @@ fn questions(view: &RunView) -> String {
 fn next(view: &RunView, children: &Children, after_child: bool) -> String {
     let asked = |step: &InstanceView| {
         let asked = step.question.as_ref().filter(|asked| asked.kind == QuestionKind::Ask)?;
-        Some(OpenQuestion::new(&step.instance, &asked.options, asked.schema.as_ref()))
+        Some(OpenQuestion::new(&step.instance, &asked.options, asked.schema.as_deref()))
     };
     let asks = view.steps.iter().find_map(asked);
     let command = match after_child && asks.is_none() {

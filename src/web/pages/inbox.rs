@@ -65,7 +65,7 @@ fn evidence(step: &AskEvidence) -> Value {
 
 /// The fields of an answer, and how they become one: `value` (one field is the answer) or `object`.
 fn fields(question: &Question) -> (Vec<Value>, &'static str) {
-    let default = question.default.as_ref();
+    let default = question.default.as_deref();
     if !question.options.is_empty() {
         return (
             vec![field("answer", "Answer", "string", true, default, &question.options, None)],
