@@ -33,6 +33,8 @@ pub struct PositionedFile {
     pub root: Positioned,
     /// The text after the front matter; `None` in a YAML file.
     pub body: Option<String>,
+    /// The line of the first character of the body that is not a space; 1 without a body.
+    pub body_line: u32,
 }
 
 /// Loads a file within the size limits of definitions. A file whose first line is `---` and that has a
@@ -53,6 +55,8 @@ pub fn load_positioned(
         (None, true) => (text.start..text.start, Some(text.text[text.start..].to_owned())),
         (None, false) => (text.start..text.text.len(), None),
     };
+    let before = body.as_deref().map_or(0, |body| text.text.len() - body.trim_start().len());
+    let body_line = 1 + text.text[..before].matches('\n').count() as u32;
     let mut decoder = Decoder::default();
     let root = yaml(&text, matter, &mut decoder).filter(|_| !decoder.has_errors());
     let mut found = decoder.finish();
@@ -60,7 +64,7 @@ pub fn load_positioned(
     let root = root.map(|root| located(&root, text.source, &sources));
     let empty = Positioned { value: PositionedValue::Map(Vec::new()), line: 1 };
     let root = root.or_else(|| (body.is_some() && found.is_empty()).then_some(empty));
-    (root.map(|root| PositionedFile { root, body }), sources, found)
+    (root.map(|root| PositionedFile { root, body, body_line }), sources, found)
 }
 
 fn located(node: &Node, source: SourceId, sources: &Sources) -> Positioned {

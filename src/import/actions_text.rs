@@ -3,7 +3,7 @@
 use super::actions_expression::{expression, operand, quoted};
 use super::actions_scope::Scope;
 use super::draft::{Draft, literal, name};
-use super::shell::Variables;
+use super::shell::{Quoted, Variables, quoted_after};
 
 /// A text with `${{ … }}` as a template.
 pub(super) fn template(text: &str, scope: &Scope) -> Result<String, String> {
@@ -53,7 +53,11 @@ pub(super) fn without_placeholders(
                 ));
             }
         }
-        out.push_str(&format!("${{{variable}}}"));
+        // The shell reads no variable in single quotes: they end before it and begin again after it.
+        out.push_str(&match quoted_after(&out) {
+            Quoted::Single => format!("'\"${{{variable}}}\"'"),
+            Quoted::Not | Quoted::Double => format!("${{{variable}}}"),
+        });
     }
     out
 }

@@ -3,7 +3,7 @@
 use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
 use super::fields::Fields;
 use super::output::Out;
-use super::shell::{Variables, look_at};
+use super::shell::{Quoted, Variables, look_at, quoted_after};
 use super::tools::{all, named};
 use crate::definition::Positioned;
 use crate::value::Json;
@@ -206,7 +206,15 @@ fn again(fields: &Fields<'_>, id: &str, draft: &mut Draft) -> Option<Out> {
 }
 
 fn noted(text: &str, line: u32, draft: &mut Draft) {
-    for name in ["$ARTIFACTS_DIR", "$BASE_BRANCH", "$WORKFLOW_ID"] {
+    for name in [
+        "$ARTIFACTS_DIR",
+        "$BASE_BRANCH",
+        "$DOCS_DIR",
+        "$LOOP_PREV_OUTPUT",
+        "$LOOP_USER_INPUT",
+        "$REJECTION_REASON",
+        "$WORKFLOW_ID",
+    ] {
         if text.contains(name) {
             draft.unmapped(line, format!("`{name}` has no counterpart"));
         }
@@ -256,10 +264,11 @@ fn with_variables(text: &str, ids: &[String], variables: &mut Variables) -> Stri
     replaced(text, ids, |before, written, found| {
         let variable = name(&written[1..].to_uppercase());
         variables.set(&variable, format!("{{{{{found}}}}}"));
-        // Values are quoted unless they stand in quotes already.
-        match before.matches('"').count() % 2 {
-            0 => format!("\"${variable}\""),
-            _ => format!("${{{variable}}}"),
+        // Values are quoted unless they stand in quotes already. In single quotes, the shell reads none.
+        match quoted_after(before) {
+            Quoted::Not => format!("\"${variable}\""),
+            Quoted::Double => format!("${{{variable}}}"),
+            Quoted::Single => format!("'\"${variable}\"'"),
         }
     })
 }

@@ -3,6 +3,7 @@
 use super::draft::{Draft, name, playbook_id};
 use super::fields::Fields;
 use super::output::Out;
+use super::placeholders::kept;
 use super::tools::all;
 use crate::definition::Positioned;
 use crate::value::Json;
@@ -23,11 +24,12 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     if let Some(text) = fields.text("description") {
         draft.set("description", text);
     }
-    for param in fields.take("parameters").map(Positioned::items).unwrap_or_default() {
-        parameter(param, draft);
-    }
-    let prompt = fields.text("prompt");
-    let instructions = fields.text("instructions");
+    let params = fields.take("parameters").map(Positioned::items).unwrap_or_default();
+    let keys: Vec<String> =
+        params.iter().filter_map(|param| Fields::of(param, "").text("key")).collect();
+    params.iter().for_each(|param| parameter(param, draft));
+    let prompt = template(&fields, "prompt", &keys, draft);
+    let instructions = template(&fields, "instructions", &keys, draft);
     let mut more = Vec::new();
     if let Some(settings) = fields.take("settings") {
         let own = Fields::of(settings, "settings.");
@@ -65,7 +67,11 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     }
     let id = format!("{}-agent", draft.id);
     // Parameters in instructions are values of the task, because a role has no placeholders.
-    let has_values = instructions.as_deref().is_some_and(|text| text.contains("{{"));
+    let has_values =
+        instructions.as_deref().is_some_and(|text| text.replace("\\{{", "").contains("{{"));
+    // Text that only looks like a placeholder is plain text in a role.
+    let instructions =
+        instructions.map(|text| if has_values { text } else { text.replace("\\{{", "{{") });
     let (role, task) = match (instructions, prompt) {
         (Some(text), Some(prompt)) if has_values => {
             ("You do the task that you are given.".to_owned(), format!("{text}\n\n{prompt}"))
@@ -94,6 +100,28 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     }
     draft.steps.push(Out::map(step));
     fields.finish(draft);
+}
+
+/// A text in which the parameters stay as placeholders, under their names.
+fn template(fields: &Fields<'_>, key: &str, keys: &[String], draft: &mut Draft) -> Option<String> {
+    let found = fields.take(key)?;
+    let text = found.words()?;
+    Some(kept(&text, found.line, draft, |inner| {
+        let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+        let (word, rest) = inner.split_at(end.unwrap_or(inner.len()));
+        keys.iter().any(|key| key == word).then(|| format!("{{{{{}{rest}}}}}", name(word)))
+    }))
+}
+
+/// A default in the type of its parameter: goose accepts a text for each type.
+fn typed(default: &Positioned, kind: &str) -> Json {
+    let json = default.json();
+    let found = json.as_str().and_then(|text| match kind {
+        "number" => serde_json::from_str(text).ok().filter(Json::is_number),
+        "boolean" => text.to_lowercase().parse().ok().map(Json::Bool),
+        _ => None,
+    });
+    found.unwrap_or(json)
 }
 
 fn parameter(param: &Positioned, draft: &mut Draft) {
@@ -125,7 +153,7 @@ fn parameter(param: &Positioned, draft: &mut Draft) {
     let mut map = vec![("name", Out::from(own)), ("type", kind.into())];
     let requirement = fields.text("requirement");
     if let Some(default) = fields.take("default") {
-        map.push(("default", default.json().into()));
+        map.push(("default", typed(default, kind).into()));
     } else if requirement.as_deref() != Some("optional") {
         map.push(("required", Json::Bool(true).into()));
     }

@@ -9,7 +9,7 @@ use crate::definition::Positioned;
 const ROLE: &str = "You do the task that you are given, and no other.";
 
 /// A workflow of GitHub Agentic Workflows: one task for one specialist.
-pub(super) fn agentic(root: &Positioned, body: &str, draft: &mut Draft) {
+pub(super) fn agentic(root: &Positioned, body: (&str, u32), draft: &mut Draft) {
     let fields = Fields::of(root, "");
     for (key, name) in [("name", "name"), ("description", "description")] {
         if let Some(text) = fields.text(key) {
@@ -22,7 +22,7 @@ pub(super) fn agentic(root: &Positioned, body: &str, draft: &mut Draft) {
     let mut step = vec![("id", Out::from("task"))];
     let id = format!("{}-agent", draft.id);
     step.push(("specialist", id.clone().into()));
-    step.push(("task", body_task(body, root.line, draft).into()));
+    step.push(("task", body_task(body, draft).into()));
     if let Some(minutes) = fields.text("timeout-minutes") {
         step.push(("timeout", format!("{minutes}m").into()));
     }
@@ -105,24 +105,38 @@ fn on_events(on: &Positioned, draft: &mut Draft) {
 }
 
 /// The body as a task. Expressions of GitHub stay as text and are reported.
-fn body_task(body: &str, first: u32, draft: &mut Draft) -> String {
+fn body_task((body, first): (&str, u32), draft: &mut Draft) -> String {
     let body = body.trim();
     for (index, line) in body.lines().enumerate() {
-        if let Some(found) = line.split("${{").nth(1).and_then(|rest| rest.split("}}").next()) {
-            draft.unmapped(
-                first + index as u32,
-                format!("`${{{{{found}}}}}` in the text is not mapped"),
-            );
+        let number = first + index as u32;
+        for opening in ["${{", "{{#if"] {
+            for rest in line.split(opening).skip(1) {
+                let found = rest.split("}}").next().unwrap_or_default();
+                let text = format!("`{opening}{found}}}}}` in the text is not mapped");
+                draft.unmapped(number, text);
+            }
         }
         if line.trim_start().starts_with("@include") || line.trim_start().starts_with("{{#import") {
-            draft.unmapped(first + index as u32, format!("`{}` is not mapped", line.trim()));
+            draft.unmapped(number, format!("`{}` is not mapped", line.trim()));
         }
     }
     literal(body)
 }
 
+/// A markdown file whose `argument-hint` is quoted: `[issue] [priority]` is what Claude Code shows, and no YAML.
+pub fn with_quoted_hint(text: &str) -> String {
+    const KEY: &str = "argument-hint:";
+    let quoted = |line: &str| {
+        let value = line.strip_prefix(KEY)?.trim();
+        let is_plain = !value.is_empty() && !value.starts_with(['"', '\'']);
+        is_plain.then(|| format!("{KEY} '{}'\n", value.replace('\'', "''")))
+    };
+    let line = |line: &str| quoted(line).unwrap_or_else(|| line.to_owned());
+    text.split_inclusive('\n').map(line).collect()
+}
+
 /// A slash command of Claude Code: a playbook with the arguments as a parameter.
-pub(super) fn command(root: &Positioned, body: &str, draft: &mut Draft) {
+pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut Draft) {
     let fields = Fields::of(root, "");
     if let Some(text) = fields.text("description") {
         draft.set("description", text);
@@ -161,10 +175,10 @@ pub(super) fn command(root: &Positioned, body: &str, draft: &mut Draft) {
     if let Some(model) = fields.take("model") {
         let words = model.words().unwrap_or_default();
         let tier = match words.as_str() {
-            "haiku" => Some("small"),
-            "sonnet" => Some("medium"),
-            "opus" => Some("large"),
             "inherit" => None,
+            words if words.contains("haiku") => Some("small"),
+            words if words.contains("sonnet") => Some("medium"),
+            words if words.contains("opus") => Some("large"),
             _ => {
                 draft.unmapped(model.line, format!("the model `{words}` is not mapped"));
                 None
@@ -174,7 +188,7 @@ pub(super) fn command(root: &Positioned, body: &str, draft: &mut Draft) {
     }
     let mut text = literal(body.trim()).replace("$ARGUMENTS", "{{arguments}}");
     for (index, line) in body.trim().lines().enumerate() {
-        let line_number = root.line + index as u32;
+        let line_number = first + index as u32;
         if line.contains("!`") {
             draft.unmapped(line_number, "a command in `!`…`` is not run before the task");
         }
@@ -184,9 +198,10 @@ pub(super) fn command(root: &Positioned, body: &str, draft: &mut Draft) {
     }
     for position in 1..=9 {
         let written = format!("${position}");
-        if text.contains(&written) {
+        let line = body.trim().lines().position(|line| line.contains(&written));
+        if let Some(line) = line {
             draft.hint(
-                root.line,
+                first + line as u32,
                 format!("`{written}` is word {position} of the parameter `arguments`"),
             );
             let index = position - 1;

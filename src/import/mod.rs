@@ -21,6 +21,7 @@ mod fields;
 mod goose;
 mod markdown;
 mod output;
+mod placeholders;
 mod shell;
 mod tools;
 mod unset;
@@ -29,6 +30,7 @@ mod wave;
 use crate::definition::{Positioned, PositionedFile, PositionedValue};
 use draft::Draft;
 pub use draft::{Conversion, ImportNote};
+pub use markdown::with_quoted_hint;
 pub use unset::unset_variables;
 
 /// The format of a file of another tool.
@@ -104,7 +106,7 @@ pub fn is_subagent(file: &PositionedFile) -> bool {
 /// Translates a file. `name` is its name without folders and suffix, for an id.
 pub fn convert(format: Format, name: &str, file: &PositionedFile) -> Conversion {
     let mut draft = Draft::new(name);
-    let body = file.body.as_deref().unwrap_or_default();
+    let body = (file.body.as_deref().unwrap_or_default(), file.body_line);
     match format {
         Format::GithubActions => actions::convert(&file.root, &mut draft),
         Format::Dagu => dagu::convert(&file.root, &mut draft),

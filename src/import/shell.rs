@@ -31,6 +31,36 @@ impl Variables {
     }
 }
 
+/// How a shell text is quoted at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quoted {
+    Not,
+    Single,
+    Double,
+}
+
+/// How a shell text is quoted at its end. Comments and escapes count; after a here-document nothing does.
+pub(super) fn quoted_after(text: &str) -> Quoted {
+    let mut quoted = Quoted::Not;
+    let mut before = '\n';
+    let mut letters = text.char_indices();
+    while let Some((at, c)) = letters.next() {
+        match (quoted, c) {
+            (Quoted::Not | Quoted::Double, '\\') => drop(letters.next()),
+            (Quoted::Not, '<') if text[at..].starts_with("<<") => return Quoted::Not,
+            (Quoted::Not, '#') if before.is_whitespace() => {
+                letters.by_ref().find(|(_, c)| *c == '\n');
+            }
+            (Quoted::Not, '\'') => quoted = Quoted::Single,
+            (Quoted::Not, '"') => quoted = Quoted::Double,
+            (Quoted::Single, '\'') | (Quoted::Double, '"') => quoted = Quoted::Not,
+            _ => {}
+        }
+        before = c;
+    }
+    quoted
+}
+
 /// Whether a shell text reads a variable.
 fn reads(text: &str, name: &str) -> bool {
     let after = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');

@@ -3,6 +3,7 @@
 use super::draft::{Draft, literal, playbook_id, step_id};
 use super::fields::Fields;
 use super::output::Out;
+use super::placeholders::kept;
 use super::shell::look_at;
 use super::tools::all;
 use crate::definition::Positioned;
@@ -45,10 +46,15 @@ fn step(step: &Positioned, draft: &mut Draft) {
         fields.finish(draft);
         return draft.steps.push(Out::map(map));
     }
+    if fields.take("exec").is_none() && approval(&fields, &mut map, draft) {
+        fields.finish(draft);
+        return draft.steps.push(Out::map(map));
+    }
     let exec = fields.take("exec");
     let own = exec.map(|exec| Fields::of(exec, "steps.exec."));
     let kind = own.as_ref().and_then(|own| own.text("type"));
     let source = own.as_ref().and_then(|own| own.take("source").or_else(|| own.take("command")));
+    let file = own.as_ref().and_then(|own| own.text("source_path"));
     let text = source.and_then(Positioned::words).unwrap_or_default();
     let line = source.map_or(step.line, |source| source.line);
     if let Some(own) = own {
@@ -73,7 +79,16 @@ fn step(step: &Positioned, draft: &mut Draft) {
              general role and all file tools"
         ));
         map.push(("specialist", id.into()));
-        map.push(("task", template(&text, line, draft).into()));
+        match file.filter(|_| source.is_none()) {
+            Some(file) => {
+                draft.hint(
+                    step.line,
+                    format!("`{file}` became `taskFile`, which is taken literally"),
+                );
+                map.push(("taskFile", file.into()));
+            }
+            None => map.push(("task", template(&text, line, draft).into())),
+        }
     }
     workspace(&fields, &mut map, draft);
     checks(&fields, &mut map, draft);
@@ -85,6 +100,25 @@ fn step(step: &Positioned, draft: &mut Draft) {
     }
     fields.finish(draft);
     draft.steps.push(Out::map(map));
+}
+
+/// A gate that waits for an approval; any other gate is reported.
+fn approval(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) -> bool {
+    let Some(gate) = fields.take("gate") else { return false };
+    let own = Fields::of(gate, "steps.gate.");
+    let kind = own.text("type").unwrap_or_default();
+    if kind != "approval" {
+        let text = format!("a gate of the type `{kind}` is not mapped");
+        draft.without_work(gate.line, text, map);
+        return true;
+    }
+    let message = own.text("message").unwrap_or_else(|| "Continue?".to_owned());
+    let mut request = vec![("message", template(&message, gate.line, draft).into())];
+    request.extend(own.text("timeout").map(|timeout| ("timeout", timeout.into())));
+    map.push(("approve", Out::map(request)));
+    own.finish(draft);
+    fields.take("type");
+    true
 }
 
 fn workspace(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
@@ -178,19 +212,5 @@ fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut D
 
 /// A prompt, in which only `{{ input }}` is a placeholder.
 fn template(text: &str, line: u32, draft: &mut Draft) -> String {
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find("{{") {
-        let Some(end) = rest[at..].find("}}").map(|end| at + end) else { break };
-        out.push_str(&rest[..at]);
-        let inner = rest[at + 2..end].trim();
-        if inner == "input" {
-            out.push_str("{{input}}");
-        } else {
-            draft.unmapped(line, format!("`{{{{ {inner} }}}}` is not mapped and stays as text"));
-            out.push_str(&literal(&rest[at..end + 2]));
-        }
-        rest = &rest[end + 2..];
-    }
-    out.push_str(&literal(rest));
-    out
+    kept(text, line, draft, |inner| (inner == "input").then(|| "{{input}}".to_owned()))
 }

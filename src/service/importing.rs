@@ -7,7 +7,7 @@ use crate::definition::{
     load_positioned,
 };
 use crate::diagnostic::{Diagnostic, Sources};
-use crate::import::{Format, ImportNote, convert, is_subagent, unset_variables};
+use crate::import::{Format, ImportNote, convert, is_subagent, unset_variables, with_quoted_hint};
 use crate::process::BaseEnvironment;
 use crate::project::ProjectFolder;
 use crate::value::Json;
@@ -155,7 +155,10 @@ impl Import<'_> {
     fn translated(&mut self, path: &Path, file: &InputFile) -> Result<Kind, ServiceError> {
         let from = path.display().to_string();
         let shown = path.to_string_lossy().replace('\\', "/");
-        let (tree, sources, problems) = load_positioned(&shown, &file.bytes);
+        let text = std::str::from_utf8(&file.bytes).ok().filter(|_| shown.ends_with(".md"));
+        let readable = text.map(with_quoted_hint);
+        let bytes = readable.as_deref().map_or(&file.bytes[..], str::as_bytes);
+        let (tree, sources, problems) = load_positioned(&shown, bytes);
         let Some(tree) = tree else {
             // The loader of definitions reports the file, unless it was named as another format.
             if self.request.from.is_none() && file.role != FileRole::Settings {

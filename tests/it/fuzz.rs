@@ -290,7 +290,7 @@ fn seeds() -> Vec<(Reader, Vec<u8>)> {
     }
     add("playbooks", |_| Some(Reader::Definition(0)));
     add("assets/demo", |name| name.ends_with("script.yml").then_some(Reader::Script));
-    for text in crate::importing::SAMPLES {
+    for text in crate::importing::SAMPLES.iter().chain(crate::import_published::SAMPLES) {
         seeds.push((Reader::Import, text.as_bytes().to_vec()));
     }
     for text in EXPRESSIONS {

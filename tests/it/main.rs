@@ -42,6 +42,7 @@ mod guarantees;
 mod hooks;
 mod idle;
 mod import_actions;
+mod import_published;
 mod importing;
 mod isolation;
 mod items;
