@@ -2,6 +2,9 @@
 //! binary and says what must happen. The cases are data, so that a reader of the language can check
 //! them without reading Rust.
 
+mod keys;
+mod sections;
+
 use crate::scratch::{Said, Scratch};
 use serde::Deserialize;
 use serde_json::{Value, json};

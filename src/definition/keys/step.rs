@@ -17,14 +17,14 @@ use super::table::{KeyRule, KeyScope, KeySpec, KeyTable, key, table};
 use crate::definition::kind;
 
 pub(crate) static STEP: KeyTable =
-    table("step", "a step", "One step.", &[kind::KEYS, ID, kind::OWN_KEYS, COMMON])
+    table("step", "a step", "One step.", &[kind::KEYS, ID, kind::OWN_KEYS, COMMON, STEP_HOOKS])
         .rule(KeyRule::OneOrInherited(kind::NAMES));
 
 pub(crate) static DEFAULTS: KeyTable = table(
     "defaults",
     "`defaults`",
     "Step keys that apply to every step that does not set them.",
-    &[kind::KEYS, NO_ID, kind::OWN_KEYS, COMMON],
+    &[kind::KEYS, NO_ID, kind::OWN_KEYS, COMMON, NO_HOOKS],
 );
 
 /// What a key of a step decides, in either spelling. An unknown key counts as a part of the work.
@@ -41,6 +41,16 @@ const ID: &[KeySpec] =
         .example("build")];
 
 const NO_ID: &[KeySpec] = &[key("id", Forbidden, "Not allowed: steps cannot share an id.")];
+
+const STEP_HOOKS: &[KeySpec] = &[key(
+    "hooks",
+    Map(&HOOKS),
+    "Steps that follow an event of this step; their failures only warn.",
+)
+.example("{onFailure: [{id: report, run: ./report.sh}]}")];
+
+const NO_HOOKS: &[KeySpec] =
+    &[key("hooks", Forbidden, "Not allowed: steps of hooks belong to one step.")];
 
 /// The kinds of steps that execute commands of the author.
 const AUTHOR: &[&str] = &["run", "tool", "gate"];
@@ -133,8 +143,6 @@ const COMMON: &[KeySpec] = &[
     .example("{axes: {os: [linux, mac], version: [1, 2]}}"),
     key("loop", Map(&LOOP), "Runs the step again until a condition is true.")
         .example("{until: \"{{review.verdict}} == 'passed'\", max: 3}"),
-    key("hooks", Map(&HOOKS), "Steps that follow an event of this step; their failures only warn.")
-        .example("{onFailure: [{id: report, run: ./report.sh}]}"),
     key(
         "cache",
         OneOf(const { &[Boolean, Map(&CACHE)] }),

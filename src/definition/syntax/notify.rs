@@ -124,8 +124,11 @@ pub(crate) fn traces(node: &Node, decoder: &mut Decoder) -> Option<TraceSettings
         return None;
     }
     let mut headers = BTreeMap::new();
-    let given = fields.as_ref().and_then(|fields| fields.get("headers")).and_then(Node::as_map);
-    for (name, node) in given.into_iter().flatten() {
+    let given = fields.as_ref().and_then(|fields| fields.get("headers"));
+    if let Some(node) = given.filter(|node| node.as_map().is_none()) {
+        decoder.wrong_type(node, "headers", "a map of texts");
+    }
+    for (name, node) in given.and_then(Node::as_map).into_iter().flatten() {
         if let Some(value) = decoder.text(node, "headers") {
             headers.insert(name.text.to_string(), value.to_owned());
         }

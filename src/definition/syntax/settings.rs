@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
     let fields = decoder.fields(root, &keys::SETTINGS)?;
     let mut settings = Settings::default();
+    fields.text("$schema", decoder);
     if let Some(node) = fields.get("llm") {
         llm(node, &mut settings, decoder);
     }
@@ -246,8 +247,9 @@ fn inconclusive_policy(
     }
     let fields = decoder.fields(node, &keys::INCONCLUSIVE)?;
     decoder.unsupported_keys(&fields, &mut settings.not_yet);
+    let retries = fields.integer("maxRetries", decoder).unwrap_or(1);
     if fields.boolean("retryWithProbes", decoder) == Some(true) {
-        settings.probe_retries = fields.integer("maxRetries", decoder).unwrap_or(1);
+        settings.probe_retries = retries;
     }
     let fail = fields.boolean("failOnInconclusive", decoder);
     let action = fields.get("action").and_then(|node| inconclusive(node, decoder));

@@ -194,11 +194,22 @@ fn reply(node: &Node, decoder: &mut Decoder) -> Option<TestReply> {
     let fields = decoder.fields(node, &keys::REPLY)?;
     let key = require_one(&fields, keys::REPLY_NAMES, decoder)?;
     let (_, value) = fields.entry(key)?;
-    let comment = value.as_text().map(str::to_owned);
     match key {
         "answer" => Some(TestReply::Answer(value.to_json())),
-        "approve" => Some(TestReply::Approve(comment)),
-        _ => Some(TestReply::Reject(comment)),
+        "approve" => comment(value, key, decoder).map(TestReply::Approve),
+        _ => comment(value, key, decoder).map(TestReply::Reject),
+    }
+}
+
+/// The comment of a decision: `true` is a decision without one.
+fn comment(value: &Node, key: &str, decoder: &mut Decoder) -> Option<Option<String>> {
+    match value.to_json() {
+        Json::String(text) => Some(Some(text)),
+        Json::Bool(true) => Some(None),
+        _ => {
+            decoder.wrong_type(value, key, "`true` or a comment");
+            None
+        }
     }
 }
 
