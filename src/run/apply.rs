@@ -23,16 +23,9 @@ impl State {
                 self.started_at = at;
             }
             Event::RunResumed { in_flight, lost_ms, .. } => {
-                self.lose(in_flight, *lost_ms);
+                self.resume(in_flight, *lost_ms);
                 self.draining = false;
                 self.status = RunStatus::Running;
-                // Whether an interrupted attempt takes a stored result again is recorded again.
-                for ix in in_flight {
-                    let target = &mut self.instances[ix.at()];
-                    if target.status == StepStatus::Running {
-                        target.set_cached_from(None);
-                    }
-                }
             }
             Event::Evaluated { .. } => {}
             Event::Recorded { instance, record, .. } => self.record(*instance, record),
@@ -238,8 +231,16 @@ impl State {
         }
     }
 
-    /// Notes that no process worked on these instances, and on the steps that they are items of.
-    fn lose(&mut self, in_flight: &[InstanceIx], lost_ms: u64) {
+    /// Continues interrupted instances: no process worked on them, and on the steps that they are items of,
+    /// for this time.
+    fn resume(&mut self, in_flight: &[InstanceIx], lost_ms: u64) {
+        // Whether an interrupted attempt takes a stored result again is recorded again.
+        for ix in in_flight {
+            let target = &mut self.instances[ix.at()];
+            if target.status == StepStatus::Running {
+                target.set_cached_from(None);
+            }
+        }
         let parent = |ix: &InstanceIx| self.instance(*ix).item.as_ref().map(|item| item.parent);
         let parents: BTreeSet<InstanceIx> = in_flight.iter().filter_map(parent).collect();
         for ix in parents.into_iter().chain(in_flight.iter().copied()).filter(|_| lost_ms > 0) {
