@@ -196,8 +196,10 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
     let texts = Texts::of(forbidden(secrets));
     let mut search = Search { texts: &texts, found: Vec::new(), bytes: 0 };
 
+    scratch.write(".kb/tests/.gitkeep", "");
+
     // The first owner is killed when all but the last step has ended.
-    let base = ["playbook", "run", "p", "--yes", "--record", "recorded.yml"];
+    let base = ["playbook", "run", "p", "--yes", "--record", RECORDED];
     let mut command = call(&scratch, secrets, &[&base[..], &["--json", "--tokens"]].concat());
     command.env("KB_LOG", "trace").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.start();
@@ -234,7 +236,7 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
 
     // A second run from the start, on a terminal too, and what is said of both.
     std::fs::remove_dir_all(scratch.root().join("n")).unwrap();
-    let mut shown = vec![vec!["playbook", "run", "p", "--yes", "--record", "recorded.yml"]];
+    let mut shown = vec![vec!["playbook", "run", "p", "--yes", "--record", RECORDED]];
     if proof::is_full() {
         shown.push(vec!["playbook", "run", "p", "--yes", "--quiet"]);
     }
@@ -268,7 +270,11 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
     let told = server.told();
     assert!(told.contains("«secret:"), "the model was told results: {told}");
     search.said("what the model is told of its tools", told.as_bytes());
-    search.said("the file of --record", scratch.read("recorded.yml").as_bytes());
+    for (what, path) in [("script", RECORDED), ("test", ".kb/tests/recorded.test.yml")] {
+        let text = scratch.read(path);
+        assert!(text.contains("speaks"), "the {what} of --record has the steps: {text}");
+        search.said(&format!("the {what} of --record"), text.as_bytes());
+    }
     let temporary = std::fs::read_dir(scratch.root().parent().unwrap()).unwrap();
     for entry in temporary.map(|entry| entry.unwrap().path()) {
         if !entry.ends_with("project") && entry.is_dir() {
@@ -285,6 +291,9 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
     assert!(masks > 20 * secrets.len(), "{masks} masks: the steps did say something");
     search.bytes
 }
+
+/// The script of `--record`. In this folder, `kb` writes a test of the run beside it.
+const RECORDED: &str = ".kb/tests/recorded.yml";
 
 /// One of each shape; all fifty under `KB_PROVE=full`.
 const SHAPES: [usize; 17] = [1, 8, 16, 17, 21, 23, 25, 27, 29, 31, 33, 36, 37, 38, 39, 40, 41];
