@@ -5,6 +5,10 @@ use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
 use crate::serve::{self, OccurrenceView};
 use crate::service::{Environment, PointInTime, Project};
+use clap::builder::RangedU64ValueParser;
+
+/// The largest number of times.
+const MOST: u64 = 10_000;
 
 /// Print the next times of a schedule, in its zone and in UTC
 #[derive(Debug, clap::Args)]
@@ -14,6 +18,7 @@ pub(in crate::cli) struct Args {
     id: String,
     /// Number of times
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST))]
     count: usize,
     /// Start from this time in RFC 3339 in place of now
     #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since::since)]

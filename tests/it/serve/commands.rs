@@ -70,6 +70,7 @@ fn next_times_have_zone_utc_and_notes() {
         .code(2)
         .says(&["is a webhook trigger, not a schedule"]);
     scratch.kb(&["trigger", "next", "nightyl"]).code(4).says(&["did you mean"]);
+    scratch.kb(&["trigger", "next", "nightly", "-n", "10001"]).code(2).says(&["1..=10000"]);
 }
 
 #[test]
