@@ -44,12 +44,38 @@ impl InvocationStatus {
     }
 }
 
+/// What a reference names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvidenceKind {
+    /// A file of the workspace.
+    File,
+    /// The response of an HTTP request.
+    Http,
+    /// The receipt of a plugin.
+    Receipt,
+    /// A probe that observed the effect of a plugin.
+    Probe,
+}
+
+impl EvidenceKind {
+    /// The kind as shown and serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EvidenceKind::File => "file",
+            EvidenceKind::Http => "http",
+            EvidenceKind::Receipt => "receipt",
+            EvidenceKind::Probe => "probe",
+        }
+    }
+}
+
 /// A reference from a call to something outside the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceRef {
-    /// `file`, `http`, `receipt`, `log` or `hash`.
-    pub kind: String,
+    /// What it names.
+    pub kind: EvidenceKind,
     /// Path, URL or id.
     #[serde(rename = "ref")]
     pub reference: String,

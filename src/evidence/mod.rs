@@ -26,7 +26,7 @@ pub use handoff::{
     ARTIFACTS, Artifact, ArtifactKind, BLOCKER_TOKENS, BLOCKERS, DECISION_TOKENS, DECISIONS,
     GOAL_TOKENS, HANDOFF, Handoff, PREVIEW_CHARS, SUMMARY_TOKENS,
 };
-pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
+pub use invocation::{EvidenceKind, EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
 pub use judgement::{Judgement, SUBMIT_VERIFICATION};
 pub use merged::{Merged, MergedTree};
 pub use phase::Phase;

@@ -4,7 +4,7 @@
 use super::BaseRun;
 use super::{Frozen, InspectError};
 use crate::definition::{Catalog, InconclusivePolicy, StepTexts, content_digest};
-use crate::evidence::{Handoff, Invocation};
+use crate::evidence::{EvidenceKind, Handoff, Invocation};
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::{Plan, StepIx};
 use crate::run::{
@@ -285,7 +285,7 @@ impl Earlier {
 impl FileFacts {
     fn add(&mut self, ix: InstanceIx, call: &Invocation) {
         let changed = |path: &str| call.changes.iter().any(|change| change.path == path);
-        for file in call.evidence.iter().filter(|evidence| evidence.kind == "file") {
+        for file in call.evidence.iter().filter(|evidence| evidence.kind == EvidenceKind::File) {
             let (path, Some(digest)) = (&file.reference, file.sha256) else { continue };
             let own = self.written.get(&ix).is_some_and(|written| written.contains(path));
             if !changed(path) {

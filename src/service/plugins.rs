@@ -5,7 +5,7 @@ use super::project::{BrokenFile, Project};
 use super::runs::{available_sandbox, supervisor};
 use crate::definition::{FileRole, Plugin};
 use crate::diagnostic::Code;
-use crate::evidence::{EvidenceRef, InvocationStatus};
+use crate::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use crate::redaction::Redactor;
 use crate::tool::{Approvals, Call, Caller, Toolbox, ToolboxParts};
 use crate::toolspec::ToolLevel;
@@ -81,6 +81,11 @@ impl PluginTest {
     /// Whether the call succeeded.
     pub fn succeeded(&self) -> bool {
         self.status == InvocationStatus::Success
+    }
+
+    /// What the probes of the plugin observed.
+    pub fn probes(&self) -> impl Iterator<Item = &EvidenceRef> {
+        self.evidence.iter().filter(|evidence| evidence.kind == EvidenceKind::Probe)
     }
 }
 

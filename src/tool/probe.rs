@@ -4,7 +4,7 @@ use super::call::{Call, CallResult, Caller};
 use super::toolbox::Toolbox;
 use crate::definition::{Plugin, Probe};
 use crate::diagnostic::Code;
-use crate::evidence::{EvidenceRef, InvocationStatus};
+use crate::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use crate::expression::{Root, Scope};
 use crate::value::{Digest, Failure, Json};
 use serde_json::json;
@@ -55,7 +55,7 @@ impl Toolbox {
             };
             let (found, sha256) = self.decided(probe, scope, call, cancel).await;
             let reference = format!("{}: {}", probe.id, found.name());
-            result.evidence.push(EvidenceRef { kind: "probe".to_owned(), reference, sha256 });
+            result.evidence.push(EvidenceRef { kind: EvidenceKind::Probe, reference, sha256 });
             if let (Found::Failed(why), None) = (&found, &failed) {
                 failed = Some((probe, why.clone()));
             }

@@ -5,7 +5,7 @@ use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::normalized;
 use super::tool_tier::ToolTier;
 use crate::definition::Schema;
-use crate::evidence::{Invocation, InvocationStatus, Purpose};
+use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose};
 use crate::toolspec::{self, plugin_id};
 use crate::value::{Json, JsonMap};
 use serde_json::json;
@@ -176,7 +176,7 @@ fn is_tool(claimed: &str, tool: &str) -> bool {
 
 fn has_receipt(call: &Invocation, receipt: &str) -> bool {
     call.id == receipt
-        || call.evidence.iter().any(|e| e.kind == "receipt" && e.reference == receipt)
+        || call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt && e.reference == receipt)
 }
 
 fn not_successful(name: &str, call: &Invocation) -> Finding {

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use crate::definition::Schema;
-use crate::evidence::Invocation;
+use crate::evidence::{EvidenceKind, Invocation};
 use crate::toolspec::{self, plugin_id};
 
 /// How far the effect of a call can be proven.
@@ -23,7 +23,7 @@ impl ToolTier {
             Some(spec) if spec.network && !spec.runs_processes => ToolTier::Remote,
             Some(_) => ToolTier::BuiltIn,
             None if plugin_id(&call.tool).is_some() => ToolTier::Plugin,
-            None if call.evidence.iter().any(|e| e.kind == "receipt") => ToolTier::Plugin,
+            None if call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt) => ToolTier::Plugin,
             None => ToolTier::Remote,
         }
     }
@@ -46,7 +46,7 @@ impl ToolTier {
 fn plugin(call: &Invocation, schema: Option<&Schema>) -> Finding {
     let (tool, id) = (&call.tool, &call.id);
     let unknown = |what: &str| Finding::inconclusive(format!("`{tool}` (call `{id}`): {what}"));
-    if !call.evidence.iter().any(|e| e.kind == "receipt") {
+    if !call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt) {
         return unknown("the call has no receipt");
     }
     if plugin_id(tool).is_some() {
@@ -61,7 +61,7 @@ fn plugin(call: &Invocation, schema: Option<&Schema>) -> Finding {
             ));
         }
     }
-    let probes = || call.evidence.iter().filter(|e| e.kind == "probe");
+    let probes = || call.evidence.iter().filter(|e| e.kind == EvidenceKind::Probe);
     let ended = |result: &str| {
         probes().find_map(|probe| probe.reference.strip_suffix(&format!(": {result}")))
     };
@@ -74,7 +74,7 @@ fn plugin(call: &Invocation, schema: Option<&Schema>) -> Finding {
         ));
     }
     let has_evidence =
-        call.evidence.iter().any(|e| e.kind != "receipt") || !call.changes.is_empty();
+        call.evidence.iter().any(|e| e.kind != EvidenceKind::Receipt) || !call.changes.is_empty();
     match has_evidence {
         true => Finding::passed(),
         false => Finding::inconclusive(format!(

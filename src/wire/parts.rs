@@ -265,8 +265,8 @@ impl From<&CheckDetail> for CheckView {
 /// A reference from a tool call to something outside the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EvidenceView {
-    /// Kind: `file`, `http`, `receipt`, `log` or `hash`.
-    pub kind: String,
+    /// Kind: `file`, `http`, `receipt` or `probe`.
+    pub kind: &'static str,
     /// Path, URL or id.
     #[serde(rename = "ref")]
     pub reference: String,
@@ -279,7 +279,7 @@ pub struct EvidenceView {
 impl From<&EvidenceRef> for EvidenceView {
     fn from(evidence: &EvidenceRef) -> Self {
         let EvidenceRef { kind, reference, sha256 } = evidence.clone();
-        EvidenceView { kind, reference, sha256 }
+        EvidenceView { kind: kind.as_str(), reference, sha256 }
     }
 }
 

@@ -9,7 +9,7 @@ use super::path_rules::PathRules;
 use super::text_diff::with_diff;
 use super::walk::{Entry, walk};
 use super::write_target::{PriorState, WriteTarget};
-use crate::evidence::{Change, EvidenceRef, FileKind, FileState};
+use crate::evidence::{Change, EvidenceKind, EvidenceRef, FileKind, FileState};
 use crate::redaction::Redactor;
 use crate::value::Digest;
 use std::borrow::Cow;
@@ -110,7 +110,7 @@ impl FileAccess {
 
     /// The evidence of a tool that only reads.
     pub(crate) fn seen(located: &LocatedPath, sha256: Option<Digest>) -> EvidenceRef {
-        EvidenceRef { kind: "file".to_owned(), reference: located.shown.clone(), sha256 }
+        EvidenceRef { kind: EvidenceKind::File, reference: located.shown.clone(), sha256 }
     }
 
     fn forbidden(&self, path: &str) -> PathError {

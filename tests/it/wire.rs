@@ -250,7 +250,7 @@ fn invocation() -> Invocation {
         status: InvocationStatus::Success,
         changes: vec![Change::new("a.txt".to_owned(), None, Some(state))],
         evidence: vec![EvidenceRef {
-            kind: "file".to_owned(),
+            kind: kb::evidence::EvidenceKind::File,
             reference: "a.txt".to_owned(),
             sha256: None,
         }],

@@ -52,8 +52,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 
 /// Probes, changed files and the duration.
 fn notes(test: &PluginTest) -> String {
-    let probes = test.evidence.iter().filter(|evidence| evidence.kind == "probe");
-    let probes = probes.map(|evidence| format!("probe {}\n", plain(&evidence.reference)));
+    let probes = test.probes().map(|evidence| format!("probe {}\n", plain(&evidence.reference)));
     let changed = test.changed.iter().take(20).map(|path| format!("changed {}\n", plain(path)));
     let lines: String = probes.chain(changed).collect();
     format!("{lines}{}\n", paint(DIM, &format!("{} ms", test.duration_ms)))

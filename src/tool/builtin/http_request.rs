@@ -1,6 +1,6 @@
 //! `http:request`: sends one HTTP request.
 
-use crate::evidence::{EvidenceRef, InvocationStatus};
+use crate::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use crate::http::{HttpError, HttpRequest};
 use crate::tool::call::{Call, CallResult, Refusal};
 use crate::tool::context::{CallContext, Tool, arguments, cancelled};
@@ -56,7 +56,7 @@ async fn request(args: Args, context: &CallContext<'_>, cancel: &CancellationTok
     match context.http.send(&request, cancel).await {
         Ok(response) => {
             let reference = EvidenceRef {
-                kind: "http".into(),
+                kind: EvidenceKind::Http,
                 reference: response.url.clone(),
                 sha256: Some(response.sha256),
             };

@@ -3,7 +3,7 @@
 use super::watched_process::run_watched;
 use crate::definition::Plugin;
 use crate::diagnostic::Code;
-use crate::evidence::{EvidenceRef, InvocationStatus};
+use crate::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::Redactor;
 use crate::tool::call::{Call, CallResult, Refusal};
@@ -171,7 +171,7 @@ fn output(
 fn receipts(output: &Json) -> Vec<EvidenceRef> {
     let digest = Digest::of_json(output);
     let receipt = |reference: String| EvidenceRef {
-        kind: "receipt".to_owned(),
+        kind: EvidenceKind::Receipt,
         reference,
         sha256: Some(digest),
     };
