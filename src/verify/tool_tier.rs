@@ -23,7 +23,9 @@ impl ToolTier {
             Some(spec) if spec.network && !spec.runs_processes => ToolTier::Remote,
             Some(_) => ToolTier::BuiltIn,
             None if plugin_id(&call.tool).is_some() => ToolTier::Plugin,
-            None if call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt) => ToolTier::Plugin,
+            None if call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt) => {
+                ToolTier::Plugin
+            }
             None => ToolTier::Remote,
         }
     }
