@@ -178,13 +178,22 @@ fn the_server_stops_with_streams_open() {
 /// What a model writes arrives while it writes, without a number, and is not stored.
 #[test]
 fn texts_of_models_arrive_while_they_are_written() {
+    // The process that drives the run looks for receivers once a second; a busy machine needs more time.
+    let arrives = [2_500, 10_000, 40_000].into_iter().any(text_of_a_model_arrives);
+    assert!(arrives, "no text arrived");
+}
+
+/// Whether the text of a model that begins after so many milliseconds arrives.
+fn text_of_a_model_arrives(delay: u32) -> bool {
     let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, run: \"while [ ! -e go ]; do sleep 0.05; done\"}\n  - {id: w, dependsOn: [a], specialist: s, task: Write., verify: {claims: none, expectChanges: false}}\n";
     let specialist = "schema: kb.specialist/1\nid: s\nrole: You write.\ntools: [fs:list]\noutput: {schema: {summary: string}}\n";
-    let script = "schema: kb.script/1\nsteps:\n  w:\n    - {say: \"words of a model\", delayMs: 2500, calls: [{tool: fs:list, args: {path: .}}]}\n    - {output: {summary: done}}\n";
+    let script = format!(
+        "schema: kb.script/1\nsteps:\n  w:\n    - {{say: \"words of a model\", delayMs: {delay}, calls: [{{tool: fs:list, args: {{path: .}}}}]}}\n    - {{output: {{summary: done}}}}\n"
+    );
     let site = Site::new(&[
         ("playbooks/p.yml", playbook),
         (".kb/specialists/s.yml", specialist),
-        ("script.yml", script),
+        ("script.yml", &script),
     ]);
     let token = site.token(Role::Read);
     let mut process = site
@@ -200,14 +209,16 @@ fn texts_of_models_arrive_while_they_are_written() {
     assert_eq!(site.get(&format!("{path}?tokens=yes"), &token).status, 400);
     let mut open = Open::with(&site, &format!("{path}?tokens=true"), &token);
     assert!(open.until("step:start").is_some());
-    // The process that drives the run looks for receivers once a second, so the model begins later than that.
     site.scratch.write("go", "");
-    let line = open.until("step:token").unwrap();
-    let event: Value = serde_json::from_str(line.trim_start_matches("data: ")).unwrap();
-    assert_eq!((&event["instance"], event.get("seq")), (&json!("w"), None), "{event}");
-    assert!("words of a model".contains(event["text"].as_str().unwrap()), "{event}");
-    assert!(open.until("event: end").is_some());
+    let line = open.until("step:token");
+    if let Some(line) = &line {
+        let event: Value = serde_json::from_str(line.trim_start_matches("data: ")).unwrap();
+        assert_eq!((&event["instance"], event.get("seq")), (&json!("w"), None), "{event}");
+        assert!("words of a model".contains(event["text"].as_str().unwrap()), "{event}");
+        assert!(open.until("event: end").is_some());
+    }
     assert!(process.wait().unwrap().success());
     let all = site.get(&path, &token).text();
     assert!(all.contains("step:end") && !all.contains("step:token"), "{all}");
+    line.is_some()
 }
