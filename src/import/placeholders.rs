@@ -18,7 +18,7 @@ pub(super) fn kept(
     let foreign = |found: &str| format!("`{found}` is not mapped and stays as text");
     while let Some(at) = rest.find("{{").into_iter().chain(rest.find("{%")).min() {
         let close = if rest[at..].starts_with("{{") { "}}" } else { "%}" };
-        let Some(end) = rest[at..].find(close).map(|end| at + end) else { break };
+        let Some(end) = rest[at + 2..].find(close).map(|end| at + 2 + end) else { break };
         out.push_str(&rest[..at]);
         let (found, inner) = (&rest[at..end + 2], rest[at + 2..end].trim());
         match known(inner).filter(|_| close == "}}") {
@@ -32,4 +32,18 @@ pub(super) fn kept(
     }
     out.push_str(&literal(rest));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_without_an_end_stay_as_text() {
+        for text in ["{%}% if a %}b", "{{}", "{%}", "{{}}", "a {% b", "{%%}{{ }}"] {
+            let mut draft = Draft::new("x");
+            let out = kept(text, 1, &mut draft, |_| None);
+            assert!(!out.is_empty(), "{text}");
+        }
+    }
 }

@@ -10,8 +10,7 @@ use crate::definition::TriggerSource;
 use crate::schedule::ActiveRuns;
 use crate::service::ServiceError;
 use crate::trigger::{Recorded, TriggerState, TriggerStore};
-use crate::value::{Digest, Timestamp};
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use crate::value::{Digest, Glob, Timestamp};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -146,16 +145,10 @@ fn stamp_of(found: &fs::Metadata) -> Stamp {
 fn files_of(root: &Path, globs: &[String]) -> BTreeMap<String, Stamp> {
     let mut found = BTreeMap::new();
     for glob in globs {
-        let Ok(set) = globs_of(glob) else { continue };
+        let Ok(set) = Glob::of_paths(glob) else { continue };
         walk(root, &base_of(glob), DEPTH, &set, &mut found);
     }
     found
-}
-
-fn globs_of(glob: &str) -> Result<GlobSet, globset::Error> {
-    let glob = globset::GlobBuilder::new(glob).literal_separator(true).build();
-    let glob: Glob = glob?;
-    GlobSetBuilder::new().add(glob).build()
 }
 
 /// The folders at the start of a glob that have no wildcard.
@@ -165,13 +158,7 @@ fn base_of(glob: &str) -> PathBuf {
     folders.iter().take_while(|part| !part.contains(['*', '?', '[', '{', '\\'])).collect()
 }
 
-fn walk(
-    root: &Path,
-    folder: &Path,
-    depth: u32,
-    globs: &GlobSet,
-    found: &mut BTreeMap<String, Stamp>,
-) {
+fn walk(root: &Path, folder: &Path, depth: u32, globs: &Glob, found: &mut BTreeMap<String, Stamp>) {
     let path = root.join(folder);
     // A folder that is a link could lead out of the project.
     if folder.components().count() > 0 && !fs::symlink_metadata(&path).is_ok_and(|m| m.is_dir()) {

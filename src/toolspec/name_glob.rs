@@ -1,12 +1,8 @@
 //! Globs over names of tools.
 
-use globset::GlobBuilder;
+use crate::value::Glob;
 
 /// Whether a glob matches a name: `*` matches any text. A text without `*` is no glob.
 pub(super) fn glob_matches(glob: &str, name: &str) -> bool {
-    let matches = || {
-        let glob = GlobBuilder::new(glob).build().ok()?;
-        Some(glob.compile_matcher().is_match(name))
-    };
-    glob.contains('*') && matches().unwrap_or(false)
+    glob.contains('*') && Glob::of_names(glob).is_ok_and(|glob| glob.is_match(name))
 }

@@ -6,6 +6,8 @@ pub const DEFINITION_BYTES: usize = 1 << 20;
 pub const DEFINITION_DEPTH: usize = 32;
 /// Maximum number of nodes of a definition file after alias expansion.
 pub const DEFINITION_NODES: usize = 10_000;
+/// Maximum size of a glob, in bytes.
+pub const GLOB_BYTES: usize = 4_096;
 /// Maximum number of items of one `forEach`.
 pub const FOR_EACH_ITEMS: usize = 100_000;
 /// Maximum size of an output that is stored in its event, in bytes of JSON; larger ones become blobs.

@@ -7,6 +7,7 @@
 mod dangerous_variable;
 mod digest;
 mod duration;
+mod glob;
 mod ids;
 mod instance;
 mod json;
@@ -27,6 +28,7 @@ mod verdict;
 pub use dangerous_variable::is_dangerous_variable;
 pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};
+pub use glob::Glob;
 pub use ids::{DefinitionId, IdError, RunId, SpecialistId, StepId, ToolName};
 pub use instance::{InstanceKey, Segment};
 pub use json::{Json, JsonMap, json_text, kind_of, read_back};

@@ -5,14 +5,14 @@ use super::path_guard::Workspace;
 use super::path_text::nfc;
 use super::walk::walk;
 use crate::evidence::FileKind;
-use globset::{GlobBuilder, GlobMatcher};
+use crate::value::Glob;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// A glob over shown paths: `*` and `?` match within a component, `**` matches across components.
 #[derive(Debug, Clone)]
 pub(crate) struct PathGlob {
-    whole: GlobMatcher,
+    whole: Glob,
     text: String,
     /// Whether the glob also matches names at any depth, because it contains no `/`.
     name: bool,
@@ -22,10 +22,9 @@ impl PathGlob {
     /// A glob that matches whole paths.
     pub(crate) fn new(glob: &str) -> Result<Self, PathError> {
         let text = nfc(glob.strip_prefix("./").unwrap_or(glob));
-        let whole = GlobBuilder::new(&text).literal_separator(true).build().map_err(|error| {
-            PathError::BadGlob { glob: glob.to_owned(), why: error.kind().to_string() }
-        })?;
-        Ok(PathGlob { whole: whole.compile_matcher(), text, name: false })
+        let whole = Glob::of_paths(&text)
+            .map_err(|why| PathError::BadGlob { glob: glob.to_owned(), why })?;
+        Ok(PathGlob { whole, text, name: false })
     }
 
     /// A glob that matches whole paths or, without a `/`, names at any depth, as in `.gitignore`.

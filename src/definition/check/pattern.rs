@@ -2,6 +2,10 @@
 
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::value::{Glob, one_line};
+
+/// Maximum number of characters of a glob in a message.
+const SHOWN: usize = 200;
 
 /// Checks that a regular expression compiles within the size limit.
 pub(crate) fn regex(text: &str, span: Span, decoder: &mut Decoder) {
@@ -18,8 +22,8 @@ pub(crate) fn regex(text: &str, span: Span, decoder: &mut Decoder) {
 
 /// Checks that a glob compiles.
 pub(crate) fn glob(text: &str, span: Span, decoder: &mut Decoder) {
-    if let Err(error) = globset::GlobBuilder::new(text).literal_separator(true).build() {
-        let message = format!("`{text}` is not a glob: {}", error.kind());
+    if let Err(why) = Glob::of_paths(text) {
+        let message = format!("`{}` is not a glob: {why}", one_line(text, SHOWN));
         decoder.push(
             Diagnostic::error(Code::INVALID_PATTERN, span, message)
                 .help("globs support `*`, `**`, `?`, `[ab]` and `{a,b}`"),

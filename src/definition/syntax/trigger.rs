@@ -10,7 +10,7 @@ use crate::definition::model::{
 };
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::schedule::{CatchUp, Cron, Policy, Schedule, Zone};
-use crate::value::{DefinitionId, JsonMap};
+use crate::value::{DefinitionId, Glob, JsonMap};
 use std::time::Duration;
 
 /// Decodes `on:`; `id` is the id of the playbook.
@@ -259,8 +259,8 @@ fn check_glob(glob: &str, span: Span, decoder: &mut Decoder) {
         let message = format!("`{glob}` is outside of the project");
         let help = "write a path relative to the project root".to_owned();
         decoder.bad_value(span, message, help);
-    } else if let Err(error) = globset::Glob::new(glob) {
-        let message = format!("`{glob}` is not a glob: {}", error.kind());
+    } else if let Err(why) = Glob::of_paths(glob) {
+        let message = format!("`{glob}` is not a glob: {why}");
         decoder.bad_value(span, message, "see the globs of `file` checks".to_owned());
     }
 }

@@ -1,19 +1,18 @@
 //! Globs of checks, compared with the paths of recorded changes.
 
-use globset::{GlobBuilder, GlobMatcher};
+use crate::value::Glob;
 
 /// A glob that names files, or folders that contain them.
 pub(super) struct PathGlob<'g> {
     text: &'g str,
     /// `None` for an invalid glob.
-    matcher: Option<GlobMatcher>,
+    matcher: Option<Glob>,
 }
 
 impl<'g> PathGlob<'g> {
     pub(super) fn new(glob: &'g str) -> Self {
         let text = glob.strip_prefix("./").unwrap_or(glob).trim_end_matches('/');
-        let glob = GlobBuilder::new(text).literal_separator(true).build();
-        PathGlob { text, matcher: glob.ok().map(|glob| glob.compile_matcher()) }
+        PathGlob { text, matcher: Glob::of_paths(text).ok() }
     }
 
     pub(super) fn list(globs: &'g [String]) -> Vec<PathGlob<'g>> {
