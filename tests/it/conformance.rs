@@ -4,6 +4,7 @@
 
 mod keys;
 mod sections;
+mod sentences;
 
 use crate::scratch::{Said, Scratch};
 use serde::Deserialize;
