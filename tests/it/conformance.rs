@@ -42,13 +42,31 @@ struct Case {
     #[serde(default)]
     env: BTreeMap<String, String>,
     expect: Expectation,
+    /// Commands after the run, one after the other in the same project.
+    #[serde(default)]
+    then: Vec<Further>,
+}
+
+/// A command after the run, and what must become of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Further {
+    /// Files that are written before the command; null removes one.
+    #[serde(default)]
+    write: BTreeMap<String, Option<String>>,
+    /// The arguments of `kb`; `@last` is the run. The events are checked only if it prints them (`--json`).
+    kb: Vec<String>,
+    /// Variables that this command is started with, beside those of the case.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    expect: Expectation,
 }
 
 /// What must happen; what is not named may be anything.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Expectation {
-    /// The exit code of the run.
+    /// The exit code of the command.
     exit: i32,
     /// How steps and items end.
     #[serde(default)]
@@ -59,7 +77,7 @@ struct Expectation {
     /// Codes that `kb playbook validate` gives, errors and warnings, all of them.
     #[serde(default)]
     validate: Option<BTreeSet<String>>,
-    /// The outputs of the run, all of them.
+    /// The outputs of the run, all of them; of a command that ends no run: none.
     #[serde(default)]
     outputs: Option<Value>,
     /// What the error of a step says, in part; its code among it.
@@ -122,23 +140,50 @@ impl Case {
     /// Everything that is not as it must be.
     fn problems(&self) -> Vec<String> {
         let scratch = self.project();
-        let mut problems = Vec::new();
-        if let Some(wanted) = &self.expect.validate {
-            let codes = validated(&scratch);
-            if codes != *wanted {
-                problems.push(format!("`validate` gives {codes:?}, not {wanted:?}"));
+        let mut problems = self.expect.holds(&scratch, || self.run(&scratch));
+        for further in &self.then {
+            if problems.is_empty() {
+                problems = further.expect.holds(&scratch, || further.run(&scratch, &self.env));
+                problems.extend((!problems.is_empty()).then(|| format!("of {:?}", further.kb)));
             }
-        }
-        let said = self.run(&scratch);
-        self.expect.check(&said, &scratch, &mut problems);
-        if !problems.is_empty() {
-            problems.push(format!("stdout:\n{}stderr:\n{}", said.out, said.err));
         }
         problems
     }
 }
 
+impl Further {
+    fn run(&self, scratch: &Scratch, env: &BTreeMap<String, String>) -> Said {
+        for (path, text) in &self.write {
+            match text {
+                Some(text) => scratch.write(path, text),
+                None => std::fs::remove_file(scratch.root().join(path)).unwrap(),
+            }
+        }
+        let args: Vec<&str> = self.kb.iter().map(String::as_str).collect();
+        scratch.kb_with(&args, |command| {
+            command.envs(env).envs(&self.env);
+        })
+    }
+}
+
 impl Expectation {
+    /// Everything that is not as it must be, before and after a command.
+    fn holds(&self, scratch: &Scratch, run: impl FnOnce() -> Said) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Some(wanted) = &self.validate {
+            let codes = validated(scratch);
+            if codes != *wanted {
+                problems.push(format!("`validate` gives {codes:?}, not {wanted:?}"));
+            }
+        }
+        let said = run();
+        self.check(&said, scratch, &mut problems);
+        if !problems.is_empty() {
+            problems.push(format!("stdout:\n{}stderr:\n{}", said.out, said.err));
+        }
+        problems
+    }
+
     fn check(&self, said: &Said, scratch: &Scratch, problems: &mut Vec<String>) {
         let mut must = |holds: bool, text: String| {
             if !holds {
