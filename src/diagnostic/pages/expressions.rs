@@ -118,7 +118,7 @@ Fixed:
     NAME_OUT_OF_SCOPE = "KB0309", "name is not in scope here",
 r#"`item` and `index` exist only in the keys of a step with `forEach`. If `as` names the item, that
 name replaces `item`. The `condition` of such a step is evaluated once, before there are items, and
-cannot read them.
+cannot read them. `loop` exists only in the keys of a step with `loop`.
 
 Wrong:
 

@@ -7,6 +7,7 @@ mod cycle;
 mod gate_files;
 mod gate_reads;
 mod item_keys;
+mod loop_reads;
 mod output_keys;
 mod send_back;
 mod subject;
@@ -35,6 +36,7 @@ pub(super) fn all<'a>(
     let mut subject = Subject { plan, reads, outputs, position };
     let mut problems = output_keys::check(&subject);
     problems.extend(item_keys::check(plan));
+    problems.extend(loop_reads::check(plan));
     if plan.order().len() == plan.steps().len() {
         problems.extend(writers::check(plan));
         problems.extend(send_back::check(&subject));
