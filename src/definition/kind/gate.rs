@@ -17,6 +17,7 @@ impl StepType for Box<[Check]> {
     const RULES: KindRules = KindRules {
         excluded: &[("output", "remove it; the output of a `gate` step has a fixed form")],
         no_effect: &["retrySafe", "evidence"],
+        has_own_files: false,
         ..KindRules::PROCESS
     };
 

@@ -17,6 +17,7 @@ impl StepType for ValueMap {
     const RULES: KindRules = KindRules {
         starts_process: |_| false,
         no_effect: &["retrySafe", "evidence"],
+        has_own_files: false,
         no_effect_without_verify: &["workspace", "merge"],
         ..KindRules::PROCESS
     };

@@ -54,6 +54,8 @@ pub(crate) struct KindRules {
     pub(crate) retries_exit: bool,
     /// Whether a step of this kind can start processes, apart from its checks.
     pub(crate) starts_process: fn(&Fields<'_>) -> bool,
+    /// Whether a step of this kind can have files of its own.
+    pub(crate) has_own_files: bool,
     /// Common keys that this kind cannot have, each with the help.
     pub(crate) excluded: &'static [(&'static str, &'static str)],
     /// Common keys that have no effect in a step of this kind.
@@ -70,6 +72,7 @@ impl KindRules {
         input_secrets: Secrets::Refused,
         retries_exit: false,
         starts_process: |_| true,
+        has_own_files: true,
         excluded: &[],
         no_effect: &[],
         no_effect_without_verify: &[],
@@ -79,6 +82,7 @@ impl KindRules {
     pub(super) const fn waiting(excluded: &'static [(&'static str, &'static str)]) -> KindRules {
         KindRules {
             starts_process: |_| false,
+            has_own_files: false,
             excluded,
             no_effect: &["retrySafe", "evidence", "locks"],
             no_effect_without_verify: &["workspace", "merge"],

@@ -114,6 +114,11 @@ fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
     }
 }
 
+/// Whether a value of `workspace` gives a step files of its own.
+fn names_own_files(workspace: &Node) -> bool {
+    matches!(workspace.as_text(), Some("worktree" | "copy"))
+}
+
 fn belongs(key: &str, only: &[&str], kind: &Kind) -> bool {
     let excluded = kind.rules.excluded.iter().any(|(own, _)| *own == key);
     (only.is_empty() || only.contains(&kind.key)) && !excluded
@@ -123,6 +128,12 @@ fn belongs(key: &str, only: &[&str], kind: &Kind) -> bool {
 /// A variable can still be read by the texts of the step.
 fn has_no_effect(key: &str, kind: &Kind, fields: &Fields<'_>) -> bool {
     if kind.rules.no_effect.contains(&key) {
+        return true;
+    }
+    if key == "workspace"
+        && !kind.rules.has_own_files
+        && fields.get(key).is_some_and(names_own_files)
+    {
         return true;
     }
     let has_checks = fields.get("verify").is_some() || checks_of_loop(fields).is_some();
@@ -151,9 +162,12 @@ fn inherit<'n>(fields: &mut Fields<'n>, defaults: &Fields<'n>, kind: Option<&Kin
     let is_kind = |key: &str| kinds().any(|kind| kind.key == key);
     let has_kind = kinds().any(|kind| fields.entry(kind.key).is_some());
     let has_task = ["task", "prompt", "taskFile"].iter().any(|key| fields.entry(key).is_some());
+    // A step that chose the files of the project has nothing to merge.
+    let in_project = fields.get("workspace").is_some_and(|own| !names_own_files(own));
     fields.inherit(defaults, |key| match key {
         "id" => false,
         "task" | "prompt" | "taskFile" if has_task => false,
+        "merge" if in_project => false,
         key if is_kind(key) => !has_kind,
         key => {
             let only = keys::step::STEP.key(key).map_or(&[][..], |spec| spec.only);
