@@ -95,6 +95,8 @@ pub struct GateRequest {
     pub output_schema: Option<Schema>,
     /// The recorded tool calls of all attempts of this iteration.
     pub trace: Vec<Invocation>,
+    /// Whether a command of the step ran whose changes of files were not recorded.
+    pub unwatched: bool,
     /// Environment of the command checks, rendered.
     pub env: Vec<(String, String)>,
     /// Working directory of the command checks, relative to the workspace root.

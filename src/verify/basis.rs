@@ -26,6 +26,8 @@ pub struct Basis {
     output_schema: Option<Digest>,
     /// Number of recorded calls at the time of the verdict.
     calls: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unwatched: bool,
     root: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     test_commands: Vec<String>,
@@ -77,6 +79,7 @@ impl Basis {
             output: Digest::of_json(&gate.output),
             output_schema: gate.output_schema.as_ref().map(digest),
             calls: gate.trace.len(),
+            unwatched: gate.unwatched,
             root: gate.root.clone(),
             test_commands: gate.test_commands.clone(),
             rules: gate.rules,
@@ -120,6 +123,7 @@ impl Basis {
             output,
             output_schema,
             trace,
+            unwatched: self.unwatched,
             root: self.root,
             test_commands: self.test_commands,
             plugins,

@@ -29,7 +29,7 @@ const LISTED: usize = 20;
 /// What must be observed, in order. Claimed paths come first, because the command of a check can
 /// change files.
 pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
-    let changes = RecordedChanges::of(&gate.trace, gate.rules);
+    let changes = RecordedChanges::of(&gate.trace, gate.rules, gate.unwatched);
     let claims = claims(gate);
     let claimed = claims.iter().map(|claim| claim_query(claim, gate.rules));
     let snippets = claims.iter().flat_map(Claim::snippet_queries);
@@ -72,7 +72,7 @@ fn is_unrecorded(claim: &Claim, changes: &RecordedChanges<'_>) -> bool {
 
 /// The verdict over the observations. A query without an observation is `inconclusive`.
 pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
-    let changes = RecordedChanges::of(&gate.trace, gate.rules);
+    let changes = RecordedChanges::of(&gate.trace, gate.rules, gate.unwatched);
     let claims = claims(gate);
     let facts = Facts { output: &gate.output, changes: &changes, observations, trace: &gate.trace };
     let mut details: Vec<CheckDetail> = Vec::new();

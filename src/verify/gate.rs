@@ -25,6 +25,8 @@ pub struct Gate {
     pub output_schema: Option<Schema>,
     /// The recorded tool calls of all attempts of this iteration, in order.
     pub trace: Vec<Invocation>,
+    /// Whether a command of the step ran whose changes of files were not recorded.
+    pub unwatched: bool,
     /// The absolute path of the workspace, to recognise absolute paths in claims.
     pub root: String,
     /// `testCommands` of the settings.

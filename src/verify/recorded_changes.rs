@@ -21,7 +21,8 @@ pub(super) struct RecordedChanges<'a> {
 pub(super) struct History<'a>(&'a [RecordedChange<'a>]);
 
 impl<'a> RecordedChanges<'a> {
-    pub(super) fn of(trace: &'a [Invocation], rules: VerdictRules) -> Self {
+    /// `unwatched`: a command of the step ran whose changes were not recorded.
+    pub(super) fn of(trace: &'a [Invocation], rules: VerdictRules, unwatched: bool) -> Self {
         let mut by_path: BTreeMap<&str, Vec<RecordedChange<'a>>> = BTreeMap::new();
         let mut order = Vec::new();
         for call in trace.iter().filter(|call| call.purpose == Purpose::Execution) {
@@ -33,7 +34,7 @@ impl<'a> RecordedChanges<'a> {
                 changes.push((call, change));
             }
         }
-        RecordedChanges { by_path, order, gap: gap(trace), rules }
+        RecordedChanges { by_path, order, gap: gap(trace, unwatched), rules }
     }
 
     /// The rules of the verdict.
@@ -110,7 +111,7 @@ impl<'a> RecordedChanges<'a> {
     }
 }
 
-fn gap(trace: &[Invocation]) -> Option<String> {
+fn gap(trace: &[Invocation], unwatched: bool) -> Option<String> {
     let truncated = |call: &&Invocation| {
         call.process.as_ref().is_some_and(|process| process.manifest_truncated)
     };
@@ -119,6 +120,9 @@ fn gap(trace: &[Invocation]) -> Option<String> {
             "the outcome of the call `{}` of `{}` is unknown",
             call.id, call.tool
         ));
+    }
+    if unwatched {
+        return Some("changes by its commands were not recorded (`evidence: none`)".to_owned());
     }
     let call = trace.iter().find(truncated)?;
     Some(format!("the workspace has more files than could be watched around `{}`", call.tool))

@@ -110,6 +110,7 @@ impl Work {
             output: Arc::new(output),
             output_schema: None,
             trace: self.trace.clone(),
+            unwatched: false,
             env: Vec::new(),
             cwd: String::new(),
             sandboxed: None,

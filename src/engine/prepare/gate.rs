@@ -4,11 +4,11 @@ use super::confined::confined;
 use super::values::{attempt_timeout, cwd, env};
 use super::work::{chosen_specialist, rendered_task};
 use crate::attempt::ChangedCode;
-use crate::definition::{Check, ClaimPolicy, StepKind, Verify};
+use crate::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
 use crate::engine::attempt::Attempt;
 use crate::engine::scope::{RunScope, Snapshot};
 use crate::engine::trees::tree;
-use crate::evidence::{Invocation, Record};
+use crate::evidence::{Invocation, Purpose, Record};
 use crate::executor::{GateRequest, JudgeSubject};
 use crate::expression::{EvalError, Reference};
 use crate::value::{Json, JsonMap};
@@ -59,6 +59,7 @@ pub(in crate::engine) fn gate(
             .is_some_and(|own| own.expect_changes == Some(true)),
         output,
         output_schema: step.details().output_schema.clone(),
+        unwatched: is_unwatched(step, &trace),
         trace,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
@@ -95,6 +96,16 @@ fn judged(
         params: scope.params.clone(),
         records: inputs.records.clone(),
     })))
+}
+
+/// Whether a command of the step ran without a record of its changes, because the definition says so.
+fn is_unwatched(step: &Step, trace: &[Invocation]) -> bool {
+    let ran = |call: &Invocation| {
+        let process = call.process.as_ref().filter(|_| call.purpose == Purpose::Execution);
+        process.is_some_and(|process| !process.watched)
+    };
+    let is_off = step.details().evidence == Some(EvidenceMode::None);
+    is_off && (matches!(step.kind, StepKind::Run(_)) || trace.iter().any(ran))
 }
 
 fn claims_count(verify: &Verify) -> bool {

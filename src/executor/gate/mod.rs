@@ -49,6 +49,7 @@ pub async fn run_gate(
         output: request.output,
         output_schema: request.output_schema,
         trace: request.trace,
+        unwatched: request.unwatched,
         root: host.workspace.root().to_string_lossy().into_owned(),
         test_commands: host.test_commands.to_vec(),
         plugins: request.plugins,

@@ -201,6 +201,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         output: Arc::new(output),
         output_schema: None,
         trace,
+        unwatched: false,
         env: Vec::new(),
         cwd: String::new(),
         sandboxed: None,

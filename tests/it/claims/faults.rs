@@ -60,6 +60,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             })),
             output_schema: None,
             trace: Vec::new(),
+            unwatched: false,
             env: Vec::new(),
             cwd: String::new(),
             sandboxed: None,

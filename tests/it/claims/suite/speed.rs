@@ -71,6 +71,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             output: Arc::new(json!({ "artifacts": {"filesCreated": claimed} })),
             output_schema: None,
             trace: trace.clone(),
+            unwatched: false,
             env: Vec::new(),
             cwd: String::new(),
             sandboxed: None,
