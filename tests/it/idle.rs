@@ -1,6 +1,8 @@
 //! `timeout: {idle: …}`: silent commands and models, and commands that write.
 
 use crate::scratch::Scratch;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
 
 fn project(steps: &str) -> Scratch {
     let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
@@ -79,4 +81,74 @@ fn a_child_run_is_idle_if_nothing_happens_in_it() {
     };
     parent("6s").code(0);
     parent("500ms").code(1).says(&["the attempt was silent for more than 500ms"]);
+}
+
+/// A server that answers a request with a submission: in pieces over nine seconds, or whole at their end.
+fn slow_model() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || reply(stream));
+        }
+    });
+    address
+}
+
+fn reply(mut stream: std::net::TcpStream) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut line, mut length) = (String::new(), 0);
+    while reader.read_line(&mut line).is_ok_and(|size| size > 2) {
+        if let Some(text) = line.to_lowercase().strip_prefix("content-length:") {
+            length = text.trim().parse().unwrap();
+        }
+        line.clear();
+    }
+    let mut body = vec![0; length];
+    if reader.read_exact(&mut body).is_err() {
+        return;
+    }
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(300));
+    let text = json!({"summary": "x".repeat(30)}).to_string();
+    if !String::from_utf8_lossy(&body).contains("\"stream\":true") {
+        (0..30).for_each(|_| pause());
+        let choice = json!({"index": 0, "message": {"content": text}, "finish_reason": "stop"});
+        let whole = json!({"id": "c", "model": "tiny", "choices": [choice]}).to_string();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";
+        let _ = write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{whole}", whole.len());
+        return;
+    }
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+    let chunk = |delta: Value, finish: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        format!("data: {}\n\n", json!({"id": "c", "model": "tiny", "choices": [choice]}))
+    };
+    let _ = write!(stream, "{head}");
+    for letter in text.chars() {
+        let _ = write!(stream, "{}", chunk(json!({"content": letter.to_string()}), Value::Null));
+        let _ = stream.flush();
+        pause();
+    }
+    let _ = write!(stream, "{}data: [DONE]\n\n", chunk(json!({}), json!("stop")));
+}
+
+/// The tokens of a model keep an attempt alive. A model that does not stream is silent until it answers.
+#[test]
+fn a_model_that_streams_is_not_idle_and_one_that_answers_at_once_is() {
+    let run = |stream: bool| {
+        let steps = "  - {id: a, specialist: talker, task: Talk., timeout: {idle: 6s}, verify: {claims: none}}\n";
+        let scratch = project(steps);
+        scratch.write(
+            ".kb/specialists/talker.yml",
+            "schema: kb.specialist/1\nid: talker\nrole: You talk.\noutput: {schema: {summary: string}}\n",
+        );
+        let endpoint = format!("http://{}/v1", slow_model());
+        let tier = format!("{{model: tiny, endpoint: '{endpoint}', stream: {stream}}}");
+        let settings =
+            format!("llm: {{tiers: {{small: {tier}, medium: {tier}, large: {tier}}}}}\n");
+        scratch.write(".kb/kb.config.yml", &settings);
+        scratch.kb(&["playbook", "run", "p"])
+    };
+    run(true).code(0);
+    run(false).code(1).says(&["the attempt was silent for more than 6.0s"]);
 }

@@ -40,6 +40,7 @@ mod gate_checks;
 mod generated;
 mod guarantees;
 mod hooks;
+mod http_steps;
 mod idle;
 mod import_actions;
 mod import_published;

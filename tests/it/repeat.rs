@@ -239,6 +239,47 @@ fn every_kind_of_step_loops_with_checks_in_until_and_with_a_gate_in_each_pass() 
     }
 }
 
+/// The delays after the passes of a loop that never ends, in milliseconds; `None` where there is none.
+fn delays(keys: &str) -> Vec<Option<u64>> {
+    let text = format!(
+        "schema: kb.playbook/1\nid: p\nlimits: {{timeout: 5s}}\nsteps:\n  - {{id: a, set: {{x: 1}}, loop: {{until: \"false\", max: 5{keys}}}}}\n"
+    );
+    let said = Scratch::new(&[(".kb/playbooks/p.yml", &text)]);
+    let events = said.kb(&["playbook", "run", "p", "--json"]).code(1).events();
+    let passes = events.iter().filter(|event| event["type"] == "loop:pass");
+    let time =
+        |event: &Value, key: &str| -> Option<jiff::Timestamp> { event[key].as_str()?.parse().ok() };
+    let delay = |event: &Value| {
+        let (until, time) = (time(event, "until")?, time(event, "time")?);
+        Some((until.as_millisecond() - time.as_millisecond()) as u64)
+    };
+    passes.map(delay).collect()
+}
+
+/// A delay is between half of the computed one and all of it.
+#[test]
+fn the_delay_between_passes_grows_as_backoff_says_and_is_bounded() {
+    assert_eq!(delays(""), [None; 5]);
+    let fits = |found: &[Option<u64>], computed: &[u64]| {
+        assert!(found.len() >= computed.len(), "{found:?}");
+        for (found, most) in found.iter().zip(computed) {
+            // A millisecond for the rounding of both times.
+            assert!(
+                found.is_some_and(|found| (most / 2..=most + 1).contains(&(found + 1))),
+                "{found:?}, {most}"
+            );
+        }
+    };
+    fits(&delays(", initial: 40ms"), &[40, 40, 40, 40]);
+    fits(&delays(", initial: 40ms, backoff: linear"), &[40, 80, 120, 160]);
+    fits(&delays(", initial: 40ms, backoff: exponential"), &[40, 80, 160, 320]);
+    fits(&delays(", initial: 40ms, backoff: exponential, maxDelay: 60ms"), &[40, 60, 60, 60]);
+    fits(&delays(", backoff: fixed"), &[1_000]);
+    // Without `maxDelay` a minute is the most.
+    fits(&delays(", initial: 10m"), &[60_000]);
+    fits(&delays(", initial: 10m, maxDelay: 2m"), &[120_000]);
+}
+
 #[test]
 fn mistakes_in_a_loop_name_the_fix() {
     let refused = |step: &str, text: &str| {
