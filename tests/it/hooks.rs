@@ -1,8 +1,9 @@
 //! `hooks:` of runs and steps, and `requires:`.
 
 use crate::running::Start;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, until};
 use serde_json::Value;
+use std::process::Stdio;
 
 fn project(text: &str) -> Scratch {
     let text = format!("schema: kb.playbook/1\nid: p\n{text}");
@@ -67,6 +68,35 @@ steps:
     assert_eq!(status(&scratch, "never"), "skipped");
     assert_eq!(status(&scratch, "unstarted"), "skipped");
     scratch.kb(&["playbook", "graph", "p"]).code(0).says(&["hook bad.onFailure"]);
+}
+
+/// The first cancellation lets hooks and `finally` run, and the second one ends what has no end of its own.
+#[test]
+fn a_second_cancellation_stops_the_hooks() {
+    let endless = |name: &str| format!("run: 'touch {name}; while true; do sleep 0.1; done'");
+    let text = format!(
+        "hooks: {{onCancel: [{{id: run_hook, {}}}]}}
+steps:
+  - {{id: slow, {}, hooks: {{onCancel: [{{id: step_hook, {}}}]}}}}
+finally: [{{id: last, run: touch last}}]
+",
+        endless("run_hook"),
+        endless("slow"),
+        endless("step_hook"),
+    );
+    let scratch = project(&text);
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p", "--max-parallel", "4"]);
+    let run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).start();
+    until("the step", || scratch.has("slow"));
+    scratch.kb(&["run", "cancel", "@last"]).code(0);
+    until("the hooks", || scratch.has("run_hook") && scratch.has("step_hook"));
+    until("`finally`", || status(&scratch, "last") == "succeeded");
+    scratch.kb(&["run", "cancel", "@last"]).code(0);
+    assert_eq!(run.finish().status.code(), Some(1));
+    for hook in ["step_hook", "run_hook"] {
+        assert_eq!(status(&scratch, hook), "cancelled");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Static rule: the default of a parameter satisfies its declaration.
+//! Static rules: the default of a parameter satisfies its declaration, and its `enum` has values of its type.
 
 use super::pattern;
 use crate::definition::model::{Param, ParamType};
@@ -36,6 +36,27 @@ pub(crate) fn check(param: &Param, default: Span, pattern_span: Span, decoder: &
     );
 }
 
+/// Checks that the values of `enum` have the type of the parameter: no other value can be given.
+pub(crate) fn check_enum(param: &Param, places: impl Iterator<Item = Span>, decoder: &mut Decoder) {
+    for (value, place) in param.one_of.iter().zip(places) {
+        let (fits, expected) = fits(param.kind, value);
+        if fits || value.is_null() {
+            continue;
+        }
+        let name = &param.name;
+        let found = a(kind_of(value));
+        let message =
+            format!("`{value}` in the `enum` of `{name}` is {found}, expected {expected}");
+        let help = match (param.kind, value) {
+            (ParamType::String, Json::Number(_) | Json::Bool(_)) => {
+                format!("write it in quotes, or give `{name}` the `type` of the value")
+            }
+            _ => "correct the value or the `type` of the parameter".to_owned(),
+        };
+        decoder.push(Diagnostic::error(Code::BAD_PARAM, place, message).help(help));
+    }
+}
+
 impl Param {
     /// Message and help for a literal value that does not satisfy the declaration. `subject` names the
     /// value at the start of the message.
@@ -59,19 +80,24 @@ fn misfit(param: &Param, subject: &str, value: &Json) -> Option<(String, String)
             )
         });
     }
-    let (fits, expected) = match param.kind {
+    let (fits, expected) = fits(param.kind, value);
+    if !fits {
+        let message = format!("{subject} is {}, expected {expected}", a(kind_of(value)));
+        return Some((message, "correct the value or the `type` of the parameter".to_owned()));
+    }
+    refused(param, subject, value)
+}
+
+/// Whether a value has a type, and the name of the type in messages.
+fn fits(kind: ParamType, value: &Json) -> (bool, &'static str) {
+    match kind {
         ParamType::String | ParamType::Path | ParamType::Secret => (value.is_string(), "a text"),
         ParamType::Integer => (value.is_i64() || value.is_u64(), "a whole number"),
         ParamType::Number => (value.is_number(), "a number"),
         ParamType::Boolean => (value.is_boolean(), "`true` or `false`"),
         ParamType::List => (value.is_array(), "a list"),
         ParamType::Object => (value.is_object(), "a map"),
-    };
-    if !fits {
-        let message = format!("{subject} is {}, expected {expected}", a(kind_of(value)));
-        return Some((message, "correct the value or the `type` of the parameter".to_owned()));
     }
-    refused(param, subject, value)
 }
 
 /// Message and help for a value of the right type that `enum`, `pattern`, `min`, `max` or `schema`

@@ -1,10 +1,10 @@
 //! Decodes `params:`.
 
-use super::{Decoder, Node};
+use super::{Decoder, Fields, Node};
 use crate::definition::check::param_values;
 use crate::definition::keys;
 use crate::definition::keys::choices::PARAM_TYPE;
-use crate::definition::model::Param;
+use crate::definition::model::{Param, ParamType};
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -41,12 +41,33 @@ fn param(node: &Node, decoder: &mut Decoder) -> Option<Param> {
         inferred: false,
         span: name_node.map_or(node.span, |node| node.span),
     };
-    if let Some(node) = fields.get("enum") {
-        param.one_of = decoder.list(node, "enum").iter().map(Node::to_json).collect();
-    }
+    let allowed = fields.get("enum").map(|node| decoder.list(node, "enum")).unwrap_or_default();
+    param.one_of = allowed.iter().map(Node::to_json).collect();
     name?;
+    // An unknown type is reported, and says nothing about the other keys.
+    if kind.is_some() || fields.get("type").is_none() {
+        without_effect(&fields, param.kind, decoder);
+        let places = allowed.iter().map(|node| node.span);
+        param_values::check_enum(&param, places, decoder);
+    }
     let default = fields.get("default").map_or(param.span, |node| node.span);
     let pattern = fields.get("pattern").map_or(param.span, |node| node.span);
     param_values::check(&param, default, pattern, decoder);
     Some(param)
+}
+
+/// Warns about keys that limit no value of this type.
+fn without_effect(fields: &Fields<'_>, kind: ParamType, decoder: &mut Decoder) {
+    let is_text = matches!(kind, ParamType::String | ParamType::Path | ParamType::Secret);
+    let has_size = kind != ParamType::Boolean;
+    for (name, has_effect, help) in [
+        ("pattern", is_text, "remove it; a pattern is for texts"),
+        ("min", has_size, "remove it; bounds are for numbers, texts, lists and objects"),
+        ("max", has_size, "remove it; bounds are for numbers, texts, lists and objects"),
+    ] {
+        let Some((key, _)) = fields.entry(name).filter(|_| !has_effect) else { continue };
+        let kind = fields.get("type").and_then(Node::as_text).unwrap_or("string");
+        let message = format!("`{name}` has no effect on a parameter of the type `{kind}`");
+        decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help(help));
+    }
 }

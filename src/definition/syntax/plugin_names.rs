@@ -29,9 +29,11 @@ impl Decoder {
         let id = plugin_id(name).unwrap_or_default();
         let (message, help) = match self.plugins.get(id) {
             Some(Some(tool)) => return Some(tool.clone()),
-            Some(None) => {
-                (format!("the plugin `{id}` has errors"), "fix its definition".to_owned())
-            }
+            Some(None) => (
+                format!("the plugin `{id}` has errors"),
+                "fix its definition; `kb playbook validate` shows the errors of all files"
+                    .to_owned(),
+            ),
             None => {
                 let known: Vec<String> =
                     self.plugins.keys().map(|id| format!("{PLUGIN_PREFIX}{id}")).collect();

@@ -172,17 +172,20 @@ or:
     - {id: plan, specialist: researcher, taskFile: prompts/plan.md}"#;
 
     BAD_PARAM = "KB0213", "invalid parameter declaration",
-r#"The declaration of a parameter contradicts itself: the default has another type, the default
-violates `enum`, `pattern`, `min` or `max`, or a parameter of type `secret` has a literal default.
+r#"The declaration of a parameter contradicts itself: the default or a value of `enum` has another type,
+the default violates `enum`, `pattern`, `min` or `max`, or a parameter of type `secret` has a literal
+default.
 
 Wrong:
 
     - {name: retries, type: integer, default: three}
+    - {name: level, enum: [1, 2]}                   # without `type`, values are texts
     - {name: token, type: secret, default: abc123}
 
 Fixed:
 
     - {name: retries, type: integer, default: 3}
+    - {name: level, type: integer, enum: [1, 2]}
     - {name: token, type: secret, default: "env:API_TOKEN"}
 
 The value of a secret is a reference: `env:NAME` or `file:PATH`."#;

@@ -193,6 +193,8 @@ params:
   - {name: \"i-j\"}
   - {type: string}
   - name
+  - {name: k, enum: [1, low]}
+  - {name: l, type: boolean, pattern: x, min: 1}
 steps: [{id: s, run: x}]
 ").1, @r#"
     error KB0213 4:39 the default of `a` is a string, expected a whole number | correct the value or the `type` of the parameter
@@ -207,6 +209,9 @@ steps: [{id: s, run: x}]
     error KB0202 13:12 `i-j` cannot be the name of a parameter | use a letter or `_`, then letters, digits and `_`
     error KB0108 14:5 a parameter has no `name` | add `name:`
     error KB0105 15:5 a parameter takes a map, found a text | write its keys, as in `{name: topic}`
+    error KB0213 16:22 `1` in the `enum` of `k` is a number, expected a text | write it in quotes, or give `k` the `type` of the value
+    warning KB0219 17:30 `pattern` has no effect on a parameter of the type `boolean` | remove it; a pattern is for texts
+    warning KB0219 17:42 `min` has no effect on a parameter of the type `boolean` | remove it; bounds are for numbers, texts, lists and objects
     "#);
 }
 
