@@ -7,6 +7,7 @@ use super::convert::from_value;
 use super::engine::{FILTERS, TESTS};
 use super::fault::Fault;
 use super::keys::{Key, PathSegment};
+use super::outcomes::unknown_words;
 use super::path::{path_of, range_of, start_of};
 use super::program::{Compiled, Program, Slot};
 use super::reference::Reference;
@@ -101,7 +102,10 @@ impl Writer<'_> {
             Expr::Compare(chain) => {
                 self.text("compare(");
                 self.expression(&chain.expr, guarded);
+                let mut left = &chain.expr;
                 for next in &chain.ops {
+                    self.problems.extend(unknown_words(self.whole, left, &next.expr));
+                    left = &next.expr;
                     self.text(",");
                     self.constant(comparison_name(next.op));
                     self.text(",");
@@ -234,6 +238,7 @@ impl Writer<'_> {
         right: &Expr<'_>,
         guarded: bool,
     ) {
+        self.problems.extend(unknown_words(self.whole, left, right));
         self.text("compare(");
         self.expression(left, guarded);
         self.text(",");

@@ -19,6 +19,7 @@ mod keys;
 mod lower;
 mod names;
 mod operators;
+mod outcomes;
 mod parsed_expression;
 mod path;
 mod program;

@@ -315,7 +315,7 @@ fn computed(root: &str, what: &str, at: &Range<usize>) -> Unresolved {
     }
 }
 
-fn unknown<'n>(
+pub(super) fn unknown<'n>(
     what: &str,
     name: &str,
     at: Range<usize>,

@@ -30,6 +30,20 @@ pub enum StepStatus {
 }
 
 impl StepStatus {
+    /// All statuses, in the order of their declaration.
+    pub const ALL: [StepStatus; 10] = [
+        StepStatus::Pending,
+        StepStatus::Ready,
+        StepStatus::Running,
+        StepStatus::Verifying,
+        StepStatus::Waiting,
+        StepStatus::Succeeded,
+        StepStatus::Failed,
+        StepStatus::Skipped,
+        StepStatus::Blocked,
+        StepStatus::Cancelled,
+    ];
+
     /// The status as shown and serialised.
     pub fn as_str(self) -> &'static str {
         match self {

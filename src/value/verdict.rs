@@ -16,6 +16,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All verdicts, in the order of their declaration.
+    pub const ALL: [Verdict; 3] = [Verdict::Passed, Verdict::Inconclusive, Verdict::Failed];
+
     /// The verdict as shown and serialised.
     pub fn as_str(self) -> &'static str {
         match self {

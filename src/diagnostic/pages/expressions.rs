@@ -16,7 +16,8 @@ The operators are `and`, `or`, `not`, `==`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `i
 `/`, `//`, `%`, `~` (concatenation) and `a if condition else b`. Strings are quoted."#;
 
     UNKNOWN_NAME = "KB0302", "unknown name",
-r#"An expression reads a name that is neither a parameter nor a step of this definition.
+r#"An expression reads a name that is neither a parameter nor a step of this definition, or compares a
+status or a verdict with a word that it never is, as in `{{test.status}} == 'success'`.
 
 Wrong:
 

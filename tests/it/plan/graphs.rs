@@ -8,7 +8,7 @@ test: json; read {{research.output.files}}
 lint: run; needs research; tolerated
 debug: agent reader; if {{test.output.result}} == 'failed'
 review: agent reader; each {{research.output.files}}; join noneFailed
-report: tool fs:write; if {{lint.status}} != \"x\"; needs test; verify {{report.output}}
+report: tool fs:write; if {{lint.status}} != \"failed\"; needs test; verify {{report.output}}
 clean: run; finally
 outputs {{test.output}}";
 
@@ -22,7 +22,7 @@ fn as_text() {
       │ lint      run                ← research  failure tolerated
       └ review    specialist reader  ← research  for each of research.output.files  runIf noneFailed
       ┌ debug     specialist reader  ← test (may-skip)  if {{test.output.result}} == 'failed'
-      └ report    tool fs:write      ← test, lint (watch)  if {{lint.status}} != "x"  1 check
+      └ report    tool fs:write      ← test, lint (watch)  if {{lint.status}} != "failed"  1 check
 
     finally, however the others end
       ─ clean     run
@@ -42,7 +42,7 @@ fn as_dot() {
       "lint" [label="lint\nrun"];
       "debug" [label="debug\nspecialist reader\nif {{test.output.result}} == 'failed'"];
       "review" [label="review\nspecialist reader"];
-      "report" [label="report\ntool fs:write\nif {{lint.status}} != \"x\""];
+      "report" [label="report\ntool fs:write\nif {{lint.status}} != \"failed\""];
       subgraph cluster_finally {
         label="finally";
         "clean" [label="clean\nrun"];
@@ -66,7 +66,7 @@ fn as_mermaid() {
       s2["lint<br/>run"]
       s3["debug<br/>specialist reader<br/>if {{test.output.result}} == 'failed'"]
       s4["review<br/>specialist reader"]
-      s5["report<br/>tool fs:write<br/>if {{lint.status}} != #quot;x#quot;"]
+      s5["report<br/>tool fs:write<br/>if {{lint.status}} != #quot;failed#quot;"]
       subgraph finally
         s6["clean<br/>run"]
       end
