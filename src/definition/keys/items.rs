@@ -29,7 +29,7 @@ const FOR_EACH_KEYS: &[KeySpec] = &[
     .example("\"{{plan.output.files}}\""),
     key("files", ListOrOne(&Template), "Globs of project files; one that starts with `!` excludes.")
         .example("[\"src/**/*.rs\", \"!src/generated/**\"]"),
-    key("lines", Template, "A project file; each line that is not empty is an item.")
+    key("lines", Template, "A project file; each line that is not blank is an item.")
         .example("hosts.txt"),
     key("as", Text, "Name of the item in templates.").default("item").example("file"),
 ];

@@ -33,25 +33,41 @@ const ONE_OR_MORE_RUNS: KeyType = ListOrOne(const { &OneOf(const { &[Text, Map(&
 const NAME_PATTERN: &str = "^[a-z][a-z0-9_-]{0,63}$";
 
 const COMMON: &[KeySpec] = &[
-    key("name", Pattern(NAME_PATTERN), "Name of the trigger; needed if the playbook has several of a kind.")
-        .default("the kind")
-        .example("nightly"),
+    key(
+        "name",
+        Pattern(NAME_PATTERN),
+        "Name of the trigger; needed if the playbook has several of a kind.",
+    )
+    .default("the kind")
+    .example("nightly"),
     key("params", MapOf(&Any), "Parameters of the run with fixed values.")
         .example("{branch: main}"),
-    key("payload", MapOf(&Text), "Parameters of the run whose values are parts of the payload: a path such as `issue.number`, or a JSON Pointer.")
-        .example("{issue: issue.number}"),
-    key("overlap", Choice(OVERLAP_NAMES), "What happens to a start while a run that the trigger started has not ended.")
-        .default("skip"),
-    key("pauseAfter", Integer(1, 1000), "Number of failed runs in a row after which the trigger pauses itself.")
-        .default("never")
-        .example("3"),
+    key(
+        "overlap",
+        Choice(OVERLAP_NAMES),
+        "What happens to a start while a run that the trigger started has not ended.",
+    )
+    .default("skip"),
+    key(
+        "pauseAfter",
+        Integer(1, 1000),
+        "Number of failed runs in a row after which the trigger pauses itself.",
+    )
+    .default("never")
+    .example("3"),
 ];
+
+/// The key `payload` with a path into the payload of one kind.
+const fn payload(example: &'static str) -> KeySpec {
+    key("payload", MapOf(&Text), "Parameters of the run whose values are parts of the payload: a path such as `issue.number`, or a JSON Pointer.")
+        .example(example)
+}
 
 pub(crate) static SCHEDULE: KeyTable = table(
     "schedule",
     "`schedule`",
     "A schedule. A text is short for `{cron: TEXT}`.",
-    &[SCHEDULE_KEYS, COMMON],
+    &[SCHEDULE_KEYS, COMMON, const { &[payload("{day: date}")] }],
 );
 
 const SCHEDULE_KEYS: &[KeySpec] = &[
@@ -88,7 +104,7 @@ pub(crate) static WEBHOOK: KeyTable = table(
     "webhook",
     "`webhook`",
     "Signed HTTP requests to `/hooks/PATH` of `kb serve`.",
-    &[WEBHOOK_KEYS, COMMON],
+    &[WEBHOOK_KEYS, COMMON, const { &[payload("{issue: issue.number}")] }],
 );
 
 const WEBHOOK_KEYS: &[KeySpec] = &[
@@ -114,7 +130,7 @@ pub(crate) static FILE: KeyTable = table(
     "fileTrigger",
     "`file`",
     "Files. A text is short for `{paths: TEXT}`.",
-    &[FILE_KEYS, COMMON],
+    &[FILE_KEYS, COMMON, const { &[payload("{file: path}")] }],
 );
 
 const FILE_KEYS: &[KeySpec] =
@@ -126,7 +142,7 @@ pub(crate) static MESSAGE: KeyTable = table(
     "message",
     "`message`",
     "Messages of a topic. A text is short for `{topic: TEXT}`.",
-    &[MESSAGE_KEYS, COMMON],
+    &[MESSAGE_KEYS, COMMON, const { &[payload("{order: message.id}")] }],
 );
 
 const MESSAGE_KEYS: &[KeySpec] =
@@ -139,7 +155,7 @@ pub(crate) static RUN: KeyTable = table(
     "runTrigger",
     "`run`",
     "Ends of runs of another playbook. A text is short for `{playbook: TEXT}`.",
-    &[RUN_KEYS, COMMON],
+    &[RUN_KEYS, COMMON, const { &[payload("{text: outputs.text}")] }],
 );
 
 const RUN_KEYS: &[KeySpec] = &[

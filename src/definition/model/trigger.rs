@@ -52,6 +52,17 @@ impl TriggerSource {
             TriggerSource::Run(_) => "run",
         }
     }
+
+    /// The keys of the payload; none where the sender decides.
+    pub fn payload_keys(&self) -> &'static [&'static str] {
+        match self {
+            TriggerSource::Schedule(..) => &["nominal", "local", "date"],
+            TriggerSource::Webhook(_) => &[],
+            TriggerSource::File(_) => &["path", "digest"],
+            TriggerSource::Message { .. } => &["topic", "id", "message"],
+            TriggerSource::Run(_) => &["run", "playbook", "status", "outputs"],
+        }
+    }
 }
 
 /// `on.webhook`: an HTTP request to the daemon.
@@ -148,6 +159,12 @@ impl PayloadPath {
     /// The path as written.
     pub fn as_str(&self) -> &str {
         &self.written
+    }
+
+    /// The first part of the path.
+    pub fn first(&self) -> String {
+        let first = self.pointer.split('/').nth(1).unwrap_or_default();
+        first.replace("~1", "/").replace("~0", "~")
     }
 
     /// The value at this path.

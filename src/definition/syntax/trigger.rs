@@ -1,5 +1,6 @@
 //! Decodes `on:`, the triggers of a playbook. Start at [`triggers`].
 
+use super::trigger_values::{constants, payload, require_values};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys::KeyTable;
 use crate::definition::keys::choices::{KEEP, OVERLAP, RUN_END, WEBHOOK_FORM};
@@ -290,7 +291,7 @@ fn common(
         }
     };
     let constants = fields.get("params").map(|node| constants(node, params, decoder));
-    let payload = fields.get("payload").map(|node| payload(node, params, decoder));
+    let payload = fields.get("payload").map(|node| payload(node, source.as_ref(), params, decoder));
     let trigger = Trigger {
         name,
         source: source?,
@@ -308,92 +309,4 @@ fn common(
     }
     require_values(&trigger, params, decoder);
     Some(trigger)
-}
-
-/// Decodes `params:`: values of the right types for declared parameters.
-fn constants(node: &Node, params: &[Param], decoder: &mut Decoder) -> JsonMap {
-    let Some(entries) = node.as_map() else {
-        decoder.wrong_type(node, "params", "a map from parameters to values");
-        return JsonMap::new();
-    };
-    let mut values = JsonMap::new();
-    for (key, value) in entries {
-        let Some(param) = declared(&key.text, key.span, params, decoder) else { continue };
-        let json = value.to_json();
-        let subject = format!("the value of `{}`", param.name);
-        if let Some((message, help)) = param.misfit(&subject, &json) {
-            decoder.push(
-                Diagnostic::error(Code::TRIGGER_PARAM, value.span, message)
-                    .label(param.span, "declared here")
-                    .help(help),
-            );
-        }
-        values.insert(param.name.clone(), json);
-    }
-    values
-}
-
-/// Decodes `payload:`: paths for declared parameters.
-fn payload(node: &Node, params: &[Param], decoder: &mut Decoder) -> Vec<(String, PayloadPath)> {
-    let Some(entries) = node.as_map() else {
-        decoder.wrong_type(node, "payload", "a map from parameters to paths");
-        return Vec::new();
-    };
-    let mut paths = Vec::new();
-    for (key, value) in entries {
-        let Some(param) = declared(&key.text, key.span, params, decoder) else { continue };
-        if param.kind == ParamType::Secret {
-            let message = format!("the secret `{}` cannot come from a payload", param.name);
-            let help = "a payload could name any variable or file; write it below `params`";
-            decoder.push(Diagnostic::error(Code::TRIGGER_PARAM, key.span, message).help(help));
-            continue;
-        }
-        let Some(text) = decoder.text(value, "payload") else { continue };
-        match PayloadPath::parse(text) {
-            Some(path) => paths.push((param.name.clone(), path)),
-            None => decoder.bad_value(
-                value.span,
-                format!("`{text}` is not a path into a payload"),
-                "write names and indexes with dots, such as `commits.0.id`, or a JSON Pointer"
-                    .to_owned(),
-            ),
-        }
-    }
-    paths
-}
-
-fn declared<'p>(
-    name: &str,
-    span: Span,
-    params: &'p [Param],
-    decoder: &mut Decoder,
-) -> Option<&'p Param> {
-    let found = params.iter().find(|param| param.name == name);
-    if found.is_none() {
-        let near = decoder.nearest(name, params.iter().map(|param| param.name.as_str()));
-        let help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("declare it: `params: [{{name: {name}}}]`"),
-        };
-        let message = format!("the playbook has no parameter `{name}`");
-        decoder.push(Diagnostic::error(Code::TRIGGER_PARAM, span, message).help(help));
-    }
-    found
-}
-
-/// A run without a person cannot ask for a required parameter.
-fn require_values(trigger: &Trigger, params: &[Param], decoder: &mut Decoder) {
-    for param in params.iter().filter(|param| param.required && param.default.is_none()) {
-        let given = trigger.params.contains_key(&param.name)
-            || trigger.payload.iter().any(|(name, _)| *name == param.name);
-        if !given {
-            let message =
-                format!("the trigger gives the required parameter `{}` no value", param.name);
-            decoder.push(
-                Diagnostic::error(Code::TRIGGER_PARAM, trigger.span, message)
-                    .label(param.span, "declared here")
-                    .help(format!("add `params: {{{}: …}}` or `payload`", param.name)),
-            );
-        }
-    }
 }

@@ -56,7 +56,8 @@ Fixed:
     TRIGGER_PARAM = "KB1004", "invalid parameter of a trigger",
 r#"A trigger starts runs without a person, so it must give every required parameter a value: a fixed one
 below `params`, or a part of the payload below `payload`. The message names a parameter that is missing, not
-declared, or has a value of another type. A secret cannot come from a payload, because the sender could name
+declared, or has a value of another type, or a path that the payload of the trigger never has: that of a
+schedule has `nominal`, `local` and `date`. A secret cannot come from a payload, because the sender could name
 any variable or file.
 
 Wrong:
