@@ -104,7 +104,7 @@ fn mention(mentions: &mut Mentions, read: &Read<'_>) {
     let (slot, strength) = match read.context {
         ReadContext::Condition => (&mut mentions.condition, own.min(Strength::MaySkip)),
         ReadContext::Work => (&mut mentions.work, own),
-        ReadContext::Verify => return,
+        ReadContext::Verify | ReadContext::Until | ReadContext::Collect => return,
     };
     if slot.is_none_or(|(known, _)| known < strength) {
         *slot = Some((strength, read.reference.span));

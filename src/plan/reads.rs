@@ -11,8 +11,24 @@ pub(super) enum ReadContext {
     Condition,
     /// The work of the step. These reads create dependencies.
     Work,
-    /// The gate. These reads create no dependencies.
+    /// The gate. These reads create no dependencies, nor do those below.
     Verify,
+    /// The condition of a loop.
+    Until,
+    /// What an item adds to the output of its step.
+    Collect,
+}
+
+impl ReadContext {
+    /// The name of a text that is evaluated after the work of its step.
+    pub(super) fn after_work(self) -> Option<&'static str> {
+        match self {
+            ReadContext::Condition | ReadContext::Work => None,
+            ReadContext::Verify => Some("the gate"),
+            ReadContext::Until => Some("`until`"),
+            ReadContext::Collect => Some("`collect`"),
+        }
+    }
 }
 
 /// A reference from a text of one step to another step or to itself.
@@ -50,13 +66,15 @@ fn of_texts(step: &Step) -> Collector<'_> {
     step.condition.iter().for_each(|condition| found.expression(condition));
     found.context = ReadContext::Work;
     found.work(step);
-    found.context = ReadContext::Verify;
+    found.context = ReadContext::Until;
     let repeat = step.details().repeat.as_deref();
     if let Some(Until::Expression(until)) = repeat.map(|repeat| &repeat.until) {
         found.expression(until);
     }
+    found.context = ReadContext::Collect;
     let collect = step.for_each.iter().filter_map(|each| each.collect.as_ref());
     collect.for_each(|value| found.value(value));
+    found.context = ReadContext::Verify;
     step.verify().iter().flat_map(|verify| &verify.checks).for_each(|check| found.check(check));
     found
 }

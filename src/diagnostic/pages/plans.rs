@@ -78,8 +78,9 @@ A `finally` step may read any step of `steps`; these may have failed or been ski
 `.status` in a condition."#;
 
     GATE_READ_UNORDERED = "KB0404", "gate reads a step that may not have ended",
-r#"The checks of `verify` create no dependencies. They may read their own step and the steps that it
-depends on, directly or indirectly. This check reads a step that can run at the same time or later.
+r#"The checks of `verify`, and `until` and `collect`, create no dependencies. They may read their own step
+and the steps that it depends on, directly or indirectly. This text reads a step that can run at the same
+time or later.
 
 Wrong:
 
