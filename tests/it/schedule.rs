@@ -477,6 +477,10 @@ fn every_nominal_time_is_accounted_for() {
         accounted(default, false, from, now).0,
         ["01-10T01:00..01-10T04:00 Missed", "01-10T05:00 Fire { late: false }"]
     );
+    // A minute old is on time, a second more is late.
+    let on_time = |now| accounted(default, false, "2026-01-10T04:30:00Z", now).0;
+    assert_eq!(on_time("2026-01-10T05:01:00Z"), ["01-10T05:00 Fire { late: false }"]);
+    assert_eq!(on_time("2026-01-10T05:01:01Z"), ["01-10T05:00 Missed"]);
     // Nothing on time: the newest one within the window stands for the others.
     let late = "2026-01-10T05:30:00Z";
     assert_eq!(accounted(default, false, from, late).0, ["01-10T01:00..01-10T05:00 Missed"]);

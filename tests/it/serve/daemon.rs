@@ -108,18 +108,78 @@ fn a_daemon_that_was_down_follows_the_policy() {
         lines(&store)
             == ["01:00-07:00 missed", "08:00 missed", "09:00 succeeded", "10:00 succeeded"]
     });
+    // Every time is shown with what became of it and why.
+    let shown = scratch.json(&["trigger", "show", "p", "--json"]);
+    let reasons: Vec<_> = shown["fires"].as_array().unwrap().iter().map(|f| &f["reason"]).collect();
+    let missed = "`kb serve` did not run";
+    let beyond = format!("{missed}; more times than `catchUp.max`");
+    assert_eq!(serde_json::json!(reasons), serde_json::json!([null, null, beyond, missed]));
+    let times = ["2026-01-10 01:00 to 2026-02-09 07:00  missed", "2026-02-09 10:00   "];
+    scratch.kb(&["trigger", "show", "p"]).code(0).says(&times).says(&[missed, &beyond]);
+}
+
+#[test]
+fn of_several_late_times_the_latest_starts_one_run() {
+    let (runtime, scratch) = (runtime(), hourly(", catchUp: {window: 3h, keep: latest}"));
+    let _context = runtime.enter();
+    enable(&scratch, "p.schedule", at(START));
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    until(&mut daemon, at("2026-02-09T10:30:00Z"), "the late run", || log(&scratch) == 1);
+    until(&mut daemon, at("2026-02-09T10:31:00Z"), "its end", || {
+        fires(&store).iter().all(|fire| !fire.state.is_open())
+    });
+    assert_eq!(lines(&store), ["01:00-07:00 missed", "08:00-09:00 missed", "10:00 succeeded"]);
+    assert_eq!(log(&scratch), 1);
+}
+
+#[test]
+fn a_run_that_waits_for_a_person_has_not_ended() {
+    let text = "schema: kb.playbook/1\nid: p\non: {schedule: \"0 * * * *\"}\nsteps: [{id: ok, approve: Go?}]\n";
+    let (runtime, scratch) = (runtime(), Scratch::new(&[("playbooks/p.yml", text)]));
+    let _context = runtime.enter();
+    enable(&scratch, "p.schedule", at(START));
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    let status = |index: usize| scratch.json(&["run", "list", "--json"])[index]["status"].clone();
+    until(&mut daemon, at("2026-01-10T01:00:00Z"), "the question", || status(0) == "waiting");
+    daemon.tick(at("2026-01-10T02:00:00Z"));
+    let second = fires(&store).pop().unwrap();
+    assert_eq!(second.state, FireState::Skipped, "{:?}", second.reason);
+    // With its end the next time starts a run again.
+    scratch.kb(&["run", "approve", "@last", "ok"]).code(0);
+    until(&mut daemon, at("2026-01-10T02:30:00Z"), "its end", || {
+        lines(&store) == ["01:00 succeeded", "02:00 skipped"]
+    });
+    until(&mut daemon, at("2026-01-10T03:00:00Z"), "the third", || status(0) == "waiting");
+    assert_eq!(fires(&store).len(), 3);
+}
+
+#[test]
+fn a_schedule_gives_its_nominal_time_its_local_time_and_its_date() {
+    let text = "schema: kb.playbook/1\nid: p\nparams: [{name: utc, required: true}, {name: zoned, required: true}, {name: date, required: true}]\non: {schedule: {cron: \"30 2 * * *\", zone: Asia/Tokyo, payload: {utc: nominal, zoned: local, date: date}}}\nsteps: [{id: a, run: \"true\"}]\n";
+    let (runtime, scratch) = (runtime(), Scratch::new(&[("playbooks/p.yml", text)]));
+    let _context = runtime.enter();
+    enable(&scratch, "p.schedule", at(START));
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    let nominal = at("2026-01-10T17:30:00Z");
+    until(&mut daemon, nominal, "the run", || lines(&store) == ["17:30 succeeded"]);
+    let expected = serde_json::json!({
+        "utc": nominal.rfc3339(), "zoned": "2026-01-11 02:30 +09:00", "date": "2026-01-11"
+    });
+    assert_eq!(serde_json::Value::Object(fires(&store)[0].params.clone()), expected);
 }
 
 #[test]
 fn a_start_during_another_run() {
     let cases = [
+        ("", vec!["01:00 started", "02:00 skipped", "03:00 skipped"]),
         ("skip", vec!["01:00 started", "02:00 skipped", "03:00 skipped"]),
         ("queueOne", vec!["01:00 started", "02:00 queued", "03:00 skipped"]),
         ("queueAll", vec!["01:00 started", "02:00 queued", "03:00 queued"]),
         ("allow", vec!["01:00 started", "02:00 started", "03:00 started"]),
     ];
     for (policy, expected) in cases {
-        let (runtime, scratch) = (runtime(), hourly(&format!(", overlap: {policy}")));
+        let overlap = if policy.is_empty() { "" } else { ", overlap: " };
+        let (runtime, scratch) = (runtime(), hourly(&format!("{overlap}{policy}")));
         scratch.write(".kb/kb.config.yml", "serve: {maxRuns: 3}\n");
         let _context = runtime.enter();
         enable(&scratch, "p.schedule", at(START));

@@ -204,3 +204,75 @@ fn a_chain_of_runs_is_limited() {
     assert_eq!((last.trigger.as_str(), all.len()), ("p9.run", 9));
     assert!(last.reason.as_ref().is_some_and(|reason| reason.contains('8')), "{last:?}");
 }
+
+/// Files, messages and ends of runs start a run with each value that the reference names for them; the end
+/// of a failed run starts only what asks for it.
+#[test]
+fn each_kind_of_event_starts_a_run_with_its_payload() {
+    let text = |id: &str, kind: &str, keys: &[&str]| {
+        let param = |key: &&str| match *key {
+            "message" | "outputs" => format!("{{name: p_{key}, type: object}}"),
+            key => format!("{{name: p_{key}}}"),
+        };
+        let params: Vec<String> = keys.iter().map(param).collect();
+        let paths: Vec<String> = keys.iter().map(|key| format!("p_{key}: {key}")).collect();
+        let on = kind.replace("PAYLOAD", &format!("payload: {{{}}}", paths.join(", ")));
+        let text = format!(
+            "schema: kb.playbook/1\nid: {id}\nparams: [{}]\non: {on}\nsteps: [{{id: a, run: \"true\"}}]\n",
+            params.join(", ")
+        );
+        (format!("playbooks/{id}.yml"), text)
+    };
+    let run = ["run", "playbook", "status", "outputs"];
+    let files = [
+        text("f", "{file: {paths: \"inbox/*.csv\", PAYLOAD}}", &["path", "digest"]),
+        text("m", "{message: {topic: orders, PAYLOAD}}", &["topic", "id", "message"]),
+        text("r", "{run: {playbook: build, PAYLOAD}}", &run),
+        text("bad", "{run: {playbook: breaks, PAYLOAD}}", &run),
+        text("asks", "{run: {playbook: breaks, status: failed, PAYLOAD}}", &run),
+    ];
+    let (runtime, scratch) = (runtime(), Scratch::new(&[("playbooks/build.yml", BUILD)]));
+    let _context = runtime.enter();
+    files.iter().for_each(|(path, text)| scratch.write(path, text));
+    scratch.write(
+        "playbooks/breaks.yml",
+        "schema: kb.playbook/1\nid: breaks\nsteps: [{id: a, run: exit 3}]\n",
+    );
+    for id in ["f.file", "m.message", "r.run", "bad.run", "asks.run"] {
+        enable(&scratch, id, now());
+    }
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    daemon.tick(now());
+    scratch.write("inbox/a.csv", "1");
+    scratch.write("m.json", "{\"size\": 2}");
+    scratch.kb(&["trigger", "publish", "orders", "--payload", "m.json", "--id", "one"]).code(0);
+    scratch.kb(&["playbook", "run", "build"]).code(0);
+    let built = scratch.last_run();
+    scratch.kb(&["playbook", "run", "breaks"]).code(1);
+    let broken = scratch.last_run();
+    let started = || {
+        let all = fires(&store);
+        all.len() == 4 && all.iter().all(|fire| fire.state.as_str() == "succeeded")
+    };
+    let mut time = now();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !started() {
+        assert!(std::time::Instant::now() < deadline, "{:?}", fires(&store));
+        daemon.tick(time);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        // Files are compared when time passes.
+        time = Timestamp(time.0 + 500);
+    }
+    let params = |trigger: &str| {
+        let all = fires(&store);
+        let fire = all.iter().find(|fire| fire.trigger == trigger).unwrap();
+        serde_json::Value::Object(fire.params.clone())
+    };
+    let digest = kb::value::Digest::of("1").to_string();
+    assert_eq!(params("f.file"), json!({"p_path": "inbox/a.csv", "p_digest": digest}));
+    let message = json!({"p_topic": "orders", "p_id": "one", "p_message": {"size": 2}});
+    assert_eq!(params("m.message"), message);
+    let end = |run: &str, playbook: &str, status: &str, outputs: serde_json::Value| json!({"p_run": run, "p_playbook": playbook, "p_status": status, "p_outputs": outputs});
+    assert_eq!(params("r.run"), end(&built, "build", "succeeded", json!({"text": "built"})));
+    assert_eq!(params("asks.run"), end(&broken, "breaks", "failed", json!({})));
+}
