@@ -38,10 +38,10 @@ impl Timers {
         instances
     }
 
-    /// The instance of the next timer that is not due yet; `None` if one is due.
-    pub(super) fn next_instance(&self) -> Option<InstanceIx> {
-        let first = self.due.first().filter(|(due, _)| *due > self.clock.now());
-        first.map(|(_, instance)| *instance)
+    /// The instances of the timers, next first; none while one is due. An instance may wait no longer.
+    pub(super) fn upcoming(&self) -> impl Iterator<Item = InstanceIx> {
+        let is_due = self.due.first().is_some_and(|(due, _)| *due <= self.clock.now());
+        self.due.iter().filter(move |_| !is_due).map(|(_, instance)| *instance)
     }
 
     /// Stops the run's timeout, which has fired.

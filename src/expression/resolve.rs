@@ -26,6 +26,8 @@ pub const STEP_FIELDS: &[&str] = &[
 const ERROR_FIELDS: &[&str] =
     &["code", "message", "help", "kind", "hypothesis", "partial", "suggestedNext"];
 const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error", "failed", "rejection"];
+/// The fields of the last rejection that sent work back, as in `run.rejection.comment`.
+const REJECTION_FIELDS: &[&str] = &["step", "to", "by", "comment", "count"];
 const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
 
 /// A resolved path.
@@ -148,7 +150,12 @@ pub(super) fn resolve(
             }
             Ok(Resolved::new(Root::Secret(name.into()), &rest[1..]))
         }
-        "run" => fields(Root::Run, "run", RUN_FIELDS, rest, rest),
+        "run" => match rest {
+            [PathSegment { key: Key::Name(field), .. }, below @ ..] if &**field == "rejection" => {
+                fields(Root::Run, "run.rejection", REJECTION_FIELDS, rest, below)
+            }
+            _ => fields(Root::Run, "run", RUN_FIELDS, rest, rest),
+        },
         "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest, rest),
         _ => bare(names, root, at, rest, in_braces),
     }

@@ -41,12 +41,18 @@ pub(in crate::plan) fn child_params(call: &PlaybookStep, child: &Playbook) -> Ve
         }
     }
     for param in &child.params {
-        let is_given = call.with.iter().any(|given| given.name == param.name);
-        if param.required && param.default.is_none() && !is_given {
+        let given = call.with.iter().find(|given| given.name == param.name);
+        // A null counts as not given.
+        let missing = match given.map(|given| (&given.value, given.value_span)) {
+            Some((ValueTemplate::Literal(value), span)) if value.is_null() => Some(span),
+            Some(_) => None,
+            None => Some(call.span),
+        };
+        if let Some(span) = missing.filter(|_| param.required && param.default.is_none()) {
             let name = &param.name;
             let message = format!("`{id}` needs a value for its parameter `{name}`");
             problems.push(
-                Diagnostic::error(Code::CHILD_PARAMETER, call.span, message)
+                Diagnostic::error(Code::CHILD_PARAMETER, span, message)
                     .label(param.span, "declared here")
                     .help(format!("add `with: {{{name}: ...}}`")),
             );
