@@ -23,7 +23,7 @@ use super::verified_result::VerifiedResults;
 use crate::attempt::Stopped;
 use crate::clock::{Busy, Woken};
 use crate::journal::JournalError;
-use crate::run::{InstanceIx, Input, RunStatus, StepStatus};
+use crate::run::{Input, InstanceIx, RunStatus, StepStatus};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
@@ -230,8 +230,9 @@ impl Dispatcher {
         let is_idle = self.attempts.is_empty() && self.outstanding.is_empty();
         let state = &self.folded.state;
         let waits = |ix: &InstanceIx| state.instance(*ix).status == StepStatus::Waiting;
-        let next =
-            || self.timers.upcoming().find(waits).is_some_and(|ix| state.waits_for_person(plan, ix));
+        let next = || {
+            self.timers.upcoming().find(waits).is_some_and(|ix| state.waits_for_person(plan, ix))
+        };
         parts.faults.is_some() && is_idle && self.inputs.is_empty() && next()
     }
 

@@ -6,18 +6,18 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-fn project(text: &str) -> Scratch {
+pub(crate) fn project(text: &str) -> Scratch {
     let text = format!("schema: kb.playbook/1\nid: p\n{text}");
     Scratch::new(&[(".kb/playbooks/p.yml", &text)])
 }
 
-fn start(scratch: &Scratch, args: &[&str]) -> Running {
+pub(crate) fn start(scratch: &Scratch, args: &[&str]) -> Running {
     let mut command = scratch.command();
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.start()
 }
 
-fn wait_for(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn wait_for(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < Duration::from_secs(60), "waited for {what}");
@@ -25,7 +25,7 @@ fn wait_for(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-fn said(child: Running) -> (Option<i32>, String) {
+pub(crate) fn said(child: Running) -> (Option<i32>, String) {
     let done = child.finish();
     (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
 }

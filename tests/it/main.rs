@@ -54,6 +54,7 @@ mod journals;
 mod judge;
 mod keep;
 mod llm;
+mod lock_waits;
 mod locks;
 mod lost_time;
 mod lsp;

@@ -220,6 +220,33 @@ fn a_wait_goes_on_counting_while_kb_is_killed() {
     assert_eq!(timers, 1, "the timer is set once");
 }
 
+/// An interrupt leaves a run whose timers are open; a resume continues it with the original times.
+#[test]
+fn a_run_with_an_open_timer_stays_and_an_interrupt_leaves_it() {
+    let scratch = project(
+        "  - {id: pause, wait: 3s}\n  - {id: ok, approve: {message: \"Go?\", timeout: 4s, onTimeout: approve}}\n",
+    );
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).start();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("\"ask:opened\"")), "the approval waits");
+    let interrupt = rustix::process::Signal::INT;
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), interrupt).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let open = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(open["status"], "interrupted");
+    let events = scratch.kb(&["run", "resume", "@last", "--json"]).code(0).events();
+    let all = scratch.kb(&["run", "events", "@last"]).events();
+    let times = |kind: &str| {
+        let times = all.iter().filter(|event| event["type"] == kind);
+        times.map(|event| event["until"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((times("step:waiting").len(), times("ask:opened").len()), (2, 1), "{all:?}");
+    let end = event(&events, "run:end").unwrap();
+    assert!(end["time"].as_str() >= times("ask:opened")[0].as_str(), "{end}");
+}
+
 #[test]
 fn a_wait_until_takes_a_time_and_refuses_what_is_none() {
     let scratch = project("  - {id: a, wait: {until: \"2026-01-01T00:00:00Z\"}}\n");

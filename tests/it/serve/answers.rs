@@ -49,6 +49,20 @@ fn answers_of_forms_must_fit_their_question() {
     assert_eq!(answer(&second, json!({"copies": 3})), 409, "it is decided");
 }
 
+/// The inbox lists what an approval lets run, and not what runs without it.
+#[test]
+fn the_inbox_lists_what_an_approval_starts() {
+    let text = "schema: kb.playbook/1\nid: ship\nsteps:\n  - {id: ok, approve: \"Ship?\"}\n  - {id: upload, dependsOn: [ok], run: [echo, x]}\n  - {id: beside, run: [echo, x]}\n";
+    let site = Site::new(&[("playbooks/ship.yml", text)]);
+    let token = site.token(Role::Approve);
+    let run = site.run(&token, &json!({"definition": "ship"}), &["waiting"]);
+    let ask = ask(&site, &token, &run);
+    assert_eq!(ask["then"], json!([{"step": "upload", "does": "run echo …"}]), "{ask}");
+    let page = site.get("/inbox", &token).text();
+    assert!(page.contains("If you approve") && page.contains("<dt>upload</dt>"), "{page}");
+    assert!(!page.contains("<dt>beside</dt>"), "{page}");
+}
+
 /// The process that would take the default when the time is over was killed, so the question is open and late.
 #[test]
 fn a_question_whose_time_is_over_cannot_be_answered() {

@@ -305,4 +305,30 @@ outputs: {answer: \"{{where.output}}\"}
     let output = scratch.json(&["run", "output", "@last", "where", "--json"]);
     let expected = serde_json::json!({"zone": "eu", "replicas": 2, "sure": false, "note": "12"});
     assert_eq!(output, expected);
+    // A line that begins with `{` is the whole answer.
+    let mut terminal = Pty::start(&scratch, 50, 120, &["playbook", "run", "p"]);
+    terminal.until("the first field", |s| s.trim_end().ends_with("zone >"));
+    terminal.key(b"{\"zone\": \"us\", \"replicas\": 3, \"sure\": true}\r");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    let output = scratch.json(&["run", "output", "@last", "where", "--json"]);
+    assert_eq!(output, serde_json::json!({"zone": "us", "replicas": 3, "sure": true}));
+}
+
+#[test]
+fn an_approval_lists_what_it_starts() {
+    let steps = "  - {id: ok, approve: \"Publish?\"}
+  - {id: publish, dependsOn: [ok], run: [echo, old]}
+  - {id: beside, run: [echo, beside]}
+";
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    let scratch = Scratch::new(&[("playbooks/p.yml", &text)]);
+    let mut terminal = Pty::start(&scratch, 50, 120, &["playbook", "run", "p"]);
+    let starts = "approval starts publish (run echo …)";
+    let shown =
+        terminal.until("the question", |s| s.contains(starts) && s.trim_end().ends_with('>'));
+    assert!(!shown.contains("beside (run"), "{shown}");
+    terminal.key(b"y\r");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
 }
