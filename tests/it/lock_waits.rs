@@ -52,20 +52,20 @@ fn a_step_that_waits_for_a_lock_of_another_run_holds_its_slot_and_its_timeout_do
     add(
         &scratch,
         "q",
-        "limits: {maxParallel: 1}\nsteps: [{id: a, locks: [db], timeout: 900ms, run: test ! -e b}, {id: b, run: touch b}]\n",
+        "limits: {maxParallel: 1}\nsteps: [{id: a, locks: [db], timeout: 3s, tool: fs:write, input: {path: a.txt, content: x}}, {id: b, run: touch b}]\n",
     );
     let first = start(&scratch, &["playbook", "run", "p"]);
     wait_for("the first run", || scratch.has("held"));
     let mut second = start(&scratch, &["playbook", "run", "q"]);
     says(&mut second, "waiting for the lock `db`");
     let begun = Instant::now();
-    until("the end of the timeout", || begun.elapsed() > Duration::from_millis(1500));
-    assert!(!scratch.has("b"), "the step that waits has the only slot");
+    until("the end of the timeout", || begun.elapsed() > Duration::from_millis(3500));
+    assert!(!scratch.has("a.txt") && !scratch.has("b"), "the step that waits has the only slot");
     scratch.write("go", "");
     assert_eq!(said(first).0, Some(0));
     let (code, err) = said(second);
     assert_eq!(code, Some(0), "{err}");
-    assert!(scratch.has("b"));
+    assert!(scratch.has("a.txt") && scratch.has("b"));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_step_whose_child_run_waits_for_its_group_holds_its_slot_and_its_timeout_cou
     let scratch =
         project(&format!("concurrency: g\nsteps: [{{id: a, run: 'touch held; {HOLDS}'}}]\n"));
     add(&scratch, "child", "concurrency: g\nsteps: [{id: s, run: touch child}]\n");
-    for (id, timeout) in [("patient", ""), ("hasty", ", timeout: 900ms")] {
+    for (id, timeout) in [("patient", ""), ("hasty", ", timeout: 3s")] {
         let steps = format!(
             "limits: {{maxParallel: 1}}\nsteps: [{{id: call, playbook: child{timeout}}}, {{id: b, run: touch {id}}}]\n"
         );

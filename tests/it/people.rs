@@ -224,7 +224,7 @@ fn a_wait_goes_on_counting_while_kb_is_killed() {
 #[test]
 fn a_run_with_an_open_timer_stays_and_an_interrupt_leaves_it() {
     let scratch = project(
-        "  - {id: pause, wait: 3s}\n  - {id: ok, approve: {message: \"Go?\", timeout: 4s, onTimeout: approve}}\n",
+        "  - {id: pause, wait: 6s}\n  - {id: ok, approve: {message: \"Go?\", timeout: 7s, onTimeout: approve}}\n",
     );
     let mut command = scratch.command();
     command.args(["playbook", "run", "p", "--json"]);
