@@ -32,7 +32,7 @@ pub use merged::{Merged, MergedTree};
 pub use phase::Phase;
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{
-    CallRequest, Feedback, Note, Payload, Prompt, PromptPart, Record, RequestDigests,
+    Approach, CallRequest, Feedback, Note, Payload, Prompt, PromptPart, Record, RequestDigests,
 };
 pub use session::{
     ArtifactRef, FACTS, GAPS, HISTORY_TOKENS, SessionBrief, SessionLine, SessionState,

@@ -315,6 +315,17 @@ pub struct CallRequest {
     pub args: Json,
 }
 
+/// What an attempt does with the work of the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approach {
+    /// It corrects what was refused.
+    Correct,
+    /// It takes another approach.
+    Another,
+    /// It does the same work, which was interrupted.
+    Same,
+}
+
 /// Why the previous attempt failed, as the next attempt receives it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feedback {
@@ -322,8 +333,8 @@ pub struct Feedback {
     pub failure: Option<Failure>,
     /// Result of the gate.
     pub verification: Option<Verification>,
-    /// Whether the next attempt must take another approach.
-    pub new_approach: bool,
+    /// What the next attempt does with the work of the previous one.
+    pub approach: Approach,
     /// What the person wrote who permitted another attempt.
     pub advice: Option<String>,
 }

@@ -4,6 +4,7 @@ use super::child_link::ChildLink;
 use super::compact::CompactPayload;
 use super::items::Items;
 use super::question::Question;
+use crate::definition::RecoveryKind;
 use crate::evidence::Verification;
 use crate::value::{Digest, Failure, RunId, SpecialistId, Tier, Timestamp, Usage};
 
@@ -55,7 +56,8 @@ pub(super) struct Recovery {
     /// By row: how often it was used, and the fingerprint of the failure that it last followed.
     pub(super) rows: Vec<(u32, Option<Digest>)>,
     pub(super) variation: Variation,
-    pub(super) changes_strategy: bool,
+    /// Action of the row that was taken last.
+    pub(super) last: Option<RecoveryKind>,
     pub(super) escalations: u32,
     /// The comment of the person who permitted the next attempt.
     pub(super) advice: Option<Box<str>>,

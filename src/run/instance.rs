@@ -247,8 +247,8 @@ impl Instance {
     }
 
     /// Whether its current or next attempt must take another approach.
-    pub(super) fn changes_strategy(&self) -> bool {
-        self.recovery().is_some_and(|recovery| recovery.changes_strategy)
+    pub(super) fn last_action(&self) -> Option<RecoveryKind> {
+        self.recovery()?.last
     }
 
     /// The last comment of a person who permitted another attempt.
@@ -348,7 +348,7 @@ impl Instance {
         recovery.rows[row].0 += 1;
         recovery.rows[row].1 = Some(failure);
         recovery.variation = variation;
-        recovery.changes_strategy = action == RecoveryKind::ChangeStrategy;
+        recovery.last = Some(action);
         recovery.escalations += u32::from(action == RecoveryKind::EscalateModel);
     }
 

@@ -4,10 +4,13 @@ use super::event::InstanceIx;
 use super::extras::Variation;
 use super::instance::Instance;
 use super::state::State;
-use crate::definition::{Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RetryPolicy};
-use crate::evidence::Feedback;
+use crate::definition::{
+    Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RecoveryKind, RetryPolicy,
+};
+use crate::diagnostic::Code;
+use crate::evidence::{Approach, Feedback};
 use crate::plan::{Plan, PlanStep};
-use crate::value::{Digest, OutcomeKind, OutcomeSelector, Tier};
+use crate::value::{Digest, Failure, Json, OutcomeKind, OutcomeSelector, Tier};
 use std::time::Duration;
 
 /// A row of the recovery table.
@@ -223,15 +226,37 @@ pub(super) fn fingerprint(instance: &Instance) -> Digest {
     Digest::of(format!("{outcome}\n{failure}\n{}", gate.unwrap_or_default()))
 }
 
-/// Feedback for the next attempt about the last one. A stored result that was refuted was not its work.
+/// Feedback for the next attempt about the last one. A stored result that was refuted was not its work, and an
+/// attempt that does the same work again is told only of files that the last one changed.
 pub(super) fn feedback(instance: &Instance) -> Option<Feedback> {
     if instance.cached_from().is_some() {
         return None;
     }
-    let verification = instance.verification().cloned();
-    let failure = instance.failure().cloned();
-    let new_approach = instance.changes_strategy();
+    let failure = instance.failure();
+    let over_budget = failure.is_some_and(|failure| failure.code == Code::BUDGET_EXHAUSTED);
+    let approach = match instance.last_action() {
+        Some(RecoveryKind::Retry) => Approach::Same,
+        Some(RecoveryKind::ChangeStrategy) => Approach::Another,
+        Some(
+            RecoveryKind::Rework
+            | RecoveryKind::EscalateModel
+            | RecoveryKind::SwitchSpecialist
+            | RecoveryKind::AskUser
+            | RecoveryKind::Fail,
+        )
+        | None => Approach::Correct,
+    };
+    let approach = if over_budget { Approach::Same } else { approach };
+    let same = approach == Approach::Same;
+    let verification = instance.verification().filter(|_| !same).cloned();
+    let failure = failure.filter(|failure| !same || has_changed_files(failure)).cloned();
     let advice = instance.advice().map(str::to_owned);
     let any = verification.is_some() || failure.is_some() || advice.is_some();
-    any.then_some(Feedback { failure, verification, new_approach, advice })
+    any.then_some(Feedback { failure, verification, approach, advice })
+}
+
+/// Whether the partial results of a failure list files that the attempt changed.
+fn has_changed_files(failure: &Failure) -> bool {
+    let changed = failure.details.as_ref().and_then(|details| details.pointer("/partial/changed"));
+    changed.and_then(Json::as_array).is_some_and(|paths| !paths.is_empty())
 }

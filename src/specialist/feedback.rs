@@ -1,23 +1,29 @@
 //! The evidence of a failed attempt as text for the next one.
 
 use super::fencing::fenced;
-use crate::evidence::{CheckDetail, Feedback, Verdict, Verification};
+use crate::evidence::{Approach, CheckDetail, Feedback, Verdict, Verification};
 use crate::value::Failure;
 
-/// The section of the task that describes the rejected attempt.
+/// The section of the task that describes the previous attempt.
 pub(super) fn to_text(feedback: &Feedback) -> String {
-    let instruction = match feedback.new_approach {
-        true => {
+    let (title, instruction) = match feedback.approach {
+        Approach::Another => (
+            "Your previous attempt was rejected",
             "Do not repeat the same approach. First state in one sentence what you will change, then \
-             use a different approach."
-        }
-        false => {
-            "Read the changed files, then fix only the problems listed below. Do not start over."
-        }
+             use a different approach.",
+        ),
+        Approach::Correct => (
+            "Your previous attempt was rejected",
+            "Read the changed files, then fix only the problems listed below. Do not start over.",
+        ),
+        Approach::Same => (
+            "Your previous attempt was interrupted",
+            "Read the changed files and continue from them.",
+        ),
     };
     let mut out = format!(
-        "# Your previous attempt was rejected\n\nThe file changes of that attempt are still in the \
-         working directory. {instruction}\n",
+        "# {title}\n\nThe file changes of that attempt are still in the working directory. \
+         {instruction}\n",
     );
     if let Some(verification) = &feedback.verification {
         out.push_str(&gate(verification));

@@ -3,7 +3,7 @@
 use super::Decider;
 use crate::definition::OnError;
 use crate::diagnostic::Code;
-use crate::evidence::{Feedback, Verdict};
+use crate::evidence::{Approach, Feedback, Verdict};
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::recovery;
@@ -69,7 +69,7 @@ impl Decider<'_> {
         (concerned && self.step(ix).kind.is_specialist()).then(|| Feedback {
             failure: Some(rejection.failure()),
             verification: None,
-            new_approach: false,
+            approach: Approach::Correct,
             advice: None,
         })
     }
@@ -81,7 +81,7 @@ impl Decider<'_> {
         refuted.then(|| Feedback {
             failure: None,
             verification: Some(last.clone()),
-            new_approach: false,
+            approach: Approach::Correct,
             advice: None,
         })
     }

@@ -1,7 +1,7 @@
 //! The usual course: prompt, tool calls, output, rework.
 
 use super::bench::*;
-use kb::evidence::{CheckDetail, Confidence, Feedback, Verdict, Verification};
+use kb::evidence::{Approach, CheckDetail, Confidence, Feedback, Verdict, Verification};
 use serde_json::json;
 
 #[tokio::test]
@@ -51,7 +51,8 @@ async fn a_rework_is_told_what_failed() {
         evidence: Some(json!({"exists": false})),
     };
     let verification = Some(Verification::of(Confidence::High, vec![check]));
-    let feedback = Feedback { failure: None, verification, new_approach: false, advice: None };
+    let feedback =
+        Feedback { failure: None, verification, approach: Approach::Correct, advice: None };
     let ran = Bench { feedback: Some(feedback), ..bench([done()]) }.run().await;
     let sent = ran.sent(1);
     assert!(
