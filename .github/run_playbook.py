@@ -33,8 +33,26 @@ def append(variable, text):
             file.write(text)
 
 
+def places(directory, run):
+    """The positions of the failed steps in the repository, by step instance: path, line, column."""
+    command = ["kb", "-C", directory, "run", "show", run, "--json"]
+    shown = subprocess.run(command, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=False)
+    try:
+        steps = json.loads(shown.stdout)["steps"]
+    except (ValueError, KeyError):
+        return {}
+    found = {}
+    for step in steps:
+        if step.get("place"):
+            path, line, column = step["place"].rsplit(":", 2)
+            path = os.path.relpath(os.path.join(directory, path), os.environ.get("GITHUB_WORKSPACE"))
+            found[step["instance"]] = (escape(path, True), line, column)
+    return found
+
+
 def main():
-    command = ["kb", "-C", os.environ.get("KB_DIRECTORY", "."), "playbook", "run",
+    directory = os.environ.get("KB_DIRECTORY", ".")
+    command = ["kb", "-C", directory, "playbook", "run",
                os.environ["KB_PLAYBOOK"], "--json"]
     if os.environ.get("KB_STRICT") == "true":
         command.append("--strict")
@@ -60,11 +78,14 @@ def main():
             if state == "failed":
                 message = (event.get("error") or {}).get("message") or "the step failed"
                 failed.append((step, message))
-                print(f"::error title=kb {escape(step, True)}::{escape(message)}", flush=True)
         elif kind == "run:end":
             status = event.get("status", "")
     code = process.wait()
     append("GITHUB_OUTPUT", f"run={run}\nstatus={status}\n")
+    at = places(directory, run) if failed else {}
+    for step, message in failed:
+        where = "file={},line={},col={},".format(*at[step]) if step in at else ""
+        print(f"::error {where}title=kb {escape(step, True)}::{escape(message)}", flush=True)
     rows = "".join(f"| `{step}` | {cell(message)} |\n" for step, message in failed)
     table = f"\n| step | error |\n|---|---|\n{rows}" if rows else ""
     if run:

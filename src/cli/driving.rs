@@ -84,6 +84,9 @@ pub(super) async fn drive(
         if has_failed && let Ok(reader) = service::read_run(&context, &run) {
             ended.summary.locate(|step| reader.place(step));
         }
+        if has_failed && let Some(folder) = terminal.annotated_folder(&context.root) {
+            terminal.err(&ended.summary.annotations(&folder))?;
+        }
         let waits = ended.left.status == RunStatus::Waiting;
         // While questions are asked here, the summary is printed once, at the end.
         if waits && display.is_interactive(terminal) {

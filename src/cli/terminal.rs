@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Stderr, Stdout, Write};
+use std::path::{Path, PathBuf};
 
 /// Errors and failures.
 pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -37,6 +38,8 @@ pub(super) struct Terminal {
     is_dumb: bool,
     /// Whether lines are read by GitHub Actions, which understands annotations.
     annotates: bool,
+    /// The folder of the repository in a job of GitHub Actions.
+    repository: PathBuf,
 }
 
 impl Terminal {
@@ -44,7 +47,15 @@ impl Terminal {
     pub(super) fn new() -> Self {
         let (stdout, stderr) = (AutoStream::auto(io::stdout()), io::stderr());
         let colour = AutoStream::choice(&stderr);
-        Terminal { stdout, colour, stderr, quiet: false, is_dumb: false, annotates: false }
+        Terminal {
+            stdout,
+            colour,
+            stderr,
+            quiet: false,
+            is_dumb: false,
+            annotates: false,
+            repository: PathBuf::new(),
+        }
     }
 
     /// Adapts the displays to the variables that describe who reads them.
@@ -52,11 +63,20 @@ impl Terminal {
         let is = |name: &str, value: &str| variables.get(name).is_some_and(|own| own == value);
         self.is_dumb = is("TERM", "dumb");
         self.annotates = is("GITHUB_ACTIONS", "true");
+        self.repository = variables.get("GITHUB_WORKSPACE").map(PathBuf::from).unwrap_or_default();
     }
 
-    /// Whether displays of lines contain annotations of GitHub Actions.
+    /// Whether displays contain groups and annotations of GitHub Actions.
     pub(super) fn annotates(&self) -> bool {
         self.annotates
+    }
+
+    /// If GitHub Actions reads the displays, the folder of a project in the repository, empty or with a `/` at
+    /// its end; annotations name files with it.
+    pub(super) fn annotated_folder(&self, root: &Path) -> Option<String> {
+        let folder = root.strip_prefix(&self.repository).unwrap_or(Path::new("")).to_string_lossy();
+        let end = if folder.is_empty() { "" } else { "/" };
+        self.annotates.then(|| format!("{folder}{end}"))
     }
 
     /// Applies `--quiet`: only results and errors are printed.

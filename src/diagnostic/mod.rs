@@ -9,6 +9,8 @@ mod pages;
 mod render;
 mod source;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 pub use code::Code;
 pub use render::{render, summary};
 pub use source::{Position, Source, SourceId, Sources, Span};
@@ -106,14 +108,49 @@ impl Diagnostic {
 /// The valid name that is most similar to a misspelled one, for `did you mean …?`. At most a third
 /// of the letters, and at most three, may differ.
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = name.chars().count();
     valid
         .into_iter()
-        .map(|other| (edit_distance(name, other), other))
-        .filter(|(distance, other)| {
-            *distance <= other.chars().count().max(name.chars().count()).div_ceil(3).min(3)
+        .filter_map(|other| {
+            let other_length = other.chars().count();
+            let most = other_length.max(length).div_ceil(3).min(3);
+            // The distance is at least the difference of the lengths.
+            let distance =
+                (other_length.abs_diff(length) <= most).then(|| edit_distance(name, other))?;
+            (distance <= most).then_some((distance, other))
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, other)| other)
+}
+
+/// How often [`nearest`] searches for one definition. A file can have a hundred thousand unknown names, and
+/// only its first errors are listed.
+#[derive(Debug, Default)]
+pub struct Suggestions(AtomicU32);
+
+impl Suggestions {
+    const MOST: u32 = 200;
+
+    /// Whether no search is left.
+    pub fn are_used_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= Self::MOST
+    }
+
+    /// [`nearest`], or `None` after 200 searches.
+    pub fn nearest<'a>(
+        &self,
+        name: &str,
+        valid: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        let searches = self.0.fetch_add(1, Ordering::Relaxed);
+        (searches < Self::MOST).then(|| nearest(name, valid)).flatten()
+    }
+}
+
+impl Clone for Suggestions {
+    fn clone(&self) -> Self {
+        Suggestions(AtomicU32::new(self.0.load(Ordering::Relaxed)))
+    }
 }
 
 /// The number of insertions, deletions, replacements and swaps of adjacent letters between two names

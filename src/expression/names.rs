@@ -1,6 +1,6 @@
 //! The names that a definition declares, and where its texts stand.
 
-use crate::diagnostic::Span;
+use crate::diagnostic::{Span, Suggestions};
 use crate::value::StepId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,8 @@ pub struct Names {
     pub outputs: BTreeMap<String, Vec<String>>,
     /// The steps whose output is a list, and whether its items have keys.
     pub lists: BTreeMap<String, bool>,
+    /// The searches for similar names that are left.
+    pub suggestions: Suggestions,
 }
 
 /// Which forms of placeholders are recognised.

@@ -27,7 +27,10 @@ fn one(text: &SourceText<'_>, read: &Expr<'_>, word: &Expr<'_>) -> Vec<Unresolve
             let Some((what, known, list)) = words_of(text, read) else { return Vec::new() };
             match known.contains(&found) {
                 true => Vec::new(),
-                false => vec![unknown(what, found, range_of(word), known.into_iter(), list)],
+                false => {
+                    let (at, known) = (range_of(word), known.into_iter());
+                    vec![unknown(text.names, what, found, at, known, list)]
+                }
             }
         }
         Expr::List(list) => list.items.iter().flat_map(|item| one(text, read, item)).collect(),

@@ -3,7 +3,7 @@
 use super::keys::{Key, Keys, PathSegment};
 use super::names::Names;
 use super::reference::Root;
-use crate::diagnostic::{Code, nearest};
+use crate::diagnostic::Code;
 use crate::value::StepId;
 use std::ops::{Bound, Range};
 
@@ -107,7 +107,7 @@ pub(super) fn resolve(
             let (id, id_at) = named("steps", "a step's id", at, rest)?;
             let step = step_of(names, id).ok_or_else(|| {
                 let known = names.steps.iter().map(StepId::as_str);
-                unknown("step", id, id_at.clone(), known, "the steps are")
+                unknown(names, "step", id, id_at.clone(), known, "the steps are")
             })?;
             below_step(names, step, &rest[1..], in_braces)
         }
@@ -115,6 +115,7 @@ pub(super) fn resolve(
             let (name, at) = named("env", "a name", at, rest)?;
             if !names.env.contains(name) {
                 let mut problem = unknown(
+                    names,
                     "environment name",
                     name,
                     at,
@@ -134,6 +135,7 @@ pub(super) fn resolve(
             let (name, at) = named("secrets", "a name", at, rest)?;
             if !names.secrets.contains(name) {
                 let mut problem = unknown(
+                    names,
                     "secret",
                     name,
                     at,
@@ -152,11 +154,11 @@ pub(super) fn resolve(
         }
         "run" => match rest {
             [PathSegment { key: Key::Name(field), .. }, below @ ..] if &**field == "rejection" => {
-                fields(Root::Run, "run.rejection", REJECTION_FIELDS, rest, below)
+                fields(names, Root::Run, "run.rejection", REJECTION_FIELDS, rest, below)
             }
-            _ => fields(Root::Run, "run", RUN_FIELDS, rest, rest),
+            _ => fields(names, Root::Run, "run", RUN_FIELDS, rest, rest),
         },
-        "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest, rest),
+        "loop" => fields(names, Root::Loop, "loop", LOOP_FIELDS, rest, rest),
         _ => bare(names, root, at, rest, in_braces),
     }
 }
@@ -201,7 +203,7 @@ fn param(names: &Names, at: &Range<usize>, rest: &[PathSegment]) -> Result<Resol
             true => Ok(Resolved::new(Root::Param(name.clone()), &rest[1..])),
             false => {
                 let known = names.params.iter().map(String::as_str);
-                Err(unknown("parameter", name, at.clone(), known, "the parameters are"))
+                Err(unknown(names, "parameter", name, at.clone(), known, "the parameters are"))
             }
         },
         Some(_) => Err(computed("params", "a parameter's name", at)),
@@ -230,11 +232,11 @@ fn below_step(
         return Ok(Resolved { root, keys: Keys::of(Some("output"), rest) });
     }
     if !is_field {
-        let near = nearest(field, STEP_FIELDS.iter().copied());
+        let near = names.suggestions.nearest(field, STEP_FIELDS.iter().copied());
         return Err(no_field(names, step, &format!("`{field}`"), first.at.clone(), near));
     }
     match &**field {
-        "error" => fields(root, &format!("{step}.error"), ERROR_FIELDS, rest, &rest[1..]),
+        "error" => fields(names, root, &format!("{step}.error"), ERROR_FIELDS, rest, &rest[1..]),
         _ => Ok(Resolved::new(root, rest)),
     }
 }
@@ -276,6 +278,7 @@ fn no_field(
 
 /// A path whose name below the last known one must be one of `known`.
 fn fields(
+    names: &Names,
     root: Root,
     name: &str,
     known: &[&'static str],
@@ -285,7 +288,7 @@ fn fields(
     match below.first() {
         Some(PathSegment { key: Key::Name(field), at }) if !known.contains(&&**field) => {
             let mut problem =
-                unknown("field", field, at.clone(), known.iter().copied(), "the fields are");
+                unknown(names, "field", field, at.clone(), known.iter().copied(), "the fields are");
             problem.code = Code::UNKNOWN_FIELD;
             problem.message = format!("`{name}` has no field `{field}`");
             Err(problem)
@@ -323,14 +326,20 @@ fn computed(root: &str, what: &str, at: &Range<usize>) -> Unresolved {
 }
 
 pub(super) fn unknown<'n>(
+    names: &Names,
     what: &str,
     name: &str,
     at: Range<usize>,
     known: impl Iterator<Item = &'n str> + Clone,
     list: &str,
 ) -> Unresolved {
+    let message = format!("unknown {what} `{name}`");
+    if names.suggestions.are_used_up() {
+        return Unresolved { at, code: Code::UNKNOWN_NAME, message, help: None };
+    }
     let same = known.clone().find(|other| other.eq_ignore_ascii_case(name));
-    let help = match same.or_else(|| nearest(name, known.clone())) {
+    let near = names.suggestions.nearest(name, known.clone());
+    let help = match same.or(near) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => {
             // A step has two names, which are equal if its id has no `-`.
@@ -340,14 +349,16 @@ pub(super) fn unknown<'n>(
             (!names.is_empty()).then(|| format!("{list} {}", names.join(", ")))
         }
     };
-    let message = format!("unknown {what} `{name}`");
     Unresolved { at, code: Code::UNKNOWN_NAME, message, help }
 }
 
 fn unknown_name(names: &Names, name: &str, at: Range<usize>) -> Unresolved {
-    let known = known_words(names, true);
+    let known = match names.suggestions.are_used_up() {
+        true => Vec::new(),
+        false => known_words(names, true),
+    };
     let mut problem =
-        unknown("name", name, at, known.iter().map(String::as_str), "known names are");
+        unknown(names, "name", name, at, known.iter().map(String::as_str), "known names are");
     problem.message = format!("`{name}` is neither a parameter nor a step");
     let special = match name {
         "null" | "NULL" | "Null" | "nil" | "undefined" => {

@@ -3,7 +3,7 @@
 use super::ServiceError;
 use super::runs::ProjectContext;
 use crate::definition::DefinitionForm;
-use crate::diagnostic::{SourceId, Sources, Span};
+use crate::diagnostic::{SourceId, Sources, Span, Suggestions};
 use crate::engine::{Payloads, ReadFaults, RunScope, Secrets};
 use crate::expression::{Names, Origin, Style, Template};
 use crate::inspect::{Earlier, find_run, require_step};
@@ -88,6 +88,7 @@ fn names(earlier: &Earlier, instance: Option<InstanceIx>) -> Names {
             .filter_map(|planned| Some((&planned.step.id, planned.step.for_each.as_ref()?)))
             .map(|(id, each)| (id.to_string(), each.can_have_keys()))
             .collect(),
+        suggestions: Suggestions::default(),
     }
 }
 

@@ -134,15 +134,21 @@ fn github_actions_gets_groups_and_annotations() {
         "  - {id: a, run: 'echo \"::error::x\"; echo \"##[error]y\"'}\n  - {id: b, run: 'exit 4', dependsOn: [a]}\n",
     );
     let said = scratch.kb_with(&["playbook", "run", "p"], |command| {
-        command.env("GITHUB_ACTIONS", "true");
+        let root = scratch.root();
+        let repository = root.parent().unwrap();
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_WORKSPACE", repository);
     });
+    let root = scratch.root();
+    let folder = root.file_name().unwrap().to_str().unwrap();
     let err = said.code(1).err;
     let lines: Vec<&str> = err.lines().map(str::trim_start).collect();
     let start = lines.iter().position(|line| *line == "::group::a").expect(&err);
     let end = lines.iter().position(|line| *line == "::endgroup::").expect(&err);
     assert!(lines[start..end].iter().any(|line| line.starts_with("a | ::error::x")), "{err}");
     assert!(!err.contains("##["), "{err}");
-    assert!(err.contains("::error title=b failed::exit code 4; no output from `exit 4`"), "{err}");
+    let error = "title=b failed::exit code 4; no output from `exit 4`";
+    let at = format!("::error file={folder}/playbooks/p.yml,line=5,col=10,{error}");
+    assert!(lines.contains(&at.as_str()), "{at} is not in {err}");
     assert_eq!(lines.iter().filter(|line| line.starts_with("::error")).count(), 1, "{err}");
 }
 

@@ -48,6 +48,7 @@ fn names() -> Names {
             .into_iter()
             .collect(),
         lists: Default::default(),
+        suggestions: Default::default(),
     }
 }
 

@@ -70,6 +70,7 @@ fn the_action_annotates_failed_steps_and_reports_the_run() {
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/.github/run_playbook.py"))
             .envs([("PATH", path.as_str()), ("KB_PLAYBOOK", playbook), ("KB_PARAMS", "who=Ada\n")])
             .env("KB_DIRECTORY", scratch.root())
+            .env("GITHUB_WORKSPACE", scratch.root())
             .env("GITHUB_OUTPUT", scratch.root().join("outputs"))
             .env("GITHUB_STEP_SUMMARY", scratch.root().join("summary"));
         let output = command.finish();
@@ -78,7 +79,10 @@ fn the_action_annotates_failed_steps_and_reports_the_run() {
     let (code, log) = act("p");
     assert_eq!(code, Some(1), "{log}");
     assert!(log.contains("fine: succeeded") && log.contains("bad: failed"), "{log}");
-    assert!(log.contains("::error title=kb bad::exit code 3: a | b"), "{log}");
+    assert!(
+        log.contains("::error file=playbooks/p.yml,line=6,col=10,title=kb bad::exit code 3: a | b"),
+        "{log}"
+    );
     let run = scratch.last_run();
     assert_eq!(scratch.read("outputs"), format!("run={run}\nstatus=failed\n"));
     let summary = scratch.read("summary");

@@ -4,6 +4,7 @@ use super::quantity::time;
 use super::status::Status;
 use super::step_output::tail;
 use super::table::plain;
+use super::workflow_command;
 use crate::cli::terminal::{DIM, HINT, WARNING, paint};
 use crate::value::{Json, counted};
 use crate::wire::{ErrorView, ProcessEvidence, StepStatus};
@@ -91,6 +92,15 @@ impl Failed {
             text.push_str(&self.output());
         }
         text
+    }
+
+    /// The annotation for GitHub Actions. `folder` is the project folder in the repository, empty or with
+    /// a `/` at its end.
+    pub(super) fn annotation(&self, folder: &str) -> String {
+        let message =
+            self.error.as_ref().map_or(StepStatus::Failed.as_str(), |error| &error.message);
+        let place = self.place.as_ref().map(|place| format!("{folder}{place}"));
+        workflow_command::annotation(self.tolerated, &self.instance, place.as_deref(), message)
     }
 
     fn output(&self) -> String {

@@ -126,13 +126,6 @@ impl Renderer for PlainLines {
         }
         let Some(text) = line(event, &self.seen) else { return };
         self.push(&text);
-        if let Body::StepEnd { status: StepStatus::Failed, tolerated, error, .. } = &event.body
-            && self.annotates
-        {
-            let text =
-                error.as_ref().map_or(StepStatus::Failed.as_str(), |error| error.message.as_str());
-            self.push(&workflow_command::annotation(*tolerated, &name, text));
-        }
     }
 
     fn output(&mut self, instance: &str, channel: &'static str, text: &str) {

@@ -81,6 +81,12 @@ impl RunSummary {
         }
     }
 
+    /// The annotations of the failed steps for GitHub Actions, one a line. `folder` is the project folder
+    /// in the repository, empty or with a `/` at its end.
+    pub(in crate::cli) fn annotations(&self, folder: &str) -> String {
+        self.failures.iter().map(|failed| failed.annotation(folder) + "\n").collect()
+    }
+
     /// Adds the next event.
     pub(in crate::cli) fn add(&mut self, event: &Event) {
         if self.has_ended || matches!(event.body, Body::RunResume { .. }) {

@@ -78,6 +78,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     let reader = service::read_run(&context, &run)?;
     summary.locate(|step| reader.place(step));
+    if let Some(folder) = terminal.annotated_folder(&context.root) {
+        terminal.err(&summary.annotations(&folder))?;
+    }
     let status = reader.status();
     terminal.out(&summary::text("kb", &run, status, &summary, terminal.is_quiet()))?;
     Ok(exit_of(status, None))

@@ -2,7 +2,7 @@
 
 use super::{Decoder, Node};
 use crate::definition::model::Specialist;
-use crate::diagnostic::{Span, nearest};
+use crate::diagnostic::Span;
 use crate::toolspec::{self, ToolMatch, allowed_by};
 use crate::value::ToolName;
 
@@ -44,7 +44,7 @@ impl Decoder {
                 }
             }
             ToolMatch::Unknown => {
-                self.unknown_tool(text, span, nearest(text, toolspec::names()));
+                self.unknown_tool(text, span, self.nearest(text, toolspec::names()));
             }
         }
     }

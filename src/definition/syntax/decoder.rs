@@ -1,7 +1,7 @@
 //! [`Decoder`]: reads typed values from a tree and collects diagnostics.
 
 use super::{Node, Number, Scalar, ScalarKind, Value, usual_mistake};
-use crate::diagnostic::{Code, Diagnostic, Severity, Span, nearest};
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::expression::{Names, Root, Style};
 use crate::toolspec::ToolSpec;
 use crate::value::{counted, parse_duration};
@@ -25,8 +25,6 @@ pub(crate) struct Decoder {
     pub(crate) plugins: Arc<BTreeMap<String, Option<Arc<ToolSpec>>>>,
     /// Whether the current texts are code of another language, in which `$x` is no mistake.
     pub(crate) is_code: bool,
-    /// Number of suggestions computed so far.
-    suggestions: u32,
     /// Parameters of type `secret`.
     pub(crate) secret_params: BTreeSet<String>,
     /// Every reference in an `env:`: the variable, and what it reads.
@@ -80,16 +78,13 @@ impl Decoder {
         kept
     }
 
-    /// The known name closest to `word`. The number of searches is limited, because a file could cause
-    /// millions.
+    /// The known name closest to `word`; see [`Suggestions`](crate::diagnostic::Suggestions).
     pub(crate) fn nearest<'a>(
-        &mut self,
+        &self,
         word: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Option<&'a str> {
-        const LIMIT: u32 = 200;
-        self.suggestions += 1;
-        (self.suggestions <= LIMIT && word.len() <= 128).then(|| nearest(word, known)).flatten()
+        self.names.suggestions.nearest(word, known)
     }
 
     /// Reports `expected …, found …`, with a fix for the usual mistake.
@@ -262,7 +257,7 @@ impl Decoder {
             return Some(*value);
         }
         let meant = usual_mistake::of_value(text, names());
-        let help = match meant.or_else(|| nearest(text, names())) {
+        let help = match meant.or_else(|| self.nearest(text, names())) {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("write one of {}", names().collect::<Vec<_>>().join(", ")),
         };

@@ -5,9 +5,10 @@ use crate::definition::check::name_form;
 use crate::definition::keys::choices::ON_ERROR;
 use crate::definition::keys::items;
 use crate::definition::model::{ForEach, ItemSource, Matrix};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::{Template, ValueTemplate};
 use crate::value::{Json, limits};
+use std::collections::BTreeSet;
 
 /// Decodes `forEach:` or `matrix:` of a step, and declares the item name for its templates.
 pub(crate) fn items(step: &Fields<'_>, decoder: &mut Decoder) -> Option<ForEach> {
@@ -173,17 +174,18 @@ fn cells(
         decoder.wrong_type(node, key, "a list of maps");
         return None;
     }
+    let known: Option<BTreeSet<&str>> = axes.map(|axes| axes.iter().map(String::as_str).collect());
     for item in node.as_seq().into_iter().flatten() {
         let Some(entries) = item.as_map() else {
             decoder.wrong_type(item, key, "a list of maps");
             continue;
         };
-        let unknown = |name: &str| axes.is_some_and(|axes| !axes.iter().any(|axis| axis == name));
+        let unknown = |name: &str| known.as_ref().is_some_and(|axes| !axes.contains(name));
         for (name, _) in entries.iter().filter(|(name, _)| unknown(&name.text)) {
             let axes = axes.into_iter().flatten().map(String::as_str);
-            let help = match nearest(&name.text, axes.clone()) {
+            let help = match decoder.nearest(&name.text, axes.clone()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the axes are {}", axes.collect::<Vec<_>>().join(", ")),
+                None => format!("the axes are {}", axes.take(12).collect::<Vec<_>>().join(", ")),
             };
             let message = format!("the matrix has no axis `{}`", name.text);
             decoder.bad_value(name.span, message, help);

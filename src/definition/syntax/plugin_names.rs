@@ -1,7 +1,7 @@
 //! Names of plugins in allow-lists, settings and steps.
 
 use super::Decoder;
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::toolspec::{PLUGIN_PREFIX, ToolSpec, permits, plugin_id};
 use crate::value::ToolName;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Decoder {
             None => {
                 let known: Vec<String> =
                     self.plugins.keys().map(|id| format!("{PLUGIN_PREFIX}{id}")).collect();
-                let help = match nearest(name, known.iter().map(String::as_str)) {
+                let help = match self.nearest(name, known.iter().map(String::as_str)) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None if known.is_empty() => {
                         format!("define it in `.kb/plugins/{id}.yml`")

@@ -6,7 +6,7 @@ use crate::definition::keys::{budget, step_parts};
 use crate::definition::model::{
     Backoff, Budget, RecoveryAction, RecoveryRule, RetryPolicy, Timeout, UNLIMITED_QUESTIONS,
 };
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Money, OutcomeKind, OutcomeSelector, SpecialistId};
 use std::time::Duration;
 
@@ -146,7 +146,7 @@ impl Decoder {
                 Some(selector) => found.push(selector),
                 None => {
                     let names = OutcomeSelector::NAMES;
-                    let help = match nearest(text, names) {
+                    let help = match self.nearest(text, names) {
                         Some(name) => format!("did you mean `{name}`?"),
                         None => format!("write one of {}", names.join(", ")),
                     };

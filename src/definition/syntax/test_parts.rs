@@ -2,7 +2,7 @@
 
 use super::{Decoder, Fields, Node};
 use crate::definition::model::Located;
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::toolspec::{self, ToolMatch, allowed_by};
 
 /// A text with its position.
@@ -43,7 +43,7 @@ pub(super) fn tool_name(written: &str, span: Span, decoder: &mut Decoder) -> Opt
             None
         }
         ToolMatch::NotYet | ToolMatch::Unknown => {
-            decoder.unknown_tool(written, span, nearest(written, toolspec::names()));
+            decoder.unknown_tool(written, span, decoder.nearest(written, toolspec::names()));
             None
         }
     }

@@ -4,7 +4,6 @@ use super::{Decoder, Key, Node};
 use crate::definition::check::pattern;
 use crate::definition::keys::settings as keys;
 use crate::definition::model::{GlobalLimits, Settings, Specialist, ToolRules, ToolSecurity};
-use crate::diagnostic::nearest;
 use crate::toolspec::{self, ToolMatch, ToolSpec, allowed_by_settings, secured_by};
 use crate::value::ToolName;
 
@@ -93,7 +92,7 @@ fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {
             ToolMatch::Plugins => allowed.extend(decoder.plugin_names(text, item.span)),
             ToolMatch::NotYet => decoder.comes_later(text, item.span),
             ToolMatch::Unknown => {
-                decoder.unknown_tool(text, item.span, nearest(text, toolspec::names()));
+                decoder.unknown_tool(text, item.span, decoder.nearest(text, toolspec::names()));
             }
         }
     }
@@ -132,7 +131,11 @@ fn tool_security(key: &Key, node: &Node, settings: &mut Settings, decoder: &mut 
         }
         ToolMatch::NotYet => decoder.comes_later(&key.text, key.span),
         ToolMatch::Unknown => {
-            decoder.unknown_tool(&key.text, key.span, nearest(&key.text, toolspec::names()));
+            decoder.unknown_tool(
+                &key.text,
+                key.span,
+                decoder.nearest(&key.text, toolspec::names()),
+            );
         }
     }
 }

@@ -199,3 +199,25 @@ fn more_errors_than_a_person_reads_are_counted() {
     let listed = scratch.json(&["playbook", "validate", "w", "--json"]);
     assert_eq!(listed.as_array().map(Vec::len), Some(501));
 }
+
+/// Thousands of unknown names beside thousands of known ones: the search for similar names is limited.
+#[test]
+fn similar_names_are_searched_for_the_first_errors_only() {
+    let steps: String = (0..1000).map(|n| format!("  - {{id: name{n}, run: 'true'}}\n")).collect();
+    let unknown: String = (0..300).map(|n| format!("{{{{namf{n}}}}}")).collect();
+    let axes: String = (0..300).map(|n| format!("axis{n}: [1], ")).collect();
+    let include: String = (0..300).map(|n| format!("axes{n}: 1, ")).collect();
+    let text = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n{steps}  - {{id: z, run: 'true', env: {{A: \"{unknown}\"}}}}\n  \
+         - {{id: y, run: 'true', matrix: {{axes: {{{axes}}}, include: [{{{include}}}]}}}}\n"
+    );
+    let scratch = crate::scratch::Scratch::new(&[("playbooks/p.yml", &text)]);
+    let listed = scratch.json(&["playbook", "validate", "p", "--json"]);
+    let helps = |code: &str| {
+        let of_code = listed.as_array().unwrap().iter().filter(|problem| problem["code"] == code);
+        of_code.filter_map(|problem| problem["help"].as_str()).collect::<Vec<_>>()
+    };
+    let similar = |help: &&str| help.starts_with("did you mean");
+    let found = helps("KB0302").into_iter().chain(helps("KB0112")).filter(similar).count();
+    assert_eq!(found, 200, "{listed}");
+}

@@ -105,7 +105,7 @@ fn update_recording(frames: &[(&str, String)]) {
          steps, `--output failed` only that of failed steps, `--output none` none. Off a terminal, each\n\
          event is a line, and the output of a step follows when the step has ended, or at once while one\n\
          step runs. With `GITHUB_ACTIONS=true`, the output of each step is a group, and failures are\n\
-         annotations.\n\n\
+         annotations with the position of the step.\n\n\
          ## Forty parallel steps with two failures\n\n\
          Recorded at 80 × 24 by `tests/it/terminal`.\n",
     );
