@@ -1,10 +1,9 @@
 //! Loads a YAML or JSON file, or the front matter of a markdown file, as a value that knows the lines of
 //! all its parts, for the import of files of other tools.
 
-use super::load::yaml;
-use super::syntax::{Decoder, Node, Value, read_text, split_front_matter};
-use crate::diagnostic::{Code, Diagnostic, SourceId, Sources};
-use crate::value::Json;
+use super::syntax::{Decoder, Node, Value, read_documents, read_text, split_front_matter};
+use crate::diagnostic::{Diagnostic, SourceId, Sources, Span};
+use crate::value::{Json, limits};
 
 /// A value and its line.
 #[derive(Debug, Clone)]
@@ -13,6 +12,8 @@ pub struct Positioned {
     pub value: PositionedValue,
     /// Its line, from 1.
     pub line: u32,
+    /// Its place.
+    pub span: Span,
 }
 
 /// A scalar, or a list or map whose values have lines of their own.
@@ -29,19 +30,31 @@ pub enum PositionedValue {
 /// A file with its lines.
 #[derive(Debug, Clone)]
 pub struct PositionedFile {
-    /// The value of the file or of its front matter.
+    /// The value of the file, of its first document, or of its front matter.
     pub root: Positioned,
+    /// The other documents of the file, in order; an empty document is null.
+    pub more: Vec<Positioned>,
     /// The text after the front matter; `None` in a YAML file.
     pub body: Option<String>,
     /// The line of the first character of the body that is not a space; 1 without a body.
     pub body_line: u32,
 }
 
+/// How many YAML documents a file may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Documents {
+    /// One, as a definition.
+    One,
+    /// Several, separated by `---`.
+    Several,
+}
+
 /// Loads a file within the size limits of definitions. A file whose first line is `---` and that has a
-/// second fence is markdown with front matter.
+/// second fence is markdown with front matter if its name ends in `.md`.
 pub fn load_positioned(
     path: &str,
     bytes: &[u8],
+    documents: Documents,
 ) -> (Option<PositionedFile>, Sources, Vec<Diagnostic>) {
     let mut sources = Sources::default();
     let text = match read_text(path, &bytes.into(), &mut sources) {
@@ -57,14 +70,24 @@ pub fn load_positioned(
     };
     let before = body.as_deref().map_or(0, |body| text.text.len() - body.trim_start().len());
     let body_line = 1 + text.text[..before].matches('\n').count() as u32;
+    let most = match documents {
+        Documents::One => 1,
+        Documents::Several => limits::DEFINITION_DOCUMENTS,
+    };
+    let start = matter.start;
+    let (mut trees, problems) = read_documents(&text.text[matter], start, text.source, most);
     let mut decoder = Decoder::default();
-    let root = yaml(&text, matter, &mut decoder).filter(|_| !decoder.has_errors());
-    let mut found = decoder.finish();
-    found.retain(|problem| problem.code != Code::EMPTY_FILE);
-    let root = root.map(|root| located(&root, text.source, &sources));
-    let empty = Positioned { value: PositionedValue::Map(Vec::new()), line: 1 };
-    let root = root.or_else(|| (body.is_some() && found.is_empty()).then_some(empty));
-    (root.map(|root| PositionedFile { root, body, body_line }), sources, found)
+    decoder.extend(problems);
+    if decoder.has_errors() || trees.iter().all(Node::is_null) {
+        trees.clear();
+    }
+    let found = decoder.finish();
+    let mut roots = trees.iter().map(|tree| located(tree, text.source, &sources));
+    let span = Span::new(text.source, start, start);
+    let empty = Positioned { value: PositionedValue::Map(Vec::new()), line: 1, span };
+    let root = roots.next().or_else(|| (body.is_some() && found.is_empty()).then_some(empty));
+    let more = roots.collect();
+    (root.map(|root| PositionedFile { root, more, body, body_line }), sources, found)
 }
 
 fn located(node: &Node, source: SourceId, sources: &Sources) -> Positioned {
@@ -81,5 +104,5 @@ fn located(node: &Node, source: SourceId, sources: &Sources) -> Positioned {
         }
         Value::Scalar(_) | Value::Invalid => PositionedValue::Scalar(node.to_json()),
     };
-    Positioned { value, line: line(node.span.start) }
+    Positioned { value, line: line(node.span.start), span: node.span }
 }

@@ -33,7 +33,7 @@ pub use kind::*;
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
 pub use load_tests::load_tests;
-pub use load_tree::{Positioned, PositionedFile, PositionedValue, load_positioned};
+pub use load_tree::{Documents, Positioned, PositionedFile, PositionedValue, load_positioned};
 pub use load_value::{EntrySpans, LoadedValue, load_value};
 pub use model::*;
 pub use schema::{Property, Schema, Violation};

@@ -1,35 +1,66 @@
 //! Dagu workflows.
 
-use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
+use super::dagu_call::{Call, items, outputs, texts};
+use super::dagu_documents::Documents;
+use super::dagu_params::{add, declare};
+use super::draft::{Draft, literal, reference, step_id};
 use super::fields::Fields;
 use super::output::Out;
 use super::shell::{Variables, look_at};
 use crate::definition::Positioned;
-use crate::value::Json;
+use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
+/// What the steps of a document can read.
+struct Known<'d> {
+    documents: &'d Documents,
+    /// The values of variables of parameters and steps.
+    values: Vec<(String, String)>,
+    /// The values of variables that calls can pass: these and the environment of the workflow.
+    passable: Vec<(String, String)>,
+    /// The ids of the steps that run other workflows, by the variables of their results.
+    calls: Vec<(String, String)>,
+}
+
+/// Translates one document of a file.
+pub(super) fn convert_document(
+    root: &Positioned,
+    index: usize,
+    documents: &Documents,
+    draft: &mut Draft,
+) {
     let fields = Fields::of(root, "");
     fields.title(draft);
+    draft.id = documents.at(index).id.clone();
     match fields.take("type").map(|kind| (kind.line, kind.words().unwrap_or_default())) {
         Some((_, kind)) if kind == "chain" => draft.set("order", "sequential"),
         Some((line, kind)) if kind != "graph" => {
             draft.unmapped(line, format!("`type: {kind}` is not mapped"));
         }
+        None => chain(&fields, draft),
         _ => {}
     }
     if let Some(schedule) = fields.take("schedule") {
+        if index > 0 {
+            draft.unmapped(schedule.line, "`schedule` of a document after the first is not mapped");
+        }
         let crons: Vec<String> = schedule.items().iter().filter_map(Positioned::words).collect();
         if crons.len() < schedule.items().len() {
             draft.unmapped(schedule.line, "`schedule` with start and stop is not mapped");
         }
-        if !crons.is_empty() {
+        if !crons.is_empty() && index == 0 {
             draft.set("on", Out::map(vec![("schedule", Out::texts(&crons))]));
         }
     }
-    let mut known =
-        fields.take("params").map(|params| parameters(params, draft)).unwrap_or_default();
+    let mut known = Known {
+        documents,
+        values: fields.take("params").map(|params| declare(params, draft)).unwrap_or_default(),
+        passable: Vec::new(),
+        calls: Vec::new(),
+    };
+    passed(documents, index, &mut known, draft);
     if let Some(env) = fields.take("env") {
         let variables = environment(env, draft);
+        known.passable = variables.texts();
         draft.head.extend(variables.out().map(|env| ("env", env)));
     }
     let mut limits = Vec::new();
@@ -43,8 +74,9 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         draft.set("limits", Out::map(limits));
     }
     let steps = fields.take("steps");
-    known.extend(steps.map(outputs).unwrap_or_default());
     if let Some(steps) = steps {
+        results(steps, index, &mut known, draft);
+        known.passable.extend(known.values.iter().cloned());
         for (index, (id, step)) in named(steps).into_iter().enumerate() {
             let made = self::step(&id, index, step, &known, draft);
             draft.steps.extend(made);
@@ -74,46 +106,6 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         on.finish(draft);
     }
     fields.finish(draft);
-}
-
-/// The parameters, as pairs of the variable in shell texts and its value.
-fn parameters(params: &Positioned, draft: &mut Draft) -> Vec<(String, String)> {
-    let mut found: Vec<(String, Json)> = Vec::new();
-    for item in params.items() {
-        match item.words() {
-            Some(words) => {
-                for word in words.split_whitespace() {
-                    match word.split_once('=') {
-                        Some((name, value)) => {
-                            found.push((name.to_owned(), value.trim_matches('"').into()))
-                        }
-                        None => draft.unmapped(
-                            item.line,
-                            format!("the positional parameter `{word}` is not mapped"),
-                        ),
-                    }
-                }
-            }
-            None => found
-                .extend(item.entries().iter().map(|(name, _, value)| (name.clone(), value.json()))),
-        }
-    }
-    let mut known = Vec::new();
-    for (written, default) in found {
-        let default = match default {
-            Json::Null => Json::from(""),
-            Json::String(_) | Json::Number(_) | Json::Bool(_) => {
-                Json::from(crate::value::json_text(&default).to_string())
-            }
-            other => other,
-        };
-        let own = name(&written);
-        draft
-            .params
-            .push(Out::map(vec![("name", own.clone().into()), ("default", default.into())]));
-        known.push((written, format!("{{{{{own}}}}}")));
-    }
-    known
 }
 
 fn environment(env: &Positioned, draft: &mut Draft) -> Variables {
@@ -148,7 +140,7 @@ fn environment(env: &Positioned, draft: &mut Draft) -> Variables {
 }
 
 /// The steps with their ids: a list, or a map by name.
-fn named(steps: &Positioned) -> Vec<(String, &Positioned)> {
+pub(super) fn named(steps: &Positioned) -> Vec<(String, &Positioned)> {
     if steps.is_map() {
         return steps.entries().iter().map(|(id, _, step)| (step_id(id), step)).collect();
     }
@@ -160,23 +152,62 @@ fn named(steps: &Positioned) -> Vec<(String, &Positioned)> {
     steps.items().iter().enumerate().map(|(index, step)| (id((index, step)), step)).collect()
 }
 
-/// The variables that `output` of steps sets.
-fn outputs(steps: &Positioned) -> Vec<(String, String)> {
-    let of = |(id, step): (String, &Positioned)| {
-        let variable = Fields::of(step, "").text("output")?;
-        Some((
-            variable.trim_start_matches('$').to_owned(),
-            format!("{{{{{}.output}}}}", reference(&id)),
-        ))
-    };
-    named(steps).into_iter().filter_map(of).collect()
+/// Orders steps without `type` and `depends`, which Dagu runs one after another.
+fn chain(fields: &Fields<'_>, draft: &mut Draft) {
+    let Some(steps) = fields.peek("steps") else { return };
+    let all = named(steps);
+    let ordered =
+        |(_, step): &(String, &Positioned)| Fields::of(step, "").peek("depends").is_some();
+    if all.len() > 1 && !all.iter().any(ordered) {
+        draft.set("order", "sequential");
+        draft.hint(
+            steps.line,
+            "without `type` and `depends`, Dagu runs steps one after another: `order: sequential`",
+        );
+    }
+}
+
+/// Declares the parameters that calls pass and the document does not declare.
+fn passed(documents: &Documents, index: usize, known: &mut Known<'_>, draft: &mut Draft) {
+    let document = documents.at(index);
+    let declared: BTreeSet<&String> = document.declared.iter().collect();
+    for (name, line) in &document.given {
+        if !declared.contains(name) {
+            let text = format!(
+                "`{}` does not declare `{name}`, which this call passes: it became a parameter",
+                document.name
+            );
+            draft.hint(*line, text);
+            known.values.push(add(name, "".into(), draft));
+        }
+    }
+}
+
+/// Finds the variables that `output` of steps sets. They are outputs of the playbook if others call it.
+fn results(steps: &Positioned, index: usize, known: &mut Known<'_>, draft: &mut Draft) {
+    let mut all = BTreeMap::new();
+    for (id, step) in named(steps) {
+        let fields = Fields::of(step, "");
+        let Some(variable) = fields.text("output") else { continue };
+        let variable = variable.trim_start_matches('$').to_owned();
+        let value = format!("{{{{{}.output}}}}", reference(&id));
+        if Call::of(&fields, known.documents).is_some() {
+            known.calls.push((variable.clone(), id));
+        } else if fields.peek("continueOn").is_none() {
+            all.insert(variable.clone(), Out::from(value.as_str()));
+        }
+        known.values.push((variable, value));
+    }
+    if index > 0 && !all.is_empty() {
+        draft.set("outputs", Out::Map(all.into_iter().collect()));
+    }
 }
 
 fn step(
     id: &str,
     index: usize,
     step: &Positioned,
-    known: &[(String, String)],
+    known: &Known<'_>,
     draft: &mut Draft,
 ) -> Option<Out> {
     let fields = Fields::of(step, format!("steps.{id}."));
@@ -189,23 +220,19 @@ fn step(
     }
     map.extend(fields.depends_on("depends"));
     let mut variables = fields.take("env").map(|env| environment(env, draft)).unwrap_or_default();
-    let text = command(&fields, step);
-    if let Some((text, line)) = &text {
-        look_at(text, *line, draft);
-        variables.provide(text, known);
-        // A reference orders the steps by itself.
-        map.push(("run", text.clone().into()));
-    } else if let Some(child) = fields.text("call") {
-        map.push(("playbook", playbook_id(&child).into()));
-        if let Some(params) = fields.take("params") {
-            let values = params.entries().iter();
-            let given =
-                values.map(|(key, _, value)| (name(key), Out::Value(value.json()))).collect();
-            match params.is_map() {
-                true => map.push(("with", Out::Map(given))),
-                false => draft.unmapped(params.line, "`params` of a child as a text is not mapped"),
-            }
+    let call = Call::of(&fields, known.documents);
+    if let Some(call) = &call {
+        call.convert(step, &known.passable, known.documents, &mut map, draft);
+        for (name, _) in std::mem::take(&mut variables.0) {
+            draft.unmapped(call.line, format!("the variable `{name}` of a child is not mapped"));
         }
+    } else if let Some((text, line)) = command(&fields, step) {
+        let (text, read) = outputs(&text, line, &known.calls, draft);
+        look_at(&text, line, draft);
+        variables.provide(&text, &known.values);
+        variables.provide(&text, &read);
+        // A reference orders the steps by itself.
+        map.push(("run", text.into()));
     } else {
         let label = if id.is_empty() { (index + 1).to_string() } else { id.to_owned() };
         draft.without_work(step.line, format!("the step `{label}` has no command"), &mut map);
@@ -221,6 +248,7 @@ fn step(
         }
     }
     policies(&fields, &mut map, draft);
+    parallel(&fields, call.is_some(), &mut map, draft);
     fields.finish(draft);
     Some(Out::map(map))
 }
@@ -276,25 +304,35 @@ fn policies(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut
             map.push(("onError", "continue".into()));
         }
     }
-    if let Some(parallel) = fields.take("parallel") {
-        let own = Fields::of(parallel, "parallel.");
-        let items = own.take("items").unwrap_or(parallel);
-        let mut each = vec![("in", Out::Value(items.json()))];
-        if let Some(limit) = own.take("maxConcurrent") {
-            each.push(("maxParallel", limit.json().into()));
-        }
-        own.finish(draft);
-        if items.words().is_some_and(|text| text.contains('$')) {
-            draft.unmapped(items.line, "`parallel` over a variable is not mapped");
-        } else {
-            draft.hint(items.line, "`${ITEM}` is the variable `ITEM` with `{{item}}`");
-            map.push(("forEach", Out::map(each)));
-            let env = map.iter_mut().find(|(key, _)| *key == "env");
-            let item = ("ITEM".to_owned(), Out::from("{{item}}"));
-            match env {
-                Some((_, Out::Map(entries))) => entries.push(item),
-                _ => map.push(("env", Out::Map(vec![item]))),
-            }
-        }
+}
+
+fn parallel(
+    fields: &Fields<'_>,
+    call: bool,
+    map: &mut Vec<(&'static str, Out)>,
+    draft: &mut Draft,
+) {
+    let Some(items) = items(fields) else { return };
+    let Some(parallel) = fields.take("parallel") else { return };
+    let own = Fields::of(parallel, "parallel.");
+    own.take("items");
+    let mut each = vec![("in", Out::Value(texts(items)))];
+    if let Some(limit) = own.take("maxConcurrent") {
+        each.push(("maxParallel", limit.json().into()));
+    }
+    own.finish(draft);
+    if items.words().is_some_and(|text| text.contains('$')) {
+        return draft.unmapped(items.line, "`parallel` over a variable is not mapped");
+    }
+    map.push(("forEach", Out::map(each)));
+    if call {
+        return;
+    }
+    draft.hint(items.line, "`${ITEM}` is the variable `ITEM` with `{{item}}`");
+    let env = map.iter_mut().find(|(key, _)| *key == "env");
+    let item = ("ITEM".to_owned(), Out::from("{{item}}"));
+    match env {
+        Some((_, Out::Map(entries))) => entries.push(item),
+        _ => map.push(("env", Out::Map(vec![item]))),
     }
 }

@@ -1,6 +1,7 @@
 //! The definitions that a file becomes, while it is read, and names in them.
 
 use super::output::Out;
+use crate::diagnostic::Diagnostic;
 use crate::expression::RESERVED_ROOTS;
 use crate::value::Json;
 
@@ -16,7 +17,7 @@ pub struct ImportNote {
 }
 
 /// The definitions that a file becomes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Conversion {
     /// Playbooks by id, with their texts; the main one is first.
     pub playbooks: Vec<(String, String)>,
@@ -24,6 +25,10 @@ pub struct Conversion {
     pub specialists: Vec<(String, String)>,
     /// What was not mapped, and hints, in the order of lines.
     pub notes: Vec<ImportNote>,
+    /// What makes the file unusable. There are no definitions then.
+    pub problems: Vec<Diagnostic>,
+    /// Playbooks by id that the definitions run and that must exist, with the problem if they do not.
+    pub needs: Vec<(String, Diagnostic)>,
 }
 
 /// The definitions while a file is read.
@@ -38,13 +43,15 @@ pub(super) struct Draft {
     others: Vec<(String, String)>,
     specialists: Vec<(String, String)>,
     notes: Vec<ImportNote>,
+    needs: Vec<(String, Diagnostic)>,
 }
 
 impl Draft {
     pub(super) fn new(name: &str) -> Draft {
         let (head, params, steps, finally) = Default::default();
-        let (others, specialists, notes) = Default::default();
-        Draft { id: playbook_id(name), head, params, steps, finally, others, specialists, notes }
+        let (others, specialists, notes, needs) = Default::default();
+        let id = playbook_id(name);
+        Draft { id, head, params, steps, finally, others, specialists, notes, needs }
     }
 
     pub(super) fn unmapped(&mut self, line: u32, text: impl Into<String>) {
@@ -55,6 +62,13 @@ impl Draft {
         let text = text.into();
         if !self.notes.iter().any(|note| !note.unmapped && note.text == text) {
             self.notes.push(ImportNote { line, unmapped: false, text });
+        }
+    }
+
+    /// Requires a playbook that the file does not have. The first 20 are kept.
+    pub(super) fn need(&mut self, id: &str, problem: Diagnostic) {
+        if !self.needs.iter().any(|(known, _)| known == id) && self.needs.len() < 20 {
+            self.needs.push((id.to_owned(), problem));
         }
     }
 
@@ -107,7 +121,8 @@ impl Draft {
         let mut playbooks = vec![(self.id, Out::map(map).file())];
         playbooks.append(&mut self.others);
         self.notes.sort_by_key(|note| (note.line, !note.unmapped));
-        Conversion { playbooks, specialists: self.specialists, notes: self.notes }
+        let Draft { specialists, notes, needs, .. } = self;
+        Conversion { playbooks, specialists, notes, needs, problems: Vec::new() }
     }
 }
 

@@ -74,6 +74,12 @@ impl<'a> Fields<'a> {
         Fields { entries: value.entries(), taken: RefCell::default(), path: path.into() }
     }
 
+    /// The value of a key, which is not taken.
+    pub(super) fn peek(&self, key: &str) -> Option<&'a Positioned> {
+        let wanted = spelled(key);
+        self.entries.iter().find(|(key, _, _)| spelled(key) == wanted).map(|(_, _, value)| value)
+    }
+
     /// Takes the value of a key.
     pub(super) fn take(&self, key: &str) -> Option<&'a Positioned> {
         let wanted = spelled(key);

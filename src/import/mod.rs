@@ -16,6 +16,9 @@ mod actions_syntax;
 mod actions_text;
 mod archon;
 mod dagu;
+mod dagu_call;
+mod dagu_documents;
+mod dagu_params;
 mod draft;
 mod fields;
 mod goose;
@@ -27,7 +30,8 @@ mod tools;
 mod unset;
 mod wave;
 
-use crate::definition::{Positioned, PositionedFile, PositionedValue};
+use crate::definition::{Documents, Positioned, PositionedFile, PositionedValue};
+use crate::value::Json;
 use draft::Draft;
 pub use draft::{Conversion, ImportNote};
 pub use markdown::with_quoted_hint;
@@ -64,9 +68,22 @@ impl Format {
         ("claude-command", Format::ClaudeCommand),
     ];
 
+    /// How many documents a file of this format may have.
+    pub fn documents(self) -> Documents {
+        match self {
+            Format::Dagu => Documents::Several,
+            _ => Documents::One,
+        }
+    }
+
     /// The format of a file by its content; `None` if it is none of these.
     pub fn detect(path: &str, file: &PositionedFile) -> Option<Format> {
-        let PositionedValue::Map(entries) = &file.root.value else { return None };
+        // The documents before the first with a value are reported later.
+        let empty = |root: &&Positioned| matches!(root.value, PositionedValue::Scalar(Json::Null));
+        let mut roots = std::iter::once(&file.root).chain(&file.more);
+        let PositionedValue::Map(entries) = &roots.find(|root| !empty(root))?.value else {
+            return None;
+        };
         let has = |name: &str| entries.iter().any(|(key, _, _)| key == name);
         if file.body.is_some() {
             let command = ["allowed-tools", "argument-hint", "disable-model-invocation"];
@@ -109,7 +126,7 @@ pub fn convert(format: Format, name: &str, file: &PositionedFile) -> Conversion 
     let body = (file.body.as_deref().unwrap_or_default(), file.body_line);
     match format {
         Format::GithubActions => actions::convert(&file.root, &mut draft),
-        Format::Dagu => dagu::convert(&file.root, &mut draft),
+        Format::Dagu => return dagu_documents::convert(name, file),
         Format::Goose => goose::convert(&file.root, &mut draft),
         Format::Archon => archon::convert(&file.root, &mut draft),
         Format::Wave => wave::convert(&file.root, &mut draft),

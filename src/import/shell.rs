@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::output::Out;
+use crate::value::Json;
 
 /// How `kb` executes a shell text, where other tools differ.
 pub(super) const STRICT: &str = "shell texts run with `bash -euo pipefail`: a variable that is not set and a failing \
@@ -24,6 +25,15 @@ impl Variables {
                 self.set(name, value.as_str());
             }
         }
+    }
+
+    /// The variables with their texts.
+    pub(super) fn texts(&self) -> Vec<(String, String)> {
+        let text = |(name, value): &(String, Out)| match value {
+            Out::Value(Json::String(text)) => Some((name.clone(), text.clone())),
+            _ => None,
+        };
+        self.0.iter().filter_map(text).collect()
     }
 
     pub(super) fn out(self) -> Option<Out> {
@@ -67,7 +77,7 @@ fn reads(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = &text[..at];
         let rest = &text[at + name.len()..];
-        (before.ends_with('$') || before.ends_with("${")) && after(rest)
+        ["$", "${", "${#", "${!"].iter().any(|sign| before.ends_with(sign)) && after(rest)
     })
 }
 

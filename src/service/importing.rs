@@ -3,7 +3,7 @@
 use super::writing::write_files;
 use super::{Project, ServiceError};
 use crate::definition::{
-    Catalog, FileRole, InputFile, Playbook, RunCommand, Settings, Step, StepKind, load,
+    Catalog, Documents, FileRole, InputFile, Playbook, RunCommand, Settings, Step, StepKind, load,
     load_positioned,
 };
 use crate::diagnostic::{Diagnostic, Sources};
@@ -140,7 +140,7 @@ impl Import<'_> {
         };
         let to = self.placed(&to);
         let Ok(text) = std::str::from_utf8(&file.bytes).map(str::to_owned) else {
-            let (_, sources, problems) = load_positioned(&from, &file.bytes);
+            let (_, sources, problems) = load_positioned(&from, &file.bytes, Documents::One);
             let help = "import reads text in UTF-8: YAML, JSON or markdown";
             let problems: Vec<Diagnostic> =
                 problems.into_iter().map(|problem| problem.help(help)).collect();
@@ -158,7 +158,7 @@ impl Import<'_> {
         let text = std::str::from_utf8(&file.bytes).ok().filter(|_| shown.ends_with(".md"));
         let readable = text.map(with_quoted_hint);
         let bytes = readable.as_deref().map_or(&file.bytes[..], str::as_bytes);
-        let (tree, sources, problems) = load_positioned(&shown, bytes);
+        let (tree, sources, problems) = load_positioned(&shown, bytes, Documents::Several);
         let Some(tree) = tree else {
             // The loader of definitions reports the file, unless it was named as another format.
             if self.request.from.is_none() && file.role != FileRole::Settings {
@@ -172,8 +172,23 @@ impl Import<'_> {
             let role = if is_subagent(&tree) { FileRole::AgentProfile } else { file.role };
             return Ok(Kind::Definition(role));
         };
+        if !tree.more.is_empty() && format.documents() == Documents::One {
+            let (_, sources, problems) = load_positioned(&shown, bytes, Documents::One);
+            let help = "only Dagu has files with several documents: move the text after `---` to another file";
+            let problems = problems.into_iter().map(|problem| problem.help(help)).collect();
+            self.refuse(&from, "it has several documents");
+            self.show(sources, problems);
+            return Ok(Kind::Translated);
+        }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let made = convert(format, &stem, &tree);
+        let mut made = convert(format, &stem, &tree);
+        let needs = std::mem::take(&mut made.needs).into_iter();
+        made.problems.extend(needs.filter(|(id, _)| !self.has_playbook(id)).map(|(_, why)| why));
+        if !made.problems.is_empty() {
+            self.refuse(&from, "its documents cannot be used together");
+            self.show(sources, made.problems);
+            return Ok(Kind::Translated);
+        }
         let note = |note: ImportNote| FileNote { file: from.clone(), note };
         self.done.notes.extend(made.notes.into_iter().map(note));
         let own = |name: &str| self.placed(&format!(".kb/{name}"));
@@ -194,6 +209,13 @@ impl Import<'_> {
         }
         self.admit(&from, files, true)?;
         Ok(Kind::Translated)
+    }
+
+    /// Whether the project has a playbook, or one was imported before.
+    fn has_playbook(&self, id: &str) -> bool {
+        let path = self.placed(&format!(".kb/playbooks/{id}.yml"));
+        self.project.catalog.playbooks.keys().any(|known| known.as_str() == id)
+            || self.known.iter().any(|file| file.path == path)
     }
 
     /// The path of a result: below `--out` instead of `.kb/`.

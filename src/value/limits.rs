@@ -4,6 +4,8 @@
 pub const DEFINITION_BYTES: usize = 1 << 20;
 /// Maximum nesting depth of a definition file.
 pub const DEFINITION_DEPTH: usize = 32;
+/// Maximum number of YAML documents of a file that is imported.
+pub const DEFINITION_DOCUMENTS: usize = 100;
 /// Maximum number of nodes of a definition file after alias expansion.
 pub const DEFINITION_NODES: usize = 10_000;
 /// Maximum size of a glob, in bytes.

@@ -82,7 +82,7 @@ const MODULES: &[Module] = &[
         "attempt", "tool", "llm",
     ]),
     pure("import", "files of other tools, translated into playbooks and specialists",
-        &["value", "expression", "toolspec", "definition"]),
+        &["diagnostic", "value", "expression", "toolspec", "definition"]),
     impure("isolation", "worktrees and copies of steps, and the merge of their changes", &[
         "diagnostic", "value", "evidence", "definition", "attempt", "process", "workspace",
     ]),

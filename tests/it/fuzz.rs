@@ -5,7 +5,7 @@
 //! as JSON; without `KB_FUZZ`, a few hundred inputs are tried.
 
 use crate::processor_time;
-use kb::definition::{self, FileRole, InputFile};
+use kb::definition::{self, Documents, FileRole, InputFile};
 use kb::diagnostic::{Diagnostic, Sources, Span};
 use kb::expression::{Names, Origin, Root, Scope, Style, Template};
 use kb::import::{Format, convert};
@@ -223,7 +223,10 @@ fn read(reader: Reader, bytes: &[u8]) {
         }
         Reader::Import => {
             for path in ["x.yml", "x.md"] {
-                let (Some(file), ..) = definition::load_positioned(path, bytes) else { continue };
+                let (Some(file), ..) = definition::load_positioned(path, bytes, Documents::Several)
+                else {
+                    continue;
+                };
                 let detected = Format::detect(path, &file);
                 for (_, format) in
                     Format::ALL.iter().filter(|(_, f)| detected.is_none_or(|d| d == *f))

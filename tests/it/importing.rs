@@ -1,6 +1,7 @@
 //! `kb playbook import` of files of other tools, black-box. The files here were written for these tests from
 //! the published formats.
 
+use crate::import_documents::ETL;
 use crate::scratch::{Said, Scratch};
 use serde_json::Value;
 
@@ -427,7 +428,7 @@ fn variables_that_nothing_sets_are_named_with_ways_to_set_them() {
     let text = "name: deploy\nsteps:\n  - name: push\n    command: echo \"$TARGET ${REGION} ${LEVEL:-low} $HOME\"\n  - name: tag\n    command: x=1; echo $x $TARGET $TAG_NAME\n";
     let scratch = Scratch::new(&[("deploy.yml", text)]);
     import(&scratch, &["deploy.yml"]).code(0).says(&[
-        "note: .kb/playbooks/deploy.yml:5: nothing sets `$TARGET`, `$REGION` for the step `push`",
+        "note: .kb/playbooks/deploy.yml:6: nothing sets `$TARGET`, `$REGION` for the step `push`",
         "`env: {pass: [TARGET, REGION]}` in the settings",
         "nothing sets `$TAG_NAME` for the step `tag`",
     ]);
@@ -439,4 +440,4 @@ fn variables_that_nothing_sets_are_named_with_ways_to_set_them() {
     scratch.kb(&["playbook", "run", "own"]).code(1).says(&["pass: [", "]}` in the settings"]);
 }
 /// The files of this page, for random changes.
-pub(crate) const SAMPLES: &[&str] = &[ACTIONS, DAGU, GOOSE, ARCHON, WAVE, GH_AW, COMMAND];
+pub(crate) const SAMPLES: &[&str] = &[ACTIONS, DAGU, GOOSE, ARCHON, WAVE, GH_AW, COMMAND, ETL];

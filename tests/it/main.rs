@@ -43,6 +43,7 @@ mod hooks;
 mod http_steps;
 mod idle;
 mod import_actions;
+mod import_documents;
 mod import_published;
 mod importing;
 mod isolation;

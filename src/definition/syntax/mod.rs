@@ -57,4 +57,4 @@ pub(super) use front_matter::{FrontMatterError, split_front_matter};
 pub(super) use node::{Key, Node, Scalar, Value};
 pub(super) use scalar::{Number, ScalarKind};
 pub(super) use templates::{SECRET_POSITIONS, Secrets};
-pub(super) use yaml::read_yaml;
+pub(super) use yaml::{read_documents, read_yaml};

@@ -16,9 +16,21 @@ pub(crate) fn read_yaml(
     base: usize,
     source: SourceId,
 ) -> (Option<Node>, Vec<Diagnostic>) {
+    let (trees, found) = read_documents(text, base, source, 1);
+    (trees.into_iter().next(), found)
+}
+
+/// Parses up to `most` YAML documents, which begin at byte `base` of their source. Without a tree, the text
+/// is empty, not YAML, or exceeds the limits; other problems are returned with the trees.
+pub(crate) fn read_documents(
+    text: &str,
+    base: usize,
+    source: SourceId,
+    most: usize,
+) -> (Vec<Node>, Vec<Diagnostic>) {
     let mut options = granit_parser::Options::default();
     options.set_emit_comments(false);
-    let mut builder = Builder::new(text, base, source);
+    let mut builder = Builder::new(text, base, source, most);
     for event in Parser::new_from_str_with_options(text, options) {
         let step = match event {
             Ok((event, span)) => builder.event(event, span.byte_range().unwrap_or(0..0)),
@@ -26,10 +38,10 @@ pub(crate) fn read_yaml(
         };
         if let Err(diagnostic) = step {
             // Earlier diagnostics are usually consequences of this one.
-            return (None, vec![*diagnostic]);
+            return (Vec::new(), vec![*diagnostic]);
         }
     }
-    (builder.root, builder.diagnostics)
+    (builder.roots, builder.diagnostics)
 }
 
 type Step = Result<(), Box<Diagnostic>>;
@@ -45,8 +57,11 @@ struct Builder<'t> {
     /// so that it is allocated with its exact size.
     items: Vec<Node>,
     entries: Vec<(Key, Node)>,
-    root: Option<Node>,
-    documents: u32,
+    /// The trees of the documents that have ended.
+    roots: Vec<Node>,
+    documents: usize,
+    /// How many documents are permitted.
+    most: usize,
     anchors: BTreeMap<usize, Node>,
     expanded: Size,
     diagnostics: Vec<Diagnostic>,
@@ -80,7 +95,7 @@ struct Size {
 }
 
 impl<'t> Builder<'t> {
-    fn new(text: &'t str, base: usize, source: SourceId) -> Self {
+    fn new(text: &'t str, base: usize, source: SourceId, most: usize) -> Self {
         Builder {
             text,
             base,
@@ -88,8 +103,9 @@ impl<'t> Builder<'t> {
             open: Vec::new(),
             items: Vec::new(),
             entries: Vec::new(),
-            root: None,
+            roots: Vec::new(),
             documents: 0,
+            most,
             anchors: BTreeMap::new(),
             expanded: Size::default(),
             diagnostics: Vec::new(),
@@ -139,17 +155,21 @@ impl<'t> Builder<'t> {
 
     fn document(&mut self, bytes: Bytes) -> Step {
         self.documents += 1;
-        if self.documents > 1 {
-            return Err(Box::new(
-                Diagnostic::error(
-                    Code::UNSUPPORTED_YAML,
-                    self.span(&bytes),
-                    "a second document in one file",
-                )
-                .help("write one definition per file: move the text after `---` to another file"),
-            ));
-        }
-        Ok(())
+        self.anchors.clear();
+        let (code, message, help) = match self.most {
+            most if self.documents <= most => return Ok(()),
+            1 => (
+                Code::UNSUPPORTED_YAML,
+                "a second document in one file".to_owned(),
+                "write one definition per file: move the text after `---` to another file",
+            ),
+            most => (
+                Code::TOO_LARGE,
+                format!("more than {most} documents in one file"),
+                "split the file",
+            ),
+        };
+        Err(Box::new(Diagnostic::error(code, self.span(&bytes), message).help(help)))
     }
 
     fn start(
@@ -200,7 +220,7 @@ impl<'t> Builder<'t> {
             self.anchors.insert(anchor, node.clone());
         }
         match self.open.last_mut().map(|frame| &mut frame.content) {
-            None => self.root = Some(node),
+            None => self.roots.push(node),
             Some(Content::Seq { .. }) => self.items.push(node),
             Some(Content::Map { key: None, .. }) => {
                 let key = self.key(node, plain);
