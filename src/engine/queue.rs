@@ -25,6 +25,9 @@ pub(super) enum Queued {
     Evaluate(Effect),
 }
 
+/// Number of entries from which a queue is long.
+const LONG: usize = 256;
+
 /// The queue. Its owner is the dispatcher.
 #[derive(Default)]
 pub(super) struct InputQueue(VecDeque<Queued>);
@@ -71,9 +74,13 @@ impl InputQueue {
         self.0.iter().any(is_it)
     }
 
-    /// Removes the oldest entry.
+    /// Removes the oldest entry. A queue that was long gives its memory back.
     pub(super) fn pop(&mut self) -> Option<Queued> {
-        self.0.pop_front()
+        let oldest = self.0.pop_front();
+        if self.0.is_empty() && self.0.capacity() > LONG {
+            self.0 = VecDeque::new();
+        }
+        oldest
     }
 
     /// Whether nothing waits.

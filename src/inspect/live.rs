@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Maximum number of events that one read loads into memory.
-const PAGE: u64 = 1024;
+const PAGE: u64 = 256;
 
 /// Turns the engine's updates about one run into public events.
 pub struct LiveReader {
     run: RunId,
     translator: Translator,
-    /// The running step instances, by name.
+    /// The running step instances that do not wait for a person, by name.
     running: BTreeMap<Arc<str>, InstanceRef>,
     journal: Arc<dyn Journal>,
     payloads: Payloads,
@@ -152,10 +152,10 @@ impl LiveReader {
     fn track(&mut self, event: &Event) {
         let Some(place) = &event.place else { return };
         match event.body {
-            Body::StepStart { .. } => {
+            Body::StepStart { .. } | Body::AskAnswered { .. } => {
                 drop(self.running.insert(place.instance.clone(), place.clone()));
             }
-            Body::StepEnd { .. } => drop(self.running.remove(&place.instance)),
+            Body::StepEnd { .. } | Body::AskOpened(_) => drop(self.running.remove(&place.instance)),
             _ => {}
         }
     }

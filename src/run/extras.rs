@@ -14,7 +14,7 @@ use crate::value::{Digest, Failure, RunId, SpecialistId, Tier, Timestamp, Usage}
 pub(super) struct Extras {
     pub(super) failure: Option<Box<Failure>>,
     pub(super) verification: Option<Box<Verification>>,
-    pub(super) usage: Usage,
+    pub(super) usage: Option<Box<Usage>>,
     pub(super) due: Option<Timestamp>,
     pub(super) items: Option<Box<Items>>,
     pub(super) recovery: Option<Box<Recovery>>,
@@ -96,7 +96,7 @@ impl Default for Extras {
         Extras {
             failure: None,
             verification: None,
-            usage: Usage::NONE,
+            usage: None,
             due: None,
             items: None,
             recovery: None,
@@ -110,3 +110,6 @@ impl Default for Extras {
         }
     }
 }
+
+// Each step that waits for a person has one.
+const _: () = assert!(size_of::<Extras>() <= 96);

@@ -232,7 +232,8 @@ impl Instance {
 
     /// Tokens and cost of all attempts.
     pub fn usage(&self) -> Usage {
-        self.extras.as_ref().map_or(Usage::NONE, |extras| extras.usage)
+        let usage = self.extras.as_ref().and_then(|extras| extras.usage.as_deref());
+        usage.copied().unwrap_or(Usage::NONE)
     }
 
     /// How often a row of its recovery table was used, and the fingerprint of the failure that it last
@@ -328,7 +329,8 @@ impl Instance {
 
     pub(super) fn spend(&mut self, usage: Usage) {
         if usage != Usage::NONE {
-            self.extras.get_or_insert_default().usage += usage;
+            let sum = &mut self.extras.get_or_insert_default().usage;
+            **sum.get_or_insert_with(|| Box::new(Usage::NONE)) += usage;
         }
     }
 

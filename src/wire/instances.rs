@@ -27,6 +27,13 @@ pub(super) struct ActiveInstance {
     name: Arc<str>,
     pub(super) began: Option<Timestamp>,
     pub(super) attempt_began: Option<Timestamp>,
+    /// Nothing while it waits, as thousands of steps can at the same time.
+    work: Option<Box<Work>>,
+}
+
+/// What the attempts of a step instance did so far.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
     pub(super) usage: Usage,
     pub(super) output: Option<Box<Payload>>,
     pub(super) failure: Option<Box<Failure>>,
@@ -42,12 +49,9 @@ pub(super) struct ActiveInstance {
     pub(super) specialist: Option<String>,
 }
 
-impl ActiveInstance {
-    fn of(name: Arc<str>) -> ActiveInstance {
-        ActiveInstance {
-            name,
-            began: None,
-            attempt_began: None,
+impl Default for Work {
+    fn default() -> Work {
+        Work {
             usage: Usage::NONE,
             output: None,
             failure: None,
@@ -58,6 +62,27 @@ impl ActiveInstance {
             escalations: 0,
             specialist: None,
         }
+    }
+}
+
+impl ActiveInstance {
+    fn of(name: Arc<str>) -> ActiveInstance {
+        ActiveInstance { name, began: None, attempt_began: None, work: None }
+    }
+
+    /// What its attempts did, to be changed.
+    pub(super) fn work(&mut self) -> &mut Work {
+        self.work.get_or_insert_default()
+    }
+
+    /// What its attempts did; `None` if nothing is known.
+    pub(super) fn worked(&self) -> Option<&Work> {
+        self.work.as_deref()
+    }
+
+    /// What its attempts did, at its end.
+    pub(super) fn into_work(self) -> Work {
+        self.work.map(|work| *work).unwrap_or_default()
     }
 }
 
@@ -161,7 +186,9 @@ impl InstanceTable {
     pub(super) fn spend(&mut self, ix: InstanceIx, usage: Usage) {
         let mut at = Some(ix);
         while let Some(ix) = at {
-            self.active(ix).into_iter().for_each(|active| active.usage += usage);
+            if usage != Usage::NONE {
+                self.active(ix).into_iter().for_each(|active| active.work().usage += usage);
+            }
             let item = self.instances.get(ix.at()).and_then(|progress| progress.item.as_ref());
             at = item.map(|item| item.parent);
         }

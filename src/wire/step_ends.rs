@@ -25,11 +25,12 @@ impl Translator {
         self.usage += *usage;
         self.instances.spend(ix, *usage);
         let Some(active) = self.instances.active(ix) else { return Vec::new() };
-        active.output = output.clone().map(Box::new);
-        active.failure = failure.clone().map(Box::new);
-        active.outcome = Some(*outcome);
-        active.verdict = None;
-        active.stdout_cut = Some(streams.stdout_cut).filter(|cut| *cut > 0).or(active.stdout_cut);
+        let work = active.work();
+        work.output = output.clone().map(Box::new);
+        work.failure = failure.clone().map(Box::new);
+        work.outcome = Some(*outcome);
+        work.verdict = None;
+        work.stdout_cut = Some(streams.stdout_cut).filter(|cut| *cut > 0).or(work.stdout_cut);
         let duration_ms = elapsed(active.attempt_began, at);
         let body = Body::AttemptEnd {
             outcome: *outcome,
@@ -61,27 +62,28 @@ impl Translator {
         failure: &Option<Failure>,
     ) -> Vec<(Option<InstanceRef>, Body)> {
         let Some(active) = self.instances.end(ix, status) else { return Vec::new() };
+        let (began, work) = (active.began, active.into_work());
         let is_finally = self.instances.step(ix).is_some_and(PlanStep::is_finally);
         let succeeded = status == StepStatus::Succeeded;
-        if succeeded && active.verdict.is_some_and(|verdict| verdict != Verdict::Passed) {
+        if succeeded && work.verdict.is_some_and(|verdict| verdict != Verdict::Passed) {
             self.unproven.insert(ix);
         }
-        let (output, output_blob) = inline_or_blob(output.as_ref().or(active.output.as_deref()));
-        let failure = failure.as_ref().or(active.failure.as_deref()).filter(|_| !succeeded);
+        let (output, output_blob) = inline_or_blob(output.as_ref().or(work.output.as_deref()));
+        let failure = failure.as_ref().or(work.failure.as_deref()).filter(|_| !succeeded);
         let body = Body::StepEnd {
             status,
             tolerated,
             output,
             output_blob,
-            error: self.error_of(ix, active.outcome, failure),
-            verdict: active.verdict,
-            stdout_cut: active.stdout_cut,
-            escalations: active.escalations,
+            error: self.error_of(ix, work.outcome, failure),
+            verdict: work.verdict,
+            stdout_cut: work.stdout_cut,
+            escalations: work.escalations,
             kept_from: None,
             reason: self.instances.not_run(ix).map(String::into_boxed_str),
             is_finally,
-            usage: active.usage.into(),
-            duration_ms: elapsed(active.began, at),
+            usage: work.usage.into(),
+            duration_ms: elapsed(began, at),
         };
         self.here(ix, body)
     }

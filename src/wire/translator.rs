@@ -100,8 +100,10 @@ impl Translator {
                 Vec::new()
             }
             E::Recorded { instance, record, .. } => {
-                if let Some(active) = self.instances.active(*instance) {
-                    active.stdout_cut = stdout_cut(record).or(active.stdout_cut);
+                if let Some(cut) = stdout_cut(record)
+                    && let Some(active) = self.instances.active(*instance)
+                {
+                    active.work().stdout_cut = Some(cut);
                 }
                 record_body(record).map_or_else(Vec::new, |body| self.here(*instance, body))
             }
@@ -180,7 +182,8 @@ impl Translator {
     /// An instance waits for a person, such as one whose budget is used up.
     fn waits(&mut self, ix: InstanceIx, reason: &str) -> Vec<(Option<InstanceRef>, Body)> {
         self.status(ix, StepStatus::Waiting);
-        let failure = self.instances.active(ix).and_then(|a| a.failure.as_ref());
+        let failure =
+            self.instances.active(ix).and_then(|active| active.worked()?.failure.as_ref());
         let needs_budget = failure.is_some_and(|failure| failure.code == Code::BUDGET_EXHAUSTED);
         let waiting = Body::StepWaiting { reason: reason.to_owned(), until: None, needs_budget };
         let planned = self.instances.step(ix);
@@ -216,8 +219,13 @@ impl Translator {
         let Some(active) = self.instances.active(ix) else { return Vec::new() };
         active.began.get_or_insert(at);
         active.attempt_began = Some(at);
-        active.stdout_cut = None;
-        let (tier, specialist) = (active.tier, active.specialist.clone());
+        let mut chosen = (None, None);
+        if active.worked().is_some() {
+            let work = active.work();
+            work.stdout_cut = None;
+            chosen = (work.tier, work.specialist.clone());
+        }
+        let (tier, specialist) = chosen;
         if let Some(progress) = self.instances.get_mut(ix) {
             progress.attempt = attempt;
             progress.status = StepStatus::Running;
@@ -240,7 +248,7 @@ impl Translator {
         self.usage += verification.usage;
         self.instances.spend(ix, verification.usage);
         if let Some(active) = self.instances.active(ix) {
-            active.verdict = Some(verification.verdict);
+            active.work().verdict = Some(verification.verdict);
         }
         let body = Body::VerificationComplete {
             verdict: verification.verdict,
@@ -280,8 +288,9 @@ impl Translator {
         let tier = tier.map(Tier::as_str);
         let specialist = specialist.as_ref().map(ToString::to_string);
         if let Some(active) = self.instances.active(ix) {
-            (active.tier, active.specialist) = (tier, specialist.clone());
-            active.escalations += u32::from(*action == RecoveryKind::EscalateModel);
+            let work = active.work();
+            (work.tier, work.specialist) = (tier, specialist.clone());
+            work.escalations += u32::from(*action == RecoveryKind::EscalateModel);
         }
         let body = Body::RecoveryApplied {
             outcome: *outcome,
