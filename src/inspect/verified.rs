@@ -3,7 +3,7 @@
 
 use super::{BaseRun, Earlier, Frozen, InspectError};
 use crate::engine::{VerifiedResult, VerifiedResults};
-use crate::evidence::{CacheHit, Record, ToolTrace};
+use crate::evidence::{CacheHit, Invocation, Record, ToolTrace};
 use crate::journal::Journal;
 use crate::run::{Event, InstanceIx, KeptResult};
 use crate::value::{Digest, OutcomeKind, RunId, Timestamp};
@@ -57,7 +57,7 @@ impl Earlier {
         let mut recorded: BTreeMap<(RunId, String), Recorded> = BTreeMap::new();
         for (run, names) in by_run {
             // The record of a run that was removed cannot be judged again.
-            let Ok(found) = recorded_by(journal, run, &names) else { continue };
+            let Ok(found) = recorded_by(journal, run, &names, &mut |_| {}) else { continue };
             recorded.extend(found.into_iter().map(|(name, found)| ((run.clone(), name), found)));
         }
         let with_record = |(name, result): (String, KeptResult)| {
@@ -82,11 +82,22 @@ impl Earlier {
     }
 }
 
-/// What a run recorded about these instances.
-fn recorded_by(
+/// The end of an attempt, with what the instance had recorded until then.
+pub(super) struct EndedAttempt<'a> {
+    /// Name of the instance.
+    pub(super) name: String,
+    /// The recorded calls.
+    pub(super) calls: &'a [Invocation],
+    /// The event `attemptEnded`.
+    pub(super) event: &'a Event,
+}
+
+/// What a run recorded about these instances. `ended` receives the end of each of their attempts.
+pub(super) fn recorded_by(
     journal: &dyn Journal,
     run: &RunId,
     names: &BTreeSet<&str>,
+    ended: &mut dyn FnMut(EndedAttempt<'_>),
 ) -> Result<BTreeMap<String, Recorded>, InspectError> {
     let mut there = Earlier::read(journal, run, 0)?;
     let mut all: BTreeMap<InstanceIx, Recorded> = BTreeMap::new();
@@ -108,6 +119,11 @@ fn recorded_by(
                 let own = all.entry(*instance).or_default();
                 own.trace.end_attempt();
                 own.at = stored.at;
+                let name = there.state.key(&there.plan, *instance).to_string();
+                if names.contains(name.as_str()) {
+                    let calls = own.trace.invocations();
+                    ended(EndedAttempt { name, calls, event: &stored.event });
+                }
             }
             Event::RunResumed { in_flight, .. } => {
                 for ix in in_flight {

@@ -446,5 +446,12 @@ fn a_killed_gate_of_a_kept_result_goes_on_without_a_model() {
     let think = step(&view, "think");
     assert_eq!((&think["keptFrom"], &think["attempts"]), (&json!(first), &json!(1)), "{view}");
     assert_eq!(view["usage"]["modelCalls"], 0, "{view}");
-    scratch.kb(&["run", "verify", "@last"]).code(0);
+    let audit = scratch.json(&["run", "verify", "@last", "--json"]);
+    assert_eq!((&audit["holds"], &audit["kept"]), (&json!(true), &json!(1)), "{audit}");
+    // The record of the earlier run says something else now.
+    let change = "UPDATE events SET body = replace(body, '\"size\":5', '\"size\":6') WHERE position = \
+                  (SELECT min(position) FROM events WHERE body LIKE '%attemptEnded%\"size\":5%')";
+    assert_eq!(database(&scratch).execute(change, []).unwrap(), 1);
+    let said = scratch.kb(&["run", "verify", "@last"]).code(1);
+    said.says(&["KB0865", "the result of `think`, which a gate of this run judged again", &first]);
 }
