@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a run recorded about an instance.
 #[derive(Default)]
-struct Recorded {
+pub(super) struct Recorded {
     trace: ToolTrace,
     /// Time at which the last attempt ended.
     at: Timestamp,
