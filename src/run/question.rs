@@ -29,6 +29,9 @@ pub struct Question {
     pub call: Option<Box<CallRef>>,
 }
 
+// Each step that waits for a person has one.
+const _: () = assert!(size_of::<Question>() <= 96);
+
 impl Question {
     /// A request for a decision, without a timeout.
     pub fn approval(text: String) -> Question {

@@ -31,6 +31,9 @@ pub(super) struct ActiveInstance {
     work: Option<Box<Work>>,
 }
 
+// Each step that waits for a person has one.
+const _: () = assert!(size_of::<ActiveInstance>() <= 56);
+
 /// What the attempts of a step instance did so far.
 #[derive(Debug, Clone)]
 pub(super) struct Work {

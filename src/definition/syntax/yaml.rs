@@ -60,8 +60,7 @@ struct Builder<'t> {
     /// The trees of the documents that have ended.
     roots: Vec<Node>,
     documents: usize,
-    /// How many documents are permitted.
-    most: usize,
+    permitted: usize,
     anchors: BTreeMap<usize, Node>,
     expanded: Size,
     diagnostics: Vec<Diagnostic>,
@@ -105,7 +104,7 @@ impl<'t> Builder<'t> {
             entries: Vec::new(),
             roots: Vec::new(),
             documents: 0,
-            most,
+            permitted: most,
             anchors: BTreeMap::new(),
             expanded: Size::default(),
             diagnostics: Vec::new(),
@@ -156,7 +155,7 @@ impl<'t> Builder<'t> {
     fn document(&mut self, bytes: Bytes) -> Step {
         self.documents += 1;
         self.anchors.clear();
-        let (code, message, help) = match self.most {
+        let (code, message, help) = match self.permitted {
             most if self.documents <= most => return Ok(()),
             1 => (
                 Code::UNSUPPORTED_YAML,
