@@ -53,7 +53,7 @@
 //! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, process, workspace, http |
 //! | [`llm`] | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, redaction, evidence, definition |
 //! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
-//! | [`import`] (pure) | files of other tools, translated into playbooks and specialists | value, expression, toolspec, definition |
+//! | [`import`] (pure) | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
 //! | [`isolation`] | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace |
 //! | [`cache`] | results of steps by the content of what made them: keys, results, files, size | value, clock, redaction, evidence |
 //! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist, isolation, cache |

@@ -11,7 +11,7 @@ pub(super) struct Given {
     pub(super) name: Option<String>,
     /// The value as Dagu has it, a text; `None` for a list or map.
     pub(super) value: Option<String>,
-    /// Its line.
+    /// The line of the value, from 1.
     pub(super) line: u32,
 }
 

@@ -18,6 +18,7 @@ mod archon;
 mod dagu;
 mod dagu_call;
 mod dagu_documents;
+mod dagu_file;
 mod dagu_params;
 mod draft;
 mod fields;
@@ -126,7 +127,7 @@ pub fn convert(format: Format, name: &str, file: &PositionedFile) -> Conversion 
     let body = (file.body.as_deref().unwrap_or_default(), file.body_line);
     match format {
         Format::GithubActions => actions::convert(&file.root, &mut draft),
-        Format::Dagu => return dagu_documents::convert(name, file),
+        Format::Dagu => return dagu_file::convert(name, file),
         Format::Goose => goose::convert(&file.root, &mut draft),
         Format::Archon => archon::convert(&file.root, &mut draft),
         Format::Wave => wave::convert(&file.root, &mut draft),

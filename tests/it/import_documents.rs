@@ -75,7 +75,7 @@ fn each_document_of_a_dagu_file_becomes_a_playbook_and_each_call_a_child_run() {
         "imported etl.yaml → .kb/playbooks/etl.yml",
         "imported etl.yaml → .kb/playbooks/load-table.yml",
         "imported etl.yaml → .kb/playbooks/deploy.yml",
-        "etl.yaml:7: without `type` and `depends`",
+        "etl.yaml:8: without `type` and `depends`",
         "etl.yaml:12: `load-table` does not declare `DIR`",
         "etl.yaml:45: `schedule` of a document after the first is not mapped",
     ]);
@@ -122,7 +122,7 @@ fn documents_that_cannot_be_used_together_are_refused_at_their_lines() {
     );
     refused(
         &format!("{main}{worker}{}", worker.replace("worker", "Worker")),
-        &["KB0204", "etl.yaml:8:7", "2 | ", "the name of two documents"],
+        &["KB0204", "etl.yaml:8:7", "4 | name: worker", "the name of two documents"],
     );
     let own = worker.replace("worker", "etl");
     refused(&format!("{main}{worker}{own}"), &["KB0204", "etl.yaml:8:7"]);
@@ -137,9 +137,6 @@ fn documents_that_cannot_be_used_together_are_refused_at_their_lines() {
         refused(&empty, &["KB0104", line, "is empty"]);
     }
     refused(&format!("{main}{worker}---\n- a\n"), &["KB0105", "document 3 of the file"]);
-    // A child that runs its parent.
-    let back = worker.replace("command: echo x", "call: etl");
-    refused(&format!("{main}{back}"), &["KB0413"]);
 }
 
 #[test]
