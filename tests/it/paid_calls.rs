@@ -86,6 +86,6 @@ fn calls_of_a_model_without_a_price_count_with_their_tokens_and_not_with_a_cost(
     }
     assert_eq!(unpriced["costUsd"].as_f64().unwrap_or_default(), 0.0, "{unpriced}");
     // The tokens are within a budget of tokens or not.
-    let scratch = provider.project("budget: {maxTokens: 4500}\n", "");
+    let scratch = provider.project("budget: {maxTokens: 4200}\n", "");
     scratch.kb(&["playbook", "run", "p"]).code(3).says(&["1000 tokens spent"]);
 }
