@@ -83,7 +83,7 @@ fn a_child_run_is_idle_if_nothing_happens_in_it() {
     parent("500ms").code(1).says(&["the attempt was silent for more than 500ms"]);
 }
 
-/// A server that answers a request with a submission: in pieces over nine seconds, or whole at their end.
+/// A server that answers a request with a submission: in pieces over nine seconds, or whole after a minute.
 fn slow_model() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -111,7 +111,7 @@ fn reply(mut stream: std::net::TcpStream) {
     let pause = || std::thread::sleep(std::time::Duration::from_millis(300));
     let text = json!({"summary": "x".repeat(30)}).to_string();
     if !String::from_utf8_lossy(&body).contains("\"stream\":true") {
-        (0..30).for_each(|_| pause());
+        (0..200).for_each(|_| pause());
         let choice = json!({"index": 0, "message": {"content": text}, "finish_reason": "stop"});
         let whole = json!({"id": "c", "model": "tiny", "choices": [choice]}).to_string();
         let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";

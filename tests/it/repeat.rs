@@ -239,45 +239,50 @@ fn every_kind_of_step_loops_with_checks_in_until_and_with_a_gate_in_each_pass() 
     }
 }
 
-/// The delays after the passes of a loop that never ends, in milliseconds; `None` where there is none.
-fn delays(keys: &str) -> Vec<Option<u64>> {
-    let text = format!(
-        "schema: kb.playbook/1\nid: p\nlimits: {{timeout: 5s}}\nsteps:\n  - {{id: a, set: {{x: 1}}, loop: {{until: \"false\", max: 5{keys}}}}}\n"
-    );
-    let said = Scratch::new(&[(".kb/playbooks/p.yml", &text)]);
-    let events = said.kb(&["playbook", "run", "p", "--json"]).code(1).events();
-    let passes = events.iter().filter(|event| event["type"] == "loop:pass");
-    let time =
-        |event: &Value, key: &str| -> Option<jiff::Timestamp> { event[key].as_str()?.parse().ok() };
-    let delay = |event: &Value| {
-        let (until, time) = (time(event, "until")?, time(event, "time")?);
-        Some((until.as_millisecond() - time.as_millisecond()) as u64)
-    };
-    passes.map(delay).collect()
-}
+/// The keys of loops that never end, and the computed delays after their first passes in milliseconds.
+const DELAYS: [(&str, &[u64]); 8] = [
+    ("max: 5", &[]),
+    ("initial: 40ms", &[40, 40, 40, 40]),
+    ("initial: 40ms, backoff: linear", &[40, 80, 120, 160]),
+    ("initial: 40ms, backoff: exponential", &[40, 80, 160, 320]),
+    ("initial: 40ms, backoff: exponential, maxDelay: 60ms", &[40, 60, 60, 60]),
+    ("backoff: fixed", &[1_000]),
+    // Without `maxDelay` a minute is the most.
+    ("initial: 10m", &[60_000]),
+    ("initial: 10m, maxDelay: 2m", &[120_000]),
+];
 
 /// A delay is between half of the computed one and all of it.
 #[test]
 fn the_delay_between_passes_grows_as_backoff_says_and_is_bounded() {
-    assert_eq!(delays(""), [None; 5]);
-    let fits = |found: &[Option<u64>], computed: &[u64]| {
-        assert!(found.len() >= computed.len(), "{found:?}");
-        for (found, most) in found.iter().zip(computed) {
-            // A millisecond for the rounding of both times.
-            assert!(
-                found.is_some_and(|found| (most / 2..=most + 1).contains(&(found + 1))),
-                "{found:?}, {most}"
-            );
-        }
+    let step = |(at, (keys, _)): (usize, &(&str, &[u64]))| {
+        format!("  - {{id: s{at}, set: {{x: 1}}, loop: {{until: \"false\", {keys}}}}}\n")
     };
-    fits(&delays(", initial: 40ms"), &[40, 40, 40, 40]);
-    fits(&delays(", initial: 40ms, backoff: linear"), &[40, 80, 120, 160]);
-    fits(&delays(", initial: 40ms, backoff: exponential"), &[40, 80, 160, 320]);
-    fits(&delays(", initial: 40ms, backoff: exponential, maxDelay: 60ms"), &[40, 60, 60, 60]);
-    fits(&delays(", backoff: fixed"), &[1_000]);
-    // Without `maxDelay` a minute is the most.
-    fits(&delays(", initial: 10m"), &[60_000]);
-    fits(&delays(", initial: 10m, maxDelay: 2m"), &[120_000]);
+    let steps: String = DELAYS.iter().enumerate().map(step).collect();
+    // The timeout of the run ends the long delays.
+    let text = format!("schema: kb.playbook/1\nid: p\nlimits: {{timeout: 15s}}\nsteps:\n{steps}");
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", &text)]);
+    let events = scratch.kb(&["playbook", "run", "p", "--json"]).code(1).events();
+    let time = |event: &Value, key: &str| -> Option<i64> {
+        let time: jiff::Timestamp = event[key].as_str()?.parse().ok()?;
+        Some(time.as_millisecond())
+    };
+    for (at, (keys, computed)) in DELAYS.iter().enumerate() {
+        let id = format!("s{at}");
+        let passes = events.iter().filter(|e| e["type"] == "loop:pass" && e["step"] == *id);
+        let found: Vec<Option<i64>> =
+            passes.map(|pass| Some(time(pass, "until")? - time(pass, "time")?)).collect();
+        if computed.is_empty() {
+            assert_eq!(found, [None; 5], "{keys}");
+        }
+        assert!(found.len() >= computed.len(), "{keys}: {found:?}");
+        for (found, most) in found.iter().zip(*computed) {
+            let most = *most as i64;
+            // Both times are rounded to a millisecond.
+            let range = most / 2 - 1..=most + 1;
+            assert!(found.is_some_and(|found| range.contains(&found)), "{keys}: {found:?}");
+        }
+    }
 }
 
 #[test]
