@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 /// The bytes of a file. UTF-8 text is stored as a shared string, so that parsed values can refer to it
 /// without a copy.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileBytes(Content);
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Content {
     Text(Arc<str>),
     Other(Arc<[u8]>),

@@ -26,4 +26,4 @@ pub use output_store::OutputStore;
 pub use policy::Approvals;
 pub use process_launcher::{ProcessLauncher, sandbox_level};
 pub use process_trace::ProcessTrace;
-pub use toolbox::{ToolDescription, Toolbox, ToolboxParts};
+pub use toolbox::{PresentSettings, ToolDescription, Toolbox, ToolboxParts};

@@ -30,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub struct Toolbox {
     shared: Arc<Shared>,
+    /// Read where an attempt begins.
+    present: Option<PresentSettings>,
     outputs: Arc<OutputStore>,
     limit: Option<Duration>,
     idle: Option<Duration>,
@@ -38,6 +40,10 @@ pub struct Toolbox {
     /// The number of the temporary directory of its commands.
     scratch: u64,
 }
+
+/// The settings of a run, narrowed by those that the project has now; `None` where the project now forbids
+/// no more than at the start of the run.
+pub type PresentSettings = Arc<dyn Fn() -> Option<Arc<Settings>> + Send + Sync>;
 
 /// What tools use beside their arguments.
 #[derive(Clone)]
@@ -120,6 +126,7 @@ impl Toolbox {
             Shared { parts, workspace, redactor, processes, policy, rules, registry, http };
         Toolbox {
             shared: Arc::new(shared),
+            present: None,
             outputs: Arc::default(),
             limit: None,
             idle: None,
@@ -128,12 +135,23 @@ impl Toolbox {
         }
     }
 
-    /// The same tools for one attempt, with its own store of complete results. No process or request
-    /// of the attempt may take longer than `limit`. Commands of a specialist get their own temporary
-    /// directory.
+    /// The same tools, each attempt of which has the policies that the project has when it begins.
+    #[must_use]
+    pub fn with_present(self, present: PresentSettings) -> Toolbox {
+        Toolbox { present: Some(present), ..self }
+    }
+
+    /// The same tools for one attempt, with its own store of complete results, under the policies of now.
+    /// No process or request of the attempt may take longer than `limit`. Commands of a specialist get
+    /// their own temporary directory.
     #[must_use]
     pub fn for_attempt(&self, limit: Option<Duration>) -> Toolbox {
-        Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), ..self.clone() }
+        let present = self.present.as_ref().and_then(|present| present());
+        let tools = match present {
+            Some(settings) => Toolbox::new(ToolboxParts { settings, ..self.shared.parts.clone() }),
+            None => self.clone(),
+        };
+        Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), ..tools }
     }
 
     /// The same tools, whose processes end after this time without output.
@@ -161,7 +179,8 @@ impl Toolbox {
     #[must_use]
     pub fn within(&self, workspace: &Workspace) -> Toolbox {
         let parts = ToolboxParts { workspace: workspace.clone(), ..self.shared.parts.clone() };
-        Toolbox { limit: self.limit, idle: self.idle, ..Toolbox::new(parts) }
+        let present = self.present.clone();
+        Toolbox { limit: self.limit, idle: self.idle, present, ..Toolbox::new(parts) }
     }
 
     /// The specifications of all tools: the table of tools, then plugins.

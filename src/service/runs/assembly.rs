@@ -6,6 +6,7 @@ use super::children::Children;
 use super::doubles::Doubles;
 use super::machine::Machine;
 use super::prepared::Prepared;
+use super::present;
 use super::secrets::ConfiguredSecrets;
 use crate::clock::RunClock;
 use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Script, Settings};
@@ -109,7 +110,8 @@ pub(super) fn assemble(
     let home = home_of(&context.state_dir);
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
     let host = HostAccess::of(&parts);
-    let toolbox = Arc::new(Toolbox::new(parts));
+    let present = present::of_run(context.root.clone(), settings.clone());
+    let toolbox = Arc::new(Toolbox::new(parts).with_present(present));
     let secrets = ConfiguredSecrets::new(
         settings.clone(),
         context.environment.variables.clone(),

@@ -21,6 +21,7 @@ mod models;
 mod needed_secrets;
 mod predecessor;
 mod prepared;
+mod present;
 mod recorder;
 mod reopen;
 mod replying;

@@ -4,15 +4,14 @@ use super::assembly::assemble;
 use super::budget;
 use super::models::needs_model;
 use super::prepared::Prepared;
+use super::present;
 use super::{Overrides, ProjectContext};
-use crate::definition::Settings;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::engine::StartMode;
 use crate::inspect::{Earlier, Frozen, find_run};
 use crate::journal::Journal;
 use crate::llm::Tiers;
 use crate::plan::Plan;
-use crate::project::ProjectFolder;
 use crate::redaction::{Mask, Redactor};
 use crate::run::{InstanceIx, RunStatus};
 use crate::service::ServiceError;
@@ -162,7 +161,7 @@ fn prepare(
     let tiers = needs_model.then(|| {
         Tiers::from_frozen(&frozen.tiers, &catalog.settings, &context.environment.variables)
     });
-    let present = present_settings(&context)?;
+    let present = present::settings(&context.root)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.limits));
     let mut assembly =
@@ -189,17 +188,4 @@ fn prepare(
     budget::carry_over(&ledger, &plan, assembly.rules, &before);
     let prepared = assembly.prepare(run, epoch, plan, frozen, opening, before);
     Ok(Prepared { changed, killed_owner, ..prepared })
-}
-
-/// The settings on disk; a resumed run may do no more than they allow.
-fn present_settings(context: &ProjectContext) -> Result<Arc<Settings>, ServiceError> {
-    let (files, unreadable) = ProjectFolder::at(&context.root).settings_files();
-    let (catalog, diagnostics) = crate::definition::load(files);
-    let unreadable = unreadable.into_iter().map(|problem| problem.diagnostic);
-    let errors = unreadable.chain(diagnostics).filter(Diagnostic::is_error);
-    let errors: Vec<Diagnostic> = errors.collect();
-    if errors.is_empty() {
-        return Ok(catalog.settings);
-    }
-    Err(ServiceError::Definitions { diagnostics: errors, sources: Box::new(catalog.sources) })
 }
