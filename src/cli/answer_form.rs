@@ -115,6 +115,15 @@ impl Field {
         parts.join("  ")
     }
 
+    /// The name with what the field takes, for a list of fields.
+    pub(super) fn summary(&self) -> String {
+        let default = self.default.as_ref();
+        let default = default.map(|default| format!("; default {}", plain(&json_text(default))));
+        let optional = (!self.is_required && default.is_none()).then_some("; optional");
+        let rest = default.as_deref().or(optional).unwrap_or_default();
+        format!("{} ({}{rest})", plain(&self.name), self.takes())
+    }
+
     /// The value of a line that is not empty, or what the field takes.
     pub(super) fn read(&self, line: &str) -> Result<Json, String> {
         let number = line.parse::<usize>().ok().and_then(|number| number.checked_sub(1));

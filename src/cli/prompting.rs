@@ -4,7 +4,7 @@ use super::answer_form::{Field, fields};
 use super::render::table::plain;
 use super::terminal::{DIM, HINT, TITLE, Terminal, paint};
 use crate::service::runs::Decision;
-use crate::value::{Json, json_text};
+use crate::value::{Json, json_text, one_line};
 use crate::wire::{InstanceView, Question, QuestionKind};
 use std::io::BufRead;
 
@@ -43,9 +43,7 @@ pub(super) async fn ask(
             },
             QuestionKind::Ask if line.is_empty() && question.default.is_none() => return Ok(None),
             QuestionKind::Ask => {
-                let number = line.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-                let chosen = number.and_then(|n| question.options.get(n)).map(String::as_str);
-                let answer = chosen.unwrap_or(line).to_owned();
+                let answer = chosen(&question.options, line).to_owned();
                 return Ok(Some((Decision::Answer(answer), None)));
             }
         }
@@ -115,6 +113,42 @@ fn decision(line: &str) -> Option<Option<(Decision, Option<String>)>> {
     }
 }
 
+/// The answer that a line stands for: an option, the number of one, or the line itself. An option that is a number
+/// stands for itself.
+fn chosen<'a>(options: &'a [String], line: &'a str) -> &'a str {
+    if options.iter().any(|option| option == line) {
+        return line;
+    }
+    let number = line.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    number.and_then(|number| options.get(number)).map_or(line, String::as_str)
+}
+
+/// What a question accepts as an answer, in one line; `None` if any text.
+pub(super) fn accepted(question: &Question) -> Option<String> {
+    let default = question.default.as_deref();
+    let own_default = || default.map(|default| format!("; default {}", plain(&json_text(default))));
+    if !question.options.is_empty() {
+        let options = question.options.iter().map(|option| plain(option)).collect::<Vec<_>>();
+        return Some(format!(
+            "answers: {}{}",
+            options.join(", "),
+            own_default().unwrap_or_default()
+        ));
+    }
+    let schema = question.schema.as_ref();
+    if let Some(fields) = schema.and_then(|schema| fields(schema, default)) {
+        let fields: Vec<String> = fields.iter().map(Field::summary).collect();
+        return Some(format!("answer: JSON with {}", fields.join(", ")));
+    }
+    match schema {
+        Some(schema) => {
+            let schema = one_line(&json_text(schema), 200);
+            Some(format!("answer: JSON of {}{}", plain(&schema), own_default().unwrap_or_default()))
+        }
+        None => default.map(|default| format!("default: {}", plain(&json_text(default)))),
+    }
+}
+
 /// The accepted answers and the default, in one line.
 fn hints(question: &Question) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -149,6 +183,14 @@ async fn read_line() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_option_that_is_a_number_stands_for_itself() {
+        let options = ["2".to_owned(), "1".to_owned(), "ten".to_owned()];
+        assert_eq!(chosen(&options, "1"), "1");
+        assert_eq!(chosen(&options, "3"), "ten");
+        assert_eq!(chosen(&options, "4"), "4");
+    }
 
     #[test]
     fn a_line_is_a_decision_with_a_comment() {

@@ -54,7 +54,7 @@ pub(super) fn matrix(
     if tolerant {
         draft.hint(
             strategy.line,
-            "`fail-fast: false` became `onItemError: continue`: failed items do not fail the run",
+            "`fail-fast: false` became `onItemError: continue`: failed items do not fail the run, and later steps run",
         );
         map.push(("onItemError".to_owned(), "continue".into()));
     }

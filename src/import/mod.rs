@@ -114,6 +114,12 @@ impl Format {
     }
 }
 
+/// Whether a file says that it is a definition of `kb`.
+pub fn is_definition(file: &PositionedFile) -> bool {
+    let PositionedValue::Map(entries) = &file.root.value else { return false };
+    entries.iter().any(|(key, _, _)| key == "schema")
+}
+
 /// Whether a markdown file is a subagent of Claude Code, which loads as an agent profile as it is.
 pub fn is_subagent(file: &PositionedFile) -> bool {
     let PositionedValue::Map(entries) = &file.root.value else { return false };

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Place, Segment};
 use super::names;
 use super::tables::slot;
-use crate::definition::{DefinitionFile, KeySpec, KeyTable, KeyType};
+use crate::definition::{DefinitionFile, KeySpec, KeyTable, KeyType, Param};
 use crate::expression::STEP_FIELDS;
 use crate::plan::{Plan, PlanStep};
 use crate::service::Project;
@@ -25,12 +25,15 @@ mod kind {
 pub(super) fn complete(
     file: DefinitionFile,
     cursor: &Cursor,
-    text: &str,
+    (text, offset): (&str, usize),
     plan: Option<&Plan>,
     project: &Project,
 ) -> Vec<Json> {
     match cursor.at {
-        Place::Key => keys(file, cursor),
+        Place::Key => match arguments(cursor, text, offset, project) {
+            Some(items) => items,
+            None => keys(file, cursor),
+        },
         Place::Value => values(file, cursor, text, project),
         Place::Expression => expression(&cursor.prefix, text, plan),
     }
@@ -44,6 +47,34 @@ fn keys(file: DefinitionFile, cursor: &Cursor) -> Vec<Json> {
         .enumerate()
         .map(|(order, (table, key))| key_item(table, key, order))
         .collect()
+}
+
+/// The parameters of the child run in `with`, and the arguments of the tool in `input`.
+fn arguments(cursor: &Cursor, text: &str, offset: usize, project: &Project) -> Option<Vec<Json>> {
+    let names = match cursor.path.last()?.key()? {
+        "with" => {
+            let id = names::sibling(text, offset, &names::PLAYBOOK)?;
+            let params = &project.catalog.playbooks.get(id)?.params;
+            let item = |param: &Param| (param.name.clone(), "parameter", param.description.clone());
+            params.iter().map(item).collect::<Vec<_>>()
+        }
+        "input" => {
+            let tool = names::sibling(text, offset, &names::TOOL)?;
+            let plugin = || Some(&*project.catalog.plugins.get(toolspec::plugin_id(tool)?)?.spec);
+            let properties =
+                toolspec::find(tool).or_else(plugin)?.input["properties"].as_object()?;
+            let about = |part: &Json| part["description"].as_str().map(str::to_owned);
+            properties.iter().map(|(name, part)| (name.clone(), "argument", about(part))).collect()
+        }
+        _ => return None,
+    };
+    let is_new = |name: &String| !cursor.siblings.iter().any(|own| own == name);
+    let new = names.into_iter().filter(|(name, ..)| is_new(name));
+    let item = |(name, detail, about): (String, &str, Option<String>)| {
+        let insert = format!("{name}: ");
+        json!({"label": name, "kind": kind::PROPERTY, "detail": detail, "documentation": about, "insertText": insert})
+    };
+    Some(new.map(item).collect())
 }
 
 fn key_item(table: &KeyTable, key: &KeySpec, order: usize) -> Json {
@@ -77,10 +108,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn values(file: DefinitionFile, cursor: &Cursor, text: &str, project: &Project) -> Vec<Json> {
-    let named = cursor.path.iter().rev().find_map(|segment| match segment {
-        Segment::Key(key) => Some(key.as_str()),
-        Segment::Item => None,
-    });
+    let named = cursor.path.iter().rev().find_map(Segment::key);
     let of_project = named.map(|key| names_for(key, text, project)).unwrap_or_default();
     if !of_project.is_empty() {
         return of_project;

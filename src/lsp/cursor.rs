@@ -12,6 +12,16 @@ pub(super) enum Segment {
     Item,
 }
 
+impl Segment {
+    /// The name of a key.
+    pub(super) fn key(&self) -> Option<&str> {
+        match self {
+            Segment::Key(name) => Some(name),
+            Segment::Item => None,
+        }
+    }
+}
+
 /// The place of the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cursor {

@@ -210,7 +210,8 @@ impl Server {
                 let Some(file) = kind_of(&shown) else { return Ok(Json::Null) };
                 let cursor = cursor::cursor(text, offset);
                 let plan = self.plans.get(&shown).map(|plan| &**plan);
-                let items = completion::complete(file, &cursor, text, plan, &self.project);
+                let items =
+                    completion::complete(file, &cursor, (text, offset), plan, &self.project);
                 Some(json!({"isIncomplete": false, "items": items}))
             }
             "textDocument/hover" => navigation::hover(document, &shown, offset, &self.project),
@@ -219,7 +220,7 @@ impl Server {
             }
             _ => {
                 let name = params["newName"].as_str().unwrap_or_default();
-                Some(navigation::rename(document, uri, offset, name)?)
+                Some(navigation::rename(document, (uri, &shown), offset, name)?)
             }
         };
         Ok(found.unwrap_or(Json::Null))

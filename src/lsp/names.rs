@@ -1,8 +1,10 @@
 //! The names that a file declares, read from its text, which may be incomplete.
 
-use std::sync::LazyLock;
-
+use super::cursor::{Place, Segment, cursor};
+use super::tables::slot;
+use crate::definition::{DefinitionFile, KeyType};
 use regex::Regex;
+use std::sync::LazyLock;
 
 static STEP: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?m)^\s*-\s*\{?\s*id:\s*["']?([\p{L}\p{N}_-]+)"#).ok());
@@ -48,51 +50,86 @@ pub(super) fn word_at(text: &str, offset: usize) -> (&str, usize) {
     (word, start)
 }
 
-/// The occurrences of a step id in a text: its declaration, `dependsOn`, and references in expressions.
-pub(super) fn occurrences(text: &str, id: &str) -> Vec<usize> {
+/// Keys whose values are ids of steps.
+const STEP_KEYS: [&str; 4] = ["dependsOn", "depends_on", "interruptAfter", "interrupt_after"];
+
+/// The occurrences of a step id in a file: its declaration, keys that name steps, and references in expressions.
+pub(super) fn occurrences(file: DefinitionFile, text: &str, id: &str) -> Vec<usize> {
     let root = id.replace('-', "_");
     let mut found = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let trimmed =
-            line.trim_start().trim_start_matches("- ").trim_start_matches('{').trim_start();
-        let declares = trimmed.starts_with("id:");
-        let plain = ["dependsOn:", "depends_on:", "condition:", "until:", "interruptAfter:"];
-        let refers = plain.iter().any(|key| line.contains(key));
-        let list_item = line.trim_start().starts_with("- ") && !line.contains(": ");
-        for name in if root == id { vec![id] } else { vec![id, &root] } {
-            for (at, _) in line.match_indices(name) {
-                let before = line[..at].chars().next_back();
-                let after = line[at + name.len()..].chars().next();
-                let is_part = |c: Option<char>| {
-                    c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-')
-                };
-                if is_part(before) || is_part(after) {
-                    continue;
-                }
-                // A field of something else: `a.build` is not the step `build`.
-                let of_steps = line[..at].ends_with("steps.");
-                if before == Some('.') && !of_steps {
-                    continue;
-                }
-                // Inside of `{{ }}`, or `{step.key}` of a workflow; a flow map also has one brace.
-                let in_expression = line[..at].rfind("{{") > line[..at].rfind("}}");
-                let in_braces = in_expression || (before == Some('{') && after == Some('.'));
-                let is_id = declares
-                    && trimmed[3..].trim_start().trim_start_matches(['"', '\'']).starts_with(name)
-                    && line[..at].trim_end().trim_end_matches(['"', '\'']).ends_with("id:");
-                let is_key = after == Some(':');
-                if is_id || (!is_key && (in_braces || refers || list_item)) {
-                    found.push(start + at);
-                }
-            }
-        }
-        start += line.len();
+    for name in if root == id { vec![id] } else { vec![id, &root] } {
+        let whole =
+            text.match_indices(name).map(|(at, _)| at).filter(|at| is_whole(text, *at, name));
+        found.extend(whole.filter(|at| names_a_step(file, text, *at, name)));
     }
     found.sort_unstable();
     found.dedup();
     found
 }
+
+/// Whether a name is no part of a longer one, and no field of something else: `a.build` is not the step `build`.
+fn is_whole(text: &str, at: usize, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let (before, after) = (&text[..at], &text[at + name.len()..]);
+    let is_field = before.ends_with('.') && !before.ends_with("steps.");
+    !is_field && !before.ends_with(is_part) && !after.starts_with(is_part)
+}
+
+/// Whether a name stands where a step is declared or named.
+fn names_a_step(file: DefinitionFile, text: &str, at: usize, name: &str) -> bool {
+    let place = cursor(text, at);
+    let (before, after) = (&text[..at], &text[at + name.len()..]);
+    let keys: Vec<&str> = place.path.iter().filter_map(Segment::key).collect();
+    let is_expression = place.at == Place::Expression
+        || slot(file, &place.path).is_some_and(|slot| takes_expression(&slot.ty));
+    // `{step.key}` of a workflow; a flow map also has one brace.
+    if is_expression || (before.ends_with('{') && after.starts_with('.')) {
+        // A quoted text is a value, apart from `steps['id']`. In a double-quoted scalar, `\"` is a quote.
+        let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
+        let is_text = quote.is_some_and(|quote| after.trim_start_matches('\\').starts_with(quote));
+        return !is_text || before.trim_end_matches(['"', '\'', '\\']).ends_with('[');
+    }
+    match keys.as_slice() {
+        [.., "id"] => place.path.contains(&Segment::Item) && place.prefix.trim().is_empty(),
+        [.., "onReject" | "on_reject", "retry"] => true,
+        [.., last] => STEP_KEYS.contains(last),
+        [] => false,
+    }
+}
+
+fn takes_expression(ty: &KeyType) -> bool {
+    match ty {
+        KeyType::Expression => true,
+        KeyType::OneOf(types) => types.iter().any(takes_expression),
+        _ => false,
+    }
+}
+
+/// The value of a key of the step around an offset, such as the id of its playbook.
+pub(super) fn sibling<'a>(
+    text: &'a str,
+    offset: usize,
+    pattern: &LazyLock<Option<Regex>>,
+) -> Option<&'a str> {
+    let is_first = |line: &str| line.trim_start().starts_with("- ");
+    let line_start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = text[offset..].find('\n').map_or(text.len(), |at| offset + at);
+    let mut start = line_start;
+    while !is_first(&text[start..]) && start > 0 {
+        start = text[..start - 1].rfind('\n').map_or(0, |at| at + 1);
+    }
+    let mut next = text[line_end..].match_indices('\n').map(|(at, _)| line_end + at + 1);
+    let end = next.find(|at| is_first(text[*at..].lines().next().unwrap_or_default()));
+    let step = &text[start..end.unwrap_or(text.len())];
+    Some(pattern.as_ref()?.captures(step)?.get(1)?.as_str())
+}
+
+/// The id of a `playbook` step's playbook.
+pub(super) static PLAYBOOK: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"\bplaybook:\s*["']?([\p{L}\p{N}_-]+)"#).ok());
+/// The name of a `tool` step's tool.
+pub(super) static TOOL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"\btool:\s*["']?([\p{L}\p{N}_:.-]+)"#).ok());
 
 #[cfg(test)]
 mod tests {
@@ -110,8 +147,29 @@ mod tests {
 
     #[test]
     fn a_step_id_is_found_where_it_is_declared_and_read() {
-        let lines: Vec<usize> =
-            occurrences(TEXT, "build").iter().map(|at| TEXT[..*at].matches('\n').count()).collect();
+        let lines: Vec<usize> = occurrences(DefinitionFile::Playbook, TEXT, "build")
+            .iter()
+            .map(|at| TEXT[..*at].matches('\n').count())
+            .collect();
         assert_eq!(lines, [3, 5, 6]);
+    }
+
+    #[test]
+    fn values_and_names_of_other_things_are_no_occurrences() {
+        let text = "id: build\nsteps:\n  - id: build\n    run:\n      - make\n      - build\n  - id: b\n    \
+                    dependsOn:\n      - build\n    condition: \"build.output == 'build' and x == \\\"build\\\"\"\n    \
+                    task: \"{{steps['build'].output}} {{ 'build' }} build\"\n  - {name: n, id: c, approve: {message: build, \
+                    onReject: {retry: build}}}\n  - id: d\n    gate:\n      - expr: build.status == 'x'\n";
+        let found = occurrences(DefinitionFile::Playbook, text, "build");
+        let lines: Vec<usize> = found.iter().map(|at| text[..*at].matches('\n').count()).collect();
+        assert_eq!(lines, [2, 8, 9, 10, 11, 14]);
+    }
+
+    #[test]
+    fn a_step_is_searched_for_the_value_of_a_key() {
+        let text = "steps:\n  - id: a\n    with:\n      x: 1\n    playbook: child\n  - {id: b, playbook: other}\n";
+        assert_eq!(sibling(text, text.find("x: 1").unwrap(), &PLAYBOOK), Some("child"));
+        assert_eq!(sibling(text, text.find("id: b").unwrap(), &PLAYBOOK), Some("other"));
+        assert_eq!(sibling(text, text.find("x: 1").unwrap(), &TOOL), None);
     }
 }

@@ -6,9 +6,11 @@ use super::documents::{Document, Problem, kind_of, uri_of};
 use super::names::{self, word_at};
 use super::position::range;
 use super::tables::{key_of, slot};
+use crate::definition::{DefinitionFile, Param};
+use crate::expression::RESERVED_ROOTS;
 use crate::service::Project;
 use crate::toolspec::{self, plugin_id};
-use crate::value::{Json, StepId};
+use crate::value::{Json, StepId, json_text};
 use serde_json::json;
 
 /// What is known about the word at an offset, as markdown.
@@ -24,8 +26,8 @@ pub(super) fn hover(
         return None;
     }
     let end = start + word.len();
-    let markdown =
-        of_key(text, shown, word, start, end).or_else(|| of_name(text, word, project))?;
+    let markdown = of_key(text, shown, word, start, end)
+        .or_else(|| of_name(text, shown, word, start, project))?;
     let contents = json!({"kind": "markdown", "value": markdown});
     Some(json!({"contents": contents, "range": range(text, start, end)}))
 }
@@ -44,8 +46,17 @@ fn of_key(text: &str, shown: &str, word: &str, start: usize, end: usize) -> Opti
     Some(format!("**{}** (key of {})\n\n{}", key.name, table.what, described(key)))
 }
 
-fn of_name(text: &str, word: &str, project: &Project) -> Option<String> {
+fn of_name(text: &str, shown: &str, word: &str, start: usize, project: &Project) -> Option<String> {
     let catalog = &project.catalog;
+    let is_playbook = text[..start].trim_end_matches([' ', '"', '\'']).ends_with("playbook:");
+    if let Some(found) = catalog.playbooks.get(word).filter(|_| is_playbook) {
+        let about = found.description.as_deref().unwrap_or_default();
+        let params: String = found.params.iter().map(of_param).collect();
+        return Some(format!(
+            "playbook **{}** in `{}`\n\n{about}\n{params}",
+            found.name, found.path
+        ));
+    }
     if let Some(found) = catalog.specialists.get(word) {
         return Some(format!("specialist **{}** in `{}`", found.name, found.path));
     }
@@ -61,13 +72,31 @@ fn of_name(text: &str, word: &str, project: &Project) -> Option<String> {
         let (level, about) = (plugin.spec.level.as_str(), &plugin.spec.description);
         return Some(format!("plugin **{}** ({level}) in `{}`\n\n{about}", plugin.id, plugin.path));
     }
-    let step = step_of(text, word)?;
+    let Some(step) = step_of(text, word) else {
+        let name = word.strip_prefix("params.").unwrap_or(word);
+        let (name, _) = names::params(text).into_iter().find(|(own, _)| own == name)?;
+        let file = catalog.playbooks.values().find(|playbook| playbook.path == shown);
+        let declared = file.and_then(|file| file.params.iter().find(|param| param.name == name));
+        return Some(declared.map_or_else(|| format!("- parameter **{name}**\n"), of_param));
+    };
     let found = catalog.playbooks.values().flat_map(|playbook| playbook.steps.iter());
     let summary = found.into_iter().find(|own| own.id.as_str() == step.0).map(|s| s.kind.summary());
     match summary {
         Some(summary) => Some(format!("step **{}**: {summary}", step.0)),
         None => Some(format!("step **{}**", step.0)),
     }
+}
+
+/// A parameter in one line of a list.
+fn of_param(param: &Param) -> String {
+    let kind = format!("{:?}", param.kind).to_lowercase();
+    let rest = match (&param.default, param.required) {
+        (Some(default), _) => format!(", default `{}`", json_text(default)),
+        (None, true) => ", required".to_owned(),
+        (None, false) => String::new(),
+    };
+    let about = param.description.as_ref().map(|about| format!(": {about}")).unwrap_or_default();
+    format!("- parameter **{}** ({kind}{rest}){about}\n", param.name)
 }
 
 /// The step that a word names: an id, or the beginning of a reference such as `build.output`.
@@ -112,7 +141,7 @@ pub(super) fn definition(
 /// The edits that rename the step at an offset in its file, or why there are none.
 pub(super) fn rename(
     document: &Document,
-    uri: &str,
+    (uri, shown): (&str, &str),
     offset: usize,
     new_name: &str,
 ) -> Result<Json, String> {
@@ -122,11 +151,18 @@ pub(super) fn rename(
         return Err("only the ids of steps can be renamed".to_owned());
     };
     StepId::new(new_name).map_err(|error| error.to_string())?;
-    if names::steps(text).iter().any(|(own, _)| own == new_name) {
-        return Err(format!("the file has a step `{new_name}` already"));
+    if RESERVED_ROOTS.contains(&new_name) {
+        return Err(format!("`{new_name}` is a reserved name"));
     }
+    let is = |(own, _): &names::Name| own.replace('-', "_") == new_name.replace('-', "_");
+    for (names, what) in [(names::steps(text), "step"), (names::params(text), "parameter")] {
+        if let Some((own, _)) = names.iter().find(|own| is(own) && own.0 != id) {
+            return Err(format!("the file has a {what} `{own}` already"));
+        }
+    }
+    let file = kind_of(shown).unwrap_or(DefinitionFile::Playbook);
     let root = id.replace('-', "_");
-    let edits: Vec<Json> = names::occurrences(text, &id)
+    let edits: Vec<Json> = names::occurrences(file, text, &id)
         .into_iter()
         .map(|at| {
             let in_reference =

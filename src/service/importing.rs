@@ -7,7 +7,9 @@ use crate::definition::{
     load_positioned,
 };
 use crate::diagnostic::{Diagnostic, Sources};
-use crate::import::{Format, ImportNote, convert, is_subagent, unset_variables, with_quoted_hint};
+use crate::import::{
+    Format, ImportNote, convert, is_definition, is_subagent, unset_variables, with_quoted_hint,
+};
 use crate::process::BaseEnvironment;
 use crate::project::ProjectFolder;
 use crate::value::Json;
@@ -160,8 +162,8 @@ impl Import<'_> {
         let bytes = readable.as_deref().map_or(&file.bytes[..], str::as_bytes);
         let (tree, sources, problems) = load_positioned(&shown, bytes, Documents::Several);
         let Some(tree) = tree else {
-            // The loader of definitions reports the file, unless it was named as another format.
-            if self.request.from.is_none() && file.role != FileRole::Settings {
+            // A file that is not text is reported as such.
+            if std::str::from_utf8(&file.bytes).is_err() && self.request.from.is_none() {
                 return Ok(Kind::Definition(file.role));
             }
             self.refuse(&from, problems.first().map_or("it is empty", |problem| &problem.message));
@@ -170,6 +172,15 @@ impl Import<'_> {
         };
         let Some(format) = self.request.from.or_else(|| Format::detect(&shown, &tree)) else {
             let role = if is_subagent(&tree) { FileRole::AgentProfile } else { file.role };
+            if role == FileRole::Playbook && !is_definition(&tree) {
+                let names: Vec<&str> = Format::ALL.iter().map(|(name, _)| *name).collect();
+                self.refuse(&from, format!(
+                    "its keys are those of no known format; `--from FORMAT` names it ({}), and definitions of kb begin \
+                     with `schema:`",
+                    names.join(", ")
+                ));
+                return Ok(Kind::Translated);
+            }
             return Ok(Kind::Definition(role));
         };
         if !tree.more.is_empty() && format.documents() == Documents::One {

@@ -47,12 +47,14 @@ pub enum Choice {
     Nothing,
 }
 
-/// Definitions whose triggers match a phrase, best match first; equal scores by id.
+/// Definitions whose triggers match a phrase, best match first; of equal scores, those that
+/// provide more parameters, then by id.
 pub fn match_phrase(project: &Project, phrase: &str) -> Vec<Match> {
     let phrase = words(phrase);
     let playbooks = project.catalog.playbooks.values();
     let mut found: Vec<Match> = playbooks.filter_map(|playbook| best(playbook, &phrase)).collect();
-    found.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let provided = |found: &Match| found.params.len();
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(provided(b).cmp(&provided(a))));
     found
 }
 

@@ -2,7 +2,7 @@
 //! `.kb/templates/specialists/` and `.kb/templates/agents/`.
 
 use super::schemas::write_with_schemas;
-use super::templates::{TemplateView, own_templates, shipped};
+use super::templates::{TemplateView, own_templates, shipped, with_id};
 use super::{Project, ResourceKind, ServiceError};
 use crate::diagnostic::Code;
 use crate::value::{Failure, SpecialistId};
@@ -133,9 +133,7 @@ pub fn new_specialist(
     }
     let root = &project.context.root;
     let (form, text) = text_of(project, root, template)?;
-    let own_id = format!("\nid: {template}\n");
-    let text =
-        text.replace(PLACEHOLDER, id.as_str()).replacen(&own_id, &format!("\nid: {id}\n"), 1);
+    let (text, _) = with_id(&text.replace(PLACEHOLDER, id.as_str()), id.as_str());
     let path = form.path(&id);
     let written = write_with_schemas(root, &[(&path, &text)])?;
     if !written.kept.is_empty() {

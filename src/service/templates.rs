@@ -231,9 +231,24 @@ pub fn new_playbook(
     write(root, id, &definition(found.text, template, id), found.is_workflow, &others)
 }
 
+/// A definition with another id in its line `id:`, in a workflow that of the front matter, and the id before.
+pub(super) fn with_id(text: &str, id: &str) -> (String, Option<String>) {
+    let front = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---"));
+    let head = front.map_or(text, |end| &text[..end + "---\n".len()]);
+    let mut starts = head.match_indices("id:").map(|(at, _)| at);
+    let start = starts.find(|at| *at == 0 || head[..*at].ends_with('\n'));
+    let Some(start) = start else { return (text.to_owned(), None) };
+    let line = head[start..].lines().next().unwrap_or_default();
+    let rest = &text[start + line.len()..];
+    let before = line["id:".len()..].split(" #").next().unwrap_or_default();
+    let before = before.trim().trim_matches(['"', '\'']).to_owned();
+    (format!("{}id: {id}{rest}", &text[..start]), Some(before))
+}
+
 /// The text of a template with another id.
 fn definition(text: &str, name: &str, id: &str) -> String {
-    let text = text.replacen(&format!("\nid: {name}\n"), &format!("\nid: {id}\n"), 1);
+    let (text, own) = with_id(text, id);
+    let name = own.as_deref().unwrap_or(name);
     let commands = ["run", "plan"].map(|verb| format!("kb playbook {verb} {name}"));
     commands
         .iter()

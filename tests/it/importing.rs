@@ -385,6 +385,8 @@ fn nothing_is_overwritten_and_a_dry_run_writes_nothing() {
 #[test]
 fn unusable_files_are_refused_with_a_reason() {
     let scratch = Scratch::new(&[("notes.txt", "some words"), ("list.yml", "- a\n- b\n")]);
+    scratch.write("unknown.yml", "command: x\n");
+    scratch.write("open.yml", "a: 1\nsteps: [x\n");
     std::fs::write(scratch.root().join("picture.yml"), [0u8, 159, 146, 150]).unwrap();
     std::fs::write(scratch.root().join("latin.yml"), b"name: caf\xe9\n").unwrap();
     std::fs::write(scratch.root().join("huge.yml"), "a: b\n".repeat(400_000)).unwrap();
@@ -401,6 +403,7 @@ fn unusable_files_are_refused_with_a_reason() {
         ("bomb.yml", ""),
         ("missing.yml", "missing.yml"),
         ("notes.txt", ""),
+        ("open.yml", " --> open.yml:2:8"),
         ("list.yml", ""),
     ] {
         for format in [None, Some("dagu")] {
@@ -417,6 +420,11 @@ fn unusable_files_are_refused_with_a_reason() {
             );
         }
     }
+    let said = import(&scratch, &["unknown.yml"]).code(2);
+    said.says(&[
+        "not imported: unknown.yml: its keys are those of no known format",
+        "github-actions",
+    ]);
     assert!(!scratch.has(".kb/playbooks"));
     let said = import(&scratch, &["bomb.yml", "--from", "airflow"]);
     assert!(said.code == 2 && said.err.contains("github-actions"), "{said:?}");

@@ -57,7 +57,9 @@ fn a_step_whose_files_cannot_be_listed_fails_with_the_reason() {
     let scratch =
         project("  - {id: a, forEach: {lines: missing.txt}, run: [echo, \"{{item}}\"]}\n");
     scratch.kb(&["playbook", "run", "p"]).code(1).says(&["missing.txt"]);
-    let scratch = project("  - {id: a, forEach: {files: \"../*\"}, run: [echo, \"{{item}}\"]}\n");
+    let scratch = project(
+        "  - {id: up, set: {to: ..}}\n  - {id: a, forEach: {files: \"{{up.output.to}}/*\"}, run: [echo, \"{{item}}\"]}\n",
+    );
     scratch.kb(&["playbook", "run", "p"]).code(1).says(&["../"]);
 }
 

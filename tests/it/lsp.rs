@@ -175,6 +175,15 @@ fn keys_values_and_names_are_completed_while_the_file_is_incomplete() {
         &complete("  - id: a\n    run: \"true\"\n    env: {A: \"{{build.output.|}}\"}\n"),
         &["size"],
     );
+    let child = "  - id: a\n    playbook: add-feature\n    with:\n      ";
+    has(&editor.complete(&format!("{HEAD}{child}|")), &["featureName", "scope"]);
+    let given = editor.complete(&format!("{HEAD}{child}scope: x\n      |"));
+    assert!(
+        !given.contains(&"scope".to_owned()),
+        "a parameter that is given is offered: {given:?}"
+    );
+    let arguments = editor.complete(&format!("{HEAD}  - {{id: a, tool: fs:write, input: {{|"));
+    has(&arguments, &["path", "content"]);
     has(&editor.complete("sche|"), &["schema", "steps", "params"]);
     editor.close();
 }
@@ -216,6 +225,8 @@ fn hover_definition_and_rename_know_keys_steps_and_specialists() {
     assert!(key.contains("**dependsOn** (key of a step)"), "{key}");
     let specialist = hover(editor.at("textDocument/hover", &at("researcher", 2)));
     assert!(specialist.contains(".kb/specialists/researcher.yml"), "{specialist}");
+    let param = hover(editor.at("textDocument/hover", &at("who}}", 1)));
+    assert!(param.contains("parameter **who** (string, required)"), "{param}");
     let step = editor.at("textDocument/definition", &at("build.output", 2));
     assert_eq!(step["range"]["start"]["line"], 5);
     let file = editor.at("textDocument/definition", &at("researcher", 2));
@@ -233,8 +244,13 @@ fn hover_definition_and_rename_know_keys_steps_and_specialists() {
     assert_eq!(new, [(5, "compile-it"), (7, "compile-it"), (9, "compile_it")]);
     let mut taken = params;
     taken["newName"] = json!("a");
-    let refused = editor.respond("textDocument/rename", taken);
+    let refused = editor.respond("textDocument/rename", taken.clone());
     assert!(refused["error"]["message"].as_str().unwrap().contains("already"), "{refused}");
+    for (name, reason) in [("run", "reserved name"), ("who", "has a parameter `who`")] {
+        taken["newName"] = json!(name);
+        let refused = editor.respond("textDocument/rename", taken.clone());
+        assert!(refused["error"]["message"].as_str().unwrap().contains(reason), "{refused}");
+    }
     editor.close();
 }
 

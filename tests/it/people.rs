@@ -62,6 +62,24 @@ fn the_next_command_shows_what_is_accepted() {
 }
 
 #[test]
+fn the_accepted_answers_are_shown_and_absent_fields_get_their_defaults() {
+    let fields =
+        "zone: {enum: [eu, us]}, replicas: {type: integer, default: 2}, note: {type: string}";
+    let scratch = project(&format!(
+        "  - {{id: where, ask: {{question: Where?, options: [staging, live], default: live}}}}
+  - {{id: form, ask: {{question: How?, schema: {{type: object, required: [zone, replicas], properties: {{{fields}}}}}}}}}\n",
+    ));
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    scratch.kb(&["run", "show", "@last"]).code(0).says(&[
+        "waits where: Where?\n      answers: staging, live; default live\n",
+        "answer: JSON with zone (one of: eu, us), replicas (a whole number; default 2), note (a text; optional)\n",
+    ]);
+    scratch.kb(&["run", "answer", "@last", "form", "{\"zone\": \"eu\"}"]).code(3);
+    let output = scratch.json(&["run", "output", "@last", "form", "--json"]);
+    assert_eq!(output, serde_json::json!({"zone": "eu", "replicas": 2}));
+}
+
+#[test]
 fn an_answer_that_does_not_fit_is_refused_and_the_question_stays_open() {
     let scratch = project(ASK);
     scratch.kb(&["playbook", "run", "p"]).code(3);
@@ -269,7 +287,7 @@ fn the_second_reply_to_one_question_changes_nothing() {
 fn keys_of_attempts_are_refused_on_waiting_kinds_with_the_place_where_they_belong() {
     let said = |step: &str| -> Said { project(step).kb(&["playbook", "validate"]).code(2) };
     said("  - {id: a, approve: \"Go?\", timeout: 5m}\n").says(&["approve: {message"]);
-    said("  - {id: a, wait: 5m, retry: {max: 2}}\n").says(&["it only waits"]);
+    said("  - {id: a, wait: 5m, retry: {max: 2}}\n").says(&["they only wait"]);
     said("  - {id: a, ask: \"x\", output: {schema: {a: string}}}\n").says(&["schema: ..."]);
     said("  - {id: a, ask: {question: x, timeout: 5m}}\n").says(&["needs a `default`"]);
     said("  - {id: a, ask: {question: x, options: [a], default: b}}\n").says(&["one of a"]);

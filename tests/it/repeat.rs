@@ -298,5 +298,5 @@ fn mistakes_in_a_loop_name_the_fix() {
     refused("  - {id: a, gate: [{file: x}], loop: {until: [{file: x}]}}\n", "on: [gate_failed]");
     refused("  - {id: a, run: x, loop: {until: [{fil: x}]}}\n", "did you mean `file`");
     refused("  - {id: a, run: x, loop: {until: [{judge: {}}]}}\n", "review");
-    refused("  - {id: a, wait: 1s, loop: {until: \"true\"}}\n", "it only waits");
+    refused("  - {id: a, wait: 1s, loop: {until: \"true\"}}\n", "they only wait");
 }

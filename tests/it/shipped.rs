@@ -309,6 +309,13 @@ fn templates_of_the_project_come_first_and_files_are_kept() {
     scratch.kb(&["playbook", "new", "--list"]).code(0).says(&["ours", "fix-bug", "review-loop"]);
     scratch.kb(&["playbook", "new", "mine", "--template", "ours"]).code(0);
     assert!(scratch.read(".kb/playbooks/mine.yml").contains("id: mine"));
+    // The id in a template is often that of the playbook that it was copied from.
+    scratch.write(
+        ".kb/templates/copied.yml",
+        &own.replace("id: ours", "id: other   # of another file"),
+    );
+    scratch.kb(&["playbook", "new", "copy", "--template", "copied"]).code(0);
+    assert!(scratch.read(".kb/playbooks/copy.yml").contains("\nid: copy\nsteps:"));
     scratch
         .write(".kb/specialists/reviewer.yml", "schema: kb.specialist/1\nid: reviewer\nrole: x\n");
     let said = scratch.kb(&["playbook", "new", "check", "--template", "review-pr"]).code(0);

@@ -145,11 +145,13 @@ fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
 /// The open questions of a run.
 fn questions(view: &RunView) -> String {
     let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
-    let line = |(step, question): (&InstanceView, &Question)| {
-        let (name, question) = (plain(&step.instance), plain(&question.text));
-        let then = prompting::what_follows(step).map(|text| format!("      {text}\n"));
+    let line = |(step, asked): (&InstanceView, &Question)| {
+        let (name, question) = (plain(&step.instance), plain(&asked.text));
+        let about = [prompting::accepted(asked), prompting::what_follows(step)];
+        let about: String =
+            about.into_iter().flatten().map(|text| format!("      {text}\n")).collect();
         let waits = paint(WARNING, "waits");
-        format!("\n{waits} {name}: {question}\n{}", then.unwrap_or_default())
+        format!("\n{waits} {name}: {question}\n{about}")
     };
     open.map(line).collect()
 }

@@ -1,7 +1,8 @@
 //! Static rule: regular expressions and globs compile.
 
-use crate::definition::syntax::{Decoder, Node};
+use crate::definition::syntax::{Decoder, Node, Secrets};
 use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::expression::Template;
 use crate::value::{Glob, one_line};
 
 /// Maximum number of characters of a glob in a message.
@@ -29,6 +30,34 @@ pub(crate) fn glob(text: &str, span: Span, decoder: &mut Decoder) {
                 .help("globs support `*`, `**`, `?`, `[ab]` and `{a,b}`"),
         );
     }
+}
+
+/// Checks that a glob compiles and stays in the project; `!` before it is permitted.
+pub(crate) fn project_glob(text: &str, span: Span, decoder: &mut Decoder) {
+    let path = text.strip_prefix('!').unwrap_or(text);
+    if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+        let message = format!("`{}` is outside of the project", one_line(text, SHOWN));
+        let help = "write a path relative to the project root".to_owned();
+        return decoder.bad_value(span, message, help);
+    }
+    glob(path, span, decoder);
+}
+
+/// Decodes globs of project files, one or a list, which can contain placeholders. Those without are checked.
+pub(crate) fn project_globs(
+    node: &Node,
+    key: &str,
+    decoder: &mut Decoder,
+) -> Option<Vec<Template>> {
+    let mut found = Vec::new();
+    for item in decoder.list(node, key) {
+        let template = decoder.template(item, key, Secrets::Refused)?;
+        if let Some(text) = template.as_literal() {
+            project_glob(text, item.span, decoder);
+        }
+        found.push(template);
+    }
+    Some(found)
 }
 
 /// Decodes the globs of a key that takes one or a list.

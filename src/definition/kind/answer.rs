@@ -16,7 +16,7 @@ pub struct AnswerRule {
 
 impl AnswerRule {
     /// Reads a reply as it was typed: empty is the default; with a schema that is not a plain string,
-    /// JSON is read. An error says what is expected.
+    /// JSON is read, and fields that are absent get their defaults. An error says what is expected.
     pub fn read(&self, reply: &str) -> Result<Json, String> {
         let reply = reply.trim();
         if let (true, Some(default)) = (reply.is_empty(), &self.default) {
@@ -25,11 +25,29 @@ impl AnswerRule {
         let text = Json::String(reply.to_owned());
         let value = match &self.schema {
             Some(schema) if !schema.violations(&text).is_empty() => {
-                serde_json::from_str(reply).unwrap_or(text)
+                self.with_defaults(serde_json::from_str(reply).unwrap_or(text), schema.json())
             }
             _ => text,
         };
         self.check(&value).map(|()| value)
+    }
+
+    /// The value with the fields that it lacks, if the default of the question or of the field has them.
+    fn with_defaults(&self, value: Json, schema: &Json) -> Json {
+        let (Json::Object(mut value), Some(fields)) =
+            (value.clone(), schema["properties"].as_object())
+        else {
+            return value;
+        };
+        for (name, field) in fields {
+            let whole = self.default.as_ref().and_then(|default| default.get(name));
+            if let (false, Some(default)) =
+                (value.contains_key(name), whole.or(field.get("default")))
+            {
+                value.insert(name.clone(), default.clone());
+            }
+        }
+        Json::Object(value)
     }
 
     /// Whether a value is an accepted answer. An error says what is expected.

@@ -71,7 +71,7 @@ impl StepType for Box<AskStep> {
         let question = decoder
             .required(&fields, "question")
             .and_then(|node| decoder.template(node, "question", Secrets::Refused));
-        let options = fields.get("options").map(|node| decoder.texts(node, "options"));
+        let options = fields.get("options").map(|node| options(node, decoder));
         let schema = match fields.get("schema") {
             Some(node) => Some(Schema::decode(node, decoder)?),
             None => None,
@@ -136,4 +136,27 @@ impl StepType for Box<AskStep> {
     fn detail(&self) -> String {
         self.question.as_literal().map(|text| one_line(text, 40)).unwrap_or_default()
     }
+}
+
+/// The accepted answers: at least one, each once.
+fn options(node: &Node, decoder: &mut Decoder) -> Vec<String> {
+    let items = decoder.list(node, "options");
+    if items.is_empty() {
+        let help = "write the accepted answers, or remove the key to accept any".to_owned();
+        decoder.bad_value(node.span, "`options` is empty".to_owned(), help);
+    }
+    let mut options: Vec<String> = Vec::new();
+    for item in items {
+        let Some(option) = decoder.text(item, "options") else { continue };
+        if option.trim().is_empty() || options.iter().any(|known| known == option) {
+            let message = match option.trim() {
+                "" => "an option is empty".to_owned(),
+                _ => format!("`{option}` is an option twice"),
+            };
+            decoder.bad_value(item.span, message, "remove it".to_owned());
+            continue;
+        }
+        options.push(option.to_owned());
+    }
+    options
 }

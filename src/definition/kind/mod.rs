@@ -20,7 +20,7 @@ macro_rules! waiting_exclusions {
         ]
     };
     (@ $kind:literal) => {
-        concat!("remove it; a `", $kind, "` step has no attempts, it only waits")
+        concat!("remove it; `", $kind, "` steps have no attempts, they only wait")
     };
 }
 

@@ -32,7 +32,7 @@ impl StepType for Box<WaitStep> {
     const OWN_KEYS: &'static [KeySpec] = &[];
     const RULES: KindRules = KindRules::waiting(waiting_exclusions!(
         "wait",
-        "remove it; a `wait` step has no attempts, it only waits",
+        "remove it; `wait` steps have no attempts, they only wait",
         "remove it; the output of a `wait` step has a fixed form"
     ));
 

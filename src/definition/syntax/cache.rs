@@ -1,6 +1,7 @@
 //! Decodes `cache:`.
 
 use super::{Decoder, Fields, Node, ScalarKind, Secrets, Value};
+use crate::definition::check::pattern;
 use crate::definition::keys::choices::CACHE_SCOPE;
 use crate::definition::keys::step_parts;
 use crate::definition::model::Cache;
@@ -29,14 +30,9 @@ impl Decoder {
         })
     }
 
-    /// Globs, which can contain placeholders; empty if the key is absent.
+    /// The globs of a key; empty if it is absent.
     fn globs(&mut self, fields: &Fields<'_>, key: &str) -> Vec<Template> {
-        let Some(node) = fields.get(key) else { return Vec::new() };
-        let items = self.list(node, key);
-        let mut found = Vec::with_capacity(items.len());
-        for item in items {
-            found.extend(self.template(item, key, Secrets::Refused));
-        }
-        found
+        let node = fields.get(key);
+        node.and_then(|node| pattern::project_globs(node, key, self)).unwrap_or_default()
     }
 }

@@ -259,7 +259,10 @@ impl Decoder {
         let meant = usual_mistake::of_value(text, names());
         let help = match meant.or_else(|| self.nearest(text, names())) {
             Some(name) => format!("did you mean `{name}`?"),
-            None => format!("write one of {}", names().collect::<Vec<_>>().join(", ")),
+            None => match choices {
+                [(only, _)] => format!("write `{only}`"),
+                _ => format!("write one of {}", names().collect::<Vec<_>>().join(", ")),
+            },
         };
         self.bad_value(node.span, format!("`{text}` is not a value of {}", name(key)), help);
         None

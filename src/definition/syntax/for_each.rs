@@ -1,12 +1,12 @@
 //! Decodes `forEach:` and `matrix:`.
 
 use super::{Decoder, Fields, Node, Secrets};
-use crate::definition::check::name_form;
+use crate::definition::check::{name_form, pattern};
 use crate::definition::keys::choices::ON_ERROR;
 use crate::definition::keys::items;
 use crate::definition::model::{ForEach, ItemSource, Matrix};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::expression::{Template, ValueTemplate};
+use crate::expression::ValueTemplate;
 use crate::value::{Json, limits};
 use std::collections::BTreeSet;
 
@@ -63,11 +63,7 @@ fn source(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<ItemSource> {
     }
     let node = decoder.required(fields, name)?;
     match name {
-        "files" => {
-            let globs = decoder.list(node, name).iter();
-            let globs = globs.map(|glob| decoder.template(glob, "files", Secrets::Refused));
-            Some(ItemSource::Files(globs.collect::<Option<Vec<Template>>>()?.into()))
-        }
+        "files" => Some(ItemSource::Files(pattern::project_globs(node, name, decoder)?.into())),
         "lines" => Some(ItemSource::Lines(decoder.template(node, "lines", Secrets::Refused)?)),
         _ => Some(ItemSource::Value(values(node, "in", decoder)?)),
     }

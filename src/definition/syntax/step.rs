@@ -87,6 +87,15 @@ fn article(word: &str) -> &'static str {
     if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
+/// Names in backticks, as a list for people.
+fn named(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
 /// Reports keys that belong to other kinds, and warns about keys without effect.
 fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
     for (spec, key, _) in fields.iter() {
@@ -101,7 +110,7 @@ fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
                     "the arguments of a tool are `input`: write `input:` in place of `with:`"
                         .to_owned()
                 }
-                None => format!("it belongs to {}", spec.only.join(" and ")),
+                None => format!("it belongs to {} steps", named(spec.only)),
             };
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
         } else if let (Some(help), "input") = (kind.rules.unused_input, name) {

@@ -2,6 +2,7 @@
 
 use super::trigger_values::{constants, payload, require_values};
 use super::{Decoder, Fields, Node};
+use crate::definition::check::pattern;
 use crate::definition::keys::KeyTable;
 use crate::definition::keys::choices::{KEEP, OVERLAP, RUN_END, WEBHOOK_FORM};
 use crate::definition::keys::trigger as keys;
@@ -11,7 +12,7 @@ use crate::definition::model::{
 };
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::schedule::{CatchUp, Cron, Policy, Schedule, Zone};
-use crate::value::{DefinitionId, Glob, JsonMap};
+use crate::value::{DefinitionId, JsonMap};
 use std::time::Duration;
 
 /// Decodes `on:`; `id` is the id of the playbook.
@@ -122,7 +123,7 @@ fn source(
         "webhook" => webhook(main, fields?, id, decoder),
         "file" => {
             let paths: Vec<String> = decoder.texts(main, "paths");
-            paths.iter().for_each(|path| check_glob(path, main.span, decoder));
+            paths.iter().for_each(|path| pattern::project_glob(path, main.span, decoder));
             (!paths.is_empty()).then_some(TriggerSource::File(FileTrigger { paths }))
         }
         "message" => {
@@ -252,18 +253,6 @@ fn webhook(
         }
     };
     Some(TriggerSource::Webhook(Webhook { path, form, secrets }))
-}
-
-fn check_glob(glob: &str, span: Span, decoder: &mut Decoder) {
-    let outside = glob.starts_with('/') || glob.split('/').any(|part| part == "..");
-    if outside {
-        let message = format!("`{glob}` is outside of the project");
-        let help = "write a path relative to the project root".to_owned();
-        decoder.bad_value(span, message, help);
-    } else if let Err(why) = Glob::of_paths(glob) {
-        let message = format!("`{glob}` is not a glob: {why}");
-        decoder.bad_value(span, message, "see the globs of `file` checks".to_owned());
-    }
 }
 
 /// The keys that all kinds have.

@@ -58,6 +58,28 @@ const USUAL: &[(&str, &[&str], &str)] = &[
     ),
     (
         "a step",
+        &["until", "while", "repeat", "times"],
+        "write `loop: {until: \"{{ STEP.output }} == 'ok'\", max: 5}`, where STEP is the step itself",
+    ),
+    (
+        "a step",
+        &["sleep", "delay", "pause"],
+        "a wait is a step of its own: `{id: later, wait: 30s}`",
+    ),
+    (
+        "a step",
+        &["mutex", "semaphore", "exclusive", "singleton"],
+        "write `locks: [NAME]`; one step at a time holds it, in all runs of the project",
+    ),
+    (
+        "a step",
+        &["isolation", "worktree", "sandboxed"],
+        "write `workspace: worktree` or `workspace: copy`: the step then has files of its own",
+    ),
+    ("a step", &["memoize", "cached", "caching"], "write `cache: true`"),
+    ("a step", &["strategy"], "write `matrix: {axes: {os: [linux, mac]}}`"),
+    (
+        "a step",
         &["options", "choices", "question"],
         "write `ask: {question: \"Which?\", options: [a, b]}`",
     ),
@@ -182,6 +204,37 @@ const USUAL: &[(&str, &[&str], &str)] = &[
         &["approvers", "users", "reviewers", "by"],
         "everybody who can write to the journal can approve; the journal records the name",
     ),
+    (
+        "`loop`",
+        &["while", "condition", "if", "when", "exit", "stop"],
+        "write `until: …`, the expression that ends the loop",
+    ),
+    ("`loop`", &["times", "count", "limit", "maxiterations", "iterations"], "write `max: 5`"),
+    (
+        "`loop`",
+        &["delay", "interval", "sleep", "wait"],
+        "write `initial: 5s`, the time between passes",
+    ),
+    (
+        "`cache`",
+        &["path", "paths", "files", "sources", "dependencies"],
+        "write `inputs: [\"src/**\"]`",
+    ),
+    ("`cache`", &["expires", "maxage", "expiry", "lifetime", "duration"], "write `ttl: 7d`"),
+    ("`wait`", &["for", "duration", "seconds", "time", "delay"], "write `wait: 30s`"),
+    (
+        "`concurrency`",
+        &["cancelinprogress", "cancel", "policy", "strategy", "mode"],
+        "write `onConflict: cancelRunning`, `queue` or `skip`",
+    ),
+    (
+        "`concurrency`",
+        &["max", "limit"],
+        "one run of a group executes at a time; `limits: {maxParallel: 2}` limits the steps of a run",
+    ),
+    ("`requires`", &["commands", "programs", "binaries", "executables"], "write `tools: [git]`"),
+    ("`requires`", &["variables", "environment", "vars"], "write `env: [NAME]`"),
+    ("`expect`", &["cost", "usd"], "write `maxCost: 0.5`, the most that the run may cost"),
     ("`schedule`", &["timezone", "tz"], "write `zone: Europe/Berlin`"),
     (
         "`schedule`",

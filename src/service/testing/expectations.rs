@@ -155,12 +155,9 @@ impl Check<'_> {
                 let mut message =
                     format!("expected the verdict of `{name}` to be {wanted}, found {verdict}");
                 for check in &step.checks {
-                    message.push_str(&format!(
-                        "\n  {}: {}: {}",
-                        check.check,
-                        check.verdict,
-                        check.reason.as_deref().unwrap_or_default()
-                    ));
+                    message.push_str(&format!("\n  {}: {}", check.check, check.verdict));
+                    let reason = check.reason.as_deref().map(|reason| format!(": {reason}"));
+                    message.push_str(&reason.unwrap_or_default());
                 }
                 self.add(expected.span, message);
             }

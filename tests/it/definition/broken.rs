@@ -331,10 +331,10 @@ fn keys_belong_to_their_kinds() {
   - {id: f, run: x, input: {a: 1}}
   - {id: g, specialist: s, task: a, input: {task: b}}
 "), @"
-    error KB0211 5:21 `task` does not belong to a `run` step | it belongs to specialist and agent
+    error KB0211 5:21 `task` does not belong to a `run` step | it belongs to `specialist` and `agent` steps
     error KB0112 5:38 `yaml` is not a value of `parse` | write one of text, json, lines
     error KB0212 6:25 the specialist has no task | add `task:`, `taskFile:`, or a `task` in `input`
-    error KB0211 6:28 `parse` does not belong to a `specialist` step | it belongs to run
+    error KB0211 6:28 `parse` does not belong to a `specialist` step | it belongs to `run` steps
     error KB0212 7:37 a step cannot have both `task` and `taskFile` | keep one of them
     error KB0112 8:38 `../secret` is not a path inside the project | write it relative to the project root
     error KB0211 9:40 `rework` is only available for specialist steps | use `retry`, `warn` or `fail`
