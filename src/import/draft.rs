@@ -4,6 +4,7 @@ use super::output::Out;
 use crate::diagnostic::Diagnostic;
 use crate::expression::RESERVED_ROOTS;
 use crate::value::Json;
+use std::collections::BTreeSet;
 
 /// Something that was not mapped, or that a person should check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +42,11 @@ pub(super) struct Draft {
     pub(super) steps: Vec<Out>,
     pub(super) finally: Vec<Out>,
     others: Vec<(String, String)>,
+    /// The ids of the specialists.
+    known: BTreeSet<String>,
     specialists: Vec<(String, String)>,
+    /// The texts of the hints.
+    hints: BTreeSet<String>,
     notes: Vec<ImportNote>,
     needs: Vec<(String, Diagnostic)>,
 }
@@ -49,9 +54,9 @@ pub(super) struct Draft {
 impl Draft {
     pub(super) fn new(name: &str) -> Draft {
         let (head, params, steps, finally) = Default::default();
-        let (others, specialists, notes, needs) = Default::default();
+        let (others, known, specialists, hints, notes, needs) = Default::default();
         let id = playbook_id(name);
-        Draft { id, head, params, steps, finally, others, specialists, notes, needs }
+        Draft { id, head, params, steps, finally, others, known, specialists, hints, notes, needs }
     }
 
     pub(super) fn unmapped(&mut self, line: u32, text: impl Into<String>) {
@@ -60,7 +65,7 @@ impl Draft {
 
     pub(super) fn hint(&mut self, line: u32, text: impl Into<String>) {
         let text = text.into();
-        if !self.notes.iter().any(|note| !note.unmapped && note.text == text) {
+        if self.hints.insert(text.clone()) {
             self.notes.push(ImportNote { line, unmapped: false, text });
         }
     }
@@ -95,7 +100,7 @@ impl Draft {
         tools: &[String],
         more: Vec<(&'static str, Out)>,
     ) {
-        if self.specialists.iter().any(|(known, _)| known == id) {
+        if !self.known.insert(id.to_owned()) {
             return;
         }
         let mut map = vec![
