@@ -3,7 +3,6 @@
 //! them without reading Rust.
 
 mod keys;
-mod sections;
 mod sentences;
 
 use crate::scratch::{Said, Scratch};

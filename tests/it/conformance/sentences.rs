@@ -12,14 +12,13 @@ const REFERENCE: &str = include_str!("../../../docs/reference/language.md");
 
 /// What stands in place of a run, and the columns in which it may: 1 is the run that shows the sentence, 2 the
 /// opposite.
-const WITHOUT_RUN: [(&str, &[usize]); 4] = [
+const WITHOUT_RUN: [(&str, &[usize]); 3] = [
     // Names another page, section or example, and promises nothing.
     ("- pointer", &[1, 2]),
     // Gives a reason or a definition of a word, and promises nothing.
     ("- reason", &[1, 2]),
     // Nothing that an author can write or do contradicts it.
     ("- no opposite", &[2]),
-    ("- open", &[1, 2]),
 ];
 
 #[test]
