@@ -141,7 +141,7 @@ impl StepType for Box<AskStep> {
 /// The accepted answers: at least one, each once.
 fn options(node: &Node, decoder: &mut Decoder) -> Vec<String> {
     let items = decoder.list(node, "options");
-    if items.is_empty() {
+    if node.as_seq().is_some_and(<[Node]>::is_empty) {
         let help = "write the accepted answers, or remove the key to accept any".to_owned();
         decoder.bad_value(node.span, "`options` is empty".to_owned(), help);
     }
