@@ -20,6 +20,7 @@ pub(super) fn block_on<T>(
     workers: Workers,
     future: impl Future<Output = T>,
 ) -> Result<T, CliError> {
+    limit_heaps();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if workers == Workers::One {
         builder.worker_threads(1);
@@ -36,3 +37,18 @@ pub(super) fn block_on<T>(
     runtime.shutdown_background();
     Ok(value)
 }
+
+/// Limits the number of heaps of the allocator of glibc. Without a limit, each thread has a heap of its own,
+/// and what is free in it serves no other thread. Called before the threads start.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn limit_heaps() {
+    const HEAPS: libc::c_int = 2;
+    // SAFETY: sets an option of the allocator; no memory is read or written through a pointer.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, HEAPS);
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn limit_heaps() {}

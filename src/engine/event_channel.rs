@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Maximum number of events and progress updates that wait in a channel.
-const CAPACITY: usize = 2048;
+const CAPACITY: usize = 512;
 
 /// Creates an event channel. It holds a bounded number of updates. A receiver that falls behind reads
 /// missed events from the journal, so a slow display neither delays a run nor fills the memory.
