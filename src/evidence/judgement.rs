@@ -4,6 +4,9 @@ use crate::value::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+/// The code of a warning that the judge itself gave, in the recorded assessment.
+pub const VERIFICATION_WARNING: &str = "VERIFICATION_WARNING";
+
 /// The tool with which a judge submits its assessment.
 pub const SUBMIT_VERIFICATION: &str = "submit_verification";
 

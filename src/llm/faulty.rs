@@ -139,6 +139,10 @@ impl ModelProvider for FaultyModel {
         self.inner.price(model)
     }
 
+    fn provider_of(&self, model: &ModelRef) -> Option<String> {
+        self.inner.provider_of(model)
+    }
+
     fn limits(&self, model: &ModelRef) -> ModelLimits {
         self.inner.limits(model)
     }

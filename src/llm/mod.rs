@@ -217,6 +217,11 @@ pub trait ModelProvider: Send + Sync {
         Some(prices::FREE)
     }
 
+    /// The name of the provider that serves a model; `None` if nothing is called, as in a script.
+    fn provider_of(&self, _model: &ModelRef) -> Option<String> {
+        None
+    }
+
     /// The sizes of a model, as far as they are known. The default knows none.
     fn limits(&self, _model: &ModelRef) -> ModelLimits {
         ModelLimits::default()

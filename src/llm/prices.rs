@@ -77,9 +77,23 @@ impl Prices {
     /// `anthropic/claude-haiku-4-5-20251001`. An unknown model has no price, not that of a similar one.
     pub fn of(&self, model: &str) -> Option<ModelPrice> {
         let name = plain_name(model);
-        let plain = without_date(&name);
-        let own = [model, name.as_str(), plain].into_iter().find_map(|name| self.own.get(name));
-        own.copied().or_else(|| listed(&name)).or_else(|| listed(plain))
+        self.set(model).or_else(|| listed(&name)).or_else(|| listed(without_date(&name)))
+    }
+
+    /// The price of a model at an endpoint of this machine or not: that of the settings, else free on this
+    /// machine, else that of the table. A gateway on this machine may bill what it passes on.
+    pub(super) fn at(&self, model: &str, is_local: bool) -> Option<ModelPrice> {
+        match is_local {
+            true => self.set(model).or(Some(FREE)),
+            false => self.of(model),
+        }
+    }
+
+    /// The price that the settings set for a model.
+    fn set(&self, model: &str) -> Option<ModelPrice> {
+        let name = plain_name(model);
+        let names = [model, name.as_str(), without_date(&name)];
+        names.into_iter().find_map(|name| self.own.get(name)).copied()
     }
 }
 

@@ -147,6 +147,10 @@ impl ModelProvider for Recording {
         self.inner.price(model)
     }
 
+    fn provider_of(&self, model: &ModelRef) -> Option<String> {
+        self.inner.provider_of(model)
+    }
+
     fn limits(&self, model: &ModelRef) -> ModelLimits {
         self.inner.limits(model)
     }

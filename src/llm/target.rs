@@ -2,7 +2,7 @@
 
 use super::known::{self, KnownProvider, OLLAMA, Protocol};
 use super::limits::ModelLimits;
-use super::prices::{FREE, Prices};
+use super::prices::Prices;
 use crate::definition::{ModelPrice, TierSettings};
 use crate::redaction::Redactor;
 use crate::value::Json;
@@ -119,10 +119,7 @@ impl Target {
         let model = settings.model.clone();
         let provider = provider_name(provider, known, &endpoint);
         let protocol = protocol(known, &provider, &model);
-        let price = settings
-            .price
-            .or_else(|| is_local(&endpoint).then_some(FREE))
-            .or_else(|| prices.of(&model));
+        let price = settings.price.or_else(|| prices.at(&model, is_local(&endpoint)));
         Ok(Target {
             provider,
             limits: limits(protocol, &model).or_own(settings.context_window, settings.max_output),
@@ -139,7 +136,7 @@ impl Target {
 
     /// Another model of the same server.
     pub(super) fn with_model(&self, model: &str, prices: &Prices) -> Target {
-        let price = is_local(&self.endpoint).then_some(FREE).or_else(|| prices.of(model));
+        let price = prices.at(model, is_local(&self.endpoint));
         let limits = limits(self.protocol, model);
         Target { model: model.to_owned(), price, limits, ..self.clone() }
     }

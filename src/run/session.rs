@@ -9,7 +9,8 @@ use super::state::State;
 use crate::definition::StepPhase;
 use crate::evidence::{
     ARTIFACTS, Artifact, ArtifactRef, BLOCKER_TOKENS, BLOCKERS, DECISIONS, FACTS, GAPS,
-    GOAL_TOKENS, Handoff, Payload, SessionLine, SessionState, Verdict, Verification,
+    GOAL_TOKENS, Handoff, Payload, SessionLine, SessionState, VERIFICATION_WARNING, Verdict,
+    Verification,
 };
 use crate::plan::{Plan, StepIx};
 use crate::value::{Json, Timestamp, cut_to_tokens};
@@ -21,6 +22,8 @@ const INSTANCES: usize = 1_000;
 const FACT_TOKENS: usize = 60;
 /// A judge's confidence below which a result is reported as a blocker (001, phase 7).
 const LOW_CONFIDENCE: f64 = 0.5;
+/// A judge's confidence from which the mentions that it verified are facts for later steps (001, phase 7).
+const SURE: f64 = 0.7;
 
 /// What the instances of a run left behind.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,6 +48,7 @@ struct Facts {
     refuted: Vec<String>,
     gaps: Vec<String>,
     doubt: Option<String>,
+    warnings: Vec<String>,
 }
 
 impl Session {
@@ -214,9 +218,13 @@ impl Facts {
         let confidence = found["confidence"].as_f64().unwrap_or(1.0);
         if confidence < LOW_CONFIDENCE {
             self.doubt = Some(format!("low confidence ({confidence}) of its result"));
-        } else {
+        } else if confidence >= SURE {
             self.verified.extend(texts("verifiedMentions"));
         }
+        let warnings = found["warnings"].as_array().into_iter().flatten();
+        let told = warnings.filter(|one| one["code"] == VERIFICATION_WARNING);
+        let told = told.filter_map(|one| one["message"].as_str());
+        self.warnings.extend(told.map(|text| cut_to_tokens(text, BLOCKER_TOKENS)));
         self.refuted.extend(texts("unverifiedMentions"));
         self.gaps.extend(texts("gaps"));
     }
@@ -229,8 +237,9 @@ impl Facts {
         unique(&mut self.refuted, FACTS);
         self.verified = later.verified;
         unique(&mut self.verified, FACTS);
-        (self.gaps, self.doubt) = (later.gaps, later.doubt);
+        (self.gaps, self.doubt, self.warnings) = (later.gaps, later.doubt, later.warnings);
         unique(&mut self.gaps, GAPS);
+        unique(&mut self.warnings, BLOCKERS);
     }
 }
 
@@ -247,6 +256,7 @@ impl Collected {
         let lines = |texts: &[String]| texts.iter().map(|text| line(text)).collect::<Vec<_>>();
         state.known_hallucinations.extend(lines(&entry.facts.refuted));
         state.blockers.extend(entry.facts.doubt.as_deref().map(line));
+        state.blockers.extend(lines(&entry.facts.warnings));
         if let Some(failure) = &entry.failure {
             state.blockers.push(line(failure));
         }
@@ -276,6 +286,13 @@ impl Collected {
             state.verified_facts.iter().map(|line| line.text.clone()).collect();
         state.known_hallucinations.retain(|line| !verified.contains(&line.text));
         state.goal = state.goal.or_else(|| (!goal.is_empty()).then_some(goal));
+        let listed = [
+            &mut state.blockers,
+            &mut state.verified_facts,
+            &mut state.known_hallucinations,
+            &mut state.known_gaps,
+        ];
+        listed.into_iter().for_each(once);
         newest(&mut state.key_decisions, DECISIONS);
         newest(&mut state.constraints, DECISIONS);
         newest(&mut state.blockers, BLOCKERS);
@@ -308,6 +325,14 @@ fn id_of(step: &str, n: usize, artifact: &Artifact) -> String {
         Some(name) => format!("{step}/{name}"),
         None => format!("{step}/{}", n + 1),
     }
+}
+
+/// Keeps the newest line of each text, so that what many steps repeat takes one place.
+fn once(listed: &mut Vec<SessionLine>) {
+    let mut seen = BTreeSet::new();
+    listed.reverse();
+    listed.retain(|line| seen.insert(line.text.clone()));
+    listed.reverse();
 }
 
 fn newest<T>(listed: &mut Vec<T>, most: usize) {

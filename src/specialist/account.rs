@@ -69,11 +69,21 @@ pub(super) struct Account {
     pub(super) budget: Budget,
     pub(super) spent: Amount,
     pub(super) reserved: Amount,
+    /// The most that the calls with a reservation can use.
+    pub(super) at_most: Amount,
     pub(super) warned: bool,
 }
 
 impl Account {
-    pub(super) fn check(&self, whose: &str, amount: Amount) -> Result<(), Refusal> {
+    /// Whether a call that reserves `amount` may be made. An estimate can be too low, so a call is made beside
+    /// others only where the most that all of them can use fits. A budget is then exceeded at most by the
+    /// difference of one call.
+    pub(super) fn check(
+        &self,
+        whose: &str,
+        amount: Amount,
+        at_most: Amount,
+    ) -> Result<(), Refusal> {
         let Budget { max_cost, max_tokens, max_tool_calls, .. } = self.budget;
         let dollars = |amount: Amount| amount.cost.0.max(0) as u64;
         let money = |n: u64| Money(i64::try_from(n).unwrap_or(i64::MAX)).to_string();
@@ -88,10 +98,14 @@ impl Account {
         for (cap, of, shown) in rows {
             let Some(cap) = cap.filter(|_| of(amount) > 0) else { continue };
             let (spent, reserved, next) = (of(self.spent), of(self.reserved), of(amount));
-            if spent.saturating_add(reserved).saturating_add(next) <= cap {
+            let open = of(self.at_most);
+            let most = spent.saturating_add(open).saturating_add(of(at_most));
+            if spent.saturating_add(reserved).saturating_add(next) <= cap
+                && (open == 0 || most <= cap)
+            {
                 continue;
             }
-            if reserved > 0 && spent.saturating_add(next) <= cap {
+            if open > 0 && spent.saturating_add(next) <= cap {
                 return Err(Refusal::Busy);
             }
             return Err(Refusal::Exhausted(Exhausted(format!(

@@ -7,6 +7,7 @@ use super::cut_off;
 use super::fencing::fenced;
 use super::ledger::{ORCHESTRATOR, Payer};
 use super::prompt_record::{model_call, recorded_usage};
+use super::spending::most_of;
 use super::text_form::json_candidates;
 use crate::attempt::Recorder;
 use crate::evidence::{CallRef, CallRequest, Judgement, Record, SUBMIT_VERIFICATION};
@@ -188,7 +189,9 @@ impl SpecialistRunner {
         if !limited {
             return Ok((None, Some(estimate)));
         }
-        let reserved = self.ledger.reserve(payer, Amount::of(&estimate)).await;
+        let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
+        let reserved =
+            self.ledger.reserve_estimate(payer, Amount::of(&estimate), at_most).await;
         Ok((Some(reserved.map_err(|error| error.to_string())?), Some(estimate)))
     }
 }

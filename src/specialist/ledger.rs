@@ -259,21 +259,33 @@ impl Ledger {
         }
     }
 
-    /// Reserves an amount for one call. Waits while other calls have reserved what is left.
+    /// Reserves an amount for one call that uses no more. Waits while other calls have reserved what is left.
     pub async fn reserve<'a>(
         self: &Arc<Self>,
         payer: impl Into<Payer<'a>>,
         amount: Amount,
     ) -> Result<Reservation, Exhausted> {
+        self.reserve_estimate(payer, amount, amount).await
+    }
+
+    /// Reserves an estimate for one call that uses no more than `at_most`. Waits while other calls have reserved
+    /// what is left, or may use it.
+    pub async fn reserve_estimate<'a>(
+        self: &Arc<Self>,
+        payer: impl Into<Payer<'a>>,
+        amount: Amount,
+        at_most: Amount,
+    ) -> Result<Reservation, Exhausted> {
         let payer = payer.into();
         loop {
             // Created before the check, so that no settlement in between is missed.
             let settled = self.settled.notified();
-            match self.try_reserve(payer, amount) {
+            match self.try_reserve(payer, amount, at_most) {
                 Ok(()) => {
                     let (run, step) = (payer.run.cloned(), payer.step.cloned());
                     let (ledger, share) = (self.clone(), payer.share.map(str::to_owned));
-                    return Ok(Reservation { ledger, run, step, share, amount, open: true });
+                    let open = true;
+                    return Ok(Reservation { ledger, run, step, share, amount, at_most, open });
                 }
                 Err(Refusal::Exhausted(error)) => return Err(error),
                 Err(Refusal::Busy) => settled.await,
@@ -287,24 +299,36 @@ impl Ledger {
         (accounts.run.spent, accounts.run.reserved)
     }
 
-    fn try_reserve(&self, payer: Payer<'_>, amount: Amount) -> Result<(), Refusal> {
+    fn try_reserve(
+        &self,
+        payer: Payer<'_>,
+        amount: Amount,
+        at_most: Amount,
+    ) -> Result<(), Refusal> {
         let mut accounts = self.lock();
         let mut refused: Vec<Refusal> = Vec::new();
-        accounts.visit(payer, |whose, account| refused.extend(account.check(&whose, amount).err()));
+        accounts.visit(payer, |whose, account| {
+            refused.extend(account.check(&whose, amount, at_most).err())
+        });
         // Waiting does not help if one of the budgets is used up.
         let exhausted = |refusal: &Refusal| matches!(refusal, Refusal::Exhausted(_));
         if let Some(refusal) = refused.into_iter().max_by_key(exhausted) {
             return Err(refusal);
         }
-        accounts.visit(payer, |_, account| account.reserved.add(amount));
+        accounts.visit(payer, |_, account| {
+            account.reserved.add(amount);
+            account.at_most.add(at_most);
+        });
         Ok(())
     }
 
-    fn settle(&self, payer: Payer<'_>, reserved: Amount, spent: Amount) -> Vec<String> {
+    fn settle(&self, payer: Payer<'_>, open: (Amount, Amount), spent: Amount) -> Vec<String> {
+        let (reserved, at_most) = open;
         let mut accounts = self.lock();
         let mut warnings = Vec::new();
         accounts.visit(payer, |whose, account| {
             account.reserved.subtract(reserved);
+            account.at_most.subtract(at_most);
             account.spent.add(spent);
             warnings.extend(account.warning(&whose));
         });
@@ -327,6 +351,7 @@ pub struct Reservation {
     step: Option<StepId>,
     share: Option<String>,
     amount: Amount,
+    at_most: Amount,
     open: bool,
 }
 
@@ -341,7 +366,7 @@ impl Reservation {
     fn end(&self, spent: Amount) -> Vec<String> {
         let Reservation { run, step, share, .. } = &self;
         let payer = Payer { run: run.as_ref(), step: step.as_ref(), share: share.as_deref() };
-        self.ledger.settle(payer, self.amount, spent)
+        self.ledger.settle(payer, (self.amount, self.at_most), spent)
     }
 }
 

@@ -21,20 +21,11 @@ impl Attempt<'_> {
         self.note_repair(turn).await?;
         let model = self.model().await?;
         let mut request = self.chat_request(turn, model);
-        let reply = match self.chat(&request).await {
-            Err(StopReason::Model(error @ ModelError::Refused { .. }))
-                if request.response_schema.is_some() =>
-            {
-                // Some servers lack that mode; the last message asks for the same JSON object.
-                let text =
-                    format!("repeating the call without the structured-output mode: {error}");
-                self.record(Record::Note(Note::info(text))).await?;
-                request.response_schema = None;
-                self.chat(&request).await?
-            }
+        let reply = match self.chat_in_any_mode(&mut request).await {
             Err(StopReason::Model(error)) if self.may_fall_back(&error) => {
-                request.model = self.fall_back(error).await?;
-                self.chat(&request).await?
+                let spare = self.fall_back(error).await?;
+                request = self.chat_request(turn, spare);
+                self.chat_in_any_mode(&mut request).await?
             }
             other => other?,
         };
@@ -44,6 +35,26 @@ impl Attempt<'_> {
         match note {
             Some(note) => self.record(Record::Note(note)).await,
             None => Ok(()),
+        }
+    }
+
+    /// Calls the model, and once more without the structured-output mode if a call in that mode is refused.
+    async fn chat_in_any_mode(
+        &mut self,
+        request: &mut ChatRequest,
+    ) -> Result<ChatReply, StopReason> {
+        match self.chat(request).await {
+            Err(StopReason::Model(error @ ModelError::Refused { .. }))
+                if request.response_schema.is_some() =>
+            {
+                // Some servers lack that mode; the last message asks for the same JSON object.
+                let text =
+                    format!("repeating the call without the structured-output mode: {error}");
+                self.record(Record::Note(Note::info(text))).await?;
+                request.response_schema = None;
+                self.chat(request).await
+            }
+            other => other,
         }
     }
 
@@ -82,13 +93,34 @@ impl Attempt<'_> {
             return Ok(model.clone());
         }
         let choice = &self.work.specialist.model;
-        let model = match self.provider.resolve(choice.tier, choice.model.as_deref()) {
+        let resolved = self.provider.resolve(choice.tier, choice.model.as_deref());
+        let model = match resolved.and_then(|model| self.of_its_provider(model)) {
             Ok(model) => model,
             Err(error) if self.may_fall_back(&error) => self.fall_back(error).await?,
             Err(error) => return Err(StopReason::Model(error)),
         };
         self.model = Some(model.clone());
         Ok(model)
+    }
+
+    /// The model, if the provider serves it that the specialist names.
+    fn of_its_provider(&self, model: ModelRef) -> Result<ModelRef, ModelError> {
+        let wanted = self.work.specialist.model.provider.as_deref();
+        let found = self.provider.provider_of(&model);
+        match wanted.zip(found) {
+            Some((wanted, found)) if !wanted.eq_ignore_ascii_case(&found) => {
+                Err(ModelError::NoModel {
+                    message: format!(
+                        "the specialist wants the provider `{wanted}`, and `{found}` serves the model `{}`",
+                        model.name
+                    ),
+                    help: format!(
+                        "configure `{wanted}` in `llm.tiers` of the settings, or remove `provider` from the specialist"
+                    ),
+                })
+            }
+            _ => Ok(model),
+        }
     }
 
     fn may_fall_back(&self, error: &ModelError) -> bool {

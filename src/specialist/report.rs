@@ -1,5 +1,5 @@
 //! The failure report of an attempt that ended without an output: message, help, partial results,
-//! a hypothesis and suggested next steps.
+//! the hypothesis of the model and suggested next steps.
 
 use super::account::Exhausted;
 use super::conversation::Conversation;
@@ -195,43 +195,13 @@ fn details(
         "suggestedNext": suggested(reason),
         "partial": transcript.partial(),
     });
-    if let Some(hypothesis) = hypothesis(reason) {
+    if let Some(hypothesis) = transcript.hypothesis() {
         details["hypothesis"] = json!(hypothesis);
     }
     if !transcript.violations().is_empty() {
         details["violations"] = json!(transcript.violations());
     }
     details
-}
-
-fn hypothesis(reason: &StopReason) -> Option<&'static str> {
-    match reason {
-        StopReason::GaveUp(GiveUpReason::Loop) => {
-            Some("the model ignores the result, or lacks something that it needs to continue")
-        }
-        StopReason::GaveUp(GiveUpReason::Denied) => {
-            Some("the task needs a tool or a path that this specialist is not allowed to use")
-        }
-        StopReason::GaveUp(GiveUpReason::Steps | GiveUpReason::ToolCalls) => {
-            Some("the task is too large for the limits, or the model makes no progress")
-        }
-        StopReason::GaveUp(GiveUpReason::InvalidOutput) => {
-            Some("the model cannot produce output for this schema")
-        }
-        StopReason::GaveUp(GiveUpReason::NeverSubmitted) => Some("the model does not call tools"),
-        StopReason::GaveUp(GiveUpReason::CutOff) => {
-            Some("the task needs longer responses than the limit allows")
-        }
-        StopReason::ProtectedPathsChanged(_) => {
-            Some("the task needs a change that only people make, or the model was misled")
-        }
-        StopReason::TimedOut
-        | StopReason::Model(_)
-        | StopReason::Budget(_)
-        | StopReason::Unpriced(_)
-        | StopReason::Asks(_)
-        | StopReason::Cancelled => None,
-    }
 }
 
 /// Suggested next steps: recovery actions with a note.

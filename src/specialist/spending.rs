@@ -8,13 +8,25 @@ use super::ledger::{ORCHESTRATOR, Payer, Reservation};
 use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Request;
-use crate::definition::JudgeCheck;
+use crate::definition::{JudgeCheck, ModelPrice};
 use crate::evidence::{CallRef, Note, Record};
 use crate::llm::{ChatReply, ChatRequest, ModelRef, cost};
-use crate::value::Usage;
+use crate::value::{BYTES_PER_TOKEN, Usage};
 
 /// Assumed maximum tokens of a response without `maxTokens`.
 const RESPONSE_TOKENS: u32 = 4_096;
+
+/// The most that a model call can use: a token for each byte of the prompt, and a response of that many tokens.
+pub(super) fn most_of(estimate: &Usage, response: Option<u32>, price: Option<&ModelPrice>) -> Amount {
+    let completion = response.unwrap_or(RESPONSE_TOKENS * BYTES_PER_TOKEN as u32);
+    let mut most = Usage {
+        prompt_tokens: estimate.prompt_tokens * BYTES_PER_TOKEN as u64,
+        completion_tokens: u64::from(completion).max(estimate.completion_tokens),
+        ..*estimate
+    };
+    most.cost_usd = price.map(|price| cost(price, &most));
+    Amount::of(&most)
+}
 
 /// A reserved model call, and the usage that it is expected to have at most.
 pub(super) struct ReservedCall {
@@ -62,7 +74,9 @@ impl Attempt<'_> {
         }
         let reservation = match limited {
             true => {
-                let reserved = self.ledger.reserve(payer, Amount::of(&estimate)).await;
+                let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
+                let amount = Amount::of(&estimate);
+                let reserved = self.ledger.reserve_estimate(payer, amount, at_most).await;
                 Some(reserved.map_err(StopReason::Budget)?)
             }
             false => None,

@@ -79,6 +79,12 @@ impl Transcript {
         &self.violations
     }
 
+    /// `hypothesis` of the last submitted output: what the model itself takes for the reason of its failure.
+    pub(super) fn hypothesis(&self) -> Option<&str> {
+        let text = self.candidate.as_ref()?["hypothesis"].as_str()?.trim();
+        (!text.is_empty()).then_some(text)
+    }
+
     /// `output`, `text` and `changed`, as far as they are present.
     pub(super) fn partial(&self) -> Json {
         let mut partial = json!({});

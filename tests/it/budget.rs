@@ -122,6 +122,27 @@ async fn parallel_calls_wait_for_each_other_and_spend_the_whole_budget() {
     assert_eq!((spent.tokens, reserved.tokens), (910, 0));
 }
 
+/// Estimates of 100 tokens that turn out as 250: at the end of the budget, calls are made one by one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn parallel_calls_with_low_estimates_exceed_a_budget_by_one_difference() {
+    let run = Budget { max_tokens: Some(1_000), ..Budget::default() };
+    let ledger = Arc::new(Ledger::new(run, []));
+    let call = |tokens| Amount { tokens, ..Amount::default() };
+    let calls = (0..40).map(|_| {
+        let ledger = ledger.clone();
+        tokio::spawn(async move {
+            let a = step("a");
+            if let Ok(reserved) = ledger.reserve_estimate(Some(&a), call(100), call(400)).await {
+                tokio::task::yield_now().await;
+                reserved.settle(call(250));
+            }
+        })
+    });
+    futures::future::join_all(calls).await.into_iter().for_each(|ended| ended.expect("ran"));
+    let spent = ledger.totals().0.tokens;
+    assert!((1_000..=1_150).contains(&spent), "{spent}");
+}
+
 const READER: &str = "schema: kb.specialist/1\nid: reader\nrole: You read.\ntools: [fs:list]\n";
 
 #[test]

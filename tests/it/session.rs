@@ -175,6 +175,62 @@ fn the_assessment_of_a_judge_reaches_later_steps() {
     }
 }
 
+/// A run whose first step a judge assesses like this, then the session that the second step sees.
+fn session_after(assessment: Value) -> Value {
+    let mut args = json!({
+        "mentions": ["parser"], "verified": ["parser"], "unverified": [], "confidence": 0.9,
+        "completeness": 0.9, "gaps": [], "warnings": [], "reasoning": "seen",
+    });
+    args.as_object_mut().unwrap().extend(assessment.as_object().unwrap().clone());
+    let answer = "the project has the package parser, which parses notes and other texts";
+    let script = json!({
+        "research": [{"output": {"summary": answer}}],
+        "research#judge": [{"calls": [{"tool": "submit_verification", "args": args}]}],
+        "build": [{"output": {"summary": "built"}}],
+    });
+    let steps = "  - {id: research, specialist: researcher, task: Find the API, verify: {onInconclusive: warn, checks: [{judge: {minConfidence: 0}}]}}\n\
+        \x20 - {id: build, specialist: builder, task: Use the API, dependsOn: [research], condition: 'true'}\n";
+    let scratch = project(steps, &script);
+    scratch.kb(&RUN);
+    scratch.json(&["run", "session", "@last", "--json"])
+}
+
+#[test]
+fn mentions_are_facts_from_a_confidence_of_0_7_and_warnings_are_blockers() {
+    let sure = session_after(json!({"confidence": 0.7}));
+    assert_eq!(sure["verifiedFacts"][0]["text"], "parser", "{sure}");
+    assert_eq!(sure["blockers"], json!([]), "{sure}");
+    let unsure = session_after(json!({"confidence": 0.69, "warnings": ["the tests never ran"]}));
+    assert_eq!(unsure["verifiedFacts"], json!([]), "{unsure}");
+    assert_eq!(unsure["blockers"][0]["text"], "the tests never ran", "{unsure}");
+}
+
+#[test]
+fn a_fact_that_many_steps_repeat_takes_one_place() {
+    let mut script = serde_json::Map::new();
+    let mut steps = String::new();
+    let names: Vec<String> = (0..12).map(|n| format!("s{n}")).collect();
+    for (n, name) in names.iter().enumerate() {
+        let file = if n == 0 { "src/first.rs" } else { "src/ghost.rs" };
+        steps += &format!("  - {{id: {name}, specialist: researcher, task: Look}}\n");
+        script.insert(name.clone(), json!([{"output": {"summary": "made", "created": [file]}}]));
+        script.insert(format!("{name}#2"), json!([{"output": {"summary": "there is none"}}]));
+    }
+    let list = names.join(", ");
+    steps += &format!("  - {{id: build, specialist: builder, task: Go, dependsOn: [{list}]}}\n");
+    script.insert("build".to_owned(), json!([{"output": {"summary": "built"}}]));
+    let scratch = project(&steps, &Value::Object(script));
+    scratch.kb(&RUN).code(0);
+    let seen = scratch.json(&["run", "session", "@last", "build", "--json"]);
+    let ghosts: Vec<&str> = seen["knownHallucinations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(ghosts, ["created src/first.rs", "created src/ghost.rs"], "{seen}");
+}
+
 /// Forty items with long summaries, and a step that depends on them.
 fn long_history(summary: Option<&str>) -> Scratch {
     let steps = "  - {id: each, forEach: '{{ range(40) | list }}', specialist: researcher, task: 'Item {{item}}'}\n\

@@ -328,10 +328,9 @@ const GENERATION: &[KeySpec] = &[
     key(
         "provider",
         Text,
-        "Provider of the model. Providers are configured in the settings under `llm.tiers`.",
+        "Provider that has to serve the model. A call is refused if another one does. Providers are configured in the settings under `llm.tiers`, or by API keys.",
     )
-    .example("ollama")
-    .planned(),
+    .example("ollama"),
 ];
 
 pub(crate) static FALLBACK: KeyTable =

@@ -85,6 +85,7 @@ impl Specialist {
             model: ModelChoice {
                 tier: Tier::Medium,
                 model: None,
+                provider: None,
                 temperature: None,
                 max_tokens: None,
                 reasoning: None,
@@ -183,6 +184,8 @@ pub struct ModelChoice {
     pub reasoning: Option<Reasoning>,
     /// Tiers to escalate through, from small to large. Empty: the ladder of the settings.
     pub ladder: Vec<Tier>,
+    /// The provider that has to serve the model. `None`: any.
+    pub provider: Option<String>,
     /// Model to use if the first one is not available.
     pub fallback: Option<String>,
 }

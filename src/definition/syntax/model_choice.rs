@@ -24,7 +24,7 @@ fn generation(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder
     found.model.max_tokens = fields.integer("maxTokens", decoder);
     found.model.reasoning = fields.choice("reasoning", REASONING, decoder);
     found.model.fallback = fields.get("fallback").and_then(|node| fallback(node, decoder));
-    fields.text("provider", decoder);
+    found.model.provider = fields.text("provider", decoder);
     decoder.unsupported_keys(fields, &mut found.not_yet);
 }
 

@@ -118,7 +118,7 @@ pub(super) fn chosen_specialist(
 ) -> Option<Arc<Specialist>> {
     let specialist = state.specialist(plan, ix)?;
     let Some(tier) = state.instance(ix).variation().tier else { return Some(specialist.clone()) };
-    let model = ModelChoice { tier, model: None, ..specialist.model.clone() };
+    let model = ModelChoice { tier, model: None, provider: None, ..specialist.model.clone() };
     Some(Arc::new(Specialist { model, ..(**specialist).clone() }))
 }
 

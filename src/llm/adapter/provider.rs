@@ -92,14 +92,15 @@ impl GenaiProvider {
         let collected = Arc::new(CallCollector::default());
         let options = options(request, target);
         let origin = &request.origin;
+        let service = service(target, request.reasoning.is_some());
         let reader =
             Reader { target, names: &names, origin, collected: collected.as_ref(), on_token };
         if !target.stream {
-            let answer = client.exec_chat(service(target), question, Some(&options)).await;
+            let answer = client.exec_chat(service, question, Some(&options)).await;
             return reader.whole(answer.map_err(|error| model_error(error, target))?);
         }
         let options = options.with_raw_frame_sink_arc(collected.clone());
-        let answer = client.exec_chat_stream(service(target), question, Some(&options)).await;
+        let answer = client.exec_chat_stream(service, question, Some(&options)).await;
         let stream = answer.map_err(|error| model_error(error, target))?.stream;
         reader.read(stream).await
     }
@@ -152,6 +153,11 @@ impl ModelProvider for GenaiProvider {
     fn price(&self, model: &ModelRef) -> Option<ModelPrice> {
         let tier = model.tier.unwrap_or(Tier::Medium);
         self.tiers.target(tier, Some(&model.name)).ok()?.price
+    }
+
+    fn provider_of(&self, model: &ModelRef) -> Option<String> {
+        let tier = model.tier.unwrap_or(Tier::Medium);
+        self.tiers.target(tier, Some(&model.name)).ok().map(|target| target.provider)
     }
 
     fn limits(&self, model: &ModelRef) -> ModelLimits {

@@ -25,7 +25,7 @@ pub(super) const SILENCE: Duration = Duration::from_secs(180);
 const NO_KEY: &str = "none";
 
 /// The endpoint, key and model of a request.
-pub(super) fn service(target: &Target) -> ServiceTarget {
+pub(super) fn service(target: &Target, has_effort: bool) -> ServiceTarget {
     let kind = match target.protocol {
         Protocol::OpenAi => AdapterKind::OpenAI,
         Protocol::OpenAiResponses => AdapterKind::OpenAIResp,
@@ -37,8 +37,26 @@ pub(super) fn service(target: &Target) -> ServiceTarget {
     ServiceTarget {
         endpoint: Endpoint::from_owned(target.endpoint.as_str()),
         auth: AuthData::from_single(key),
-        model: ModelIden::new(kind, target.model.clone()),
+        model: ModelIden::new(kind, library_name(target, has_effort)),
     }
+}
+
+/// The name of the model for the library. It takes an ending such as `-medium` for an effort and cuts it off,
+/// unless the request has an effort. Such a name gets another ending here, and [`options`] sends it as it is
+/// written. Gemini has it in the address; its requests get an effort that sends nothing.
+fn library_name(target: &Target, has_effort: bool) -> String {
+    let model = &target.model;
+    match target.protocol {
+        Protocol::Gemini | Protocol::Ollama => model.clone(),
+        _ if has_effort || !ends_like_effort(model) => model.clone(),
+        _ => format!("{model}-as-written"),
+    }
+}
+
+/// Whether the library takes the end of a model name for an effort.
+fn ends_like_effort(model: &str) -> bool {
+    let end = model.rsplit_once('-').map(|(_, end)| end);
+    end.is_some_and(|end| ReasoningEffort::from_keyword(end).is_some())
 }
 
 /// The messages and tools of a request. Where the provider caches only what is marked, the system prompt
@@ -148,6 +166,8 @@ pub(super) fn options(request: &ChatRequest, target: &Target) -> ChatOptions {
             Reasoning::Medium => ReasoningEffort::Medium,
             Reasoning::High => ReasoningEffort::High,
         });
+    } else if target.protocol == Protocol::Gemini && ends_like_effort(&target.model) {
+        options = options.with_reasoning_effort(ReasoningEffort::Zero);
     }
     if let Some(temperature) = request.temperature.filter(|_| takes_temperature(request, target)) {
         options = options.with_temperature(temperature);
@@ -160,6 +180,10 @@ pub(super) fn options(request: &ChatRequest, target: &Target) -> ChatOptions {
         options = options.with_prompt_cache_key(cache_key(request));
     }
     let mut body = JsonMap::new();
+    let has_effort = request.reasoning.is_some();
+    if library_name(target, has_effort) != target.model {
+        body.insert("model".into(), json!(target.model));
+    }
     if target.protocol == Protocol::OpenAiResponses {
         // The library would ask for summaries of the reasoning, which some accounts may not read.
         let effort = request.reasoning.map(|effort| json!({"effort": effort.as_str()}));

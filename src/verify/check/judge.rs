@@ -5,7 +5,7 @@ use super::super::finding::Finding;
 use super::super::observation::{JudgeReply, Observation, ObservationQuery};
 use super::facts::{Evaluation, Facts};
 use crate::definition::JudgeCheck;
-use crate::evidence::Judgement;
+use crate::evidence::{Judgement, VERIFICATION_WARNING};
 use crate::value::{Json, Tier};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -139,7 +139,7 @@ fn evidence(
         warnings.push(warning("LOW_CONFIDENCE", format!("confidence {}", found.confidence)));
     }
     warnings
-        .extend(found.warnings.iter().map(|text| warning("VERIFICATION_WARNING", text.clone())));
+        .extend(found.warnings.iter().map(|text| warning(VERIFICATION_WARNING, text.clone())));
     json!({
         "judged": true,
         "model": model,

@@ -132,6 +132,20 @@ fn a_tier_that_cannot_be_asked_says_why_and_what_gives_a_model() {
 }
 
 #[test]
+fn a_price_of_the_settings_holds_for_a_gateway_on_this_machine() {
+    let own = ModelPrice { input: 3.0, output: 15.0, cached_input: None, cache_write: None };
+    let gateway = Settings {
+        prices: BTreeMap::from([("claude-x".to_owned(), own)]),
+        ..settings(&[(Tier::Medium, tier(None, "claude-x", Some("http://127.0.0.1:4000/v1")))])
+    };
+    let tiers = Tiers::from(&gateway, &env(&[]));
+    assert_eq!(tiers.target(Tier::Medium, None).unwrap().price, Some(own));
+    assert_eq!(tiers.target(Tier::Small, Some("claude-x")).unwrap().price, Some(own));
+    let other = tiers.target(Tier::Medium, Some("llama3")).unwrap().price.unwrap();
+    assert_eq!((other.input, other.output), (0.0, 0.0));
+}
+
+#[test]
 fn a_model_by_name_is_asked_where_it_is_made_or_at_the_chosen_server() {
     let gateway = settings(&[(Tier::Medium, tier(None, "mine", Some("https://gw.example/v1")))]);
     let local = env(&[("KB_LLM_ENDPOINT", "http://localhost:1/v1"), ("KB_LLM_MODEL", "m")]);

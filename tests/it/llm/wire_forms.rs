@@ -427,3 +427,37 @@ async fn endless_reasoning_is_an_error() {
     let error = error(answer(sse(&vec![chunk; 6]))).await;
     assert_eq!(error.to_string(), "the response of `test-model` exceeds 4 MiB");
 }
+
+/// A model name is sent as it is written, and its end is no effort.
+#[tokio::test]
+async fn the_end_of_a_model_name_is_no_effort() {
+    let wires = [&ANTHROPIC, &RESPONSES, &GEMINI, &DEEPSEEK, &COMPATIBLE, &OLLAMA];
+    for end in ["low", "medium", "high", "minimal", "none", "zero", "max", "xhigh"] {
+        for wire in wires {
+            let model: &'static str = match wire.provider {
+                "openai" => format!("gpt-6.1-codex-{end}").leak(),
+                "gemini" => format!("gemini-9-{end}").leak(),
+                "anthropic" => format!("claude-sonnet-5-5-{end}").leak(),
+                _ => format!("mistral-{end}").leak(),
+            };
+            let named = Wire { model, ..*wire };
+            let (server, provider) = named.server(false).await;
+            let request = ChatRequest { reasoning: None, ..named.request() };
+            ask(&provider, request).await.unwrap();
+            let sent = &server.received_requests().await.unwrap()[0];
+            let body = sent.body_json::<Value>().unwrap();
+            let what = format!("{} {model}: {body}", named.provider);
+            match named.provider {
+                "gemini" => assert!(sent.url.path().contains(&format!("{model}:")), "{}", sent.url),
+                _ => assert_eq!(body["model"], model, "{what}"),
+            }
+            for key in ["reasoning_effort", "output_config", "think"] {
+                assert_eq!(body.get(key), None, "{what}");
+            }
+            assert_eq!(body["reasoning"].get("effort"), None, "{what}");
+            let thinking = &body["generationConfig"]["thinkingConfig"];
+            assert_eq!((thinking.get("thinkingLevel"), thinking.get("thinkingBudget")), (None, None));
+            assert_eq!(body.get("thinking"), None, "{what}");
+        }
+    }
+}

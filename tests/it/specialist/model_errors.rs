@@ -1,7 +1,7 @@
 //! Errors of model calls and the fallback model.
 
 use super::bench::*;
-use kb::definition::Specialist;
+use kb::definition::{LoopPhases, Specialist};
 use kb::llm::ModelError;
 use std::time::Duration;
 
@@ -28,4 +28,34 @@ async fn the_fallback_model_is_tried_once() {
     let second =
         Bench { fallback: vec![Reply::Error(busy())], ..bench([Reply::Error(busy())]).with(spare) };
     assert_eq!(second.run().await.end(), "transient KB0702");
+}
+
+#[tokio::test]
+async fn the_fallback_model_is_tried_with_phases_too() {
+    let refused = ModelError::Refused { message: "no such model".to_owned(), status: Some(404) };
+    let understood = Reply::Say("{\"understanding\": \"touch a\", \"complex\": false}");
+    let phases = LoopPhases { rounds: 1, critique: false };
+    let spare = move |s: &mut Specialist| {
+        s.model.fallback = Some("spare".to_owned());
+        s.limits.phases = Some(phases);
+        s.limits.max_steps = phases.model_calls(s.limits.max_tool_calls);
+    };
+    let first = Bench {
+        fallback: vec![understood, done()],
+        ..bench([Reply::Error(refused)]).with(spare)
+    };
+    let ran = first.run().await;
+    assert_eq!(ran.end(), DONE);
+    let last = ran.notes().pop().unwrap();
+    assert_eq!(last, "calling the fallback model `spare`: no such model");
+}
+
+#[tokio::test]
+async fn a_hypothesis_is_the_one_of_the_model_or_absent() {
+    let empty = |hypothesis: serde_json::Value| submit(serde_json::json!({"hypothesis": hypothesis}));
+    let told = |text: &str| [empty(text.into()), empty(text.into()), empty(text.into())];
+    let ran = bench(told("the file is locked")).run().await;
+    assert_eq!(ran.details()["hypothesis"], "the file is locked");
+    let ran = bench(told(" ")).run().await;
+    assert_eq!(ran.details().get("hypothesis"), None);
 }
