@@ -190,8 +190,7 @@ impl SpecialistRunner {
             return Ok((None, Some(estimate)));
         }
         let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
-        let reserved =
-            self.ledger.reserve_estimate(payer, Amount::of(&estimate), at_most).await;
+        let reserved = self.ledger.reserve_estimate(payer, Amount::of(&estimate), at_most).await;
         Ok((Some(reserved.map_err(|error| error.to_string())?), Some(estimate)))
     }
 }

@@ -17,7 +17,11 @@ use crate::value::{BYTES_PER_TOKEN, Usage};
 const RESPONSE_TOKENS: u32 = 4_096;
 
 /// The most that a model call can use: a token for each byte of the prompt, and a response of that many tokens.
-pub(super) fn most_of(estimate: &Usage, response: Option<u32>, price: Option<&ModelPrice>) -> Amount {
+pub(super) fn most_of(
+    estimate: &Usage,
+    response: Option<u32>,
+    price: Option<&ModelPrice>,
+) -> Amount {
     let completion = response.unwrap_or(RESPONSE_TOKENS * BYTES_PER_TOKEN as u32);
     let mut most = Usage {
         prompt_tokens: estimate.prompt_tokens * BYTES_PER_TOKEN as u64,

@@ -138,8 +138,7 @@ fn evidence(
     if found.confidence < criterion.uncertain_below {
         warnings.push(warning("LOW_CONFIDENCE", format!("confidence {}", found.confidence)));
     }
-    warnings
-        .extend(found.warnings.iter().map(|text| warning(VERIFICATION_WARNING, text.clone())));
+    warnings.extend(found.warnings.iter().map(|text| warning(VERIFICATION_WARNING, text.clone())));
     json!({
         "judged": true,
         "model": model,

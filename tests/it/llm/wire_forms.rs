@@ -456,7 +456,10 @@ async fn the_end_of_a_model_name_is_no_effort() {
             }
             assert_eq!(body["reasoning"].get("effort"), None, "{what}");
             let thinking = &body["generationConfig"]["thinkingConfig"];
-            assert_eq!((thinking.get("thinkingLevel"), thinking.get("thinkingBudget")), (None, None));
+            assert_eq!(
+                (thinking.get("thinkingLevel"), thinking.get("thinkingBudget")),
+                (None, None)
+            );
             assert_eq!(body.get("thinking"), None, "{what}");
         }
     }

@@ -1,6 +1,7 @@
 //! Errors of model calls and the fallback model.
 
 use super::bench::*;
+use crate::scratch::Scratch;
 use kb::definition::{LoopPhases, Specialist};
 use kb::llm::ModelError;
 use std::time::Duration;
@@ -40,10 +41,8 @@ async fn the_fallback_model_is_tried_with_phases_too() {
         s.limits.phases = Some(phases);
         s.limits.max_steps = phases.model_calls(s.limits.max_tool_calls);
     };
-    let first = Bench {
-        fallback: vec![understood, done()],
-        ..bench([Reply::Error(refused)]).with(spare)
-    };
+    let first =
+        Bench { fallback: vec![understood, done()], ..bench([Reply::Error(refused)]).with(spare) };
     let ran = first.run().await;
     assert_eq!(ran.end(), DONE);
     let last = ran.notes().pop().unwrap();
@@ -52,10 +51,37 @@ async fn the_fallback_model_is_tried_with_phases_too() {
 
 #[tokio::test]
 async fn a_hypothesis_is_the_one_of_the_model_or_absent() {
-    let empty = |hypothesis: serde_json::Value| submit(serde_json::json!({"hypothesis": hypothesis}));
+    let empty =
+        |hypothesis: serde_json::Value| submit(serde_json::json!({"hypothesis": hypothesis}));
     let told = |text: &str| [empty(text.into()), empty(text.into()), empty(text.into())];
     let ran = bench(told("the file is locked")).run().await;
     assert_eq!(ran.details()["hypothesis"], "the file is locked");
     let ran = bench(told(" ")).run().await;
     assert_eq!(ran.details().get("hypothesis"), None);
+}
+
+#[test]
+fn a_model_that_another_provider_serves_is_not_called() {
+    let agent = "agent:\n  name: poet\n  brain: {model: verse, provider: PROVIDER, system_prompt: You write.}\n";
+    let run = |provider: &str| {
+        let scratch = Scratch::new(&[
+            (".kb/specialists/poet.yml", &agent.replace("PROVIDER", provider)),
+            (
+                ".kb/playbooks/p.yml",
+                "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: poet, task: Write., retry: {max: 0}}\n",
+            ),
+            // Nothing listens there: a call that is made fails.
+            (
+                ".kb/kb.config.yml",
+                "llm: {tiers: {medium: {provider: ollama, endpoint: \"http://127.0.0.1:9/v1\", model: verse}}}\n",
+            ),
+        ]);
+        scratch.kb(&["playbook", "run", "p"])
+    };
+    let other = run("anthropic");
+    other
+        .says(&["KB0701", "wants the provider `anthropic`, and `ollama` serves the model `verse`"]);
+    let same = run("Ollama");
+    assert!(!same.err.contains("wants the provider") && !same.out.contains("wants the provider"));
+    same.says(&["127.0.0.1:9"]);
 }
