@@ -3,6 +3,7 @@
 //! Start at [`load`]. Plugins and settings are read first, because other definitions name plugins and
 //! the secrets that settings declare.
 
+use super::check::named_specialists;
 use super::syntax::{
     Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text,
     read_yaml, settings, specialist, split_front_matter,
@@ -226,6 +227,8 @@ impl Loader {
             specialists.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
         let refused = &mut self.refused.specialists;
         catalog.specialists = unique(specialists, "specialist", refused, &mut self.diagnostics);
+        let named = &catalog.settings.escalation.named;
+        self.diagnostics.extend(named_specialists::check(named, &catalog));
         catalog.plugins = self.unique_plugins;
         catalog.refused = self.refused;
         catalog.sources = self.sources;

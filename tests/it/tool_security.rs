@@ -53,6 +53,49 @@ fn a_group_covers_every_tool_of_the_group() {
 }
 
 #[test]
+fn api_call_and_web_fetch_are_different_tools() {
+    let refusal = "the settings do not allow";
+    let fetch = "tool: 'http:fetch', input: {url: 'http://127.0.0.1:9/'}";
+    let settings = "tools: {security: {api_call: {enabled: false}}}\n";
+    refused(settings, "tool: 'http:request', input: {url: 'https://example.com/'}");
+    // This address is denied by other rules.
+    let said = call(settings, fetch);
+    assert!(!said.out.contains(refusal) && said.out.contains("KB0617"), "{}", said.out);
+    refused("tools: {security: {web_fetch: {enabled: false}}}\n", fetch);
+    refused("tools: {security: {allowed_tools: [api_call]}}\n", fetch);
+    let said =
+        call(settings, "tool: 'http:fetch', input: {url: 'https://example.com/', method: POST}");
+    assert!(format!("{}{}", said.out, said.err).contains("method"), "{}{}", said.out, said.err);
+}
+
+#[test]
+fn workspace_is_the_project_in_path_rules() {
+    let settings = "tools: {security: {file_read: {allowed_paths: ['/workspace/sub/**', '/data/**'], denied_paths: ['/workspace/sub/.env']}}}\n";
+    call(settings, "tool: 'fs:read', input: {path: sub/a.txt}").code(0);
+    refused(settings, "tool: 'fs:read', input: {path: out.txt}");
+    refused(settings, "tool: 'fs:read', input: {path: sub/.env}");
+}
+
+#[test]
+fn a_misspelt_specialist_of_a_share_or_ladder_is_an_error() {
+    let check = |entry: &str, code: i32| {
+        let settings = format!("orchestrator: {{escalation: {{{entry}}}}}\n");
+        let scratch = crate::scratch::Scratch::new(&[
+            (
+                ".kb/specialists/researcher.yml",
+                "schema: kb.specialist/1\nid: researcher\nrole: You read.\n",
+            ),
+            (".kb/kb.config.yml", &settings),
+        ]);
+        scratch.kb(&["playbook", "validate"]).code(code)
+    };
+    check("budgetAllocation: {researcher: 30, orchestrator: 10, architect: 5}", 0);
+    for wrong in ["budgetAllocation: {resercher: 30}", "defaultLadder: {reseacher: [small]}"] {
+        check(wrong, 2).says(&["KB0402", "did you mean `researcher`?"]);
+    }
+}
+
+#[test]
 fn read_rules_apply_to_every_tool_that_reads() {
     let rules = "{allowed_paths: ['sub/**'], denied_paths: ['**/.env']}";
     for entry in ["file_read", "'fs:read'", "Read"] {

@@ -6,6 +6,7 @@ pub(super) mod dependencies;
 pub(super) mod duplicates;
 pub(super) mod name_clash;
 pub(super) mod name_form;
+pub(super) mod named_specialists;
 pub(super) mod param_values;
 pub(super) mod pattern;
 pub(super) mod secret_variables;

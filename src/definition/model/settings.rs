@@ -1,6 +1,7 @@
 //! The model of the project settings, and how settings narrow each other.
 
 use super::GlobalLimits;
+use crate::diagnostic::Span;
 use crate::value::{Tier, ToolName};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -190,6 +191,8 @@ pub struct EscalationLimits {
     pub shares: BTreeMap<String, u32>,
     /// `defaultLadder`: tiers to escalate through, by specialist id.
     pub ladders: BTreeMap<String, Vec<Tier>>,
+    /// Where `budgetAllocation` and `defaultLadder` name specialists.
+    pub named: Vec<(String, Span)>,
 }
 
 /// Restrictions of one tool. They can only narrow what is allowed.

@@ -13,7 +13,7 @@ use crate::definition::keys::settings as keys;
 use crate::definition::model::{
     ApprovalLevel, InconclusivePolicy, ModelPrice, Settings, TierSettings,
 };
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::value::Tier;
 use std::collections::BTreeMap;
 
@@ -192,8 +192,10 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     limits.warn_cost_usd = fields.number("warnCostUsdThreshold", decoder);
     if let Some(node) = fields.get("budgetAllocation") {
         limits.shares = shares(node, decoder);
+        limits.named.extend(names(node).filter(|(name, _)| name != ORCHESTRATOR));
     }
     if let Some(node) = fields.get("defaultLadder") {
+        limits.named.extend(names(node));
         match node.as_map() {
             Some(entries) => {
                 for (key, node) in entries {
@@ -204,6 +206,15 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
             None => decoder.wrong_type(node, "defaultLadder", "a map from specialists to tiers"),
         }
     }
+}
+
+/// The share of calls that no specialist makes.
+const ORCHESTRATOR: &str = "orchestrator";
+
+/// The keys of a map, with their positions.
+fn names(node: &Node) -> impl Iterator<Item = (String, Span)> {
+    let entries = node.as_map().into_iter().flatten();
+    entries.map(|(key, _)| (key.text.to_string(), key.span))
 }
 
 /// Decodes `budgetAllocation`: percentages that are at most 100 together.

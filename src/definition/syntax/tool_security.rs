@@ -144,6 +144,8 @@ fn names(tools: &[&'static ToolSpec]) -> impl Iterator<Item = ToolName> {
     tools.iter().filter_map(|tool| ToolName::new(&tool.name).ok())
 }
 
+/// The globs of a path rule. `/workspace` is the project in the documents, so a glob below it stands for two: the
+/// same paths of the project, and the absolute ones.
 fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
     let items = decoder.list(node, key);
     for item in items {
@@ -151,5 +153,9 @@ fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
             pattern::glob(text, item.span, decoder);
         }
     }
-    decoder.texts(node, key)
+    let both = |text: String| {
+        let below = text.strip_prefix("/workspace/").map(str::to_owned);
+        [Some(text), below].into_iter().flatten()
+    };
+    decoder.texts(node, key).into_iter().flat_map(both).collect()
 }

@@ -1,4 +1,4 @@
-//! `http:request`: sends one HTTP request.
+//! `http:request` and `http:fetch`: send one HTTP request. The schema of `http:fetch` has no method and no body.
 
 use crate::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use crate::http::{HttpError, HttpRequest};
@@ -9,8 +9,11 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-/// The implementation of `http:request`.
-pub(super) struct HttpRequestTool;
+/// The implementation of a tool that sends a request, by the name of the tool.
+pub(super) struct HttpTool(&'static str);
+
+pub(super) const HTTP_REQUEST: HttpTool = HttpTool("http:request");
+pub(super) const HTTP_FETCH: HttpTool = HttpTool("http:fetch");
 
 #[derive(Deserialize)]
 struct Args {
@@ -23,9 +26,9 @@ struct Args {
     body: Option<Json>,
 }
 
-impl Tool for HttpRequestTool {
+impl Tool for HttpTool {
     fn name(&self) -> &'static str {
-        "http:request"
+        self.0
     }
 
     fn call<'a>(

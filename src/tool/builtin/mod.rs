@@ -30,7 +30,8 @@ pub(super) fn all() -> Vec<Box<dyn Tool>> {
         Box::new(fs_edit::tool()),
         Box::new(fs_delete::tool()),
         Box::new(shell_exec::ShellExec),
-        Box::new(http_request::HttpRequestTool),
+        Box::new(http_request::HTTP_REQUEST),
+        Box::new(http_request::HTTP_FETCH),
         Box::new(output_read::OUTPUT_READ),
         Box::new(output_read::ARTIFACT_GET),
     ]

@@ -138,7 +138,7 @@ fn the_tool_security_of_003_is_a_setting() {
     let (found, _) = settings(&document("security-003-4-5.yml"));
     let allowed: Vec<&str> =
         found.allowed_tools.as_ref().expect("a list").iter().map(|tool| tool.as_str()).collect();
-    assert_eq!(allowed, ["http:request", "fs:read", "fs:list", "fs:search", "fs:exists"]);
+    assert_eq!(allowed, ["http:fetch", "fs:read", "fs:list", "fs:search", "fs:exists"]);
     let write = &found.tool_security["fs:write"];
     assert_eq!((write.enabled, write.requires_approval), (Some(false), Some(true)));
     assert_eq!(found.tool_security["fs:read"].denied_paths, ["**/.env", "**/secrets/**"]);
@@ -146,7 +146,7 @@ fn the_tool_security_of_003_is_a_setting() {
     let (found, _) = settings(&document("security-003-12-3.yml"));
     assert_eq!(found.tool_security["http:request"].enabled, Some(false));
     let allowed = found.tool_security["fs:write"].allowed_paths.clone();
-    assert_eq!(allowed, [["/workspace/output/**"]]);
+    assert_eq!(allowed, [["/workspace/output/**", "output/**"]]);
 }
 
 #[test]

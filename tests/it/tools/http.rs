@@ -47,6 +47,10 @@ async fn gives_status_headers_and_body() {
     let get = async |at: &str| {
         bench.ok("http:request", json!({"url": format!("{}{at}", server.uri())})).await
     };
+    let fetched = bench.ok("http:fetch", json!({"url": format!("{}/text", server.uri())})).await;
+    assert_eq!(fetched["body"], "not here");
+    let post = json!({"url": format!("{}/text", server.uri()), "method": "POST"});
+    assert!(bench.refused("http:fetch", post).await.contains("method"));
     let answer = get("/json").await;
     assert_eq!((&answer["status"], &answer["body"]), (&json!(200), &json!({"a": [1]})));
     let answer = get("/text").await;

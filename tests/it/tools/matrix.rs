@@ -140,7 +140,7 @@ fn fitting(tool: &str) -> serde_json::Value {
         "fs:search" => json!({"pattern": "x"}),
         "fs:list" => json!({}),
         "shell:exec" => json!({"command": "true"}),
-        "http:request" => json!({"url": "http://127.0.0.1/"}),
+        "http:request" | "http:fetch" => json!({"url": "http://127.0.0.1/"}),
         "artifact:get" => json!({"id": "x"}),
         "output:read" => json!({"ref": "x"}),
         _ => json!({"path": "a"}),

@@ -215,6 +215,7 @@ fn every_tool_has_the_names_of_the_language() {
     fs:delete Restricted path -> deleted
     shell:exec Critical command,argv,cwd,env,timeoutMs -> exitCode,stdout,stderr,error
     http:request Restricted url,method,headers,query,body -> status,headers,body,bodyBase64
+    http:fetch Restricted url,headers,query -> status,headers,body,bodyBase64
     output:read Safe ref,offset -> content,next
     artifact:get Safe id,offset -> content,next
     ");
