@@ -9,11 +9,11 @@ use super::state::State;
 use crate::definition::StepPhase;
 use crate::evidence::{
     ARTIFACTS, Artifact, ArtifactRef, BLOCKER_TOKENS, BLOCKERS, DECISIONS, FACTS, GAPS,
-    GOAL_TOKENS, Handoff, Payload, SessionLine, SessionState, VERIFICATION_WARNING, Verdict,
-    Verification,
+    GOAL_TOKENS, Handoff, Payload, SUMMARY_TOKENS, SessionLine, SessionState, VERIFICATION_WARNING,
+    Verdict, Verification,
 };
 use crate::plan::{Plan, StepIx};
-use crate::value::{Json, Timestamp, cut_to_tokens};
+use crate::value::{Failure, Json, Timestamp, cut_to_tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of step instances that are remembered; of more, those that come first in the plan.
@@ -39,6 +39,8 @@ struct Entry {
     facts: Facts,
     end: Option<(StepStatus, Timestamp)>,
     failure: Option<String>,
+    /// What a failed specialist got done.
+    partial: Option<String>,
 }
 
 /// What gates found out about an instance, over all its attempts.
@@ -72,6 +74,7 @@ impl Session {
                     let message = failure.as_ref().map(|failure| failure.message.as_str());
                     let entry = self.entry(*instance);
                     entry.failure = message.map(|text| cut_to_tokens(text, BLOCKER_TOKENS));
+                    entry.partial = failure.as_ref().and_then(partial);
                     entry.end = Some((*status, at));
                 }
             }
@@ -262,8 +265,12 @@ impl Collected {
         }
         let Some((status, at)) = entry.end else { return };
         let verdict = entry.verdict.map(|verdict| format!(", gate {verdict}")).unwrap_or_default();
-        let summary = entry.handoff.iter().map(|handoff| format!(": {}", handoff.summary));
-        let ended = format!("{status}{verdict}{}", summary.collect::<String>());
+        let summary = match (&entry.handoff, &entry.partial) {
+            (Some(handoff), _) => format!(": {}", handoff.summary),
+            (None, Some(partial)) => format!(", {partial}"),
+            (None, None) => String::new(),
+        };
+        let ended = format!("{status}{verdict}{summary}");
         state.history.push(line(ended.trim_end_matches([':', ' '])));
         let Some(handoff) = entry.handoff.as_ref().filter(|_| entry.succeeded()) else { return };
         state.verified_facts.extend(lines(&entry.facts.verified));
@@ -302,6 +309,19 @@ impl Collected {
         newest(&mut state.known_gaps, GAPS);
         state
     }
+}
+
+/// What a failed specialist got done, in one line: the files that it changed, and its last output or text.
+fn partial(failure: &Failure) -> Option<String> {
+    let partial = failure.details.as_ref()?.get("partial")?;
+    let paths = partial["changed"].as_array().into_iter().flatten().filter_map(Json::as_str);
+    let paths: Vec<&str> = paths.collect();
+    let changed = (!paths.is_empty()).then(|| format!("changed {}", paths.join(", ")));
+    let text = partial["output"]["summary"].as_str().or(partial["text"].as_str());
+    let said = text.map(|text| format!("said: {}", cut_to_tokens(text, SUMMARY_TOKENS)));
+    let parts: Vec<String> = changed.into_iter().chain(said).collect();
+    let line = format!("partial work: {}", parts.join("; "));
+    (!parts.is_empty()).then(|| cut_to_tokens(&line, 2 * SUMMARY_TOKENS))
 }
 
 fn reference(step: &str, n: usize, artifact: &Artifact, at: Timestamp) -> ArtifactRef {

@@ -175,6 +175,26 @@ fn the_assessment_of_a_judge_reaches_later_steps() {
     }
 }
 
+#[test]
+fn partial_work_of_a_failed_specialist_is_in_the_history() {
+    let touch = json!({"tool": "fs:write", "args": {"path": "half.rs", "content": "fn a() {}\n"}});
+    let script = json!({
+        "research": [{"say": "I began with half.rs", "calls": [touch]}],
+        "build": [{"output": {"summary": "built"}}],
+    });
+    let steps = "  - {id: research, specialist: writer, task: Write it, onError: continue, retry: {max: 0}}\n\
+        \x20 - {id: build, specialist: builder, task: Complete it, dependsOn: [research], condition: \"{{research.status}} == 'failed'\"}\n";
+    let scratch = project(steps, &script);
+    let writer = "schema: kb.specialist/1\nid: writer\nrole: You write.\ntools: [fs:write]\nlimits: {maxToolCalls: 1}\n";
+    scratch.write(".kb/specialists/writer.yml", writer);
+    scratch.kb(&RUN).code(0);
+    let seen = prompt(&scratch, "build");
+    assert!(
+        seen.contains("failed, partial work: changed half.rs; said: I began with half.rs"),
+        "{seen}"
+    );
+}
+
 /// A run whose first step a judge assesses like this, then the session that the second step sees.
 fn session_after(assessment: Value) -> Value {
     let mut args = json!({

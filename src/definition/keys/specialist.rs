@@ -288,7 +288,7 @@ const EXAMPLE_KEYS: &[KeySpec] = &[
 
 const FORCED_REASONING: KeySpec = key(
     "forcedReasoningInterval",
-    Integer(1, 1000),
+    Integer(1, 100),
     "Number of calls after which one turn must answer without tools.",
 )
 .default("never");
