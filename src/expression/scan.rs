@@ -267,6 +267,14 @@ impl<'a> Scanner<'a> {
             let message = format!("`{{{inner}}}` names no parameter, step or output");
             let help = format!("did you mean `{{{near}}}`? For literal text, write `\\{{`");
             self.problem(at..end + 1, Code::MISSPELLED_PLACEHOLDER, message, help);
+        } else if let Some((root, key)) = inner.split_once('.')
+            && step_of(self.names, root).is_some()
+        {
+            let key = key.split('.').next().unwrap_or_default();
+            let message = format!("`{{{inner}}}`: the step `{root}` has no output `{key}`");
+            let help =
+                format!("add `{key}` to `outputs` of `{root}`. For literal text, write `\\{{`");
+            self.problem(at..end + 1, Code::MISSPELLED_PLACEHOLDER, message, help);
         }
         None
     }

@@ -669,6 +669,11 @@ fn workflows_have_single_braces_for_what_is_known() {
          `{research.findings}`? For literal text, write `\\{`"
     );
     assert!(problem(workflow("{research.finding}")).starts_with("KB0306"));
+    assert_eq!(
+        problem(workflow("{research.sources}")),
+        "KB0306 `{research.sources}`: the step `research` has no output `sources` | add `sources` to \
+         `outputs` of `research`. For literal text, write `\\{`"
+    );
     let condition =
         Expression::parse("{research.status} == 'done'", origin(), &names(), Style::Workflow);
     assert_eq!(clean(condition).truth(&world()), Ok(true));

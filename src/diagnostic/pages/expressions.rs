@@ -77,7 +77,8 @@ In a condition `{{ }}` acts as parentheses. To write two literal braces, use `\{
 
     MISSPELLED_PLACEHOLDER = "KB0306", "placeholder is probably misspelled",
 r#"`<< name >>` and, in workflows, `{step.key}` are placeholders only if they name a parameter, step or
-output. This one differs from such a name by one or two letters and would be left as text.
+output. This one differs from such a name by one or two letters, or names a step and no output of it, and would be
+left as text. An output of a workflow step is what `outputs` of the step lists.
 
 Wrong:
 
