@@ -53,14 +53,14 @@ pub enum Confined {
     IfCode(ChangedCode),
 }
 
-/// A change of a specialist that a later command can execute.
+/// A specialist that may have changed what a later command executes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedCode {
     /// The step of the specialist.
     pub step: StepId,
-    /// The first file that it changed; `None` if its changes are not recorded in this run.
+    /// The first file that it is known to have changed.
     pub path: Option<String>,
-    /// The widest network of the specialists that changed files.
+    /// The widest network of the specialists that may have changed files.
     pub network: NetworkAccess,
     /// Whether protected paths were changed, such as hooks of git: any command can execute them.
     pub is_protected: bool,

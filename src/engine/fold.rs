@@ -3,10 +3,10 @@
 use crate::attempt::ChangedCode;
 use crate::definition::{NetworkAccess, StepKind};
 use crate::diagnostic::Code;
-use crate::evidence::{Change, Purpose, Record, ToolTrace, is_code};
+use crate::evidence::{Purpose, Record, ToolTrace};
 use crate::journal::StoredEvent;
-use crate::plan::Plan;
-use crate::run::{Event, InstanceIx, Rules, Session, State};
+use crate::plan::{Plan, PlanStep};
+use crate::run::{Event, InstanceIx, Rules, Session, State, StepStatus};
 use crate::value::Timestamp;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Folded {
     pub histories: BTreeMap<InstanceIx, Vec<Record>>,
     /// What the specialists of the run left behind.
     pub session: Session,
-    /// The first change of a specialist that later commands of the author can execute.
+    /// The first specialist that may have changed what later commands of the author execute.
     pub code: Option<ChangedCode>,
 }
 
@@ -126,16 +126,20 @@ impl Folded {
             | Event::RunEnded { .. } => {}
         }
     }
-    /// Keeps the first change of a specialist that a later command can execute.
+
+    /// Keeps that a specialist may have changed files: from the start of its attempt, whatever it is seen to
+    /// change.
     fn note_code(&mut self, plan: &Plan, event: &Event) {
         let (instance, path) = match event {
+            // A step of this run, or one whose changes are in the journal of another.
+            Event::Started { instance, .. }
+            | Event::Continued { instance, .. }
+            | Event::Kept { instance, .. } => (*instance, None),
             Event::Recorded { instance, record, .. } => {
                 let executed =
                     record.calls().iter().filter(|call| call.purpose == Purpose::Execution);
-                let is_new = |change: &&Change| !change.same_content && is_code(&change.path);
-                let Some(change) = executed.flat_map(|call| &call.changes).find(is_new) else {
-                    return;
-                };
+                let mut changes = executed.flat_map(|call| &call.changes);
+                let Some(change) = changes.find(|change| !change.same_content) else { return };
                 (*instance, Some(change.path.clone()))
             }
             Event::AttemptEnded { instance, failure: Some(failure), .. }
@@ -146,33 +150,51 @@ impl Folded {
                 self.code = Some(ChangedCode { step, path: None, network, is_protected: true });
                 return;
             }
-            // The changes of an earlier run are in its own journal.
-            Event::Kept { instance, .. } => (*instance, None),
             // A person read the changes.
             Event::Answered { instance, approved: true, .. } => {
                 let step = &plan.step(self.state.instance(*instance).step).step;
                 if matches!(step.kind, StepKind::Approve(_)) {
                     self.code = None;
+                    // What executes now may change files after the person read them.
+                    let executing = self.state.instances();
+                    let executing = executing.filter(|(_, of)| of.status == StepStatus::Running);
+                    let executing: Vec<_> = executing.map(|(ix, _)| ix).collect();
+                    executing.into_iter().for_each(|ix| self.note_writer(plan, ix, None));
                 }
                 return;
             }
             _ => return,
         };
-        let kind = &plan.step(self.state.instance(instance).step).step.kind;
+        self.note_writer(plan, instance, path);
+    }
+
+    /// Keeps that a step may have changed files, and the file that it is known to have changed.
+    fn note_writer(&mut self, plan: &Plan, instance: InstanceIx, path: Option<String>) {
+        let planned = plan.step(self.state.instance(instance).step);
         let network = match self.state.specialist(plan, instance) {
-            Some(specialist) if path.is_some() || specialist.writes() => specialist.network,
+            Some(specialist) if path.is_some() || specialist.may_write() => specialist.network,
             // The record of a child run does not say which of its steps changed a file.
-            None if matches!(kind, StepKind::Playbook(_)) => NetworkAccess::default(),
+            None if has_writing_specialist(planned) => NetworkAccess::default(),
             Some(_) | None => return,
         };
         let code = self.code.get_or_insert_with(|| ChangedCode {
-            step: plan.step(self.state.instance(instance).step).step.id.clone(),
-            path,
+            step: planned.step.id.clone(),
+            path: None,
             network,
             is_protected: false,
         });
+        if code.path.is_none() && code.step == planned.step.id {
+            code.path = path;
+        }
         code.network = wider(code.network, network);
     }
+}
+
+/// Whether a specialist of the step, or of a child run, may write files.
+fn has_writing_specialist(planned: &PlanStep) -> bool {
+    let in_child = |child: &Plan| child.steps().iter().any(has_writing_specialist);
+    planned.specialists().any(|specialist| specialist.may_write())
+        || planned.child().is_some_and(|child| in_child(child))
 }
 
 /// The network of both.

@@ -122,7 +122,7 @@ const COMMON: &[KeySpec] = &[
         "sandbox",
         Choice(AUTHOR_SANDBOX_NAMES),
         "Whether its commands run in the sandbox of specialists: with `auto` if they execute files of \
-         the project after a specialist of the run has changed files.",
+         the project after a specialist that may write files has started in the run.",
     )
     .only(AUTHOR)
     .default("auto"),

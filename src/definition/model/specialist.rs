@@ -143,6 +143,12 @@ impl Specialist {
         let spec = |tool: &ToolName| toolspec::known(tool.as_str());
         self.tools.iter().filter_map(spec).any(|spec| spec.writes)
     }
+
+    /// Whether one of its tools may write files. A tool of a plugin may.
+    pub fn may_write(&self) -> bool {
+        let mut specs = self.tools.iter().map(|tool| toolspec::known(tool.as_str()));
+        specs.any(|spec| spec.is_none_or(|spec| spec.writes))
+    }
 }
 
 /// `network:` of a specialist: the network that its commands, and the commands that check its work,

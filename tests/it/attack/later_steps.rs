@@ -202,19 +202,13 @@ fn without_a_sandbox_the_command_of_a_gate_proves_nothing() {
     }
 }
 
-/// What executes nothing of the project, or nothing that a specialist wrote, runs as before; so does
-/// what a person approved.
+/// What executes nothing of the project runs as before; so does what a person approved.
 #[test]
 fn other_commands_of_the_author_are_not_confined() {
     let approve = "  - {id: ok, dependsOn: work, approve: 'Execute it?'}\n";
     let write = "run: 'touch $HOME/pwned'";
-    for (path, step) in [
-        ("ci.sh", write),
-        ("notes.md", "run: bash old.sh"),
-        ("ci.sh", "run: git init -q .; touch $HOME/pwned"),
-    ] {
+    for (path, step) in [("ci.sh", write), ("ci.sh", "run: git init -q .; touch $HOME/pwned")] {
         let scratch = project(path, PLANT, step, "");
-        scratch.write("old.sh", PLANT);
         let (said, executed) = run(&scratch, &RUN, "kernel");
         assert!(executed && said.code == 0, "{step}: {said:?}");
     }
@@ -239,6 +233,30 @@ fn a_resumed_or_retried_run_knows_the_change() {
     let retry = ["run", "retry", "@last", "--from", "later"];
     let (said, escaped) = run(&scratch, &retry, "kernel");
     assert!(!escaped && said.code == 1, "{said:?}");
+}
+
+/// What a specialist could write counts, not what it was seen to write: documents whose examples are
+/// executed, ignored files, a mode alone, and a specialist that changed nothing.
+#[test]
+fn a_specialist_that_may_write_counts_from_its_start() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let author = "printf 'echo pwned > $HOME/pwned' > old.sh; printf '#!/bin/sh\\necho pwned > $HOME/pwned\\n' > mode.sh; echo dist >> .git/info/exclude";
+    for (command, step) in [
+        ("echo 'echo pwned > $HOME/pwned' > notes.md", "run: sh notes.md"),
+        ("mkdir dist; echo 'echo pwned > $HOME/pwned' > dist/x.sh", "run: sh dist/x.sh"),
+        ("chmod +x mode.sh", "run: ./mode.sh"),
+        ("true", "run: sh old.sh"),
+    ] {
+        let scratch = repository(author, command, step);
+        let (said, escaped) = run(&scratch, &RUN, "kernel");
+        assert!(!escaped, "{command}; {step}: {said:?}");
+        assert_ne!(said.code, 0, "{command}; {step}: {said:?}");
+        let step = format!("{step}, sandbox: never");
+        let (said, executed) = run(&repository(author, command, &step), &RUN, "kernel");
+        assert!(executed, "{command}; {step}: {said:?}");
+    }
 }
 
 /// The changes of a child run count for its parent.
