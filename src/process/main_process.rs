@@ -3,9 +3,8 @@
 use super::ProcessEnd;
 use super::group::GroupProcess;
 use super::namespace::{StartOutcome, Worker, WorkerPool};
-use super::program::explain;
+use super::program::Program;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The main process of a step. Dropping it kills the process and its descendants.
@@ -65,9 +64,7 @@ pub(super) struct NamespaceProcess {
     worker: Worker,
     pool: Arc<WorkerPool>,
     leftover: Leftover,
-    /// The program and working directory, for the message of a failed start.
-    name: String,
-    cwd: PathBuf,
+    program: Program,
 }
 
 /// Processes of the step that outlived its main process.
@@ -82,9 +79,8 @@ enum Leftover {
 }
 
 impl NamespaceProcess {
-    pub(super) fn new(worker: Worker, pool: Arc<WorkerPool>, name: &str, cwd: PathBuf) -> Self {
-        let name = name.to_owned();
-        NamespaceProcess { worker, pool, leftover: Leftover::Unknown, name, cwd }
+    pub(super) fn new(worker: Worker, pool: Arc<WorkerPool>, program: Program) -> Self {
+        NamespaceProcess { worker, pool, leftover: Leftover::Unknown, program }
     }
 
     async fn ended(&mut self) -> ProcessEnd {
@@ -96,7 +92,7 @@ impl NamespaceProcess {
             }
             StartOutcome::NotStarted(errno) => {
                 let error = io::Error::from_raw_os_error(errno);
-                let reason = explain(&self.name, &self.cwd, &error);
+                let reason = self.program.explain(&error);
                 (Leftover::Nothing, ProcessEnd::NotStarted(reason))
             }
             StartOutcome::Refused(reason) => (Leftover::NoWorker, ProcessEnd::NotStarted(reason)),

@@ -1,11 +1,11 @@
 //! Finds the program of a process and explains why it did not start.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Finds a program by its path relative to the working directory, or by its name in `PATH`. Returns
 /// an absolute path, which `posix_spawn` needs. Does not check that a path can be executed; after a
-/// failed start [`explain`] finds the reason. The error is a message for people.
+/// failed start [`Program::explain`] finds the reason. The error is a message for people.
 pub(super) fn find_program(name: &str, cwd: &Path, path: &str) -> Result<PathBuf, String> {
     if name.is_empty() {
         return Err("the command has no program".into());
@@ -47,19 +47,64 @@ fn inspect(path: &Path) -> ProgramFile {
     }
 }
 
-/// The message for a program that was found and could not be started.
-pub(super) fn explain(name: &str, cwd: &Path, error: &std::io::Error) -> String {
-    if !cwd.is_dir() {
-        return format!("the working directory `{}` does not exist", cwd.display());
-    }
-    if name.contains('/') {
-        match inspect(&cwd.join(name)) {
-            ProgramFile::Program => {}
-            ProgramFile::Directory => return format!("`{name}` is a directory, not a program"),
-            ProgramFile::NotExecutable => return format!("`{name}` is not executable"),
-            ProgramFile::Missing => return format!("the program `{name}` does not exist"),
+/// A program that was found, for the message of a failed start.
+#[derive(Debug, Clone)]
+pub(super) struct Program {
+    /// As the command names it.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) cwd: PathBuf,
+    /// Whether it was to run in the sandbox.
+    pub(super) is_confined: bool,
+}
+
+impl Program {
+    /// The message for a program that could not be started.
+    pub(super) fn explain(&self, error: &std::io::Error) -> String {
+        let Program { name, path, cwd, is_confined } = self;
+        if !cwd.is_dir() {
+            return format!("the working directory `{}` does not exist", cwd.display());
+        }
+        if name.contains('/') {
+            match inspect(path) {
+                ProgramFile::Program => {}
+                ProgramFile::Directory => return format!("`{name}` is a directory, not a program"),
+                ProgramFile::NotExecutable => return format!("`{name}` is not executable"),
+                ProgramFile::Missing => return format!("the program `{name}` does not exist"),
+            }
+        }
+        let is_hidden = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
+        match *is_confined && is_hidden {
+            true => hidden(path, cwd),
+            false => refused(name, error),
         }
     }
+}
+
+/// The message for a program that exists and could not be started in the sandbox.
+fn hidden(program: &Path, cwd: &Path) -> String {
+    let shown = program.display();
+    let what = match interpreter(program) {
+        Some(used) if matches!(inspect(&cwd.join(&used)), ProgramFile::Missing) => {
+            return format!("the interpreter `{}` of `{shown}` does not exist", used.display());
+        }
+        Some(used) => format!("`{shown}` or its interpreter `{}`", used.display()),
+        None => format!("`{shown}`"),
+    };
+    format!("the sandbox hides {what}; add its folder to `sandbox.read` in the settings")
+}
+
+/// The interpreter that the `#!` line of a script names.
+fn interpreter(program: &Path) -> Option<PathBuf> {
+    let mut start = [0; 256];
+    let read = std::fs::File::open(program).and_then(|mut file| file.read(&mut start)).ok()?;
+    let text = String::from_utf8_lossy(&start[..read]);
+    let named = text.strip_prefix("#!")?.lines().next()?.split_whitespace().next()?;
+    Some(PathBuf::from(named))
+}
+
+/// The message for an error of the system.
+fn refused(name: &str, error: &std::io::Error) -> String {
     match (error.kind(), error.raw_os_error()) {
         (ErrorKind::NotFound, _) => format!("the interpreter that `{name}` names does not exist"),
         (ErrorKind::PermissionDenied, _) => format!("permission denied to execute `{name}`"),

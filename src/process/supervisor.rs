@@ -6,7 +6,7 @@ use super::instance::Instance;
 use super::main_process::{MainProcess, NamespaceProcess};
 use super::namespace::{StartOrder, WorkerPool};
 use super::pipes::{ChildEnds, Pipes};
-use super::program::{explain, find_program};
+use super::program::{Program, find_program};
 use super::running::Running;
 use super::sandbox::{
     Confinement, Isolation, Rules, RulesCache, Scratch, SystemCallFilter, is_administrator,
@@ -162,7 +162,7 @@ impl Supervisor {
 
     fn start(&self, spawn: Spawn, on_line: Option<OnLine>) -> Result<Running, String> {
         let program = self.program(&spawn)?;
-        let name = spawn.argv[0].clone();
+        let name = &program.name;
         let pipes = Pipes::new(!spawn.stdin.is_empty())
             .map_err(|error| format!("failed to create pipes for `{name}`: {error}"))?;
         let instance = Instance::of_process(&self.base);
@@ -174,20 +174,21 @@ impl Supervisor {
         let env = self.environment(&spawn, temporary.as_deref());
         let leader = self
             .start_main(&spawn, &program, &env, scratch.as_ref(), pipes.child)
-            .map_err(|error| explain(&name, &spawn.cwd, &error))?;
+            .map_err(|error| program.explain(&error))?;
         Ok(Running::new(leader, [pipes.stdout, pipes.stderr], pipes.stdin, spawn, on_line))
     }
 
-    fn program(&self, spawn: &Spawn) -> Result<PathBuf, String> {
+    fn program(&self, spawn: &Spawn) -> Result<Program, String> {
         let name = spawn.argv.first().map(String::as_str).unwrap_or_default();
         let path = spawn.env.iter().rev().find(|(name, _)| name == "PATH");
         let path = path.map(|(_, value)| value.as_str()).or(self.base.get("PATH"));
-        find_program(name, &spawn.cwd, path.unwrap_or_default()).map_err(|reason| {
-            match spawn.cwd.is_dir() {
-                true => reason,
-                false => format!("the working directory `{}` does not exist", spawn.cwd.display()),
-            }
-        })
+        let found = find_program(name, &spawn.cwd, path.unwrap_or_default());
+        let path = found.map_err(|reason| match spawn.cwd.is_dir() {
+            true => reason,
+            false => format!("the working directory `{}` does not exist", spawn.cwd.display()),
+        })?;
+        let is_confined = self.confinement.is_some();
+        Ok(Program { name: name.to_owned(), path, cwd: spawn.cwd.clone(), is_confined })
     }
 
     /// The variables of a process. Of two with the same name the later one wins.
@@ -207,7 +208,7 @@ impl Supervisor {
     fn start_main(
         &self,
         spawn: &Spawn,
-        program: &Path,
+        program: &Program,
         env: &[(&str, &str)],
         scratch: Option<&Scratch>,
         ends: ChildEnds,
@@ -223,7 +224,7 @@ impl Supervisor {
         if available.is_err() {
             let instance = Instance::of_process(&self.base);
             let sandbox = rules.map(|rules| (rules, SystemCallFilter::new(isolation)));
-            return GroupProcess::start(instance, spawn, program, env, ends, sandbox)
+            return GroupProcess::start(instance, spawn, &program.path, env, ends, sandbox)
                 .map(MainProcess::Group);
         }
         let rules = rules.map(Rules::into_fd).transpose()?;
@@ -234,7 +235,7 @@ impl Supervisor {
             _ => Vec::new(),
         };
         let order = StartOrder {
-            program,
+            program: &program.path,
             cwd: &spawn.cwd,
             argv: &spawn.argv,
             env,
@@ -246,7 +247,7 @@ impl Supervisor {
             rules: rules.as_ref().map(AsFd::as_fd),
         };
         let worker = self.pool.start(&order)?;
-        let (pool, name) = (self.pool.clone(), &spawn.argv[0]);
-        Ok(MainProcess::Namespace(NamespaceProcess::new(worker, pool, name, spawn.cwd.clone())))
+        let process = NamespaceProcess::new(worker, self.pool.clone(), program.clone());
+        Ok(MainProcess::Namespace(process))
     }
 }

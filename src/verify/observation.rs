@@ -139,6 +139,8 @@ pub enum CommandEnd {
     TimedOut,
     /// Stopped together with the gate.
     Stopped,
-    /// Not started, with the reason.
+    /// It could not be started, with the reason.
     NotStarted(String),
+    /// Not executed until a person approves it, or its end is not known; with the reason.
+    Unknown(String),
 }

@@ -68,7 +68,10 @@ impl Rerun {
             CommandEnd::Signal(signal) => {
                 return failed(format!("it was killed by signal {signal}"));
             }
-            CommandEnd::TimedOut | CommandEnd::Stopped | CommandEnd::NotStarted(_) => return None,
+            CommandEnd::TimedOut
+            | CommandEnd::Stopped
+            | CommandEnd::NotStarted(_)
+            | CommandEnd::Unknown(_) => return None,
         }
         let counts = process.as_ref().and_then(|process| process.tests);
         let differs = |claimed: Option<u64>, found: u64| claimed.is_some_and(|n| n != found);

@@ -80,7 +80,8 @@ fn status(ended: &CommandEnd) -> InvocationStatus {
         CommandEnd::Code(_)
         | CommandEnd::Signal(_)
         | CommandEnd::Stopped
-        | CommandEnd::NotStarted(_) => InvocationStatus::Failed,
+        | CommandEnd::NotStarted(_)
+        | CommandEnd::Unknown(_) => InvocationStatus::Failed,
     }
 }
 

@@ -83,18 +83,18 @@ impl Observer<'_> {
     /// Executes a command.
     pub(super) async fn run(&self, argv: &[String], timeout: Option<Duration>) -> CommandRun {
         let left = self.deadline.map(|end| end.saturating_duration_since(clock::instant()));
-        let not_started = |reason: String| CommandRun {
-            ended: CommandEnd::NotStarted(reason),
+        let not_run = |ended: CommandEnd| CommandRun {
+            ended,
             last_words: String::new(),
             duration_ms: 0,
             process: None,
         };
         let cwd = match self.host.workspace.cwd(self.cwd) {
             Ok(cwd) => cwd,
-            Err(error) => return not_started(error.to_string()),
+            Err(error) => return not_run(CommandEnd::NotStarted(error.to_string())),
         };
         if argv.is_empty() {
-            return not_started("the command is empty".to_owned());
+            return not_run(CommandEnd::NotStarted("the command is empty".to_owned()));
         }
         let spawn = Spawn {
             argv: argv.to_vec(),
@@ -110,7 +110,8 @@ impl Observer<'_> {
             None => match confinement::supervisor(self.host, self.confined, argv) {
                 Ok((supervisor, _)) => supervisor,
                 Err(refused) => {
-                    return not_started(format!("{}; `--yes` approves it", refused.message));
+                    let reason = format!("{}; `--yes` approves it", refused.message);
+                    return not_run(CommandEnd::Unknown(reason));
                 }
             },
         };
@@ -135,7 +136,7 @@ fn ran(redactor: &Redactor, exited: ProcessResult, process: ProcessEvidence) -> 
             ProcessEnd::Signal(signal) => CommandEnd::Signal(signal),
             ProcessEnd::TimedOut | ProcessEnd::Idle => CommandEnd::TimedOut,
             ProcessEnd::Cancelled => CommandEnd::Stopped,
-            ProcessEnd::Lost => CommandEnd::NotStarted(ProcessEnd::LOST.to_owned()),
+            ProcessEnd::Lost => CommandEnd::Unknown(ProcessEnd::LOST.to_owned()),
             ProcessEnd::NotStarted(reason) => CommandEnd::NotStarted(reason),
         },
     }

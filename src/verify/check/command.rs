@@ -98,7 +98,10 @@ impl CommandCriterion {
             }
             CommandEnd::Stopped => Finding::inconclusive("the gate was stopped"),
             CommandEnd::NotStarted(reason) => {
-                Finding::inconclusive(format!("the command could not be started: {reason}"))
+                Finding::failed(format!("the command could not be started: {reason}"))
+            }
+            CommandEnd::Unknown(reason) => {
+                Finding::inconclusive(format!("the command has no result: {reason}"))
             }
         }
     }
@@ -194,7 +197,8 @@ fn evidence(run: &CommandRun, before: Option<&ProcessEvidence>) -> Json {
         CommandEnd::Signal(_)
         | CommandEnd::TimedOut
         | CommandEnd::Stopped
-        | CommandEnd::NotStarted(_) => None,
+        | CommandEnd::NotStarted(_)
+        | CommandEnd::Unknown(_) => None,
     };
     let mut evidence =
         json!({"exitCode": code, "durationMs": run.duration_ms, "lastWords": run.last_words});

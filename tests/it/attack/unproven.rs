@@ -2,6 +2,8 @@
 
 use crate::scratch::Scratch;
 use serde_json::json;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 /// Two steps whose checks cannot be decided or do not hold, and a step whose check passes.
 const PLAYBOOK: &str = "schema: kb.playbook/1
@@ -57,4 +59,28 @@ fn strict_accepts_a_run_whose_gates_pass() {
         .write("playbooks/p.yml", &PLAYBOOK.replace("[sleep, '30'], timeout: 100ms", "['true']"));
     let said = scratch.kb(&["playbook", "run", "p", "--strict"]).code(0);
     assert!(said.out.starts_with("p succeeded in "), "{}", said.out);
+}
+
+#[test]
+fn a_program_that_the_sandbox_hides_fails_the_gate_and_the_message_names_the_setting() {
+    let outside = Scratch::new(&[("check.sh", "#!/bin/sh\nexit 0\n")]);
+    let program = outside.root().join("check.sh");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let program = program.display();
+    let text = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: a, run: 'true', sandbox: always, verify: {{checks: [{{command: [{program}]}}], onInconclusive: warn}}}}\n"
+    );
+    let scratch = Scratch::new(&[("playbooks/p.yml", &text)]);
+    if !scratch.kb(&["doctor"]).out.contains("Landlock") {
+        eprintln!("skipped: this machine has no sandbox");
+        return;
+    }
+    let hidden = format!(
+        "the command could not be started: the sandbox hides `{program}` or its interpreter \
+         `/bin/sh`; add its folder to `sandbox.read` in the settings"
+    );
+    scratch.kb(&["playbook", "run", "p"]).code(1).says(&["KB0552", &hidden]);
+    let settings = format!("sandbox: {{read: ['{}']}}\n", outside.root().display());
+    scratch.write(".kb/kb.config.yml", &settings);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
 }
