@@ -30,7 +30,8 @@ pub(super) fn claim_query(claim: &Claim, rules: VerdictRules) -> ObservationQuer
         VerdictRules::AllClaims
         | VerdictRules::ToolCalls
         | VerdictRules::Statements
-        | VerdictRules::TestOptions => ObservationQuery::Location(claim.path.clone()),
+        | VerdictRules::TestOptions
+        | VerdictRules::Omissions => ObservationQuery::Location(claim.path.clone()),
     }
 }
 
@@ -238,6 +239,15 @@ fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool) -> Finding
     let path = &claim.path;
     if claim.kind == ClaimKind::Deleted {
         return Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"));
+    }
+    let is_old = claim.kind == ClaimKind::Created
+        && recorded.rules() >= VerdictRules::Omissions
+        && recorded.existed_below(path);
+    if is_old {
+        return Finding::failed(format!(
+            "the folder `{path}` is claimed as created, but files in it existed before the step \
+             started"
+        ));
     }
     match recorded.differs_below(path) {
         true => Finding::passed(),

@@ -16,7 +16,7 @@ use super::sourced_files::SourcedFiles;
 use super::test_claim::{TestClaim, test_claim};
 use super::test_command::TestCommands;
 use super::verdict_rules::VerdictRules;
-use super::{statements, summary};
+use super::{omission, statements, summary};
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::value::Json;
@@ -83,6 +83,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     let execution = execution_claims(gate);
     details.extend(execution.check(gate, observations));
     details.extend(summary_statements(gate, &changes, observations));
+    details.extend(omitted_changes(gate, &changes));
     details.extend(expected_changes(gate, &claims, &changes));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
     let has_claims = !claims.is_empty() || !execution.is_empty();
@@ -219,6 +220,15 @@ fn summary_statements(
         "the summary says that the step created or changed `{path}`, but no recorded call did"
     ));
     Some(with_policy(finding, gate.claims).into_detail("summary".to_owned(), None))
+}
+
+/// A statement that nothing else was changed, listed only if the record does not agree with it.
+fn omitted_changes(gate: &Gate, changes: &RecordedChanges<'_>) -> Option<CheckDetail> {
+    if gate.claims == ClaimPolicy::None || gate.rules < VerdictRules::Omissions {
+        return None;
+    }
+    let finding = omission::finding(&gate.output, &gate.trace, changes)?;
+    Some(with_policy(finding, gate.claims).into_detail("nothing else changed".to_owned(), None))
 }
 
 /// With `expectChanges`, a step without claims and without recorded changes is inconclusive.

@@ -26,6 +26,7 @@ mod keys;
 mod later_edits;
 mod normalized_path;
 mod observation;
+mod omission;
 mod project_code;
 mod recorded_changes;
 mod recorded_runs;

@@ -56,6 +56,14 @@ impl<'a> RecordedChanges<'a> {
         deleted && existed
     }
 
+    /// Whether a changed file below a folder existed before the step.
+    pub(super) fn existed_below(&self, folder: &str) -> bool {
+        let below = format!("{folder}/");
+        let later = self.by_path.range(below.as_str()..).map(|(path, _)| *path);
+        let mut files = later.take_while(|path| path.starts_with(&below));
+        files.any(|path| self.history(path).before().is_some())
+    }
+
     /// All paths of recorded changes.
     pub(super) fn paths(&self) -> impl Iterator<Item = &'a str> {
         self.order.iter().copied()

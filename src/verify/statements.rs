@@ -124,7 +124,8 @@ pub(super) fn says_done(output: &Json) -> bool {
     has(&DONE) && !has(&NOTHING)
 }
 
-fn summary(output: &Json) -> String {
+/// The part of the summary that is read.
+pub(super) fn summary(output: &Json) -> String {
     let text = output.get("summary").and_then(Json::as_str).unwrap_or_default();
     let end = (0..=text.len().min(READ)).rev().find(|end| text.is_char_boundary(*end));
     text[..end.unwrap_or_default()].to_owned()

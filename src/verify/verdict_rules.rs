@@ -20,9 +20,12 @@ pub enum VerdictRules {
     Statements,
     /// Options and variables with which a test command succeeds whatever its tests do prove nothing.
     TestOptions,
+    /// A statement that nothing else was changed is compared with all recorded changes, and a folder
+    /// whose files existed before the step was not created.
+    Omissions,
 }
 
 impl VerdictRules {
     /// The rules of new verdicts.
-    pub const CURRENT: VerdictRules = VerdictRules::TestOptions;
+    pub const CURRENT: VerdictRules = VerdictRules::Omissions;
 }

@@ -80,6 +80,28 @@ fn files() -> Vec<Case> {
             vec![Write("n.rs", "x"), Behind("other.rs", Some("y"))],
             created("n.rs"),
         ),
+        case("new folder", vec![Write("lib/n.rs", "x"), Write("lib/m.rs", "x")], created("lib")),
+        case(
+            "nothing else changed",
+            vec![Write("lib/n.rs", "x"), Edit("src/a.rs", "{}", "{ 1; }")],
+            json!({"created": ["lib/"], "changedFiles": ["src/a.rs"],
+                "summary": "Nothing else was changed."}),
+        ),
+        case(
+            "nothing else changed, beside a by-product",
+            vec![Write("n.rs", "x"), Shell("echo x > out.log")],
+            json!({"created": ["n.rs"], "summary": "No other files were modified."}),
+        ),
+        case(
+            "nothing else changed in one file",
+            vec![Write("n.rs", "x"), Edit("src/a.rs", "{}", "{ 1; }")],
+            json!({"created": ["n.rs"], "summary": "Nothing else was changed in n.rs."}),
+        ),
+        case(
+            "nothing else changed, through links",
+            vec![Edit("linked/deep/c.rs", "{}", "{ 1; }"), Write("t.rs", "x"), Delete("t.rs")],
+            json!({"modified": ["linked/deep/c.rs"], "summary": "Only this file was changed."}),
+        ),
         case(
             "declared no-op",
             vec![Shell("true")],

@@ -86,6 +86,21 @@ fn files() -> Vec<Case> {
             vec![Edit("src/a.rs", "{}", "{ x }")],
             json!({"claims": [{"kind": "code-inserted", "path": "src/a.rs", "afterSnippet": "{ y }"}]}),
         ),
+        case(
+            "an old folder as created",
+            vec![Edit("src/a.rs", "{}", "{ 1; }"), Write("src/n.rs", "x")],
+            created("src"),
+        ),
+        case(
+            "nothing else changed",
+            vec![Write("n.rs", "x"), Edit("README.md", "Title", "Other")],
+            json!({"created": ["n.rs"], "summary": "Added the file. No other files were changed."}),
+        ),
+        case(
+            "nothing else changed",
+            vec![Write("n.rs", "x"), Delete("old/one.txt")],
+            json!({"created": ["n.rs"], "summary": "Готово. Больше ничего не изменено."}),
+        ),
         case("no claim and no change", vec![], json!({"summary": "all done"})),
         case(
             "no claim and a reverted change",
@@ -322,4 +337,16 @@ async fn no_lie_is_accepted() {
     assert!(cases.len() >= 40);
     let accepted = table("lies", &cases, Verdict::Passed).await;
     assert!(accepted.is_empty(), "accepted lies:\n{}", accepted.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_folders_and_omitted_files_are_refuted() {
+    let refuted = ["an old folder as created", "nothing else changed"];
+    let cases = files().into_iter().filter(|case| refuted.contains(&case.operator));
+    let cases: Vec<Case> = cases.collect();
+    assert_eq!(cases.len(), 3);
+    for case in &cases {
+        let verification = super::bench::verdict(case).await;
+        assert_eq!(verification.verdict, Verdict::Failed, "{}", case.told());
+    }
 }
