@@ -13,7 +13,7 @@ use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::rerun::Rerun;
 use super::sourced_files::SourcedFiles;
-use super::test_claim::{TestClaim, test_claim};
+use super::test_claim::{TestClaim, test_claims};
 use super::test_command::TestCommands;
 use super::verdict_rules::VerdictRules;
 use super::{omission, statements, summary};
@@ -41,9 +41,9 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         true => Vec::new(),
         false => SourcedFiles::queries(&gate.trace, &gate.root),
     };
-    let edited = match execution.tests {
-        Some(claim) if claim.passed => LaterEdits::queries(&gate.trace),
-        _ => Vec::new(),
+    let edited = match execution.passed_tests().next() {
+        Some(_) => LaterEdits::queries(&gate.trace),
+        None => Vec::new(),
     };
     let stated = stated(gate).into_iter().map(ObservationQuery::Location);
     let repeated = execution.rerun(gate).map(|rerun| rerun.query());
@@ -131,7 +131,7 @@ fn keep_spaces(claim: &mut Claim, gate: &Gate) {
 /// The claims of an output about what was executed.
 struct ExecutionClaims {
     commands: Vec<CommandClaim>,
-    tests: Option<TestClaim>,
+    tests: Vec<TestClaim>,
     calls: Vec<CallClaim>,
     known: TestCommands,
 }
@@ -139,12 +139,17 @@ struct ExecutionClaims {
 fn execution_claims(gate: &Gate) -> ExecutionClaims {
     let known = TestCommands::of(&gate.test_commands);
     if gate.claims == ClaimPolicy::None || gate.rules == VerdictRules::FileClaims {
-        return ExecutionClaims { commands: Vec::new(), tests: None, calls: Vec::new(), known };
+        return ExecutionClaims {
+            commands: Vec::new(),
+            tests: Vec::new(),
+            calls: Vec::new(),
+            known,
+        };
     }
-    let tests = test_claim(&gate.output);
+    let tests = test_claims(&gate.output);
     let commands = command_claims(&gate.output, |script| {
         let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
-        is_test && tests.is_some_and(|claim| !claim.passed)
+        is_test && tests.iter().any(|claim| !claim.passed)
     });
     let calls = match gate.rules >= VerdictRules::ToolCalls {
         true => call_claims(&gate.output),
@@ -155,12 +160,16 @@ fn execution_claims(gate: &Gate) -> ExecutionClaims {
 
 impl ExecutionClaims {
     fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.tests.is_none() && self.calls.is_empty()
+        self.commands.is_empty() && self.tests.is_empty() && self.calls.is_empty()
+    }
+
+    fn passed_tests(&self) -> impl Iterator<Item = &TestClaim> {
+        self.tests.iter().filter(|claim| claim.passed)
     }
 
     /// The test command that the gate repeats, if it repeats one.
     fn rerun(&self, gate: &Gate) -> Option<Rerun> {
-        let claims_passed = self.tests.is_some_and(|claim| claim.passed);
+        let claims_passed = self.passed_tests().next().is_some();
         (claims_passed && gate.rules >= VerdictRules::Statements)
             .then(|| Rerun::of(&gate.trace, &gate.root, &self.commands, &self.known))
             .flatten()
@@ -176,8 +185,8 @@ impl ExecutionClaims {
             with_policy(finding, gate.claims).into_detail(check, Some(evidence))
         };
         let rerun = self.rerun(gate);
-        let counts = self.tests.map(|claim| claim.counts).unwrap_or_default();
-        let repeated = rerun.as_ref().and_then(|rerun| rerun.finding(observations, counts));
+        let repeat = |counts| rerun.as_ref().and_then(|rerun| rerun.finding(observations, counts));
+        let repeated = repeat(self.passed_tests().next().map(|c| c.counts).unwrap_or_default());
         let commands = self.commands.iter();
         let is_proven = |claim: &CommandClaim| {
             let argv = rerun.as_ref().map(|rerun| rerun.argv.as_slice());
@@ -192,9 +201,12 @@ impl ExecutionClaims {
             detail(format!("claim command {}", claim.text), (finding, evidence))
         });
         let edits = LaterEdits::new(&gate.trace, observations, gate.rules);
-        let tests = self.tests.map(|claim| {
+        let tests = self.tests.iter().map(|claim| {
             let (finding, evidence) = claim.check(&runs, &self.known, &edits);
-            let decided = repeated.clone().filter(|_| finding.verdict == Verdict::Inconclusive);
+            let decided = (finding.verdict == Verdict::Inconclusive)
+                .then(|| repeat(claim.counts))
+                .flatten()
+                .filter(|_| claim.passed);
             let checked = (decided.unwrap_or(finding), evidence);
             detail(format!("claim tests {}", claim.name()), checked)
         });

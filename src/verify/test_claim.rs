@@ -24,10 +24,27 @@ pub(super) struct TestClaim {
 const KEYS: [&str; 6] =
     ["testresult", "testresults", "teststatus", "testoutcome", "testspassed", "tests"];
 
-/// The claim of an output about test results. Texts such as `skipped` claim nothing.
-pub(super) fn test_claim(output: &Json) -> Option<TestClaim> {
+/// The claims of an output about test results, each one once. Texts such as `skipped` claim nothing. A
+/// number of passed tests alone says that the tests passed only if no other key says that they failed.
+pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
     let values = sources(output).flat_map(|source| source.iter());
-    values.filter(|(key, _)| is_key(key, &KEYS)).find_map(|(_, value)| TestClaim::of(value))
+    let values = values.filter(|(key, _)| is_key(key, &KEYS));
+    let mut claims: Vec<TestClaim> = Vec::new();
+    for claim in values.filter_map(|(_, value)| TestClaim::of(value)) {
+        if !claims.contains(&claim) {
+            claims.push(claim);
+        }
+    }
+    if claims.iter().any(|claim| !claim.passed) {
+        claims.retain(|claim| !claim.passed || !matches!(claim.counts, (Some(_), None)));
+    }
+    // Claims of the same result are one if the numbers of at most one of them are stated.
+    let counted = |claims: &[TestClaim], passed: bool| {
+        claims.iter().any(|claim| claim.passed == passed && claim.counts != (None, None))
+    };
+    let has_counts = [counted(&claims, false), counted(&claims, true)];
+    claims.retain(|claim| claim.counts != (None, None) || !has_counts[usize::from(claim.passed)]);
+    claims
 }
 
 impl TestClaim {

@@ -129,6 +129,16 @@ fn executed() -> Vec<Case> {
             json!({"modified": ["src/a.rs"], "tests": {"passed": 3, "failed": 0}}),
         ),
         case(
+            "claimed counts beside a result",
+            vec![edit(), Programs(0, "Tests:  3 passed, 3 total"), Shell("npm test")],
+            json!({"testResult": "passed", "testsPassed": true, "tests": {"passed": 3}}),
+        ),
+        case(
+            "failed, with the number of passed tests",
+            vec![edit(), Programs(1, "Tests:  1 failed, 2 passed, 3 total"), Shell("npm test")],
+            json!({"testResult": "failed", "tests": {"passed": 2}}),
+        ),
+        case(
             "second run passed",
             vec![
                 edit(),

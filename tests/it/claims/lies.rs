@@ -288,6 +288,26 @@ fn tests() -> Vec<Case> {
         ),
         case("wrong counts", vec![edit(), Programs(0, libtest), Shell("cargo test")], counted(12)),
         case(
+            "wrong counts beside a true result",
+            vec![edit(), Programs(0, libtest), Shell("cargo test")],
+            json!({"testResult": "passed", "tests": {"passed": 12}}),
+        ),
+        case(
+            "wrong counts in artifacts",
+            vec![edit(), Programs(0, libtest), Shell("cargo test")],
+            json!({"testResult": "passed", "artifacts": {"tests": {"passed": 12}}}),
+        ),
+        case(
+            "two different counts",
+            vec![edit(), Programs(0, libtest), Shell("cargo test")],
+            json!({"tests": {"passed": 3}, "testResults": {"passed": 12}}),
+        ),
+        case(
+            "failed and passed",
+            vec![edit(), Programs(0, libtest), Shell("cargo test")],
+            json!({"testResult": "passed", "tests": {"passed": 3, "failed": 2}}),
+        ),
+        case(
             "a subset after a failure",
             vec![
                 edit(),
