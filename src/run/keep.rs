@@ -8,7 +8,7 @@
 use super::event::{InstanceIx, StepStatus};
 use super::instance::Instance;
 use super::state::State;
-use crate::definition::{Check, Execution, KeyScope, StepKind, step_key_scope};
+use crate::definition::{Check, Execution, KeyScope, MergePolicy, StepKind, step_key_scope};
 use crate::definition::{StepPhase, StepTexts, TaskText};
 use crate::evidence::Verdict;
 use crate::expression::Root;
@@ -92,6 +92,8 @@ pub enum Why {
     Run,
     /// A file that it read has changed since the earlier run.
     File(String),
+    /// Some of its items succeeded in files of their own, and the changes did not reach the project.
+    NotMerged,
     /// A step before it runs again.
     After(StepId),
 }
@@ -116,6 +118,7 @@ impl fmt::Display for Why {
             Why::Parameter(name) => write!(f, "the parameter `{name}` changed"),
             Why::Run => f.write_str("it reads `run`"),
             Why::File(path) => write!(f, "it read `{path}`, which has changed since"),
+            Why::NotMerged => f.write_str("its changes were not all merged in the earlier run"),
             Why::After(step) => write!(f, "after `{step}`"),
         }
     }
@@ -205,9 +208,16 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
             if only_gate { Choice::Verify(why) } else { again(why) }
         }
         None if finished => Choice::Keep,
+        None if some_items && leaves_changes(was) => again(Why::NotMerged),
         None if some_items => Choice::KeepItems,
         None => again(Why::Unfinished(instance.status)),
     }
+}
+
+/// Whether the changes of a step reach the project only when the whole step succeeds. What items of a failed
+/// one did is in folders that belong to the earlier run: their results alone would be results without changes.
+fn leaves_changes(step: &PlanStep) -> bool {
+    step.isolation().is_some_and(|isolation| isolation.merge != MergePolicy::None)
 }
 
 /// Whether the gate of a step, or of one of its items, did not accept the result of its last attempt.

@@ -466,3 +466,84 @@ fn the_workspace_of_a_playbook_holds_for_its_steps() {
     let said = scratch.kb(&["playbook", "validate", "p"]);
     assert!(said.code == 2 && said.err.contains("did you mean `worktree`"), "{said:?}");
 }
+
+/// The changes of items with files of their own reach the project when the step succeeds. A new run that
+/// keeps the results of some of them would succeed without their changes.
+#[test]
+fn a_new_run_loses_no_change_of_items_whose_step_failed() {
+    for more in ["", "    retry: {max: 1}\n"] {
+        let scratch = project(
+            "steps:
+  - id: e
+    forEach: {in: [a, b], as: n, key: \"{{n}}\"}
+    workspace: copy
+    run: echo $N > made-$N && { [ $N = a ] || test -e fixed; }
+    env: {N: \"{{n}}\"}
+",
+        );
+        assert_eq!(run(&scratch).code, 1);
+        assert!(!scratch.has("made-a"), "nothing of a failed step is merged");
+        scratch.write("fixed", "");
+        let text = scratch.read("playbooks/p.yml");
+        scratch.write("playbooks/p.yml", &format!("{text}{more}"));
+        let said = scratch.kb(&["run", "retry", "@last", "--with-current"]).code(0);
+        said.says(&["runs  e  its changes were not all merged in the earlier run"]);
+        assert_eq!([scratch.read("made-a"), scratch.read("made-b")], ["a\n", "b\n"]);
+        assert!(scratch.kb(&["run", "events", "@last"]).out.contains("\"made-a\""));
+    }
+}
+
+/// With `merge: none` the changes are in the folder of the earlier run, and no result is without them.
+#[test]
+fn items_that_merge_nothing_keep_their_results() {
+    let scratch = project(
+        "steps:
+  - id: e
+    forEach: {in: [a, b], as: n, key: \"{{n}}\"}
+    workspace: copy
+    merge: none
+    run: echo $N > made-$N && { [ $N = a ] || test -e fixed; }
+    env: {N: \"{{n}}\"}
+",
+    );
+    assert_eq!(run(&scratch).code, 1);
+    let view = shown(&scratch);
+    let mut trees = view["trees"].as_array().unwrap().iter();
+    let tree = trees.find(|tree| tree["instance"] == "e[a]").expect("the folder of e[a]");
+    let tree = PathBuf::from(tree["path"].as_str().unwrap());
+    scratch.write("fixed", "");
+    let said = scratch.kb(&["run", "retry", "@last", "--with-current"]).code(0);
+    said.says(&["kept  the items of e that succeeded"]);
+    assert_eq!(std::fs::read_to_string(tree.join("made-a")).unwrap(), "a\n");
+}
+
+/// Kills `kb` before a merge writes its first file, and lets somebody edit that file before the resume.
+/// Returns what the resume says.
+fn edited_between_kill_and_resume(line: &str, by_somebody: &str) -> (Scratch, Said) {
+    let scratch = project(
+        "steps: [{id: e, workspace: copy, run: 'sed s/^5$/five/ lines.txt > t && mv t lines.txt'}]\n",
+    );
+    let before = scratch.read("lines.txt");
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]);
+    Fault::below(scratch.root()).file("lines.txt$").at(1, Deed::KillBefore).on(&mut command);
+    assert!(!command.finish().status.success());
+    assert_eq!(scratch.read("lines.txt"), before, "killed before the first change");
+    let trees = home(&scratch).unwrap().join(scratch.last_run());
+    assert!(trees.join("e.1.plan.json").exists(), "the merge was planned");
+    let edited = before.replace(&format!("{line}\n"), &format!("{by_somebody}\n"));
+    scratch.write("lines.txt", &edited);
+    let said = scratch.kb(&["run", "resume", "@last"]);
+    (scratch, said)
+}
+
+#[test]
+fn a_project_that_changed_between_kill_and_resume_is_not_overwritten() {
+    let (scratch, said) = edited_between_kill_and_resume("5", "mine");
+    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(scratch.read("lines.txt"), "1\n2\n3\n4\nmine\n6\n7\n8\n9\n");
+    assert!(said.err.contains("KB0589"), "{said:?}");
+    let (scratch, said) = edited_between_kill_and_resume("1", "mine");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(scratch.read("lines.txt"), "mine\n2\n3\n4\nfive\n6\n7\n8\n9\n", "both are there");
+}

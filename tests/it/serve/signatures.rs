@@ -69,3 +69,28 @@ fn altered_unsigned_and_old_deliveries_are_refused() {
     assert_eq!(github("sha1=00"), Err(SignatureError::Malformed));
     assert_eq!(github(&format!("sha256={}", "0".repeat(64))), Err(SignatureError::Wrong));
 }
+
+/// While a sender replaces its secret, it sends a signature with each: any of them may be the valid one.
+#[test]
+fn the_valid_signature_may_stand_at_any_place() {
+    let (now, body) = (at("2026-01-10T12:00:00Z"), b"{\"a\":1}".as_slice());
+    let of = |secret: &str| sign_standard(secret, "m1", now, body)[2].1.clone();
+    let check = |written: String| {
+        let mut all = sign_standard("new", "m1", now, body).to_vec();
+        all[2].1 = written;
+        verify_webhook(Standard, &["new"], headers(&all), body, now).map(|found| found.key)
+    };
+    let (valid, foreign) = (of("new"), of("old"));
+    let (valid, foreign) = (valid.as_str(), foreign.as_str());
+    for others in [[foreign, foreign], [foreign, "v1a,AAAA"], ["v2,AAAA", "nothing"]] {
+        for place in 0..3 {
+            let mut all = others.to_vec();
+            all.insert(place, valid);
+            assert_eq!(check(all.join(" ")), Ok("id:m1".to_owned()), "{all:?}");
+        }
+        assert_eq!(check(others.join(" ")), Err(SignatureError::Wrong), "{others:?}");
+    }
+    // Work for a sender without a secret is limited.
+    assert!(check(format!("{}{valid}", format!("{foreign} ").repeat(7))).is_ok());
+    assert!(check(format!("{}{valid}", format!("{foreign} ").repeat(8))).is_err());
+}
