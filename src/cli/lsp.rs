@@ -1,8 +1,9 @@
 //! `kb lsp`: the language server for editors.
 
-use super::exit::{CliResult, Exit};
+use super::exit::{CliError, CliResult, Exit};
 use crate::lsp;
 use crate::service::Environment;
+use std::io::ErrorKind;
 
 /// Serve an editor: problems, completion and navigation in definition files
 ///
@@ -12,6 +13,15 @@ use crate::service::Environment;
 pub(super) struct Args {}
 
 pub(super) fn run(_: &Args, environment: &Environment) -> CliResult {
-    lsp::serve(environment)?;
-    Ok(Exit::Done)
+    match lsp::serve(environment) {
+        Ok(()) => Ok(Exit::Done),
+        Err(error) if error.kind() == ErrorKind::InvalidData => Err(CliError::Usage {
+            message: format!("the editor sent {error}"),
+            help: Some(
+                "start `kb lsp` from an editor; it reads the Language Server Protocol on stdin"
+                    .to_owned(),
+            ),
+        }),
+        Err(error) => Err(error.into()),
+    }
 }

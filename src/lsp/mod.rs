@@ -12,6 +12,7 @@ mod names;
 mod navigation;
 mod position;
 mod tables;
+mod transport;
 
 use crate::diagnostic::Severity;
 use crate::plan::Plan;
@@ -24,14 +25,22 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
+use transport::Transport;
 
 const CODE_ACTION: &str = "textDocument/codeAction";
 /// Maximum number of problems of one file that are sent.
 const MAX_PROBLEMS: usize = 200;
 
-/// Serves one editor until it disconnects.
+/// Serves one editor until it disconnects. An error of the kind [`io::ErrorKind::InvalidData`] is about what the editor
+/// sent.
 pub fn serve(environment: &Environment) -> io::Result<()> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, transport) = Transport::start();
+    let result = answer(environment, &connection);
+    drop(connection);
+    transport.end(result)
+}
+
+fn answer(environment: &Environment, connection: &Connection) -> io::Result<()> {
     let capabilities = json!({
         "textDocumentSync": {"openClose": true, "change": 1},
         "completionProvider": {"triggerCharacters": [".", "{", " "]},
@@ -45,10 +54,7 @@ pub fn serve(environment: &Environment) -> io::Result<()> {
     connection
         .initialize_finish(id, json!({"capabilities": capabilities, "serverInfo": info}))
         .map_err(io::Error::other)?;
-    let mut server = Server::new(environment, &params);
-    server.run(&connection)?;
-    drop(connection);
-    threads.join()
+    Server::new(environment, &params).run(connection)
 }
 
 struct Server {

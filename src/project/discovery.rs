@@ -21,6 +21,9 @@ pub struct FileProblem {
     pub diagnostic: Diagnostic,
 }
 
+/// The folder of plugins, relative to the project root.
+const PLUGINS: &str = ".kb/plugins";
+
 /// One search for the definition files of a project.
 pub(super) struct Discovery<'a> {
     root: &'a Path,
@@ -37,6 +40,7 @@ impl<'a> Discovery<'a> {
 
     pub(super) fn settings(mut self) -> (Vec<InputFile>, Vec<FileProblem>) {
         self.take_settings();
+        self.take_plugins();
         (self.files, self.problems)
     }
 
@@ -49,6 +53,10 @@ impl<'a> Discovery<'a> {
         }
     }
 
+    fn take_plugins(&mut self) {
+        self.folder(&self.root.join(PLUGINS), FileRole::Plugin, 0);
+    }
+
     pub(super) fn run(mut self) -> (Vec<InputFile>, Vec<FileProblem>) {
         self.take_settings();
         for base in [".kb", "."] {
@@ -58,7 +66,7 @@ impl<'a> Discovery<'a> {
             self.folder(&base.join("agents"), FileRole::AgentProfile, DEPTH);
         }
         self.folder(&self.root.join(".kb/specialists"), FileRole::Specialist, 1);
-        self.folder(&self.root.join(".kb/plugins"), FileRole::Plugin, 0);
+        self.take_plugins();
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         (self.files, self.problems)
     }

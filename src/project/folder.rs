@@ -44,7 +44,7 @@ impl ProjectFolder {
         Discovery::new(&self.root).run()
     }
 
-    /// The settings files only.
+    /// The settings files, and the plugins that they may name.
     pub fn settings_files(&self) -> (Vec<InputFile>, Vec<FileProblem>) {
         Discovery::new(&self.root).settings()
     }

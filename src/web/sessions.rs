@@ -4,6 +4,7 @@
 use super::secret;
 use crate::trigger::Role;
 use crate::value::{Digest, Timestamp};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 pub(super) const SESSION: Duration = Duration::from_secs(12 * 3600);
 /// How long a one-time code is valid.
 const CODE: Duration = Duration::from_secs(300);
-/// Maximum number of sessions; the oldest ends when another one begins.
+/// Maximum number of sessions. When another one begins, the oldest of the token that has most of them ends: a token
+/// cannot end the sessions of others by many logins.
 const MOST_SESSIONS: usize = 64;
 /// Number of failed attempts of one address in [`WINDOW`] after which more are refused.
 const MOST_FAILURES: u32 = 5;
@@ -80,15 +82,25 @@ impl Sessions {
     ) -> std::io::Result<String> {
         let text = secret::random()?;
         self.remove_expired(now);
-        while self.open.len() >= MOST_SESSIONS {
-            let oldest = self.open.iter().min_by_key(|(_, session)| session.expires);
-            let Some(id) = oldest.map(|(id, _)| *id) else { break };
-            self.end(&id);
-        }
         let stop = CancellationToken::new();
         let session = Session { role, token, expires: now.after(SESSION), stop };
         self.open.insert(secret::digest(&text), session);
+        while self.open.len() > MOST_SESSIONS {
+            let Some(id) = self.surplus() else { break };
+            self.end(&id);
+        }
         Ok(text)
+    }
+
+    /// The oldest session of the token that has most of them.
+    fn surplus(&self) -> Option<Digest> {
+        let mut counts: BTreeMap<Option<TokenRef>, usize> = BTreeMap::new();
+        for session in self.open.values() {
+            *counts.entry(session.token).or_default() += 1;
+        }
+        let rank =
+            |session: &Session| (counts.get(&session.token).copied(), Reverse(session.expires));
+        self.open.iter().max_by_key(|(_, session)| rank(session)).map(|(id, _)| *id)
     }
 
     /// The session with an id.

@@ -274,3 +274,30 @@ fn a_file_of_a_thousand_steps_is_completed_in_time() {
     assert!(took.as_millis() < 500, "{took:?}");
     editor.close();
 }
+
+#[test]
+fn what_an_editor_cannot_send_is_an_error_without_a_panic() {
+    let scratch = Scratch::new(&[]);
+    for (sent, expected) in [
+        ("Content-Length: 9000000000000000\r\n\r\n{}", "at most 64 MiB"),
+        ("Content-Length: 18446744073709551615\r\n\r\n{}", "at most 64 MiB"),
+        ("Content-Length: 99999999999999999999\r\n\r\n{}", "at most 64 MiB"),
+        ("Content-Length: 67108864\r\n\r\n{}", "2 of the 67108864 bytes"),
+        ("Content-Length: 2\r\n\r\n[]", "cannot be read"),
+        ("Content-Type: x\r\n\r\n{}", "without `Content-Length`"),
+    ] {
+        let mut command = scratch.command();
+        command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.start();
+        child.stdin.take().unwrap().write_all(sent.as_bytes()).unwrap();
+        let mut errors = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(2), "{sent:?}: {errors}");
+        assert!(
+            errors.contains("the editor sent") && errors.contains(expected),
+            "{sent:?}: {errors}"
+        );
+        assert!(!errors.contains("panicked"), "{errors}");
+    }
+}

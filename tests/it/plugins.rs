@@ -181,6 +181,33 @@ fn policies_of_tools_apply_to_plugins() {
 }
 
 #[test]
+fn a_call_of_a_plugin_that_the_settings_name_goes_on_after_its_approval() {
+    let scratch = project(COUNT, AGENT);
+    let settings = "tools: {security: {plugin:count: {requires_approval: true}}}\n";
+    scratch.write(".kb/kb.config.yml", settings);
+    let said = agent(&scratch, &json!({"summary": "done"})).code(3);
+    assert!(event(&said, "ask:opened").to_string().contains("plugin:count"), "{}", said.out);
+    assert!(!scratch.root().join("report.txt").exists());
+    // A plugin with an error that nothing names is no error of the settings.
+    scratch.write(".kb/plugins/other.yml", "schema: kb.plugin/1\nid: other\n");
+    let said = scratch.kb(&["run", "approve", "@last"]).code(0);
+    assert!(!said.err.contains("KB0217"), "{}", said.err);
+    assert_eq!(scratch.read("report.txt"), "2\n");
+}
+
+#[test]
+fn settings_that_deny_a_plugin_during_a_run_hold_after_its_approval() {
+    let scratch = project(COUNT, AGENT);
+    let settings = "tools: {security: {plugin:count: {requires_approval: true}}}\n";
+    scratch.write(".kb/kb.config.yml", settings);
+    agent(&scratch, &json!({"summary": "done"})).code(3);
+    scratch
+        .write(".kb/kb.config.yml", &settings.replace("requires_approval: true", "enabled: false"));
+    scratch.kb(&["run", "approve", "@last"]);
+    assert!(!scratch.root().join("report.txt").exists());
+}
+
+#[test]
 fn all_problems_of_a_plugin_are_reported_at_once_with_positions() {
     let broken = "\
 schema: kb.plugin/1

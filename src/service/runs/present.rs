@@ -1,11 +1,12 @@
 //! The settings that a project has while one of its runs is under way. Their policies narrow the run: when it is
 //! opened again, and where an attempt begins.
 
-use crate::definition::{FileBytes, InputFile, Settings};
+use crate::definition::{FileBytes, FileRole, InputFile, Settings};
 use crate::diagnostic::Diagnostic;
-use crate::project::{FileProblem, ProjectFolder};
+use crate::project::{FileProblem, ProjectFolder, role_of};
 use crate::service::ServiceError;
 use crate::tool::PresentSettings;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,10 +18,24 @@ pub(super) fn settings(root: &Path) -> Result<Arc<Settings>, ServiceError> {
 fn loaded(
     (files, unreadable): (Vec<InputFile>, Vec<FileProblem>),
 ) -> Result<Arc<Settings>, ServiceError> {
+    // Plugins are read for their names only: one with an error matters where the settings name it.
+    let plugins: BTreeSet<String> = files
+        .iter()
+        .filter(|file| file.role == FileRole::Plugin)
+        .map(|file| file.path.clone())
+        .collect();
+    let unreadable = unreadable
+        .into_iter()
+        .filter(|problem| role_of(Path::new(&problem.path)) == Some(FileRole::Settings));
     let (catalog, diagnostics) = crate::definition::load(files);
-    let unreadable = unreadable.into_iter().map(|problem| problem.diagnostic);
-    let errors = unreadable.chain(diagnostics).filter(Diagnostic::is_error);
-    let errors: Vec<Diagnostic> = errors.collect();
+    let of_settings = |problem: &Diagnostic| {
+        problem.span.is_none_or(|span| !plugins.contains(&*catalog.sources.get(span.source).path))
+    };
+    let errors: Vec<Diagnostic> = unreadable
+        .map(|problem| problem.diagnostic)
+        .chain(diagnostics)
+        .filter(|problem| problem.is_error() && of_settings(problem))
+        .collect();
     if errors.is_empty() {
         return Ok(catalog.settings);
     }

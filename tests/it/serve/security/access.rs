@@ -249,6 +249,27 @@ fn a_session_ends_with_its_token() {
 }
 
 #[test]
+fn many_logins_with_one_token_end_no_session_of_others() {
+    let site = site();
+    let cookie = |body: &str| {
+        let answer = site.login(body, &[]);
+        assert_eq!(answer.status, 200);
+        answer.header("set-cookie").split(';').next().unwrap().to_owned()
+    };
+    let get = |cookie: &str| site.send("GET", "/api/v1/projects", &[("Cookie", cookie)], "").status;
+    let of_code = cookie(&format!("{{\"code\": \"{}\"}}", site.code));
+    let of_admin = cookie(&format!("{{\"token\": \"{}\"}}", site.token(Role::Admin)));
+    let read = format!("{{\"token\": \"{}\"}}", site.token(Role::Read));
+    let of_reader: Vec<String> = (0..70).map(|_| cookie(&read)).collect();
+    assert_eq!((get(&of_code), get(&of_admin)), (200, 200));
+    // The reader keeps 62 of 64 sessions.
+    let statuses: Vec<u16> = of_reader.iter().map(|cookie| get(cookie)).collect();
+    let ended = statuses.iter().filter(|status| **status == 401).count();
+    assert_eq!(ended, 8, "{statuses:?}");
+    assert_eq!(statuses.last(), Some(&200));
+}
+
+#[test]
 fn files_with_secrets_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let mut site = site();
