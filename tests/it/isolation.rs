@@ -516,34 +516,3 @@ fn items_that_merge_nothing_keep_their_results() {
     said.says(&["kept  the items of e that succeeded"]);
     assert_eq!(std::fs::read_to_string(tree.join("made-a")).unwrap(), "a\n");
 }
-
-/// Kills `kb` before a merge writes its first file, and lets somebody edit that file before the resume.
-/// Returns what the resume says.
-fn edited_between_kill_and_resume(line: &str, by_somebody: &str) -> (Scratch, Said) {
-    let scratch = project(
-        "steps: [{id: e, workspace: copy, run: 'sed s/^5$/five/ lines.txt > t && mv t lines.txt'}]\n",
-    );
-    let before = scratch.read("lines.txt");
-    let mut command = scratch.command();
-    command.args(["playbook", "run", "p"]);
-    Fault::below(scratch.root()).file("lines.txt$").at(1, Deed::KillBefore).on(&mut command);
-    assert!(!command.finish().status.success());
-    assert_eq!(scratch.read("lines.txt"), before, "killed before the first change");
-    let trees = home(&scratch).unwrap().join(scratch.last_run());
-    assert!(trees.join("e.1.plan.json").exists(), "the merge was planned");
-    let edited = before.replace(&format!("{line}\n"), &format!("{by_somebody}\n"));
-    scratch.write("lines.txt", &edited);
-    let said = scratch.kb(&["run", "resume", "@last"]);
-    (scratch, said)
-}
-
-#[test]
-fn a_project_that_changed_between_kill_and_resume_is_not_overwritten() {
-    let (scratch, said) = edited_between_kill_and_resume("5", "mine");
-    assert_eq!(said.code, 1, "{said:?}");
-    assert_eq!(scratch.read("lines.txt"), "1\n2\n3\n4\nmine\n6\n7\n8\n9\n");
-    assert!(said.err.contains("KB0589"), "{said:?}");
-    let (scratch, said) = edited_between_kill_and_resume("1", "mine");
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(scratch.read("lines.txt"), "mine\n2\n3\n4\nfive\n6\n7\n8\n9\n", "both are there");
-}
