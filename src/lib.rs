@@ -26,47 +26,48 @@
 //!
 //! # Modules
 //!
-//! A module imports only the modules in its row. Pure modules have no async, clock, environment, file,
-//! network or hash-map iteration. `tests/it/architecture.rs` enforces both, generates this table, and
-//! forbids circular imports between the files of a module.
+//! The modules are in the crates below `crates/`, and `cli` and `lsp` in this one, which exports all of them
+//! under their names. A module imports only modules above it. Pure modules have no async, clock, environment,
+//! file, network or hash-map iteration. `tests/it/architecture.rs` enforces both, generates this table from the
+//! imports, and forbids circular imports between the files of a module.
 //!
 //! <!-- generated: modules -->
-//! | module | owns | imports |
-//! |---|---|---|
-//! | [`diagnostic`] (pure) | sources, spans, diagnostics with stable codes, one page per code | – |
-//! | [`value`] (pure) | ids, instance keys, durations, digests, money, canonical JSON, size limits | diagnostic |
-//! | [`clock`] | the only reader of the system clock | value |
-//! | [`evidence`] (pure) | tool calls, file changes, verdicts, records of a conversation | diagnostic, value |
-//! | [`redaction`] (pure) | masking of secrets, and the type of masked values | value, evidence |
-//! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
-//! | [`toolspec`] (pure) | the table of tools: names, levels, schemas, effects | value |
-//! | [`schedule`] (pure) | cron expressions, time zones, the next time, what happens to each nominal time | diagnostic, value |
-//! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec, schedule |
-//! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
-//! | [`verify`] (pure) | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
-//! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
-//! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder; work that blocks | value, evidence, redaction, definition |
-//! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
-//! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
-//! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |
-//! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |
-//! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, process, workspace, http |
-//! | [`llm`] | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, redaction, evidence, definition |
-//! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
-//! | [`import`] (pure) | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
-//! | [`isolation`] | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace |
-//! | [`cache`] | results of steps by the content of what made them: keys, results, files, size | value, clock, redaction, evidence |
-//! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist, isolation, cache |
-//! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, plan, run, attempt, journal, executor |
-//! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
-//! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
-//! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
-//! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, journal |
-//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
-//! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, schedule, definition, run, attempt, journal, process, wire, trigger, project, service |
-//! | [`web`] | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
-//! | [`lsp`] | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
-//! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, trigger, service, serve, web, lsp |
+//! | module | crate | owns | imports |
+//! |---|---|---|---|
+//! | [`diagnostic`] (pure) | `base` | sources, spans, diagnostics with stable codes, one page per code | – |
+//! | [`value`] (pure) | `base` | ids, instance keys, durations, digests, money, canonical JSON, size limits | diagnostic |
+//! | [`clock`] | `clock` | the only reader of the system clock | value |
+//! | [`evidence`] (pure) | `core` | tool calls, file changes, verdicts, records of a conversation | diagnostic, value |
+//! | [`redaction`] (pure) | `core` | masking of secrets, and the type of masked values | value, evidence |
+//! | [`expression`] (pure) | `language` | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
+//! | [`toolspec`] (pure) | `language` | the table of tools: names, levels, schemas, effects | value |
+//! | [`schedule`] (pure) | `language` | cron expressions, time zones, the next time, what happens to each nominal time | diagnostic, value |
+//! | [`definition`] (pure) | `language` | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec, schedule |
+//! | [`plan`] (pure) | `language` | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
+//! | [`verify`] (pure) | `core` | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
+//! | [`run`] (pure) | `core` | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
+//! | [`attempt`] | `attempt` | the types between engine and executor: request, work, outcome, recorder; work that blocks | diagnostic, value, evidence, redaction, expression, definition |
+//! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
+//! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
+//! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction |
+//! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |
+//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, process, workspace, http |
+//! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition |
+//! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, tool, llm |
+//! | [`import`] (pure) | `import` | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
+//! | [`isolation`] | `host` | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace |
+//! | [`cache`] | `host` | results of steps by the content of what made them: keys, results, files, size | value, clock, evidence, redaction |
+//! | [`executor`] | `host` | executes one attempt; observes for gates | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist, isolation, cache |
+//! | [`engine`] | `engine` | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal |
+//! | [`wire`] (pure) | `core` | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
+//! | [`inspect`] | `engine` | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
+//! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition |
+//! | [`trigger`] | `service` | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, journal |
+//! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
+//! | [`serve`] | `serve` | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, schedule, definition, run, attempt, journal, process, wire, project, trigger, service |
+//! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
+//! | [`lsp`] | `kb` | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
+//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, wire, trigger, service, serve, web, lsp |
 //! <!-- end: modules -->
 //!
 //! # Guarantees
@@ -100,38 +101,17 @@
 //! | `sha2`, `base64`, `percent-encoding`, `unicode-normalization`, `secrecy` | digests, encodings of secrets for masking, NFC, keys that are not printed |
 //! | `schemars`, `tracing`, `tracing-subscriber`, `thiserror`, `serde`, `serde_json` | schemas of output formats, logs, errors, JSON |
 
-pub mod attempt;
-pub mod cache;
-pub mod clock;
-pub mod definition;
-pub mod diagnostic;
-pub mod engine;
-pub mod evidence;
-pub mod executor;
-pub mod expression;
-pub mod http;
-pub mod import;
-pub mod inspect;
-pub mod isolation;
-pub mod journal;
-pub mod llm;
-pub mod lsp;
-pub mod plan;
-pub mod process;
-pub mod project;
-pub mod redaction;
-pub mod run;
-pub mod schedule;
-pub mod serve;
-pub mod service;
-pub mod specialist;
-pub mod tool;
-pub mod toolspec;
-pub mod trigger;
-pub mod value;
-pub mod verify;
-pub mod web;
-pub mod wire;
-pub mod workspace;
+pub use kb_attempt as attempt;
+pub use kb_base::{diagnostic, value};
+pub use kb_clock as clock;
+pub use kb_core::{evidence, redaction, run, verify, wire};
+pub use kb_engine::{engine, inspect, journal};
+pub use kb_host::{cache, executor, http, isolation, llm, specialist, tool, workspace};
+pub use kb_import as import;
+pub use kb_language::{definition, expression, plan, schedule, toolspec};
+pub use kb_process as process;
+pub use kb_serve::{serve, web};
+pub use kb_service::{project, service, trigger};
 
 pub mod cli;
+pub mod lsp;

@@ -1,7 +1,7 @@
 //! The fields of an answer with a schema, which the terminal asks for one by one.
 
 use super::render::table::plain;
-use crate::value::{Json, json_text};
+use kb_base::value::{Json, json_text};
 use serde_json::json;
 
 /// Maximum number of fields; an answer with more is written as JSON.

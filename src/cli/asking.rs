@@ -2,7 +2,7 @@
 
 use super::render::table::plain;
 use super::terminal::{DIM, TITLE, Terminal, WARNING, paint};
-use crate::service::ParamQuestion;
+use kb_service::service::ParamQuestion;
 
 /// Asks for the value of a parameter. An answer that does not fit is asked for again by the caller. `None` at the
 /// end of the input.

@@ -3,9 +3,9 @@
 use super::exit::{CliResult, Exit};
 use super::render::bytes;
 use super::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment};
-use crate::value::counted;
+use kb_base::value::counted;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment};
 use std::path::PathBuf;
 
 /// Write the journal, its large values and the state of triggers to a file

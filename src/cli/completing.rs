@@ -5,14 +5,14 @@
 //! which argument takes which ids.
 
 use super::environment;
-use crate::serve;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, Project, RunFilter};
 use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::CompleteEnv;
+use kb_serve::serve;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, Project, RunFilter};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 

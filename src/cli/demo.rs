@@ -5,7 +5,7 @@ use super::exit::{CliResult, Exit};
 use super::render::next::quoted;
 use super::runtime::{self, Workers};
 use super::terminal::{TITLE, Terminal, paint};
-use crate::service::{self, Environment};
+use kb_service::service::{self, Environment};
 use std::path::PathBuf;
 
 /// Run an example project; no model key is needed

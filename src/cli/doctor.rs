@@ -3,8 +3,8 @@
 use super::exit::{CliResult, Exit};
 use super::runtime::{self, Workers};
 use super::terminal::{ERROR, GOOD, HINT, Terminal, WARNING, paint};
-use crate::service::{self, Environment, FindingLevel, Project};
-use crate::value::counted;
+use kb_base::value::counted;
+use kb_service::service::{self, Environment, FindingLevel, Project};
 use std::path::PathBuf;
 
 /// Check the project, state folder, journal, sandbox and models

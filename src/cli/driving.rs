@@ -6,11 +6,11 @@ use super::render::next::next_command;
 use super::render::table::plain;
 use super::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use super::terminal::{ERROR, Terminal, paint};
-use crate::diagnostic::Code;
-use crate::service::runs::{
+use kb_base::diagnostic::Code;
+use kb_service::service::runs::{
     self, ActivitySender, Expectation, Prepared, ProjectContext, Replied, ReplyRequest,
 };
-use crate::service::{
+use kb_service::service::{
     self, EventReceiver, LiveReader, LiveUpdate, RunControl, RunStatus, ServiceError, Summary,
     Update, event_channel,
 };

@@ -1,7 +1,7 @@
 //! Reads the environment of the process, once, for the use cases.
 
 use super::exit::CliError;
-use crate::service::{Clock, Environment};
+use kb_service::service::{Clock, Environment};
 use std::io;
 use std::path::Path;
 

@@ -2,9 +2,9 @@
 
 use super::exit::{CliResult, Exit};
 use super::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, EvalRequest};
-use crate::value::Json;
+use kb_base::value::Json;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, EvalRequest};
 
 /// Evaluate an expression with the values of a run
 ///

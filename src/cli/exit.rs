@@ -2,9 +2,9 @@
 
 use super::render::diagnostics;
 use super::terminal::{ERROR, HINT, Terminal, paint};
-use crate::diagnostic::Code;
-use crate::service::runs::ProjectContext;
-use crate::service::{Environment, InspectError, JournalError, ResourceKind, ServiceError};
+use kb_base::diagnostic::Code;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{Environment, InspectError, JournalError, ResourceKind, ServiceError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use super::exit::{CliResult, Exit};
 use super::terminal::{TITLE, Terminal, paint};
-use crate::service;
+use kb_service::service;
 
 /// Explain a diagnostic code such as `KB0101`, with an example and the fix
 ///

@@ -2,8 +2,8 @@
 
 use super::exit::{CliResult, Exit};
 use super::terminal::{GOOD, Terminal, paint};
-use crate::service::{self, Environment};
-use crate::value::counted;
+use kb_base::value::counted;
+use kb_service::service::{self, Environment};
 use std::path::PathBuf;
 
 /// Format YAML definition files

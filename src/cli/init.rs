@@ -2,8 +2,8 @@
 
 use super::exit::{CliError, CliResult, Exit};
 use super::terminal::{DIM, GOOD, Terminal, paint};
-use crate::serve;
-use crate::service::{self, Environment};
+use kb_serve::serve;
+use kb_service::service::{self, Environment};
 use std::path::Path;
 
 /// Create `.kb/` with settings, two specialists, a playbook and a demonstration

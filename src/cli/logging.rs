@@ -1,6 +1,6 @@
 //! The log of `kb` itself, on stderr. It is off unless `KB_LOG` is set, except for `kb serve`.
 
-use crate::service::Redactors;
+use kb_service::service::Redactors;
 use std::io::Write;
 use tracing_subscriber::EnvFilter;
 

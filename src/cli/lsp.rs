@@ -2,7 +2,7 @@
 
 use super::exit::{CliError, CliResult, Exit};
 use crate::lsp;
-use crate::service::Environment;
+use kb_service::service::Environment;
 use std::io::ErrorKind;
 
 /// Serve an editor: problems, completion and navigation in definition files

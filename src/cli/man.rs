@@ -2,7 +2,7 @@
 
 use super::exit::{CliError, CliResult, Exit};
 use super::terminal::Terminal;
-use crate::service::Environment;
+use kb_service::service::Environment;
 use std::path::PathBuf;
 
 /// Print the manual page of `kb`, or write the pages of all commands

@@ -43,10 +43,10 @@ mod terminal;
 mod trigger;
 mod usage_hint;
 
-use crate::service::{Environment, Redactors};
 use cache::CacheCommand;
 use clap::{CommandFactory, Parser, Subcommand};
 use exit::{CliResult, Exit};
+use kb_service::service::{Environment, Redactors};
 use logging::Logging;
 use playbook::PlaybookCommand;
 use plugin::PluginCommand;

@@ -4,8 +4,8 @@ use super::exit::{CliResult, Exit};
 use super::render::table::Table;
 use super::runtime::{self, Workers};
 use super::terminal::Terminal;
-use crate::serve;
-use crate::service::{Environment, Project};
+use kb_serve::serve;
+use kb_service::service::{Environment, Project};
 
 /// List notifications to the hooks of `notify`, or test a hook
 ///

@@ -1,6 +1,6 @@
 //! Panic messages, with secrets masked: a panic may repeat the value that caused it.
 
-use crate::service::Redactors;
+use kb_service::service::Redactors;
 
 /// Installs the panic hook, which masks the secrets of these redactors.
 pub(super) fn start(redactors: Redactors) {

@@ -3,9 +3,9 @@
 use super::answer_form::{Field, fields};
 use super::render::table::plain;
 use super::terminal::{DIM, HINT, TITLE, Terminal, paint};
-use crate::service::runs::Decision;
-use crate::value::{Json, json_text, one_line};
-use crate::wire::{InstanceView, Question, QuestionKind};
+use kb_base::value::{Json, json_text, one_line};
+use kb_core::wire::{InstanceView, Question, QuestionKind};
+use kb_service::service::runs::Decision;
 use std::io::BufRead;
 
 /// Asks for a decision or an answer. `None` where the person leaves it open: an empty reply without

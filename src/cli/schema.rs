@@ -2,7 +2,7 @@
 
 use super::exit::{CliError, CliResult, Exit};
 use super::terminal::{GOOD, Terminal, paint};
-use crate::service::{self, Environment, SCHEMA_NAMES};
+use kb_service::service::{self, Environment, SCHEMA_NAMES};
 use std::path::PathBuf;
 
 /// Print the JSON Schema of a kind of file, or write schemas for editors

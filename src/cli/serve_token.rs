@@ -3,11 +3,11 @@
 use super::exit::{CliResult, Exit};
 use super::render::table::Table;
 use super::terminal::Terminal;
-use crate::service::Environment;
-use crate::service::runs::ProjectContext;
-use crate::trigger::{Role, TokenRow, TriggerStore};
-use crate::value::{Timestamp, parse_duration};
-use crate::web;
+use kb_base::value::{Timestamp, parse_duration};
+use kb_serve::web;
+use kb_service::service::Environment;
+use kb_service::service::runs::ProjectContext;
+use kb_service::trigger::{Role, TokenRow, TriggerStore};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub(super) fn run(
 ) -> CliResult {
     let context = ProjectContext::find(environment)?;
     let store =
-        TriggerStore::open(&context.state_dir).map_err(crate::service::ServiceError::from)?;
+        TriggerStore::open(&context.state_dir).map_err(kb_service::service::ServiceError::from)?;
     let now = environment.clock.wall();
     match command {
         Command::Create(args) => {
@@ -80,7 +80,7 @@ pub(super) fn run(
             }
         }
         Command::List(args) => {
-            let tokens = store.tokens().map_err(crate::service::ServiceError::from)?;
+            let tokens = store.tokens().map_err(kb_service::service::ServiceError::from)?;
             list(&tokens, args.json, now, terminal)?;
         }
         Command::Revoke(args) => {

@@ -3,7 +3,7 @@
 use super::exit::CliError;
 use super::render::table::plain;
 use super::terminal::{TITLE, Terminal, paint};
-use crate::service::TemplateView;
+use kb_service::service::TemplateView;
 
 /// What a command creates from templates.
 pub(super) struct Choice<'a> {

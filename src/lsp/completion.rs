@@ -3,12 +3,12 @@
 use super::cursor::{Cursor, Place, Segment};
 use super::names;
 use super::tables::slot;
-use crate::definition::{DefinitionFile, KeySpec, KeyTable, KeyType, Param};
-use crate::expression::STEP_FIELDS;
-use crate::plan::{Plan, PlanStep};
-use crate::service::Project;
-use crate::toolspec;
-use crate::value::Json;
+use kb_base::value::Json;
+use kb_language::definition::{DefinitionFile, KeySpec, KeyTable, KeyType, Param};
+use kb_language::expression::STEP_FIELDS;
+use kb_language::plan::{Plan, PlanStep};
+use kb_language::toolspec;
+use kb_service::service::Project;
 use serde_json::json;
 
 /// Kinds of items, as the protocol numbers them.

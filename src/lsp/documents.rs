@@ -1,9 +1,9 @@
 //! The open documents, and the project with their texts.
 
-use crate::definition::{self, DefinitionFile};
-use crate::diagnostic::{Diagnostic, Sources};
-use crate::plan::Plan;
-use crate::service::{Environment, Project, validate_playbooks};
+use kb_base::diagnostic::{Diagnostic, Sources};
+use kb_language::definition::{self, DefinitionFile};
+use kb_language::plan::Plan;
+use kb_service::service::{Environment, Project, validate_playbooks};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ fn is_test_file(path: &str) -> bool {
 
 /// The kind of a document.
 pub(super) fn kind_of(shown: &str) -> Option<DefinitionFile> {
-    super::tables::file_kind(shown, crate::project::role_of(Path::new(shown)))
+    super::tables::file_kind(shown, kb_service::project::role_of(Path::new(shown)))
 }
 
 /// The path of a `file:` URI.

@@ -14,11 +14,11 @@ mod position;
 mod tables;
 mod transport;
 
-use crate::diagnostic::Severity;
-use crate::plan::Plan;
-use crate::service::{Environment, Project};
-use crate::value::{Json, limits};
 use documents::{Documents, Problem, kind_of, path_of, uri_of};
+use kb_base::diagnostic::Severity;
+use kb_base::value::{Json, limits};
+use kb_language::plan::Plan;
+use kb_service::service::{Environment, Project};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
 use position::{Position, range};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use super::cursor::{Place, Segment, cursor};
 use super::tables::slot;
-use crate::definition::{DefinitionFile, KeyType};
+use kb_language::definition::{DefinitionFile, KeyType};
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -6,11 +6,11 @@ use super::documents::{Document, Problem, kind_of, uri_of};
 use super::names::{self, word_at};
 use super::position::range;
 use super::tables::{key_of, slot};
-use crate::definition::{DefinitionFile, Param};
-use crate::expression::RESERVED_ROOTS;
-use crate::service::Project;
-use crate::toolspec::{self, plugin_id};
-use crate::value::{Json, StepId, json_text};
+use kb_base::value::{Json, StepId, json_text};
+use kb_language::definition::{DefinitionFile, Param};
+use kb_language::expression::RESERVED_ROOTS;
+use kb_language::toolspec::{self, plugin_id};
+use kb_service::service::Project;
 use serde_json::json;
 
 /// What is known about the word at an offset, as markdown.

@@ -1,6 +1,6 @@
 //! Positions of the protocol: lines and UTF-16 columns, from 0.
 
-use crate::value::Json;
+use kb_base::value::Json;
 use serde_json::json;
 
 /// A line and a UTF-16 column, both from 0.

@@ -1,7 +1,7 @@
 //! The table of keys at a place of a file.
 
 use super::cursor::Segment;
-use crate::definition::{DefinitionFile, FileRole, KeySpec, KeyTable, KeyType};
+use kb_language::definition::{DefinitionFile, FileRole, KeySpec, KeyTable, KeyType};
 
 /// What the values at a place can be.
 #[derive(Debug, Clone, Copy)]

@@ -28,7 +28,7 @@ impl Transport {
             if let Err(error) =
                 forward(&mut io::stdin().lock(), |message| sender.send(message).is_ok())
             {
-                // Nobody waits for it when the server has ended.
+                // No thread waits for it when the server has ended.
                 let _ = failed.send(error);
             }
             // The server ends when this is closed, and finds the failure then.
@@ -49,7 +49,7 @@ impl Transport {
     }
 }
 
-/// Forwards messages until the end, `exit` or a message that nobody takes.
+/// Forwards messages until the end, `exit` or a message that no thread takes.
 fn forward(input: &mut impl BufRead, mut send: impl FnMut(Message) -> bool) -> io::Result<()> {
     while let Some(text) = read(input)? {
         let message = serde_json::from_slice(&text);

@@ -3,8 +3,8 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::terminal::Terminal;
-use crate::service::{self, Environment};
-use crate::value::counted;
+use kb_base::value::counted;
+use kb_service::service::{self, Environment};
 
 /// Remove stored results; steps make them again
 ///

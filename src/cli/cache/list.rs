@@ -4,8 +4,8 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::render::{bytes, time};
 use crate::cli::terminal::Terminal;
-use crate::service::{self, Environment};
-use crate::value::counted;
+use kb_base::value::counted;
+use kb_service::service::{self, Environment};
 
 /// List stored results of steps, those that were used last first
 #[derive(Debug, clap::Args)]

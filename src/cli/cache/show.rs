@@ -4,8 +4,8 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{bytes, time};
 use crate::cli::terminal::{DIM, TITLE, Terminal, WARNING, paint};
-use crate::service::{self, CacheSheet, Environment, LookupView, PartState};
-use crate::value::{counted, json_text};
+use kb_base::value::{counted, json_text};
+use kb_service::service::{self, CacheSheet, Environment, LookupView, PartState};
 
 /// Number of characters of the output that are shown.
 const SHOWN: usize = 200;

@@ -3,7 +3,7 @@
 use super::warnings::warn;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::service::{self, Environment, GraphFormat, Project};
+use kb_service::service::{self, Environment, GraphFormat, Project};
 
 /// Show the dependency graph of a playbook
 ///

@@ -4,7 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::diagnostics;
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{GOOD, HINT, Terminal, WARNING, paint};
-use crate::service::{self, Environment, ImportFormat, ImportRequest, Project};
+use kb_service::service::{self, Environment, ImportFormat, ImportRequest, Project};
 
 /// Import definitions, and files of other tools, into `.kb/`
 ///

@@ -2,7 +2,7 @@
 
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, GOOD, Terminal, WARNING, paint};
-use crate::service::runs::KeepReport;
+use kb_service::service::runs::KeepReport;
 use std::fmt::Write as _;
 
 /// Prints changed definitions, the steps that are kept, and those that run with the reason.

@@ -4,8 +4,8 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::broken;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::service::{self, Environment, Project};
-use crate::wire::DefinitionView;
+use kb_core::wire::DefinitionView;
+use kb_service::service::{self, Environment, Project};
 
 /// List the playbooks and workflows of the project
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::service::{self, Environment, Match, Project};
+use kb_service::service::{self, Environment, Match, Project};
 
 /// Find playbooks whose triggers match a phrase, best match first
 ///

@@ -15,8 +15,8 @@ mod warnings;
 
 use super::terminal::Terminal;
 use crate::cli::exit::CliResult;
-use crate::service::Environment;
 use clap::Subcommand;
+use kb_service::service::Environment;
 
 pub(super) use run::{OverrideArgs, ParamArgs};
 

@@ -3,7 +3,7 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::templates::{self, Choice};
 use crate::cli::terminal::{GOOD, Terminal, paint};
-use crate::service::{self, Environment, NewDefinition, Project};
+use kb_service::service::{self, Environment, NewDefinition, Project};
 
 /// Create a playbook or workflow from a template
 ///

@@ -6,8 +6,8 @@ use crate::cli::asking::ask_param;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
-use crate::service::{self, Environment, PlanView, PlannedStep, Project, Strength};
-use crate::value::json_text;
+use kb_base::value::json_text;
+use kb_service::service::{self, Environment, PlanView, PlannedStep, Project, Strength};
 
 /// Show the plan of a playbook without running it
 ///

@@ -10,11 +10,11 @@ use crate::cli::render::next::quoted;
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::{self, Overrides, Prepared, ProjectContext, WaitNotice};
-use crate::service::{
+use kb_base::value::{Money, RunLimits};
+use kb_service::service::runs::{self, Overrides, Prepared, ProjectContext, WaitNotice};
+use kb_service::service::{
     self, CacheUse, Choice, Environment, Match, Project, RecordedTest, Selection, StartRequest,
 };
-use crate::value::{Money, RunLimits};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
-use crate::service::{self, DefinitionSheet, Environment, Project};
+use kb_service::service::{self, DefinitionSheet, Environment, Project};
 
 /// Show the parameters, steps and outputs of a playbook
 #[derive(Debug, clap::Args)]

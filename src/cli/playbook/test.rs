@@ -5,9 +5,9 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::{junit, time};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::{DIM, ERROR, GOOD, TITLE, Terminal, paint};
-use crate::diagnostic::{self, Sources};
-use crate::service::{self, Environment, LoadedTests, Project, TestOptions, TestReport};
-use crate::value::counted;
+use kb_base::diagnostic::{self, Sources};
+use kb_base::value::counted;
+use kb_service::service::{self, Environment, LoadedTests, Project, TestOptions, TestReport};
 use std::path::PathBuf;
 
 /// Run the tests of playbooks

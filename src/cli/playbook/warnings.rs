@@ -3,7 +3,7 @@
 use crate::cli::exit::CliError;
 use crate::cli::render::diagnostics;
 use crate::cli::terminal::Terminal;
-use crate::service::{self, Project};
+use kb_service::service::{self, Project};
 
 /// Prints the warnings of a definition, in one line each. If it has errors, the command prints all problems.
 pub(super) fn warn(project: &Project, id: &str, terminal: &mut Terminal) -> Result<(), CliError> {

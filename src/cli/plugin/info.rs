@@ -3,7 +3,7 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
-use crate::service::{self, Environment, PluginView, Project};
+use kb_service::service::{self, Environment, PluginView, Project};
 
 /// Show the program, level, probes, arguments and output of a plugin
 #[derive(Debug, clap::Args)]

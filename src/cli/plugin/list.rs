@@ -4,7 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::broken;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
-use crate::service::{self, Environment, PluginView, Project};
+use kb_service::service::{self, Environment, PluginView, Project};
 
 /// List the plugins of the project
 #[derive(Debug, clap::Args)]

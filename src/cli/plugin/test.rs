@@ -4,8 +4,8 @@ use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{Workers, block_on};
 use crate::cli::terminal::{DIM, Terminal, paint};
-use crate::service::{self, Environment, PluginTest, Project};
-use crate::value::Json;
+use kb_base::value::Json;
+use kb_service::service::{self, Environment, PluginTest, Project};
 
 /// Call a plugin without a run
 ///

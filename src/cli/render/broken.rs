@@ -1,8 +1,8 @@
 //! A list of definitions: the table, a note if there are none, and the invalid files.
 
 use crate::cli::terminal::{DIM, Terminal, paint};
-use crate::service::BrokenFile;
-use crate::value::counted;
+use kb_base::value::counted;
+use kb_service::service::BrokenFile;
 use std::io;
 
 /// Prints definitions as a table or as JSON, and the invalid files with the command that shows all

@@ -3,8 +3,8 @@
 use super::renderer::{Display, Renderer};
 use super::{jsonl, lines, live};
 use crate::cli::terminal::Terminal;
-use crate::service::{Clock, Progress};
-use crate::wire::Event;
+use kb_core::wire::Event;
+use kb_service::service::{Clock, Progress};
 
 /// The renderer for a display on this terminal. `steps` is the number of steps of the plan.
 pub(in crate::cli) fn renderer(

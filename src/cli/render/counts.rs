@@ -1,7 +1,7 @@
 //! The numbers of steps and items of a run, and its usage, for the header of the live display.
 
 use super::quantity::{cost, grouped};
-use crate::wire::{Body, Event, StepStatus, UsageView};
+use kb_core::wire::{Body, Event, StepStatus, UsageView};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The progress of a run, folded from its events. Items count in place of their `forEach` step.

@@ -1,7 +1,7 @@
 //! Printing of diagnostics.
 
 use crate::cli::terminal::{ERROR, HINT, Terminal, WARNING, paint};
-use crate::diagnostic::{self, Diagnostic, Severity, Sources};
+use kb_base::diagnostic::{self, Diagnostic, Severity, Sources};
 use std::io;
 
 /// Maximum number of problems that are drawn with their source lines; the others are one line each.

@@ -1,7 +1,7 @@
 //! The times of a run, folded from its events: its start, and the work of the processes that drove it.
 
-use crate::value::Timestamp;
-use crate::wire::{Body, Event};
+use kb_base::value::Timestamp;
+use kb_core::wire::{Body, Event};
 use std::time::Duration;
 
 /// The times of the events that were seen so far.

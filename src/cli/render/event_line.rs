@@ -7,10 +7,10 @@ use super::quantity::{bytes, cost, time, tokens};
 use super::status::Status;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
-use crate::diagnostic::Severity;
-use crate::value::OutcomeKind;
-use crate::value::{Json, Timestamp, counted, json_text};
-use crate::wire::{
+use kb_base::diagnostic::Severity;
+use kb_base::value::OutcomeKind;
+use kb_base::value::{Json, Timestamp, counted, json_text};
+use kb_core::wire::{
     Body, CacheHitView, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus,
     MergedView, QuestionKind, QuestionView, StepStatus, UsageView, Verdict, change_kind_name,
 };

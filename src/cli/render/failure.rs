@@ -6,8 +6,8 @@ use super::step_output::tail;
 use super::table::plain;
 use super::workflow_command;
 use crate::cli::terminal::{DIM, HINT, WARNING, paint};
-use crate::value::{Json, counted};
-use crate::wire::{ErrorView, ProcessEvidence, StepStatus};
+use kb_base::value::{Json, counted};
+use kb_core::wire::{ErrorView, ProcessEvidence, StepStatus};
 
 /// A step that failed.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use super::Renderer;
 use super::renderer::BUFFER_BYTES;
 use crate::cli::escape::escaped_json;
 use crate::cli::terminal::Terminal;
-use crate::service::Progress;
-use crate::wire::Event;
+use kb_core::wire::Event;
+use kb_service::service::Progress;
 use std::io::{IsTerminal, Write};
 
 /// Prints public events as JSON lines to stdout.

@@ -1,7 +1,7 @@
 //! Results of tests as a JUnit report.
 
-use crate::diagnostic::{self, Sources};
-use crate::service::TestReport;
+use kb_base::diagnostic::{self, Sources};
+use kb_service::service::TestReport;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -7,9 +7,9 @@ use super::step_output::StepOutput;
 use super::table::plain;
 use super::{OutputMode, Renderer, line, workflow_command};
 use crate::cli::terminal::Terminal;
-use crate::service::{Clock, Progress};
-use crate::value::Timestamp;
-use crate::wire::{Body, Event, RunStatus, StepStatus};
+use kb_base::value::Timestamp;
+use kb_core::wire::{Body, Event, RunStatus, StepStatus};
+use kb_service::service::{Clock, Progress};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -11,10 +11,10 @@ use super::step_output::{StepOutput, clean};
 use super::table::plain;
 use super::{OutputMode, Renderer, line};
 use crate::cli::terminal::{DIM, HINT, TITLE, WARNING, paint};
-use crate::service::{Clock, Progress};
-use crate::value::Timestamp;
-use crate::wire::{Body, Event, RunStatus, StepStatus, UsageView, Verdict};
 use console::measure_text_width;
+use kb_base::value::Timestamp;
+use kb_core::wire::{Body, Event, RunStatus, StepStatus, UsageView, Verdict};
+use kb_service::service::{Clock, Progress};
 use std::time::Duration;
 
 /// Shows the running steps and prints everything else.

@@ -1,8 +1,8 @@
 //! The command that continues a run.
 
 use super::table::plain;
-use crate::value::Json;
-use crate::wire::RunStatus;
+use kb_base::value::Json;
+use kb_core::wire::RunStatus;
 
 /// A question of a waiting run that needs an answer.
 #[derive(Debug, Clone)]

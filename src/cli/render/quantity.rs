@@ -1,8 +1,8 @@
 //! Formatting of numbers, costs, durations and sizes.
 
 use crate::cli::terminal::{WARNING, paint};
-use crate::value::{Money, Timestamp, format_duration};
-use crate::wire::UsageView;
+use kb_base::value::{Money, Timestamp, format_duration};
+use kb_core::wire::UsageView;
 use std::time::Duration;
 
 /// A number with thousands separators, such as `1,234,567`.

@@ -1,8 +1,8 @@
 //! The interface of displays of a run.
 
 use super::step_output::OutputMode;
-use crate::service::Progress;
-use crate::wire::Event;
+use kb_core::wire::Event;
+use kb_service::service::Progress;
 use std::time::Duration;
 
 /// Size of buffered lines that causes a write, in bytes.

@@ -3,9 +3,9 @@
 use super::event_line::{evidence_text, stdout_truncated};
 use super::failure::{self, Failed, LastAttempt};
 use super::next::OpenQuestion;
-use crate::diagnostic::Severity;
-use crate::value::{Json, Timestamp};
-use crate::wire::{
+use kb_base::diagnostic::Severity;
+use kb_base::value::{Json, Timestamp};
+use kb_core::wire::{
     Body, ChangeKind, CheckView, ErrorView, Event, QuestionKind, RunStatus, StepStatus, UsageView,
     Verdict,
 };

@@ -1,8 +1,8 @@
 //! Names and styles of statuses.
 
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, WARNING, paint};
-use crate::wire::{InvocationStatus, RunStatus, StepStatus, Verdict};
 use anstyle::Style;
+use kb_core::wire::{InvocationStatus, RunStatus, StepStatus, Verdict};
 
 /// A status that is displayed by its name in a style.
 pub(in crate::cli) trait Status: Copy {

@@ -7,8 +7,8 @@ use super::run_summary::RunSummary;
 use super::status::Status;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
-use crate::value::{Json, counted, json_text};
-use crate::wire::{ChangeKind, RunStatus, StepStatus, Verdict, change_kind_name};
+use kb_base::value::{Json, counted, json_text};
+use kb_core::wire::{ChangeKind, RunStatus, StepStatus, Verdict, change_kind_name};
 
 /// The summary of a run with this status. `with_output` adds the last output of failed steps.
 pub(in crate::cli) fn text(

@@ -4,8 +4,8 @@ use super::replying::deliver;
 use crate::cli::driving::DisplayArgs;
 use crate::cli::exit::CliResult;
 use crate::cli::terminal::Terminal;
-use crate::service::Environment;
-use crate::service::runs::Decision;
+use kb_service::service::Environment;
+use kb_service::service::runs::Decision;
 
 /// Answer a question of a run
 ///

@@ -3,9 +3,9 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, AuditedCall, Environment};
-use crate::wire::InvocationStatus;
+use kb_core::wire::InvocationStatus;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, AuditedCall, Environment};
 
 /// List every tool call of a run with its level and who permitted it
 ///

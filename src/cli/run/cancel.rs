@@ -4,8 +4,8 @@ use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::Environment;
-use crate::service::runs::{self, Cancelled, ProjectContext};
+use kb_service::service::Environment;
+use kb_service::service::runs::{self, Cancelled, ProjectContext};
 
 /// Cancel a run
 ///

@@ -4,9 +4,11 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, paint};
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff};
-use crate::wire::{InstanceView, RunView};
+use kb_core::wire::{InstanceView, RunView};
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{
+    self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
+};
 
 /// Show the file changes of each step
 ///

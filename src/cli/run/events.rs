@@ -2,8 +2,8 @@
 
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, LogEntry};
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, LogEntry};
 use std::time::Duration;
 
 /// Print the events of a run as JSON lines, like `kb playbook run --json`

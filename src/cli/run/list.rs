@@ -3,10 +3,10 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, PointInTime, RunFilter, RunStatus};
-use crate::value::format_duration;
-use crate::wire::StepStatus;
+use kb_base::value::format_duration;
+use kb_core::wire::StepStatus;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, PointInTime, RunFilter, RunStatus};
 use std::time::Duration;
 
 /// List runs, newest first

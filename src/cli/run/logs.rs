@@ -5,10 +5,10 @@ use crate::cli::render::event_clock::EventClock;
 use crate::cli::render::line;
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, Terminal, paint};
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, LogEntry, PointInTime};
-use crate::value::Timestamp;
-use crate::wire::StepStatus;
+use kb_base::value::Timestamp;
+use kb_core::wire::StepStatus;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, LogEntry, PointInTime};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -117,7 +117,7 @@ fn json_line(entry: &LogEntry, run: &str) -> Result<String, std::io::Error> {
     let text = match entry {
         LogEntry::Event(event) => serde_json::to_string(event),
         LogEntry::Text { at, instance, step, channel, text } => serde_json::to_string(&json!({
-            "v": crate::wire::VERSION,
+            "v": kb_core::wire::VERSION,
             "type": "log:text",
             "time": at.rfc3339(),
             "run": run,

@@ -23,8 +23,8 @@ mod watch;
 
 use super::terminal::Terminal;
 use crate::cli::exit::CliResult;
-use crate::service::Environment;
 use clap::Subcommand;
+use kb_service::service::Environment;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RunCommand {

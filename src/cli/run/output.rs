@@ -2,9 +2,9 @@
 
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, RunStatus};
-use crate::value::{Json, JsonMap};
+use kb_base::value::{Json, JsonMap};
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, RunStatus};
 
 /// Print the outputs of a run, or the output of one step
 ///

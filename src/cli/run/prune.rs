@@ -4,9 +4,9 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, PruneRequest};
-use crate::value::{counted, parse_duration};
+use kb_base::value::{counted, parse_duration};
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, PruneRequest};
 use std::time::Duration;
 
 /// Remove runs that ended long ago

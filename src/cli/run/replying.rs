@@ -4,8 +4,8 @@ use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::Environment;
-use crate::service::runs::{self, Decision, ProjectContext, Replied, ReplyRequest};
+use kb_service::service::Environment;
+use kb_service::service::runs::{self, Decision, ProjectContext, Replied, ReplyRequest};
 
 pub(super) fn deliver(
     run: &str,

@@ -5,8 +5,8 @@ use crate::cli::exit::CliResult;
 use crate::cli::playbook::OverrideArgs;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::Environment;
-use crate::service::runs::{self, ProjectContext};
+use kb_service::service::Environment;
+use kb_service::service::runs::{self, ProjectContext};
 
 /// Resume a run that is interrupted or waiting
 ///

@@ -5,8 +5,8 @@ use crate::cli::exit::CliResult;
 use crate::cli::playbook::{OverrideArgs, ParamArgs, keep_report};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::Environment;
-use crate::service::runs::{self, ProjectContext, RetryFrom, RetryRequest};
+use kb_service::service::Environment;
+use kb_service::service::runs::{self, ProjectContext, RetryFrom, RetryRequest};
 use std::path::PathBuf;
 
 /// Reopen a run that has ended and run its failed steps again

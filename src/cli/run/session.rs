@@ -3,9 +3,9 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, SessionLine, SessionView};
-use crate::value::Json;
+use kb_base::value::Json;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, SessionLine, SessionView};
 
 /// Show what the specialists of a run decided, found and left behind
 ///

@@ -6,12 +6,12 @@ use crate::cli::render::next::{OpenQuestion, next_command};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{Status, check_text, evidence_text, spent, time, unproven};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment, Masked};
-use crate::value::Timestamp;
-use crate::wire::{
+use kb_base::value::Timestamp;
+use kb_core::wire::{
     InstanceView, Question, QuestionKind, RecoveryHint, RunStatus, RunView, StepStatus, Verdict,
 };
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment, Masked};
 use std::collections::BTreeMap;
 
 /// The indentation of the steps of a child run.

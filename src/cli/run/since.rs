@@ -1,6 +1,6 @@
 //! The value of `--since`.
 
-use crate::service::PointInTime;
+use kb_service::service::PointInTime;
 
 /// Reads the value of `--since`.
 pub(in crate::cli) fn since(text: &str) -> Result<PointInTime, String> {

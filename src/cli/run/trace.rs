@@ -2,8 +2,8 @@
 
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment};
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Environment};
 
 /// Print a run as a trace of OpenTelemetry (OTLP/JSON)
 ///

@@ -4,10 +4,10 @@ use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::{ERROR, GOOD, HINT, TITLE, Terminal, paint};
-use crate::diagnostic::Code;
-use crate::service::runs::ProjectContext;
-use crate::service::{self, Audit, Environment};
-use crate::value::Digest;
+use kb_base::diagnostic::Code;
+use kb_base::value::Digest;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, Audit, Environment};
 
 /// Verify the integrity of a recorded run
 ///

@@ -5,8 +5,8 @@ use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::{ActivityReceiver, Expectation, ProjectContext};
-use crate::service::{self, Environment, LogEntry, Reader, RunStatus, ServiceError};
+use kb_service::service::runs::{ActivityReceiver, Expectation, ProjectContext};
+use kb_service::service::{self, Environment, LogEntry, Reader, RunStatus, ServiceError};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 

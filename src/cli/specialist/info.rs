@@ -3,7 +3,7 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
-use crate::service::{self, Environment, Project, SpecialistSheet};
+use kb_service::service::{self, Environment, Project, SpecialistSheet};
 
 /// Show the role, model, tools, limits, input and output of a specialist
 #[derive(Debug, clap::Args)]
@@ -52,13 +52,13 @@ fn text(sheet: &SpecialistSheet) -> String {
 }
 
 /// The keys of an object schema with their types, one on each line; `?` marks optional keys.
-fn keys(schema: Option<&crate::value::Json>) -> String {
+fn keys(schema: Option<&kb_base::value::Json>) -> String {
     let Some(properties) = schema.and_then(|s| s["properties"].as_object()) else {
         return String::new();
     };
     let required = schema.and_then(|s| s["required"].as_array());
     let is_required = |key: &str| required.is_some_and(|list| list.iter().any(|r| r == key));
-    let line = |(key, kind): (&String, &crate::value::Json)| {
+    let line = |(key, kind): (&String, &kb_base::value::Json)| {
         let mark = if is_required(key) { "" } else { "?" };
         let name = match (kind["type"].as_str(), kind["items"]["type"].as_str()) {
             (Some("array"), Some(item)) => format!("{item}[]"),

@@ -7,8 +7,8 @@ mod validate;
 
 use super::terminal::Terminal;
 use crate::cli::exit::CliResult;
-use crate::service::Environment;
 use clap::Subcommand;
+use kb_service::service::Environment;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SpecialistCommand {

@@ -3,7 +3,7 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::templates::{self, Choice};
 use crate::cli::terminal::{GOOD, Terminal, paint};
-use crate::service::{self, Environment, NewSpecialist, Project};
+use kb_service::service::{self, Environment, NewSpecialist, Project};
 
 /// Create a specialist or an agent profile from a template
 ///

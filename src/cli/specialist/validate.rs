@@ -3,8 +3,8 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::diagnostics;
 use crate::cli::terminal::{GOOD, Terminal, paint};
-use crate::service::{self, Environment, Project};
-use crate::value::counted;
+use kb_base::value::counted;
+use kb_service::service::{self, Environment, Project};
 
 /// Check specialists and agent profiles and report all problems
 ///

@@ -3,9 +3,9 @@
 use super::parts::note_daemon;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::serve;
-use crate::service::{Environment, PointInTime, Project};
-use crate::value::counted;
+use kb_base::value::counted;
+use kb_serve::serve;
+use kb_service::service::{Environment, PointInTime, Project};
 
 /// Start runs for past times of a schedule that have none
 ///

@@ -3,8 +3,8 @@
 use super::parts::note_daemon;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::serve::{self, TriggerView};
-use crate::service::{Environment, Project};
+use kb_serve::serve::{self, TriggerView};
+use kb_service::service::{Environment, Project};
 
 /// Enable a trigger as it is defined now
 ///

@@ -3,8 +3,8 @@
 use super::parts::{PayloadArgs, note_daemon, payload};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::serve;
-use crate::service::{Environment, Project};
+use kb_serve::serve;
+use kb_service::service::{Environment, Project};
 
 /// Start a run of a trigger now, through `kb serve`
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,8 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::broken;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::serve;
-use crate::service::{Environment, Project};
+use kb_serve::serve;
+use kb_service::service::{Environment, Project};
 
 /// List triggers with their state and next time
 #[derive(Debug, clap::Args)]

@@ -12,8 +12,8 @@ mod test;
 
 use super::terminal::Terminal;
 use crate::cli::exit::CliResult;
-use crate::service::Environment;
 use clap::Subcommand;
+use kb_service::service::Environment;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TriggerCommand {

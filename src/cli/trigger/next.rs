@@ -3,9 +3,9 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::serve::{self, OccurrenceView};
-use crate::service::{Environment, PointInTime, Project};
 use clap::builder::RangedU64ValueParser;
+use kb_serve::serve::{self, OccurrenceView};
+use kb_service::service::{Environment, PointInTime, Project};
 
 /// The largest number of times.
 const MOST: u64 = 10_000;

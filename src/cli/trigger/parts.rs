@@ -2,9 +2,9 @@
 
 use crate::cli::exit::CliError;
 use crate::cli::terminal::Terminal;
-use crate::serve::{FireView, daemon_of, daemon_problem};
-use crate::service::{Environment, Project};
-use crate::value::Json;
+use kb_base::value::Json;
+use kb_serve::serve::{FireView, daemon_of, daemon_problem};
+use kb_service::service::{Environment, Project};
 use std::path::{Path, PathBuf};
 
 /// A trigger and a payload for it.

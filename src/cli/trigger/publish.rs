@@ -4,9 +4,9 @@ use super::parts::{note_daemon, payload};
 use crate::cli::exit::CliError;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::serve;
-use crate::service::{Environment, Project};
-use crate::value::RunId;
+use kb_base::value::RunId;
+use kb_serve::serve;
+use kb_service::service::{Environment, Project};
 use std::path::PathBuf;
 
 /// Send a message to the triggers of a topic

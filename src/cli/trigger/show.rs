@@ -4,8 +4,8 @@ use super::parts::{fire_line, note_daemon};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
-use crate::serve;
-use crate::service::{Environment, Project};
+use kb_serve::serve;
+use kb_service::service::{Environment, Project};
 
 /// Show a trigger with its next times and what became of the last ones
 #[derive(Debug, clap::Args)]

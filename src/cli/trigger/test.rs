@@ -3,9 +3,9 @@
 use super::parts::{PayloadArgs, payload};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::{DIM, Terminal, paint};
-use crate::serve;
-use crate::service::{Environment, Project};
-use crate::value::json_text;
+use kb_base::value::json_text;
+use kb_serve::serve;
+use kb_service::service::{Environment, Project};
 
 /// Show what a payload would start, without starting it
 #[derive(Debug, clap::Args)]

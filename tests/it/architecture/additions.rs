@@ -2,7 +2,7 @@
 //! a match over all kinds, which every new kind changes, is only in the files listed here, and no other
 //! file than its own knows a tool by its name.
 
-use super::source::{source_root, sources};
+use super::source::sources;
 use std::collections::BTreeSet;
 
 /// An enum with one variant per kind, and the files that name several of its variants.
@@ -101,7 +101,7 @@ fn only_the_table_of_tools_and_the_implementations_name_a_tool() {
     let mut wrong = Vec::new();
     for file in sources().iter().filter(|file| !TOOLS.iter().any(|own| file.path.starts_with(own)))
     {
-        let text = std::fs::read_to_string(source_root().join(&file.path)).expect("it was read");
+        let text = std::fs::read_to_string(&file.file).expect("it was read");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (line, text) in code.lines().enumerate() {
             let is_code = !text.trim_start().starts_with("//") && !text.contains(".example(");

@@ -111,6 +111,7 @@ fn reexports_count_as_the_defining_file_and_code_of_a_facade_as_its_own() {
     };
     let file = |path: &str, own: &[&str], used: &[&[&str]], reexports: &[&[&str]]| SourceFile {
         path: path.to_owned(),
+        file: std::path::PathBuf::new(),
         module: own[0].to_owned(),
         own: list(&[own]).remove(0),
         is_mod: path.ends_with("mod.rs"),

@@ -1,20 +1,64 @@
 //! A reader of Rust sources that finds every path in the code, without a compiler.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Whether a path contains the banned parts in a row.
 pub(super) fn has(path: &[String], banned: &[&str]) -> bool {
     path.windows(banned.len()).any(|part| part.iter().zip(banned).all(|(a, b)| a == b))
 }
 
-pub(super) fn source_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+pub(super) fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The crates of the workspace below the root package, each with its modules. A crate whose `lib.rs` is the
+/// root of one module, such as `process`, has the module of its own name.
+pub(super) static CRATES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
+    let names = folders(&project().join("crates"));
+    let modules = |name: &String| {
+        let found = folders(&project().join("crates").join(name).join("src"));
+        let is_module = |module: &String| {
+            project().join("crates").join(name).join("src").join(module).join("mod.rs").exists()
+        };
+        let facade = !one_module(name);
+        if facade { found.into_iter().filter(is_module).collect() } else { [name.clone()].into() }
+    };
+    names.into_iter().map(|name| (name.clone(), modules(&name))).collect()
+});
+
+/// Whether the crate is one module: its `lib.rs` has more than the list of its modules.
+fn one_module(name: &str) -> bool {
+    let lib = project().join("crates").join(name).join("src/lib.rs");
+    let text = std::fs::read_to_string(lib).expect("each crate has a lib.rs");
+    let code = text.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
+    code.into_iter().any(|line| !line.starts_with("pub mod "))
+}
+
+/// Whether the crate of this name is the module of this name.
+fn is_one_module(name: &str) -> bool {
+    CRATES.get(name).is_some_and(|modules| modules.len() == 1 && modules.contains(name))
+}
+
+fn folders(path: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(path).expect("sources can be read").map(|entry| entry.unwrap());
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The crate of a module; `kb` for the modules of the root package.
+pub(super) fn crate_of(module: &str) -> &'static str {
+    let found = CRATES.iter().find(|(_, modules)| modules.contains(module));
+    found.map_or("kb", |(name, _)| name)
 }
 
 /// A source file with every path that its code names.
 pub(super) struct SourceFile {
-    /// Below `src/`, such as `plan/graph/dot.rs`.
+    /// Its module and the path below, such as `plan/graph/dot.rs`, whatever the crate.
     pub(super) path: String,
+    /// Its place on disk.
+    pub(super) file: PathBuf,
     /// The top-level module, or the name of a file directly in `src/`.
     pub(super) module: String,
     /// The path of its module, such as `plan::graph::dot`.
@@ -41,11 +85,21 @@ impl SourceFile {
         })
     }
 
-    /// A path from the crate root; `None` for a path that starts with neither `crate` nor `super`.
+    /// A path that starts with a top-level module; `None` for a path into another library.
     pub(super) fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
         let supers = path.iter().take_while(|part| *part == "super").count();
         match path.first().map(String::as_str) {
+            // In a crate of one module, the module is the root.
+            Some("crate") if is_one_module(&self.module) => {
+                Some(std::iter::once(&self.module).chain(&path[1..]).cloned().collect())
+            }
             Some("crate" | "kb") => Some(path[1..].to_vec()),
+            Some(name) if name.starts_with("kb_") => {
+                let name = &name["kb_".len()..];
+                CRATES.get(name)?;
+                let module = is_one_module(name).then(|| name.to_owned());
+                Some(module.into_iter().chain(path[1..].iter().cloned()).collect())
+            }
             Some("super") => {
                 let base = self.own.get(..self.own.len().checked_sub(supers)?)?;
                 Some(base.iter().chain(&path[supers..]).cloned().collect())
@@ -56,10 +110,24 @@ impl SourceFile {
     }
 }
 
-/// Every file below `src/`.
+/// Every file of the modules, and those of the root package.
 pub(super) fn sources() -> Vec<SourceFile> {
-    let root = source_root();
-    rust_files(&root).iter().map(|path| read(&root, path)).collect()
+    let read_all = |root: PathBuf, module: Option<&str>| -> Vec<SourceFile> {
+        let files = rust_files(&root).into_iter();
+        // The list of modules of a crate is no module.
+        let files = files.filter(|file| {
+            module.is_some()
+                || !file.ends_with("lib.rs")
+                || file.parent() == Some(&project().join("src"))
+        });
+        files.map(|file| read(&root, &file, module)).collect()
+    };
+    let mut files = read_all(project().join("src"), None);
+    for name in CRATES.keys() {
+        let root = project().join("crates").join(name).join("src");
+        files.extend(read_all(root, one_module(name).then_some(name.as_str())));
+    }
+    files
 }
 
 /// All Rust files below a folder.
@@ -79,8 +147,13 @@ pub(super) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(root: &Path, path: &Path) -> SourceFile {
+fn read(root: &Path, path: &Path, module: Option<&str>) -> SourceFile {
     let below = path.strip_prefix(root).expect("it was found there");
+    let below = match module {
+        Some(module) if below == Path::new("lib.rs") => Path::new(module).join("mod.rs"),
+        Some(module) => Path::new(module).join(below),
+        None => below.to_owned(),
+    };
     let parts: Vec<String> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let text = std::fs::read_to_string(path).expect("sources are UTF-8");
     let is_mod = below.file_name().is_some_and(|name| name == "mod.rs");
@@ -89,6 +162,7 @@ fn read(root: &Path, path: &Path) -> SourceFile {
     let (reexported, own) = split_reexports(&tokens);
     SourceFile {
         path: parts.join("/"),
+        file: path.to_owned(),
         module: parts[0].trim_end_matches(".rs").to_owned(),
         own: names.take(parts.len() - usize::from(is_mod)).collect(),
         is_mod,
@@ -337,6 +411,7 @@ fn the_reader_sees_only_code() {
     "##;
     let mut file = SourceFile {
         path: String::new(),
+        file: PathBuf::new(),
         module: "x".to_owned(),
         own: ["x", "y"].map(str::to_owned).to_vec(),
         is_mod: false,

@@ -1,7 +1,7 @@
 //! Matches over the sums of the domain have no wildcard arm, so the compiler lists every place that a new
 //! kind, check, status or action needs. In `run` a lint of clippy holds this for all enums.
 
-use super::source::{Token, end_of_block, source_root, sources};
+use super::source::{Token, end_of_block, sources};
 use regex::Regex;
 
 /// The enums whose matches name every variant.
@@ -55,7 +55,7 @@ fn statuses_are_compared_as_types() {
     let compared = Regex::new(&format!(r#"(?:[!=]=\s*&?|Some\()"(?:{name})""#)).unwrap();
     let mut wrong = Vec::new();
     for file in sources().iter().filter(|file| OUTER.contains(&&*file.module)) {
-        let text = std::fs::read_to_string(source_root().join(&file.path)).expect("it was read");
+        let text = std::fs::read_to_string(&file.file).expect("it was read");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate().filter(|(_, line)| compared.is_match(line)) {
             wrong.push(format!("{}:{}: {}", file.path, number + 1, line.trim()));

@@ -13,7 +13,7 @@ pub(super) fn all() -> Vec<String> {
 }
 
 fn variants(file: &str, name: &str) -> Vec<String> {
-    let path = format!("{}/src/{file}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/crates/core/src/{file}", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(path).unwrap();
     let head = format!("pub enum {name} {{\n");
     let (_, body) = source.split_once(&head).unwrap_or_else(|| panic!("`{name}` is in `{file}`"));

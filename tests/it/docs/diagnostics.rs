@@ -24,7 +24,7 @@ const INTRODUCTION: &str = "# Diagnostics
 Every problem that `kb` reports has a stable code. `kb explain CODE` prints the page of a code in the
 terminal; this page has all of them. [Troubleshooting](troubleshooting.md) starts from symptoms instead.
 
-This page is generated from `src/diagnostic/pages/` by the test `docs::diagnostics`.
+This page is generated from `crates/base/src/diagnostic/pages/` by the test `docs::diagnostics`.
 ";
 
 #[test]

@@ -207,7 +207,7 @@ fn the_tables_of_operators_filters_and_tests_are_fresh() {
 /// The names of a list of texts in `src/expression`.
 fn listed(name: &str) -> Vec<String> {
     let start = format!("const {name}: &[&str] = &[");
-    for path in files(&root().join("src/expression"), "rs") {
+    for path in files(&root().join("crates/language/src/expression"), "rs") {
         let text = std::fs::read_to_string(path).unwrap();
         if let Some((_, rest)) = text.split_once(&start) {
             let list = rest.split_once("];").unwrap().0;

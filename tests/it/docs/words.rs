@@ -133,7 +133,11 @@ fn sources() -> Vec<Page> {
         let path = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
         Page::read(&path)
     };
-    files(&root().join("src"), "rs").iter().map(page).collect()
+    ["src", "crates"]
+        .iter()
+        .flat_map(|folder| files(&root().join(folder), "rs"))
+        .map(|path| page(&path))
+        .collect()
 }
 
 fn all_found(pages: &[Page]) -> Vec<String> {

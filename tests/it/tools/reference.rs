@@ -20,7 +20,7 @@ fn every_schema_in_the_table_of_tools_is_valid() {
 
 fn page() -> String {
     let mut page = String::from(
-        "<!-- Generated from src/toolspec/ by tests/it/tools/reference.rs. -->\n\n\
+        "<!-- Generated from crates/language/src/toolspec/ by tests/it/tools/reference.rs. -->\n\n\
          | tool | level | reads files | writes files | network | processes | other names | groups in `tools.security` |\n\
          |---|---|---|---|---|---|---|---|\n",
     );

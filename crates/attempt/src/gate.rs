@@ -1,0 +1,66 @@
+//! The inputs of one gate.
+
+use crate::{Confined, TreeRequest};
+use kb_base::value::{InstanceKey, Json, RunId, Tier};
+use kb_core::evidence::{Invocation, Record};
+use kb_language::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The inputs of one gate.
+#[derive(Debug, Clone)]
+pub struct GateRequest {
+    /// The checks, in order.
+    pub checks: Vec<Check>,
+    /// How strictly claims in the output are compared with the evidence.
+    pub claims: ClaimPolicy,
+    /// Whether an attempt without any file change is a warning.
+    pub expect_changes: bool,
+    /// Whether the definition of the step says that it changes files.
+    pub changes_declared: bool,
+    /// The output of the step.
+    pub output: Arc<Json>,
+    /// The output schema of the step.
+    pub output_schema: Option<Schema>,
+    /// The recorded tool calls of all attempts of this iteration.
+    pub trace: Vec<Invocation>,
+    /// Whether a command of the step ran whose changes of files were not recorded.
+    pub unwatched: bool,
+    /// Environment of the command checks, rendered.
+    pub env: Vec<(String, String)>,
+    /// Working directory of the command checks, relative to the workspace root.
+    pub cwd: String,
+    /// The files of its own that the step ran in; `None` if it ran in the project.
+    pub tree: Option<Box<TreeRequest>>,
+    /// The network of command checks that run in the sandbox, because a specialist may have written
+    /// the code that they execute; `None` without a sandbox.
+    pub sandboxed: Option<NetworkAccess>,
+    /// Why command checks of another step run in the sandbox.
+    pub confined: Option<Box<Confined>>,
+    /// The schemas of the outputs of plugins, by name of the tool.
+    pub plugins: BTreeMap<String, Schema>,
+    /// Timeout of the whole gate.
+    pub timeout: Option<Duration>,
+    /// What a `judge` check needs to know, if the gate has one.
+    pub judged: Option<Box<JudgeSubject>>,
+}
+
+/// What a judge needs to know of an attempt.
+#[derive(Debug, Clone)]
+pub struct JudgeSubject {
+    /// The run that the attempt belongs to.
+    pub run: RunId,
+    /// Key of the step or item.
+    pub instance: InstanceKey,
+    /// Number of the attempt.
+    pub attempt: u32,
+    /// The rendered task of the specialist.
+    pub task: String,
+    /// The tier of the specialist.
+    pub tier: Tier,
+    /// Parameters of the run.
+    pub params: Arc<Json>,
+    /// The records since the end of the attempt: the assessment of a judge that answered before a crash.
+    pub records: Vec<Record>,
+}

@@ -1,0 +1,26 @@
+//! One attempt: its request, its work, its outcome, and the recorder of its events.
+//!
+//! Types, and how they block ([`beside_others`]), shared by the modules that execute attempts (`executor`, `specialist`) and the module
+//! that starts them (`engine`). Start at [`Request`] and [`Outcome`].
+
+mod blocking;
+mod context;
+mod executor;
+mod gate;
+mod items;
+mod outcome;
+mod recorder;
+mod request;
+mod tree;
+mod work;
+
+pub use blocking::beside_others;
+pub use context::{Context, Shutdown};
+pub use executor::Executor;
+pub use gate::{GateRequest, JudgeSubject};
+pub use items::FileItems;
+pub use outcome::Outcome;
+pub use recorder::{Progress, Recorder, Stopped};
+pub use request::{CacheRequest, ChangedCode, CommandsBefore, Confined, ReliedFile, Request};
+pub use tree::TreeRequest;
+pub use work::*;

@@ -1,0 +1,128 @@
+//! The request of one attempt.
+
+use super::{StepWork, TreeRequest};
+use kb_base::value::{Digest, InstanceKey, RunId, StepId};
+use kb_language::definition::{CacheScope, NetworkAccess};
+use std::time::Duration;
+
+/// Everything that one attempt needs, with all templates rendered.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The run that the attempt belongs to.
+    pub run: RunId,
+    /// Key of the step or item.
+    pub instance: InstanceKey,
+    /// Iteration of the instance, from 1.
+    pub iteration: u32,
+    /// Number of the attempt, from 1 in each iteration.
+    pub attempt: u32,
+    /// The pass of the step's `loop`, from 1.
+    pub pass: u32,
+    /// Work of the attempt.
+    pub work: StepWork,
+    /// Timeout of the attempt.
+    pub timeout: Option<Duration>,
+    /// Idle timeout: the time limit without output, token or tool call.
+    pub idle: Option<Duration>,
+    /// Environment of its processes, with the values of secrets.
+    pub env: Vec<(String, String)>,
+    /// Working directory relative to the workspace root; empty for the root.
+    pub cwd: String,
+    /// Whether manifests are taken before and after its processes.
+    pub evidence: bool,
+    /// The files of its own that it runs in; `None` if it runs in the project.
+    pub tree: Option<Box<TreeRequest>>,
+    /// Why its commands run in the sandbox; `None` for a specialist, whose commands always do, and if
+    /// no command of the step has to.
+    pub confined: Option<Box<Confined>>,
+    /// Commands of its checks that are executed and recorded before the work.
+    pub before: Option<Box<CommandsBefore>>,
+    /// How a stored result is used and stored; `None` without `cache`.
+    pub cache: Option<Box<CacheRequest>>,
+    /// Files that passed verdicts on the dependencies of the step rest on; empty after a resume.
+    pub relied: Vec<ReliedFile>,
+}
+
+/// Why commands of the author of a playbook run in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Confined {
+    /// The definition of the step says so.
+    Always,
+    /// A specialist of the run may have written the code that they execute. Commands that execute no
+    /// file of the project run outside.
+    IfCode(ChangedCode),
+}
+
+/// A specialist that may have changed what a later command executes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedCode {
+    /// The step of the specialist.
+    pub step: StepId,
+    /// The first file that it is known to have changed.
+    pub path: Option<String>,
+    /// The widest network of the specialists that may have changed files.
+    pub network: NetworkAccess,
+    /// Whether protected paths were changed, such as hooks of git: any command can execute them.
+    pub is_protected: bool,
+}
+
+/// A file that a passed verdict rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReliedFile {
+    /// The step that the verdict is about.
+    pub step: StepId,
+    /// Relative to the workspace.
+    pub path: String,
+    /// The digest of its content when the gate read it.
+    pub sha256: Digest,
+}
+
+/// `cache` of a step, with all templates rendered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheRequest {
+    /// Id of the playbook or workflow.
+    pub definition: String,
+    /// The author's part of the key.
+    pub key: Option<String>,
+    /// Globs of the files that the step reads; `None` if they are not declared.
+    pub inputs: Option<Vec<String>>,
+    /// Globs of the files that belong to the result; empty if they are not declared.
+    pub outputs: Vec<String>,
+    /// The age from which a stored result is not used.
+    pub ttl: Option<Duration>,
+    /// Which steps share results.
+    pub scope: CacheScope,
+    /// Whether a stored result may be taken. Later attempts and iterations do the work, because a person
+    /// or a gate asked for another result.
+    pub may_take: bool,
+}
+
+/// Commands of checks that are executed before the work of a step, because the checks compare with it.
+#[derive(Debug, Clone)]
+pub struct CommandsBefore {
+    /// Program and arguments of each, with its time limit.
+    pub commands: Vec<(Vec<String>, Option<Duration>)>,
+    /// The network of commands that run in the sandbox; `None` without a sandbox.
+    pub sandboxed: Option<NetworkAccess>,
+}
+
+impl Request {
+    /// The idempotency key, the same for every attempt: `RUN/INSTANCE/ITERATION`, with `.PASS` from the second
+    /// pass of a loop on.
+    pub fn idempotency_key(&self) -> String {
+        match self.pass {
+            1 => format!("{}/{}/{}", self.run, self.instance, self.iteration),
+            pass => format!("{}/{}/{}.{pass}", self.run, self.instance, self.iteration),
+        }
+    }
+
+    /// Environment variables that identify the attempt for each of its processes.
+    pub fn identity(&self) -> [(String, String); 4] {
+        [
+            ("KB_RUN".to_owned(), self.run.to_string()),
+            ("KB_STEP".to_owned(), self.instance.to_string()),
+            ("KB_ATTEMPT".to_owned(), self.attempt.to_string()),
+            ("KB_IDEMPOTENCY_KEY".to_owned(), self.idempotency_key()),
+        ]
+    }
+}

@@ -1,0 +1,178 @@
+//! Tool calls as the runtime recorded them.
+
+use super::{Change, ProcessEvidence};
+use kb_base::value::{Digest, Json, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Why a tool was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// To do the step's work.
+    Execution,
+    /// To verify the work of a step; such calls are not verified themselves.
+    Verification,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InvocationStatus {
+    /// The tool did what it describes.
+    Success,
+    /// The tool reported an error, such as a missing file or a non-zero exit.
+    Failed,
+    /// The call exceeded its timeout.
+    Timeout,
+    /// A policy denied the call; nothing was executed.
+    Denied,
+    /// `kb` was killed during the call; its effects are unknown.
+    Unknown,
+}
+
+impl InvocationStatus {
+    /// The status as shown and serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            InvocationStatus::Success => "success",
+            InvocationStatus::Failed => "failed",
+            InvocationStatus::Timeout => "timeout",
+            InvocationStatus::Denied => "denied",
+            InvocationStatus::Unknown => "unknown",
+        }
+    }
+}
+
+/// What a reference names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvidenceKind {
+    /// A file of the workspace.
+    File,
+    /// The response of an HTTP request.
+    Http,
+    /// The receipt of a plugin.
+    Receipt,
+    /// A probe that observed the effect of a plugin.
+    Probe,
+}
+
+impl EvidenceKind {
+    /// The kind as shown and serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EvidenceKind::File => "file",
+            EvidenceKind::Http => "http",
+            EvidenceKind::Receipt => "receipt",
+            EvidenceKind::Probe => "probe",
+        }
+    }
+}
+
+/// A reference from a call to something outside the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvidenceRef {
+    /// What it names.
+    pub kind: EvidenceKind,
+    /// Path, URL or id.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// Digest of the referenced content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Digest>,
+}
+
+/// One recorded tool call. The runtime writes it; a model cannot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Invocation {
+    /// Unique within the attempts of the step; not the call id of the model.
+    pub id: String,
+    /// Name of the tool, such as `fs:write`.
+    pub tool: String,
+    /// Masked arguments.
+    pub args: Json,
+    /// Digest of the masked arguments in canonical form. A digest of the unmasked ones would reveal
+    /// secrets that are easy to guess.
+    pub args_hash: Digest,
+    /// Start time of the call.
+    pub at: Timestamp,
+    /// Duration in milliseconds.
+    pub duration_ms: u64,
+    /// The reason of the call.
+    pub purpose: Purpose,
+    /// The result of the call.
+    pub status: InvocationStatus,
+    /// File changes during the call; paths are relative to the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// References to files, URLs and receipts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<EvidenceRef>,
+    /// Of a process: what was started and how it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Box<ProcessEvidence>>,
+    /// The output of a plugin, so that the verifier can check it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Arc<Json>>,
+    /// Size of the result in bytes before truncation.
+    pub bytes: u64,
+}
+
+/// The tool calls of one step instance over all attempts of one iteration, as its gate reads them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolTrace {
+    invocations: Vec<Invocation>,
+    diff_bytes: usize,
+    /// Whether the calls are those of a stored result that an attempt took which has not ended.
+    taken: bool,
+}
+
+/// Maximum size of the diffs in a trace, in bytes. The journal has all of them.
+const DIFF_BYTES: usize = 1 << 20;
+
+impl ToolTrace {
+    /// Adds a call. Diffs beyond the limit are left out.
+    pub fn push(&mut self, mut invocation: Invocation) {
+        for change in &mut invocation.changes {
+            let bytes = change.diff.as_ref().map_or(0, String::len);
+            if self.diff_bytes + bytes > DIFF_BYTES {
+                change.diff = None;
+            } else {
+                self.diff_bytes += bytes;
+            }
+        }
+        self.invocations.push(invocation);
+    }
+
+    /// An attempt takes a stored result: its recorded calls are those of the attempt.
+    pub fn take(&mut self, calls: &[Invocation]) {
+        self.clear();
+        calls.iter().for_each(|call| self.push(call.clone()));
+        self.taken = true;
+    }
+
+    /// The attempt ended.
+    pub fn end_attempt(&mut self) {
+        self.taken = false;
+    }
+
+    /// The attempt was interrupted. It starts again and does not keep the stored result that it took.
+    pub fn interrupt(&mut self) {
+        if self.taken {
+            self.clear();
+        }
+    }
+
+    /// The calls in the order of their start.
+    pub fn invocations(&self) -> &[Invocation] {
+        &self.invocations
+    }
+
+    /// Removes all calls.
+    pub fn clear(&mut self) {
+        *self = ToolTrace::default();
+    }
+}

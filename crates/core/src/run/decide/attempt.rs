@@ -1,0 +1,219 @@
+//! Attempts and gates that ended, and the recovery that follows.
+
+use super::Decider;
+use crate::evidence::{Record, Verdict, Verification};
+use crate::run::event::{Event, InstanceIx, StepStatus};
+use crate::run::input::AttemptReport;
+use crate::run::question::Question;
+use crate::run::recovery::{self, NextAttempt};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, OutcomeKind};
+use kb_language::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, RecoveryAction};
+use std::time::Duration;
+
+/// Iteration and number of an attempt.
+type Attempt = (u32, u32);
+
+impl Decider<'_> {
+    fn is_current(&self, ix: InstanceIx, attempt: Attempt, status: StepStatus) -> bool {
+        self.exists(ix)
+            && (self.instance(ix).iteration, self.instance(ix).attempt) == attempt
+            && self.instance(ix).status == status
+    }
+
+    pub(super) fn recorded(&mut self, ix: InstanceIx, attempt: Attempt, record: Box<Record>) {
+        let current = self.is_current(ix, attempt, StepStatus::Running)
+            || self.is_current(ix, attempt, StepStatus::Verifying);
+        if current {
+            self.emit(Event::Recorded { instance: ix, attempt: attempt.1, record });
+        }
+    }
+
+    pub(super) fn attempt_ended(
+        &mut self,
+        ix: InstanceIx,
+        attempt: Attempt,
+        report: AttemptReport,
+    ) {
+        if !self.is_current(ix, attempt, StepStatus::Running) {
+            return;
+        }
+        let AttemptReport { outcome, output, streams, failure, retry_after_ms, usage, handoff } =
+            report;
+        self.emit(Event::AttemptEnded {
+            instance: ix,
+            attempt: attempt.1,
+            outcome,
+            output,
+            streams,
+            failure,
+            usage,
+            handoff,
+        });
+        match outcome {
+            // Unverified work does not count as done, and a stopping run starts no gate.
+            OutcomeKind::Ok if self.has_gate(ix) && self.stopping(ix) => {
+                self.end(ix, StepStatus::Cancelled, None);
+            }
+            OutcomeKind::Ok if self.has_gate(ix) => self.verify(ix),
+            OutcomeKind::Ok => self.passed(ix),
+            OutcomeKind::Cancelled => self.end(ix, StepStatus::Cancelled, None),
+            failed @ (OutcomeKind::Transient
+            | OutcomeKind::Exit(_)
+            | OutcomeKind::Timeout
+            | OutcomeKind::ToolError
+            | OutcomeKind::ValidationFailed
+            | OutcomeKind::GateFailed
+            | OutcomeKind::GateInconclusive
+            | OutcomeKind::Stuck
+            | OutcomeKind::PolicyDenied
+            | OutcomeKind::Unknown) => match self.exhausted_budget(ix) {
+                Some(reason) => self.emit(Event::Waiting { instance: ix, reason }),
+                None => self.recover(ix, failed, retry_after_ms),
+            },
+        }
+    }
+
+    /// The message about the budget that ended the last attempt, unless the step is to stop.
+    fn exhausted_budget(&self, ix: InstanceIx) -> Option<String> {
+        let failure = self.instance(ix).failure()?;
+        let exhausted = failure.code == Code::BUDGET_EXHAUSTED;
+        let stops = self.stopping(ix) || self.parent_has_failed(ix);
+        (exhausted && !stops).then(|| failure.message.clone())
+    }
+
+    /// Whether the instance has a gate: `verify` in the definition, or the claims of a specialist.
+    pub(super) fn has_gate(&self, ix: InstanceIx) -> bool {
+        let step = self.step(ix);
+        match step.verify() {
+            Some(verify) => {
+                !verify.checks.is_empty()
+                    || verify.claims != ClaimPolicy::None
+                    || verify.expect_changes == Some(true)
+            }
+            None => step.kind.is_specialist(),
+        }
+    }
+
+    /// Whether the verdict on the attempt is there, and its loop condition or its merge is awaited.
+    fn has_verdict(&self, ix: InstanceIx) -> bool {
+        let instance = self.instance(ix);
+        let loops = self.step(ix).details().repeat.is_some();
+        instance.verification().is_some() && (loops || instance.is_merging())
+    }
+
+    pub(super) fn judged(&mut self, ix: InstanceIx, attempt: Attempt, verification: Verification) {
+        if !self.is_current(ix, attempt, StepStatus::Verifying) || self.has_verdict(ix) {
+            return;
+        }
+        let verdict = verification.verdict;
+        self.emit(Event::Judged { instance: ix, attempt: attempt.1, verification });
+        if verdict == Verdict::Inconclusive && self.stopping(ix) {
+            return self.end(ix, StepStatus::Cancelled, None);
+        }
+        let verify = self.step(ix).verify();
+        let on_failed = verify.and_then(|v| v.on_failed);
+        let on_inconclusive =
+            verify.and_then(|v| v.on_inconclusive).unwrap_or(self.state.rules.inconclusive);
+        match verdict {
+            Verdict::Failed if on_failed != Some(FailurePolicy::Warn) => {
+                self.recover(ix, OutcomeKind::GateFailed, None);
+            }
+            Verdict::Inconclusive if on_inconclusive != InconclusivePolicy::Warn => {
+                self.recover(ix, OutcomeKind::GateInconclusive, None);
+            }
+            Verdict::Passed | Verdict::Failed | Verdict::Inconclusive => self.passed(ix),
+        }
+    }
+
+    fn recover(&mut self, ix: InstanceIx, outcome: OutcomeKind, retry_after_ms: Option<u64>) {
+        let next = recovery::next(self.plan, self.state, ix, outcome, &self.jitter(ix));
+        let stops = self.stopping(ix) || self.parent_has_failed(ix);
+        let Some(next) = next.filter(|_| !stops) else {
+            return self.end(ix, StepStatus::Failed, Some(self.failure_of(ix, outcome)));
+        };
+        let NextAttempt { index, row, delay, variation } = next;
+        let delay = delay.max(Duration::from_millis(retry_after_ms.unwrap_or(0)));
+        // The approval of a person is the time of the next attempt.
+        let due = match row.action {
+            RecoveryAction::AskUser => self.at,
+            RecoveryAction::Retry
+            | RecoveryAction::Rework
+            | RecoveryAction::EscalateModel
+            | RecoveryAction::ChangeStrategy
+            | RecoveryAction::SwitchSpecialist(_)
+            | RecoveryAction::Fail => self.at.after(delay),
+        };
+        let action = row.action.kind();
+        let taken = self.instance(ix).row_use(index).0 + 1;
+        let reason = self.failure_of(ix, outcome).message;
+        self.emit(Event::Recovered {
+            instance: ix,
+            outcome,
+            action,
+            row: index as u32,
+            taken,
+            max: row.max,
+            reason: reason.clone(),
+            due,
+            tier: variation.tier,
+            specialist: variation.specialist,
+        });
+        if row.action == RecoveryAction::AskUser {
+            let question = Box::new(Question::approval(format!("{reason}; run another attempt?")));
+            self.emit(Event::Asked { instance: ix, question });
+        } else if due <= self.at {
+            self.ready(ix);
+        } else {
+            self.effect(crate::run::effect::Effect::Timer { instance: ix, due });
+        }
+    }
+
+    /// Whether another item has already failed the `forEach` step, so that this one is not retried.
+    pub(super) fn parent_has_failed(&self, ix: InstanceIx) -> bool {
+        let Some(item) = &self.instance(ix).item else { return false };
+        let failed = self.instance(item.parent).items().map_or(0, |items| items.failed);
+        failed > 0 && self.fails_with_an_item(item.parent)
+    }
+
+    /// The failure that the last attempt or its gate ended with.
+    pub(super) fn last_failure(&self, ix: InstanceIx) -> Failure {
+        let instance = self.instance(ix);
+        let judged = instance.verification().map(|found| found.verdict);
+        let outcome = match (judged, instance.outcome) {
+            (Some(Verdict::Failed), _) => OutcomeKind::GateFailed,
+            (Some(_), _) => OutcomeKind::GateInconclusive,
+            (None, outcome) => outcome.unwrap_or(OutcomeKind::Unknown),
+        };
+        self.failure_of(ix, outcome)
+    }
+
+    fn failure_of(&self, ix: InstanceIx, outcome: OutcomeKind) -> Failure {
+        let instance = self.instance(ix);
+        let reason = || {
+            let verification = instance.verification();
+            verification.and_then(|v| v.reason.clone()).unwrap_or_default()
+        };
+        match outcome {
+            OutcomeKind::GateFailed => {
+                Failure::new(Code::GATE_FAILED, format!("the gate failed: {}", reason()))
+            }
+            OutcomeKind::GateInconclusive => Failure::new(
+                Code::GATE_INCONCLUSIVE,
+                format!("the gate was inconclusive: {}", reason()),
+            ),
+            OutcomeKind::Ok
+            | OutcomeKind::Transient
+            | OutcomeKind::Exit(_)
+            | OutcomeKind::Timeout
+            | OutcomeKind::ToolError
+            | OutcomeKind::ValidationFailed
+            | OutcomeKind::Stuck
+            | OutcomeKind::PolicyDenied
+            | OutcomeKind::Cancelled
+            | OutcomeKind::Unknown => instance.failure().cloned().unwrap_or_else(|| {
+                Failure::new(Code::ATTEMPT_FAILED, format!("the attempt ended with `{outcome}`"))
+            }),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Claims that a tool was called: `toolCalls`, and `pluginResults` with their receipts.
+
+use super::finding::Finding;
+use super::keys::{entries, field, is_key, sources};
+use super::normalized_path::normalized;
+use super::tool_tier::ToolTier;
+use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose};
+use kb_base::value::{Json, JsonMap};
+use kb_language::definition::Schema;
+use kb_language::toolspec::{self, plugin_id};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Maximum length of an argument that is compared, in bytes.
+const COMPARED: usize = 200;
+
+/// A statement of an output that a tool was called.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CallClaim {
+    /// The name as it is written.
+    pub(super) tool: String,
+    /// The claimed arguments; empty if the claim has none.
+    args: JsonMap,
+    /// The claimed receipt.
+    receipt: Option<String>,
+    /// The claimed output; empty if the claim has none.
+    data: JsonMap,
+    /// Whether the claim says that the call failed.
+    failed: bool,
+}
+
+/// The claims of an output about tool calls, in order.
+pub(super) fn call_claims(output: &Json) -> Vec<CallClaim> {
+    let mut claims: Vec<CallClaim> = Vec::new();
+    let lists = sources(output).flatten();
+    let lists = lists.filter(|(key, _)| is_key(key, &["toolcalls", "pluginresults"]));
+    for claim in lists.flat_map(|(_, value)| entries(value)).filter_map(CallClaim::of) {
+        if !claims.contains(&claim) {
+            claims.push(claim);
+        }
+    }
+    claims
+}
+
+impl CallClaim {
+    fn of(entry: &Json) -> Option<CallClaim> {
+        let named = |tool: &str| CallClaim {
+            tool: tool.to_owned(),
+            args: JsonMap::new(),
+            receipt: None,
+            data: JsonMap::new(),
+            failed: false,
+        };
+        if let Some(tool) = entry.as_str() {
+            return Some(named(tool));
+        }
+        let text = |names: &[&str]| field(entry, names).and_then(Json::as_str);
+        let tool = text(&["tool", "name", "toolid", "toolname"])?;
+        let tool = match text(&["plugin", "pluginid"]) {
+            Some(plugin) if !tool.contains(':') => format!("{plugin}:{tool}"),
+            _ => tool.to_owned(),
+        };
+        let args = field(entry, &["args", "arguments", "input", "params"]);
+        let status = field(entry, &["status", "success", "ok"]);
+        let failed = match status {
+            Some(Json::Bool(success)) => !success,
+            Some(Json::String(text)) => {
+                let text = text.to_ascii_lowercase();
+                ["fail", "error", "denied", "timeout"].iter().any(|word| text.contains(word))
+            }
+            _ => false,
+        };
+        let data = field(entry, &["data", "output"]).and_then(Json::as_object);
+        Some(CallClaim {
+            data: data.cloned().unwrap_or_default(),
+            args: args.and_then(Json::as_object).cloned().unwrap_or_default(),
+            receipt: text(&["receipt", "receiptid"]).map(str::to_owned),
+            failed,
+            ..named(&tool)
+        })
+    }
+
+    /// The verdict over the claim, with the evidence.
+    pub(super) fn check(
+        &self,
+        trace: &[Invocation],
+        root: &str,
+        plugins: &BTreeMap<String, Schema>,
+    ) -> (Finding, Json) {
+        let (name, calls) = (&self.tool, |calls: &[&Invocation]| -> Json {
+            json!({"calls": calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>()})
+        });
+        let executed = trace.iter().filter(|call| call.purpose == Purpose::Execution);
+        let same: Vec<&Invocation> = executed.filter(|call| is_tool(name, &call.tool)).collect();
+        if same.is_empty() {
+            let reason =
+                format!("`{name}` is claimed to have been called, but no call is recorded");
+            return (Finding::failed(reason), calls(&[]));
+        }
+        let fitting: Vec<&Invocation> =
+            same.iter().copied().filter(|call| self.fits(call, root)).collect();
+        let Some(last) = fitting.last() else {
+            let reason = format!(
+                "`{name}` is claimed to have been called, but no recorded call had these arguments"
+            );
+            return (Finding::failed(reason), calls(&same));
+        };
+        let succeeded = fitting.iter().rev().find(|c| c.status == InvocationStatus::Success);
+        let finding = match (&self.receipt, self.failed, succeeded) {
+            (Some(receipt), ..) if !fitting.iter().any(|call| has_receipt(call, receipt)) => {
+                Finding::failed(format!(
+                    "`{name}` is claimed to have returned the receipt `{receipt}`, but no recorded \
+                     call did"
+                ))
+            }
+            (_, true, _) if fitting.iter().any(|c| c.status != InvocationStatus::Success) => {
+                Finding::passed()
+            }
+            (_, true, _) => Finding::failed(format!(
+                "the call of `{name}` is claimed to have failed, but it succeeded (call `{}`)",
+                last.id
+            )),
+            (_, false, Some(call)) => match self.other_data(call) {
+                Some(key) => Finding::failed(format!(
+                    "`{name}` is claimed to have returned another `{key}` than it did (call `{}`)",
+                    call.id
+                )),
+                None => ToolTier::of(call).finding(call, plugins.get(&call.tool)),
+            },
+            (_, false, None) => not_successful(name, last),
+        };
+        (finding, calls(&fitting))
+    }
+
+    /// The first key of the claimed output with another value than in the recorded output.
+    fn other_data(&self, call: &Invocation) -> Option<&str> {
+        let recorded = call.output.as_deref()?;
+        let differs = |(key, value): &(&String, &Json)| recorded.get(key.as_str()) != Some(value);
+        self.data.iter().find(differs).map(|(key, _)| key.as_str())
+    }
+
+    /// Whether the claim is about a call of a plugin.
+    pub(super) fn is_about_plugin(&self, trace: &[Invocation]) -> bool {
+        let named = |call: &&Invocation| is_tool(&self.tool, &call.tool);
+        trace.iter().filter(named).any(|call| plugin_id(&call.tool).is_some())
+    }
+
+    /// Whether the recorded arguments are the claimed ones, as far as both have them.
+    fn fits(&self, call: &Invocation, root: &str) -> bool {
+        self.args.iter().all(|(key, claimed)| match (claimed, call.args.get(key)) {
+            (_, None) => true,
+            (Json::String(claimed), Some(Json::String(recorded))) => {
+                let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+                claimed.len().max(recorded.len()) > COMPARED
+                    || spaced(claimed) == spaced(recorded)
+                    || normalized(claimed, root) == normalized(recorded, root)
+            }
+            (Json::Bool(_) | Json::Number(_), Some(recorded)) => claimed == recorded,
+            _ => true,
+        })
+    }
+}
+
+/// Whether a claimed name is the name of a recorded tool: in any spelling, or an alias of it.
+fn is_tool(claimed: &str, tool: &str) -> bool {
+    let letters = |name: &str| -> String {
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+    };
+    // `deploy` names `plugin:deploy`.
+    if plugin_id(tool).is_some_and(|id| letters(id) == letters(claimed)) {
+        return true;
+    }
+    let spelt = |names: &[&str]| names.iter().any(|name| letters(name) == letters(claimed));
+    spelt(&[tool]) || toolspec::find(tool).is_some_and(|spec| spelt(spec.aliases))
+}
+
+fn has_receipt(call: &Invocation, receipt: &str) -> bool {
+    call.id == receipt
+        || call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt && e.reference == receipt)
+}
+
+fn not_successful(name: &str, call: &Invocation) -> Finding {
+    let how = match call.status {
+        InvocationStatus::Unknown => {
+            let reason = format!("the outcome of `{name}` (call `{}`) is unknown", call.id);
+            return Finding::inconclusive(reason);
+        }
+        InvocationStatus::Denied => "was denied",
+        InvocationStatus::Timeout => "timed out",
+        InvocationStatus::Failed | InvocationStatus::Success => "failed",
+    };
+    Finding::failed(format!(
+        "`{name}` is claimed to have been called, but the call `{}` {how}",
+        call.id
+    ))
+}

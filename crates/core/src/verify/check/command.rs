@@ -1,0 +1,212 @@
+//! `command` checks: a command exits with 0, and the step did not change the files that decide.
+
+use super::super::finding::Finding;
+use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
+use super::super::recorded_changes::RecordedChanges;
+use super::super::run_before::run_before;
+use super::super::verdict_rules::VerdictRules;
+use super::facts::{Evaluation, Facts, not_observed};
+use super::path_glob::PathGlob;
+use crate::evidence::{ProcessEndKind, ProcessEvidence, TestCounts};
+use kb_base::value::Json;
+use kb_language::definition::{CommandCheck, refuse_computed_code, refuse_options};
+use kb_language::expression::{EvalError, Scope, Template};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::time::Duration;
+
+/// Maximum number of changed files in a reason.
+const LISTED: usize = 20;
+
+/// A `command` check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandCriterion {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Globs of files that decide the result and that the step must not change.
+    pub inputs: Vec<String>,
+    /// Whether the command must fail on the files as they were before the step.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub must_fail_before: bool,
+    /// What is required of the tests that the command runs: the minimum, and whether as many must run
+    /// as before the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<(u32, bool)>,
+    /// Time limit of the command; the timeout of the gate applies as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Duration>,
+}
+
+/// The words of a command. A value can be an argument, but never the code of an interpreter.
+fn render(argv: &[Template], scope: &dyn Scope) -> Result<Vec<String>, EvalError> {
+    let words: Vec<String> =
+        argv.iter().map(|word| word.render(scope)).collect::<Result<_, EvalError>>()?;
+    let computed = argv.iter().map(|word| word.as_literal().is_none());
+    refuse_computed_code(words.iter().map(String::as_str).zip(computed))?;
+    let starts = argv.iter().map(Template::starts_with_value);
+    refuse_options(words.iter().map(String::as_str).zip(starts))?;
+    Ok(words)
+}
+
+impl CommandCriterion {
+    pub(super) fn resolve(
+        check: &CommandCheck,
+        scope: &dyn Scope,
+    ) -> Result<CommandCriterion, EvalError> {
+        Ok(CommandCriterion {
+            argv: render(&check.argv, scope)?,
+            inputs: check.inputs.clone(),
+            must_fail_before: check.must_fail_before,
+            tests: check.tests.map(|tests| (tests.min_count, tests.not_fewer)),
+            timeout: check.timeout,
+        })
+    }
+
+    pub(super) fn query(&self) -> ObservationQuery {
+        ObservationQuery::Command { argv: self.argv.clone(), timeout: self.timeout }
+    }
+
+    pub(super) fn evaluate(&self, facts: &Facts<'_>) -> Evaluation {
+        match facts.observation(&self.query()) {
+            Observation::Command(run) => {
+                let before = run_before(facts.trace, &self.argv);
+                (self.finding(run, facts.changes, before), Some(evidence(run, before)))
+            }
+            other => (not_observed(other), None),
+        }
+    }
+
+    fn finding(
+        &self,
+        run: &CommandRun,
+        changes: &RecordedChanges<'_>,
+        before: Option<&ProcessEvidence>,
+    ) -> Finding {
+        let last_line = match run.last_words.as_str() {
+            "" => String::new(),
+            line => format!(": {line}"),
+        };
+        match &run.ended {
+            CommandEnd::Code(0) => self.passed(run, changes, before),
+            CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{last_line}")),
+            CommandEnd::Signal(signal) => {
+                Finding::failed(format!("killed by signal {signal}{last_line}"))
+            }
+            CommandEnd::TimedOut => {
+                Finding::inconclusive(format!("timeout after {} ms{last_line}", run.duration_ms))
+            }
+            CommandEnd::Stopped => Finding::inconclusive("the gate was stopped"),
+            CommandEnd::NotStarted(reason) => {
+                Finding::failed(format!("the command could not be started: {reason}"))
+            }
+            CommandEnd::Unknown(reason) => {
+                Finding::inconclusive(format!("the command has no result: {reason}"))
+            }
+        }
+    }
+
+    /// Exit code 0 proves nothing if the step changed files that decide the result, if the command
+    /// succeeded before, or if it ran too few tests.
+    fn passed(
+        &self,
+        run: &CommandRun,
+        changes: &RecordedChanges<'_>,
+        before: Option<&ProcessEvidence>,
+    ) -> Finding {
+        let changed = self.changed_inputs(changes);
+        if !changed.is_empty() {
+            let listed = listed(&changed);
+            let reason =
+                format!("exit code 0, but the step changed files that decide this check: {listed}");
+            return match changes.rules() >= VerdictRules::ToolCalls {
+                true => Finding::failed(reason),
+                false => Finding::inconclusive(reason),
+            };
+        }
+        if let Some(gap) = changes.gap().filter(|_| !self.inputs.is_empty()) {
+            return Finding::inconclusive(format!("exit code 0, but {gap}"));
+        }
+        let failed_before = self.must_fail_before.then(|| must_have_failed(before)).flatten();
+        failed_before.or_else(|| self.too_few(run, before)).unwrap_or_else(Finding::passed)
+    }
+
+    /// The finding if the command ran fewer tests than required.
+    fn too_few(&self, run: &CommandRun, before: Option<&ProcessEvidence>) -> Option<Finding> {
+        let (least, not_fewer) = self.tests?;
+        let ran = |process: &ProcessEvidence| process.tests.map(TestCounts::ran);
+        let Some(count) = run.process.as_deref().and_then(ran) else {
+            return Some(Finding::inconclusive(
+                "exit code 0, but its output reports no number of tests in a known form",
+            ));
+        };
+        if count < u64::from(least) {
+            let reason = format!("exit code 0, but {count} tests ran, and {least} are required");
+            return Some(Finding::failed(reason));
+        }
+        if !not_fewer {
+            return None;
+        }
+        match before.map(ran) {
+            None => Some(Finding::inconclusive(format!("exit code 0, but {NOT_BEFORE}"))),
+            Some(Some(earlier)) if count < earlier => Some(Finding::failed(format!(
+                "exit code 0, but {count} tests ran, and {earlier} before the step"
+            ))),
+            // Without a summary before the step there was no test, or its code did not compile.
+            Some(_) => None,
+        }
+    }
+
+    fn changed_inputs<'c>(&self, changes: &RecordedChanges<'c>) -> Vec<&'c str> {
+        let inputs = PathGlob::list(&self.inputs);
+        let decides = |path: &&str| inputs.iter().any(|input| input.covers(path, true));
+        changes.differing().filter(decides).collect()
+    }
+}
+
+const NOT_BEFORE: &str = "the command did not run before the step";
+
+/// The finding unless the command failed before the step.
+fn must_have_failed(before: Option<&ProcessEvidence>) -> Option<Finding> {
+    let Some(before) = before else {
+        return Some(Finding::inconclusive(format!("exit code 0, but {NOT_BEFORE}")));
+    };
+    match (before.exit_code, before.end) {
+        (Some(0), _) => Some(Finding::failed(
+            "exit code 0, but the command succeeded before the step too, so it proves nothing",
+        )),
+        (Some(_), _) | (None, Some(ProcessEndKind::Signal)) => None,
+        _ => Some(Finding::inconclusive(
+            "exit code 0, but the command did not end with an exit code before the step",
+        )),
+    }
+}
+
+/// Paths for a reason.
+fn listed(paths: &[&str]) -> String {
+    let listed = paths.iter().take(LISTED).map(|path| format!("`{path}`")).collect::<Vec<_>>();
+    match paths.len().saturating_sub(LISTED) {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
+    }
+}
+
+fn evidence(run: &CommandRun, before: Option<&ProcessEvidence>) -> Json {
+    let code = match run.ended {
+        CommandEnd::Code(code) => Some(code),
+        CommandEnd::Signal(_)
+        | CommandEnd::TimedOut
+        | CommandEnd::Stopped
+        | CommandEnd::NotStarted(_)
+        | CommandEnd::Unknown(_) => None,
+    };
+    let mut evidence =
+        json!({"exitCode": code, "durationMs": run.duration_ms, "lastWords": run.last_words});
+    if let Some(tests) = run.process.as_deref().and_then(|process| process.tests) {
+        evidence["tests"] = json!(tests);
+    }
+    if let Some(before) = before {
+        evidence["before"] = json!({"exitCode": before.exit_code, "tests": before.tests});
+    }
+    evidence
+}

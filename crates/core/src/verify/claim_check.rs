@@ -1,0 +1,364 @@
+//! Claims compared with the recorded changes and with the files on disk.
+
+use super::claim::{Claim, ClaimKind};
+use super::finding::Finding;
+use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
+use super::recorded_changes::{History, RecordedChanges, is_same_content};
+use super::verdict_rules::VerdictRules;
+use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
+use kb_language::definition::ClaimPolicy;
+use serde_json::json;
+
+/// The longest path and the longest name that a file can have, in bytes.
+const MAX_PATH: usize = 4_096;
+const MAX_NAME: usize = 255;
+
+/// What the runtime knows about the path of a claim.
+struct Subject<'a> {
+    history: History<'a>,
+    now: Option<&'a FileState>,
+    /// Whether ignore rules exclude the path.
+    ignored: bool,
+    /// Whether it is a folder without entries.
+    empty: bool,
+}
+
+/// The query that a file claim needs.
+pub(super) fn claim_query(claim: &Claim, rules: VerdictRules) -> ObservationQuery {
+    match rules {
+        VerdictRules::FileClaims => ObservationQuery::Path(claim.path.clone()),
+        VerdictRules::AllClaims
+        | VerdictRules::ToolCalls
+        | VerdictRules::Statements
+        | VerdictRules::TestOptions
+        | VerdictRules::Omissions => ObservationQuery::Location(claim.path.clone()),
+    }
+}
+
+/// The verdict over one claim. Under `claims: warn` a refuted claim passes with a warning.
+pub(super) fn check_claim(
+    claim: &Claim,
+    recorded: &RecordedChanges<'_>,
+    seen: &Observations,
+    policy: ClaimPolicy,
+) -> CheckDetail {
+    let subject = subject(claim, recorded, seen);
+    let finding = match &subject {
+        Ok(subject) => {
+            let finding = find(claim, subject, recorded);
+            if finding.verdict == Verdict::Passed {
+                anchored(claim, subject, seen).unwrap_or(finding)
+            } else {
+                finding
+            }
+        }
+        Err(finding) => finding.clone(),
+    };
+    let finding = with_policy(finding, policy);
+    let direct = recorded.history(&claim.path);
+    let history = subject.as_ref().map_or(&direct, |subject| &subject.history);
+    let evidence = json!({
+        "calls": history.calls(),
+        "before": history.before().map(brief),
+        "recorded": history.after().map(brief),
+        "now": subject.as_ref().ok().and_then(|subject| subject.now).map(brief),
+    });
+    finding.into_detail(format!("claim {} {}", claim.kind, claim.path), Some(evidence))
+}
+
+/// What is known about the path, or the verdict if no file can have it or it was not observed.
+fn subject<'a>(
+    claim: &Claim,
+    recorded: &'a RecordedChanges<'_>,
+    seen: &'a Observations,
+) -> Result<Subject<'a>, Finding> {
+    let Claim { path, kind, .. } = claim;
+    let unseen = |error: &ObservationError| {
+        let ObservationError { denied, reason } = error;
+        match denied {
+            true => Finding::failed(format!("`{path}` is claimed as {kind}, but {reason}")),
+            false => Finding::inconclusive(format!(
+                "`{path}` is claimed as {kind}, but could not be inspected: {reason}"
+            )),
+        }
+    };
+    if recorded.rules() == VerdictRules::FileClaims {
+        let now = match seen.get(&ObservationQuery::Path(path.clone())) {
+            Some(Observation::Path(now)) => now.as_ref().map_err(unseen)?.as_ref(),
+            _ => return Err(unseen(&STOPPED)),
+        };
+        let ignored = seen.get(&ObservationQuery::Ignored(path.clone()));
+        let ignored = ignored == Some(&Observation::Ignored(true));
+        return Ok(Subject { history: recorded.history(path), now, ignored, empty: false });
+    }
+    if path.len() > MAX_PATH || path.split('/').any(|name| name.len() > MAX_NAME) {
+        let shown: String = path.chars().take(60).collect();
+        let reason =
+            format!("`{shown}…` is claimed as {kind}, but no file can have a path so long");
+        return Err(Finding::failed(reason));
+    }
+    let location = match seen.get(&ObservationQuery::Location(path.clone())) {
+        Some(Observation::Location(location)) => location.as_ref().map_err(unseen)?,
+        _ => return Err(unseen(&STOPPED)),
+    };
+    if let Some(reason) = &location.impossible {
+        return Err(Finding::failed(format!("`{path}` is claimed as {kind}, but {reason}")));
+    }
+    let own = Subject {
+        history: recorded.history(&location.entry),
+        now: location.state.as_ref(),
+        ignored: location.ignored,
+        empty: location.empty,
+    };
+    // A write through a link changes the file that the link leads to.
+    match &location.target {
+        Some((target, state)) if own.history.is_empty() && *kind != ClaimKind::Deleted => {
+            Ok(Subject { history: recorded.history(target), now: Some(state), ..own })
+        }
+        _ => Ok(own),
+    }
+}
+
+/// The verdict over the content that a claim describes; `None` if the file has it.
+fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option<Finding> {
+    let path = &claim.path;
+    if let Some(hash) = &claim.hash {
+        let digest = subject.now.and_then(|now| now.sha256);
+        match digest.map(|digest| digest.to_string()) {
+            None => {
+                return Some(Finding::inconclusive(format!("`{path}` has no digest to compare")));
+            }
+            Some(digest)
+                if !digest.eq_ignore_ascii_case(hash) && !claim.is_digest_of_text(hash) =>
+            {
+                return Some(Finding::failed(format!(
+                    "`{path}` is claimed to have another digest than its content has"
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    let occurrences = |text: &str| match seen.get(&claim.text_query(text)) {
+        Some(Observation::Files(Ok(files))) => files.first().and_then(|file| file.occurrences),
+        _ => None,
+    };
+    let unread = || Some(Finding::inconclusive(format!("the content of `{path}` was not read")));
+    let inserted = claim.snippet.as_deref().map(occurrences);
+    match inserted {
+        Some(None) => return unread(),
+        Some(Some(0)) => {
+            return Some(Finding::failed(format!(
+                "`{path}` is claimed to contain a text that it does not contain"
+            )));
+        }
+        Some(Some(_)) | None => {}
+    }
+    let earlier = claim.earlier.as_deref()?;
+    match (occurrences(earlier), subject.history.contained(earlier)) {
+        (Some(1..), _) | (_, Some(true)) => None,
+        (Some(0), Some(false)) => Some(Finding::failed(format!(
+            "`{path}` is claimed to have contained a text before the change that it did not contain"
+        ))),
+        (Some(0), None) => {
+            Some(Finding::inconclusive(format!("the earlier content of `{path}` is not known")))
+        }
+        (None, _) => unread(),
+    }
+}
+
+/// Under `claims: warn` a refuted claim passes with a warning.
+pub(super) fn with_policy(finding: Finding, policy: ClaimPolicy) -> Finding {
+    if policy != ClaimPolicy::Warn || finding.verdict != Verdict::Failed {
+        return finding;
+    }
+    Finding { verdict: Verdict::Passed, warning: true, ..finding }
+}
+
+static STOPPED: ObservationError = ObservationError { denied: false, reason: String::new() };
+
+fn brief(state: &FileState) -> serde_json::Value {
+    json!({"kind": state.kind, "size": state.size, "sha256": state.sha256})
+}
+
+fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) -> Finding {
+    let Subject { history, now, ignored, empty } = subject;
+    let all = recorded.rules() >= VerdictRules::AllClaims;
+    if history.is_empty() {
+        return match now {
+            Some(state) if state.kind == FileKind::Directory => folder(claim, recorded, *empty),
+            None if all
+                && claim.kind == ClaimKind::Deleted
+                && recorded.deleted_below(&claim.path) =>
+            {
+                Finding::passed()
+            }
+            _ => unrecorded(claim, recorded, now.is_some(), *ignored),
+        };
+    }
+    match claim.kind {
+        ClaimKind::Created => created(claim, history, *now, all),
+        ClaimKind::Modified => modified(claim, history, *now, all),
+        ClaimKind::Written if history.before().is_none() => created(claim, history, *now, all),
+        ClaimKind::Written => modified(claim, history, *now, all),
+        ClaimKind::Deleted => deleted(claim, history, *now),
+    }
+}
+
+/// The verdict if no recorded call changed the path.
+fn unrecorded(
+    claim: &Claim,
+    recorded: &RecordedChanges<'_>,
+    exists: bool,
+    ignored: bool,
+) -> Finding {
+    let path = &claim.path;
+    let (did, there) = match (claim.kind, exists) {
+        (ClaimKind::Created | ClaimKind::Written, false) => ("wrote it", " and it is not on disk"),
+        (ClaimKind::Created | ClaimKind::Written, true) => {
+            ("wrote it; the existing file is not the work of this step", "")
+        }
+        (ClaimKind::Modified, false) => ("changed it", " and it is not on disk"),
+        (ClaimKind::Modified, true) => ("changed it", ""),
+        (ClaimKind::Deleted, false) => ("deleted it; it did not exist before", ""),
+        (ClaimKind::Deleted, true) => ("deleted it", " and it still exists"),
+    };
+    let reason =
+        format!("`{path}` is claimed as {}, but no recorded call {did}{there}", claim.kind);
+    // An incomplete record can hide a call, but the disk still refutes the claim.
+    let refuted = exists == (claim.kind == ClaimKind::Deleted);
+    let hidden = "ignore rules exclude it, so changes by commands are not recorded";
+    let gap = recorded.gap().or(ignored.then_some(hidden));
+    match gap.filter(|_| !refuted) {
+        Some(gap) => Finding::inconclusive(format!("{reason}; {gap}")),
+        None => Finding::failed(reason),
+    }
+}
+
+/// A folder counts as created or modified if a file below it was.
+fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool) -> Finding {
+    let path = &claim.path;
+    if claim.kind == ClaimKind::Deleted {
+        return Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"));
+    }
+    let is_old = claim.kind == ClaimKind::Created
+        && recorded.rules() >= VerdictRules::Omissions
+        && recorded.existed_below(path);
+    if is_old {
+        return Finding::failed(format!(
+            "the folder `{path}` is claimed as created, but files in it existed before the step \
+             started"
+        ));
+    }
+    match recorded.differs_below(path) {
+        true => Finding::passed(),
+        false if empty => Finding::inconclusive(format!(
+            "the folder `{path}` is claimed as {}, but changes of empty folders are not recorded",
+            claim.kind
+        )),
+        false => Finding::failed(format!(
+            "the folder `{path}` is claimed as {}, but no recorded call changed a file in it",
+            claim.kind
+        )),
+    }
+}
+
+fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>, all: bool) -> Finding {
+    if history.before().is_some() {
+        let path = &claim.path;
+        return Finding::failed(format!(
+            "`{path}` is claimed as created, but it existed before the step started"
+        ));
+    }
+    let finding = still_as_recorded(claim, history, now);
+    let is_link = now.is_some_and(|now| now.kind == FileKind::Symlink);
+    if all && is_link && finding.verdict == Verdict::Passed {
+        return Finding::inconclusive(format!(
+            "`{}` is claimed as {}, but the step created a link and no file",
+            claim.path, claim.kind
+        ));
+    }
+    finding
+}
+
+fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>, all: bool) -> Finding {
+    let path = &claim.path;
+    if history.before().is_none() && !history.was_modified(all) {
+        return Finding::failed(format!(
+            "`{path}` is claimed as modified, but it did not exist before: the step created it"
+        ));
+    }
+    let same = history.is_same(all);
+    if all && same.is_none() {
+        return Finding::inconclusive(format!(
+            "`{path}` is claimed as modified, but no digest of its earlier content was recorded"
+        ));
+    }
+    if all && same == Some(true) && history.mode_changed() {
+        return Finding::inconclusive(format!(
+            "`{path}` is claimed as modified, but only its mode changed"
+        ));
+    }
+    if same == Some(true) {
+        return Finding::failed(format!(
+            "`{path}` is claimed as modified, but its content is the same as before the step"
+        ));
+    }
+    still_as_recorded(claim, history, now)
+}
+
+fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
+    let path = &claim.path;
+    match (history.after(), now) {
+        (None, None) if history.before().is_none() => Finding::failed(format!(
+            "`{path}` is claimed as deleted, but it did not exist before the step started"
+        )),
+        (None, None) => Finding::passed(),
+        (Some(_), None) => Finding::failed(format!(
+            "`{path}` is claimed as deleted and is gone, but the last recorded call wrote it{}",
+            by(history)
+        )),
+        (None, Some(_)) => Finding::failed(format!(
+            "`{path}` is claimed as deleted and a recorded call deleted it, but it exists again"
+        )),
+        (Some(_), Some(_)) => {
+            Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"))
+        }
+    }
+}
+
+/// The file on disk must have the content that the last recorded call wrote.
+fn still_as_recorded(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
+    let (path, kind) = (&claim.path, claim.kind);
+    let Some(left) = history.after() else {
+        return Finding::failed(format!(
+            "`{path}` is claimed as {kind}, but the last recorded call deleted it{}",
+            by(history)
+        ));
+    };
+    let Some(now) = now else {
+        return Finding::failed(format!(
+            "`{path}` is claimed as {kind} and a recorded call wrote it{}, but it is no longer on \
+             disk",
+            by(history)
+        ));
+    };
+    match is_same_content(left, now) {
+        Some(true) => Finding::passed(),
+        Some(false) => Finding::failed(format!(
+            "`{path}` is claimed as {kind}, but its content differs from what the last recorded \
+             call wrote{}: {} bytes now, {} then, with another digest",
+            by(history),
+            now.size,
+            left.size
+        )),
+        None => Finding::inconclusive(format!(
+            "`{path}` is claimed as {kind}, but no digest of the written content was recorded"
+        )),
+    }
+}
+
+fn by(history: &History<'_>) -> String {
+    history
+        .last_call()
+        .map_or(String::new(), |call| format!(" (`{}`, call `{}`)", call.tool, call.id))
+}

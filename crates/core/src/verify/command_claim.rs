@@ -1,0 +1,282 @@
+//! Claims that a command ran: what an output states, and whether a recorded process proves it.
+
+use super::finding::Finding;
+use super::keys::{entries, field, is_key, sources};
+use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
+use super::shell::{CommandUse, Script};
+use kb_base::value::Json;
+use serde_json::json;
+
+/// A statement of an output that a command ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CommandClaim {
+    /// The command as it is written.
+    pub(super) text: String,
+    /// The claimed result.
+    result: ClaimedResult,
+    script: Script,
+}
+
+/// The claimed result of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ClaimedResult {
+    /// Exit code 0, also if the claim says nothing.
+    Succeeded,
+    /// A failure, with the exit code if the claim has one.
+    Failed(Option<i64>),
+    /// The output reports a failure elsewhere, such as failed tests: any result fits.
+    Any,
+}
+
+const KEYS: [&str; 5] =
+    ["commands", "commandsrun", "commandsexecuted", "executedcommands", "commandresults"];
+
+/// The claims of an output about commands, in order. `reports_failure` tells whether the output
+/// reports that a command failed.
+pub(super) fn command_claims(
+    output: &Json,
+    reports_failure: impl Fn(&Script) -> bool,
+) -> Vec<CommandClaim> {
+    let mut claims: Vec<CommandClaim> = Vec::new();
+    let mut add = |entry: &Json| {
+        let Some(claim) = CommandClaim::of(entry) else { return };
+        let any = claim.result == ClaimedResult::Succeeded && reports_failure(&claim.script);
+        let result = if any { ClaimedResult::Any } else { claim.result };
+        let claim = CommandClaim { result, ..claim };
+        if !claims.contains(&claim) {
+            claims.push(claim);
+        }
+    };
+    for source in sources(output) {
+        for (key, value) in source {
+            if is_key(key, &KEYS) {
+                entries(value).for_each(&mut add);
+            } else if is_key(key, &["claims"]) {
+                let is_command = |entry: &&Json| {
+                    let kind = field(entry, &["kind", "type"]).and_then(Json::as_str);
+                    kind.is_some_and(|kind| is_key(kind, &["commandexecuted", "command"]))
+                };
+                entries(value).filter(is_command).for_each(&mut add);
+            }
+        }
+    }
+    claims
+}
+
+impl CommandClaim {
+    fn of(entry: &Json) -> Option<CommandClaim> {
+        if let Some(text) = entry.as_str() {
+            let (text, result) = annotated(text);
+            return Self::from_text(text, result);
+        }
+        let argv = |words: &Json| -> Option<Vec<String>> {
+            words.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let command = field(entry, &["command", "cmd", "argv", "run"])?;
+        let code = field(entry, &["exitcode", "exit", "code"]).and_then(Json::as_i64);
+        let status = field(entry, &["status", "result", "success", "ok"]);
+        let failed = match status {
+            Some(Json::Bool(success)) => !success,
+            Some(Json::String(text)) => text.to_ascii_lowercase().contains("fail"),
+            _ => false,
+        };
+        let result = match code {
+            Some(0) => ClaimedResult::Succeeded,
+            Some(code) => ClaimedResult::Failed(Some(code)),
+            None if failed => ClaimedResult::Failed(None),
+            None => ClaimedResult::Succeeded,
+        };
+        match command {
+            Json::String(text) => Self::from_text(text, result),
+            words => {
+                let words = argv(words).filter(|words| !words.is_empty())?;
+                let (text, script) = (words.join(" "), Script::of(&words));
+                Some(CommandClaim { text, result, script })
+            }
+        }
+    }
+
+    fn from_text(text: &str, result: ClaimedResult) -> Option<CommandClaim> {
+        let text = text.trim().trim_matches('`').trim();
+        let text = text.strip_prefix("$ ").unwrap_or(text);
+        let script = Script::of_text(text);
+        (!text.is_empty()).then(|| CommandClaim { text: text.to_owned(), result, script })
+    }
+
+    /// The command of a claim about one command alone.
+    pub(super) fn only_command(&self) -> Option<&[String]> {
+        match self.script.main_commands().as_slice() {
+            [one] => Some(&one.argv),
+            _ => None,
+        }
+    }
+
+    /// The verdict over the claim, with the evidence.
+    pub(super) fn check(&self, runs: &RecordedRuns<'_>) -> (Finding, Json) {
+        let mut calls: Vec<&str> = Vec::new();
+        let mut code = None;
+        let mut worst = Finding::passed();
+        let parts = self.script.main_commands();
+        for part in &parts {
+            let (finding, run) = self.part(&part.argv, parts.len(), runs);
+            if let Some(run) = run {
+                calls.push(&run.call.id);
+                code = run.exit_code().or(code);
+            }
+            if finding.verdict > worst.verdict {
+                worst = finding;
+            }
+        }
+        if parts.is_empty() {
+            worst = self.unparsed(runs);
+        }
+        calls.dedup();
+        (worst, json!({"calls": calls, "exitCode": code}))
+    }
+
+    /// The verdict over one command of the claim. `parts` is the number of its commands.
+    fn part<'r>(
+        &self,
+        argv: &[String],
+        parts: usize,
+        runs: &'r RecordedRuns<'r>,
+    ) -> (Finding, Option<&'r RecordedRun<'r>>) {
+        let name = argv.join(" ");
+        let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+        let same: Vec<_> = all().filter(|(_, used)| used.argv == argv).collect();
+        let Some((run, used)) = self.decisive(&same) else {
+            if let Some(run) = runs.iter().rev().find(|run| run.may_contain(argv)) {
+                let finding = Finding::inconclusive(format!(
+                    "`{name}` is claimed to have run, but the script of call `{}` could not be analysed",
+                    run.call.id
+                ));
+                return (finding, Some(run));
+            }
+            let longer = all().rev().find(|(_, used)| used.argv.starts_with(argv));
+            let finding = match longer {
+                Some((run, used)) => Finding::inconclusive(format!(
+                    "`{name}` is claimed to have run, but call `{}` ran `{}`",
+                    run.call.id,
+                    used.argv.join(" ")
+                )),
+                None => Finding::failed(format!(
+                    "`{name}` is claimed to have run, but no recorded call ran it"
+                )),
+            };
+            return (finding, longer.map(|(run, _)| run));
+        };
+        let whole = parts > 1 && parts == run.script.main_commands().len();
+        (self.verdict(&name, run, run.result(used), whole), Some(run))
+    }
+
+    /// The run that decides: the last one, or the last that fits a claimed failure.
+    fn decisive<'r>(
+        &self,
+        same: &[(&'r RecordedRun<'r>, &'r CommandUse)],
+    ) -> Option<(&'r RecordedRun<'r>, &'r CommandUse)> {
+        let fits = |(run, used): &&(&'r RecordedRun<'r>, &'r CommandUse)| match self.result {
+            ClaimedResult::Failed(claimed) => {
+                let CommandResult::Failed(code, _) = run.result(used) else { return false };
+                claimed.is_none() || claimed == code
+            }
+            ClaimedResult::Succeeded | ClaimedResult::Any => false,
+        };
+        same.iter().rev().find(fits).or(same.last()).copied()
+    }
+
+    fn verdict(
+        &self,
+        name: &str,
+        run: &RecordedRun<'_>,
+        result: CommandResult,
+        whole: bool,
+    ) -> Finding {
+        let call = &run.call.id;
+        match (self.result, result) {
+            (_, CommandResult::Unknown) => {
+                Finding::inconclusive(format!("the outcome of `{name}` (call `{call}`) is unknown"))
+            }
+            (ClaimedResult::Any, _) => Finding::passed(),
+            (ClaimedResult::Succeeded, CommandResult::Succeeded) => Finding::passed(),
+            (ClaimedResult::Succeeded, CommandResult::Failed(Some(1), _)) if is_question(name) => {
+                Finding::passed()
+            }
+            (ClaimedResult::Succeeded, CommandResult::Failed(_, reason)) => {
+                Finding::failed(format!(
+                    "`{name}` is claimed to have run, but it {reason} (call `{call}`); report a failure as `{name} (exit CODE)`"
+                ))
+            }
+            (ClaimedResult::Succeeded, CommandResult::FailedScript(reason)) if whole => {
+                Finding::failed(format!(
+                    "`{}` is claimed to have run, but it {reason} (call `{call}`)",
+                    self.text
+                ))
+            }
+            (_, CommandResult::FailedScript(reason)) => Finding::inconclusive(format!(
+                "`{name}` is part of a script that {reason} (call `{call}`)"
+            )),
+            (_, CommandResult::Masked(why)) => Finding::inconclusive(format!(
+                "`{name}` ran in call `{call}`, but its exit code is not known: {why}"
+            )),
+            (ClaimedResult::Failed(_), CommandResult::Succeeded) => Finding::failed(format!(
+                "`{name}` is claimed to have failed, but it exited with code 0 (call `{call}`)"
+            )),
+            (ClaimedResult::Failed(claimed), CommandResult::Failed(code, reason)) => {
+                match claimed.is_none() || claimed == code {
+                    true => Finding::passed(),
+                    false => Finding::failed(format!(
+                        "`{name}` is claimed to have exited with code {}, but it {reason} (call \
+                         `{call}`)",
+                        claimed.unwrap_or_default()
+                    )),
+                }
+            }
+        }
+    }
+
+    /// The verdict over a claim whose text could not be analysed.
+    fn unparsed(&self, runs: &RecordedRuns<'_>) -> Finding {
+        let words: Vec<String> = self.text.split_whitespace().map(str::to_owned).collect();
+        match runs.iter().any(|run| run.may_contain(&words)) {
+            true => Finding::inconclusive(format!(
+                "`{}` is claimed to have run, but its script could not be analysed",
+                self.text
+            )),
+            false => Finding::failed(format!(
+                "`{}` is claimed to have run, but no recorded call ran it",
+                self.text
+            )),
+        }
+    }
+}
+
+/// Commands whose exit code 1 is an answer and no failure.
+fn is_question(command: &str) -> bool {
+    const QUESTIONS: [&str; 10] =
+        ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "which", "pgrep"];
+    let program = command.split(' ').next().unwrap_or_default();
+    QUESTIONS.contains(&program)
+        || command.starts_with("git diff")
+        || command.starts_with("git grep")
+}
+
+/// Splits `npm test (exit 1)` into the command and the claimed result.
+fn annotated(text: &str) -> (&str, ClaimedResult) {
+    let none = (text, ClaimedResult::Succeeded);
+    let Some((command, note)) =
+        text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('))
+    else {
+        return none;
+    };
+    let note = note.trim().to_ascii_lowercase();
+    let number = note.rsplit(' ').next().and_then(|last| last.parse::<i64>().ok());
+    match number {
+        Some(0) if note.starts_with("exit") => (command, ClaimedResult::Succeeded),
+        Some(code) if note.starts_with("exit") => (command, ClaimedResult::Failed(Some(code))),
+        _ if note.starts_with("fail") => (command, ClaimedResult::Failed(None)),
+        _ if ["ok", "passed", "success"].contains(&note.as_str()) => {
+            (command, ClaimedResult::Succeeded)
+        }
+        _ => none,
+    }
+}

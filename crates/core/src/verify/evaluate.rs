@@ -1,0 +1,293 @@
+//! The queries and the verdict of a whole gate.
+
+use super::call_claim::{CallClaim, call_claims};
+use super::check::{Facts, evaluate_schema};
+use super::claim::{Claim, ClaimKind, claims_of};
+use super::claim_check::{check_claim, claim_query, with_policy};
+use super::command_claim::{CommandClaim, command_claims};
+use super::finding::Finding;
+use super::gate::Gate;
+use super::later_edits::LaterEdits;
+use super::observation::{ObservationQuery, Observations};
+use super::recorded_changes::RecordedChanges;
+use super::recorded_runs::RecordedRuns;
+use super::rerun::Rerun;
+use super::sourced_files::SourcedFiles;
+use super::test_claim::{TestClaim, test_claims};
+use super::test_command::TestCommands;
+use super::verdict_rules::VerdictRules;
+use super::{omission, statements, summary};
+use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
+use kb_base::value::Json;
+use kb_language::definition::ClaimPolicy;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Maximum number of files in the evidence.
+const LISTED: usize = 20;
+
+/// What must be observed, in order. Claimed paths come first, because the command of a check can
+/// change files.
+pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
+    let changes = RecordedChanges::of(&gate.trace, gate.rules, gate.unwatched);
+    let claims = claims(gate);
+    let claimed = claims.iter().map(|claim| claim_query(claim, gate.rules));
+    let snippets = claims.iter().flat_map(Claim::snippet_queries);
+    let by_path = gate.rules == VerdictRules::FileClaims;
+    let unrecorded = claims.iter().filter(|claim| by_path && is_unrecorded(claim, &changes));
+    let ignored = unrecorded.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
+    let execution = execution_claims(gate);
+    let sourced = match execution.is_empty() {
+        true => Vec::new(),
+        false => SourcedFiles::queries(&gate.trace, &gate.root),
+    };
+    let edited = match execution.passed_tests().next() {
+        Some(_) => LaterEdits::queries(&gate.trace),
+        None => Vec::new(),
+    };
+    let stated = stated(gate).into_iter().map(ObservationQuery::Location);
+    let repeated = execution.rerun(gate).map(|rerun| rerun.query());
+    let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
+    let mut known = BTreeSet::new();
+    let files = claimed.chain(snippets).chain(ignored).chain(edited).chain(sourced).chain(stated);
+    let all = files.chain(repeated).chain(checks);
+    all.filter(|query| known.insert(query.clone())).collect()
+}
+
+/// The paths that the summary says the step changed, without those that the output claims.
+fn stated(gate: &Gate) -> Vec<String> {
+    if gate.claims == ClaimPolicy::None || gate.rules < VerdictRules::Statements {
+        return Vec::new();
+    }
+    let claims = claims(gate);
+    let is_claimed = |path: &String| claims.iter().any(|claim| claim.path == *path);
+    let paths = statements::stated_paths(&gate.output, &gate.root).into_iter();
+    paths.filter(|path| !is_claimed(path)).collect()
+}
+
+/// Whether a path is claimed to exist that no recorded call changed.
+fn is_unrecorded(claim: &Claim, changes: &RecordedChanges<'_>) -> bool {
+    claim.kind != ClaimKind::Deleted && changes.history(&claim.path).is_empty()
+}
+
+/// The verdict over the observations. A query without an observation is `inconclusive`.
+pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
+    let changes = RecordedChanges::of(&gate.trace, gate.rules, gate.unwatched);
+    let claims = claims(gate);
+    let facts = Facts { output: &gate.output, changes: &changes, observations, trace: &gate.trace };
+    let mut details: Vec<CheckDetail> = Vec::new();
+    details.extend(output_schema(gate));
+    let claimed =
+        claims.iter().map(|claim| check_claim(claim, &changes, observations, gate.claims));
+    details.extend(claimed);
+    let execution = execution_claims(gate);
+    details.extend(execution.check(gate, observations));
+    details.extend(summary_statements(gate, &changes, observations));
+    details.extend(omitted_changes(gate, &changes));
+    details.extend(expected_changes(gate, &claims, &changes));
+    details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
+    let has_claims = !claims.is_empty() || !execution.is_empty();
+    let by_plugin = execution.calls.iter().any(|claim| claim.is_about_plugin(&gate.trace));
+    // A refuted claim that passes rests only on the statement of the output.
+    let warned = details.iter().any(|detail| detail.warning);
+    let confidence = match (warned, confidence(gate, has_claims)) {
+        (true, _) => Confidence::Low,
+        // The output of a plugin has the right form; what it did is known from its evidence alone.
+        (false, Confidence::High) if by_plugin => Confidence::Medium,
+        (false, confidence) => confidence,
+    };
+    Verification::of(confidence, details)
+}
+
+/// The output schema of the step, listed only if the output violates it.
+fn output_schema(gate: &Gate) -> Option<CheckDetail> {
+    let schema = gate.output_schema.as_ref()?;
+    let (finding, evidence) = evaluate_schema(schema, &gate.output);
+    let is_violated = finding.reason.is_some();
+    is_violated.then(|| finding.into_detail("output schema".to_owned(), evidence))
+}
+
+fn claims(gate: &Gate) -> Vec<Claim> {
+    match gate.claims {
+        ClaimPolicy::None => Vec::new(),
+        ClaimPolicy::Strict | ClaimPolicy::Warn => {
+            let mut claims = claims_of(&gate.output, &gate.root, gate.rules);
+            if gate.rules >= VerdictRules::ToolCalls {
+                claims.iter_mut().for_each(|claim| keep_spaces(claim, gate));
+            }
+            claims
+        }
+    }
+}
+
+/// White space around a claimed path is part of it if a recorded change has that path.
+fn keep_spaces(claim: &mut Claim, gate: &Gate) {
+    let mut changes = gate.trace.iter().flat_map(|call| &call.changes);
+    if let Some(path) = claim.spaced.take_if(|path| changes.any(|change| change.path == **path)) {
+        claim.path = path;
+    }
+}
+
+/// The claims of an output about what was executed.
+struct ExecutionClaims {
+    commands: Vec<CommandClaim>,
+    tests: Vec<TestClaim>,
+    calls: Vec<CallClaim>,
+    known: TestCommands,
+}
+
+fn execution_claims(gate: &Gate) -> ExecutionClaims {
+    let known = TestCommands::of(&gate.test_commands);
+    if gate.claims == ClaimPolicy::None || gate.rules == VerdictRules::FileClaims {
+        return ExecutionClaims {
+            commands: Vec::new(),
+            tests: Vec::new(),
+            calls: Vec::new(),
+            known,
+        };
+    }
+    let tests = test_claims(&gate.output);
+    let commands = command_claims(&gate.output, |script| {
+        let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
+        is_test && tests.iter().any(|claim| !claim.passed)
+    });
+    let calls = match gate.rules >= VerdictRules::ToolCalls {
+        true => call_claims(&gate.output),
+        false => Vec::new(),
+    };
+    ExecutionClaims { commands, tests, calls, known }
+}
+
+impl ExecutionClaims {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.tests.is_empty() && self.calls.is_empty()
+    }
+
+    fn passed_tests(&self) -> impl Iterator<Item = &TestClaim> {
+        self.tests.iter().filter(|claim| claim.passed)
+    }
+
+    /// The test command that the gate repeats, if it repeats one.
+    fn rerun(&self, gate: &Gate) -> Option<Rerun> {
+        let claims_passed = self.passed_tests().next().is_some();
+        (claims_passed && gate.rules >= VerdictRules::Statements)
+            .then(|| Rerun::of(&gate.trace, &gate.root, &self.commands, &self.known))
+            .flatten()
+    }
+
+    fn check(&self, gate: &Gate, observations: &Observations) -> Vec<CheckDetail> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
+        let runs = RecordedRuns::of(&gate.trace, &sources);
+        let detail = |check: String, (finding, evidence): (Finding, Json)| {
+            with_policy(finding, gate.claims).into_detail(check, Some(evidence))
+        };
+        let rerun = self.rerun(gate);
+        let repeat = |counts| rerun.as_ref().and_then(|rerun| rerun.finding(observations, counts));
+        let repeated = repeat(self.passed_tests().next().map(|c| c.counts).unwrap_or_default());
+        let commands = self.commands.iter();
+        let is_proven = |claim: &CommandClaim| {
+            let argv = rerun.as_ref().map(|rerun| rerun.argv.as_slice());
+            argv.is_some()
+                && claim.only_command() == argv
+                && repeated.as_ref().is_some_and(|finding| finding.verdict == Verdict::Passed)
+        };
+        let commands = commands.map(|claim| {
+            let (finding, evidence) = claim.check(&runs);
+            let proven = finding.verdict == Verdict::Inconclusive && is_proven(claim);
+            let finding = if proven { Finding::passed() } else { finding };
+            detail(format!("claim command {}", claim.text), (finding, evidence))
+        });
+        let edits = LaterEdits::new(&gate.trace, observations, gate.rules);
+        let tests = self.tests.iter().map(|claim| {
+            let (finding, evidence) = claim.check(&runs, &self.known, &edits);
+            let decided = (finding.verdict == Verdict::Inconclusive)
+                .then(|| repeat(claim.counts))
+                .flatten()
+                .filter(|_| claim.passed);
+            let checked = (decided.unwrap_or(finding), evidence);
+            detail(format!("claim tests {}", claim.name()), checked)
+        });
+        let calls = self.calls.iter().map(|claim| {
+            detail(
+                format!("claim call {}", claim.tool),
+                claim.check(&gate.trace, &gate.root, &gate.plugins),
+            )
+        });
+        commands.chain(tests).chain(calls).collect()
+    }
+}
+
+/// The first statement of the summary that the record refutes; nothing if there is none.
+fn summary_statements(
+    gate: &Gate,
+    changes: &RecordedChanges<'_>,
+    observations: &Observations,
+) -> Option<CheckDetail> {
+    let stated = stated(gate);
+    let path = statements::refuted(&stated, changes, observations)?;
+    let finding = Finding::failed(format!(
+        "the summary says that the step created or changed `{path}`, but no recorded call did"
+    ));
+    Some(with_policy(finding, gate.claims).into_detail("summary".to_owned(), None))
+}
+
+/// A statement that nothing else was changed, listed only if the record does not agree with it.
+fn omitted_changes(gate: &Gate, changes: &RecordedChanges<'_>) -> Option<CheckDetail> {
+    if gate.claims == ClaimPolicy::None || gate.rules < VerdictRules::Omissions {
+        return None;
+    }
+    let finding = omission::finding(&gate.output, &gate.trace, changes)?;
+    Some(with_policy(finding, gate.claims).into_detail("nothing else changed".to_owned(), None))
+}
+
+/// With `expectChanges`, a step without claims and without recorded changes is inconclusive.
+fn expected_changes(
+    gate: &Gate,
+    claims: &[Claim],
+    changes: &RecordedChanges<'_>,
+) -> Option<CheckDetail> {
+    if !gate.expect_changes || !claims.is_empty() {
+        return None;
+    }
+    let changed: Vec<&str> = changes.changed().collect();
+    let says_done = gate.rules >= VerdictRules::Statements
+        && gate.changes_declared
+        && gate.claims != ClaimPolicy::None
+        && changes.gap().is_none()
+        && statements::says_done(&gate.output);
+    let finding = match changed.is_empty() {
+        true if says_done => with_policy(
+            Finding::failed(
+                "the summary says that the work is done, but the step was to change files, and no \
+                 recorded call changed one",
+            ),
+            gate.claims,
+        ),
+        true => Finding::inconclusive(
+            "the step was expected to change files, but it claims nothing and no change was recorded",
+        ),
+        false => match gate.rules >= VerdictRules::ToolCalls {
+            true => summary::doubt(&gate.output, changes, &gate.root)
+                .map_or_else(Finding::passed, Finding::inconclusive),
+            false => Finding::passed(),
+        },
+    };
+    let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
+    let evidence = Some(json!({"changed": changed.len(), "files": listed}));
+    Some(finding.into_detail("changes".to_owned(), evidence))
+}
+
+/// The weakest confidence: observed checks are strong, checks of the output alone are weak.
+fn confidence(gate: &Gate, has_claims: bool) -> Confidence {
+    let all_observed = gate.criteria.iter().all(|criterion| criterion.is_observed());
+    let any_observed = gate.criteria.iter().any(|criterion| criterion.is_observed());
+    let has_some = has_claims || !gate.criteria.is_empty();
+    match (has_some, all_observed) {
+        (true, true) => Confidence::High,
+        (true, false) if has_claims || any_observed => Confidence::Medium,
+        (true, false) | (false, _) => Confidence::Low,
+    }
+}

@@ -1,0 +1,33 @@
+//! The verdict over one check or claim, before it has a name.
+
+use crate::evidence::{CheckDetail, Verdict};
+use kb_base::value::Json;
+
+/// A verdict with its reason; a pass has one only if it is a warning.
+#[derive(Clone)]
+pub(super) struct Finding {
+    pub(super) verdict: Verdict,
+    pub(super) reason: Option<String>,
+    /// Whether it is a refuted claim that passes with a warning.
+    pub(super) warning: bool,
+}
+
+impl Finding {
+    pub(super) fn passed() -> Finding {
+        Finding { verdict: Verdict::Passed, reason: None, warning: false }
+    }
+
+    pub(super) fn failed(reason: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Failed, reason: Some(reason.into()), warning: false }
+    }
+
+    pub(super) fn inconclusive(reason: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Inconclusive, reason: Some(reason.into()), warning: false }
+    }
+
+    /// The same finding as the result of the check with this name.
+    pub(super) fn into_detail(self, check: String, evidence: Option<Json>) -> CheckDetail {
+        let Finding { verdict, reason, warning } = self;
+        CheckDetail { check, verdict, warning, reason, evidence }
+    }
+}

@@ -1,0 +1,38 @@
+//! The input of a verdict except for the observations.
+
+use super::check::Criterion;
+use super::verdict_rules::VerdictRules;
+use crate::evidence::Invocation;
+use kb_base::value::Json;
+use kb_language::definition::{ClaimPolicy, Schema};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The gate of one attempt, with all placeholders evaluated.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    /// The checks, in order.
+    pub criteria: Vec<Criterion>,
+    /// How strictly the claims of the output are compared with the evidence.
+    pub claims: ClaimPolicy,
+    /// Whether a step without any file change is inconclusive.
+    pub expect_changes: bool,
+    /// Whether the definition of the step says so (`expectChanges: true`), and not only its tools.
+    pub changes_declared: bool,
+    /// The output of the step.
+    pub output: Arc<Json>,
+    /// The schema that the output must satisfy.
+    pub output_schema: Option<Schema>,
+    /// The recorded tool calls of all attempts of this iteration, in order.
+    pub trace: Vec<Invocation>,
+    /// Whether a command of the step ran whose changes of files were not recorded.
+    pub unwatched: bool,
+    /// The absolute path of the workspace, to recognise absolute paths in claims.
+    pub root: String,
+    /// `testCommands` of the settings.
+    pub test_commands: Vec<String>,
+    /// The schemas of the outputs of plugins, by name of the tool.
+    pub plugins: BTreeMap<String, Schema>,
+    /// The rules of the verdict.
+    pub rules: VerdictRules,
+}

@@ -1,0 +1,29 @@
+//! Keys of an output, in any of the usual forms: camelCase, snake_case and kebab-case.
+
+use kb_base::value::{Json, JsonMap};
+
+/// The objects of an output that contain claims: the output itself and its `artifacts`.
+pub(super) fn sources(output: &Json) -> impl Iterator<Item = &JsonMap> {
+    [Some(output), output.get("artifacts")].into_iter().flatten().filter_map(Json::as_object)
+}
+
+/// Whether a key is one of these names, which are lower case without separators.
+pub(super) fn is_key(key: &str, names: &[&str]) -> bool {
+    let key: String = key.chars().filter(|c| *c != '_' && *c != '-').collect();
+    names.contains(&key.to_ascii_lowercase().as_str())
+}
+
+/// The value of the first key of an object that is one of these names.
+pub(super) fn field<'v>(object: &'v Json, names: &[&str]) -> Option<&'v Json> {
+    object.as_object()?.iter().find(|(key, _)| is_key(key, names)).map(|(_, value)| value)
+}
+
+/// The entries of a list; one value is a list of one.
+pub(super) fn entries(value: &Json) -> impl Iterator<Item = &Json> {
+    match value {
+        Json::Array(entries) => entries.as_slice(),
+        Json::Null => &[],
+        one => std::slice::from_ref(one),
+    }
+    .iter()
+}

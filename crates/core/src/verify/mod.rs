@@ -1,0 +1,58 @@
+//! Gates: checks and claims, compared with recorded tool calls and with the files on disk, give a
+//! verdict.
+//!
+//! Pure. [`Criterion::resolve`] evaluates the placeholders of a check. [`queries`] lists what a
+//! [`Gate`] must observe, `executor` observes it, and [`evaluate`] computes the verdict from the
+//! observations alone. A [`Basis`] records the observations, so `kb run verify` can compute the verdict
+//! again. Statements of a model are never proof, and a check that cannot decide is `inconclusive`.
+//!
+//! `check/` has one file per kind of check. Claims are in one file per kind as well: `claim_check` for
+//! files, `command_claim` for commands, `test_claim` for test results, `call_claim` for tool calls. `shell/` decides what the exit
+//! code of a script proves.
+
+mod answer;
+mod basis;
+mod call_claim;
+mod changed_lines;
+mod check;
+mod claim;
+mod claim_check;
+mod command_claim;
+mod commands_before;
+mod evaluate;
+mod finding;
+mod gate;
+mod judging;
+mod keys;
+mod later_edits;
+mod normalized_path;
+mod observation;
+mod omission;
+mod project_code;
+mod recorded_changes;
+mod recorded_runs;
+mod rerun;
+mod run_before;
+mod shell;
+mod sourced_files;
+mod statements;
+mod summary;
+mod test_claim;
+mod test_command;
+mod test_options;
+mod tool_tier;
+mod verdict_rules;
+
+pub use basis::{Basis, IncompleteBasis};
+pub use check::*;
+pub use commands_before::commands_before;
+pub use evaluate::{evaluate, queries};
+pub use gate::Gate;
+pub use judging::{JudgeQuestion, judge_question};
+pub use observation::{
+    CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, Observation, ObservationError,
+    ObservationQuery, Observations,
+};
+pub use project_code::{GitHook, executes_project_code};
+pub use run_before::{RUN_BEFORE, run_before_args};
+pub use verdict_rules::VerdictRules;

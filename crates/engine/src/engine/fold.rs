@@ -1,0 +1,208 @@
+//! Replays the events of a run.
+
+use crate::journal::StoredEvent;
+use kb_attempt::ChangedCode;
+use kb_base::diagnostic::Code;
+use kb_base::value::Timestamp;
+use kb_core::evidence::{Purpose, Record, ToolTrace};
+use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus};
+use kb_language::definition::{NetworkAccess, StepKind};
+use kb_language::plan::{Plan, PlanStep};
+use std::collections::BTreeMap;
+
+/// A replayed journal: the state, and the records of live instances.
+#[derive(Debug, Clone)]
+pub struct Folded {
+    /// State of the run.
+    pub state: State,
+    /// Number of the last event.
+    pub seq: u64,
+    /// Tool calls of instances that have not ended, from all attempts of their iteration.
+    pub traces: BTreeMap<InstanceIx, ToolTrace>,
+    /// Records of the attempts that are executing.
+    pub histories: BTreeMap<InstanceIx, Vec<Record>>,
+    /// What the specialists of the run left behind.
+    pub session: Session,
+    /// The first specialist that may have changed what later commands of the author execute.
+    pub code: Option<ChangedCode>,
+}
+
+impl Folded {
+    /// The state before the first event.
+    pub fn empty(plan: &Plan, rules: Rules) -> Self {
+        let state = State::new(plan, rules);
+        Folded {
+            state,
+            seq: 0,
+            traces: BTreeMap::new(),
+            histories: BTreeMap::new(),
+            session: Session::default(),
+            code: None,
+        }
+    }
+
+    /// Folds stored events into the state at their end.
+    pub fn of(plan: &Plan, rules: Rules, events: &[StoredEvent]) -> Self {
+        let mut folded = Folded::empty(plan, rules);
+        for stored in events {
+            folded.state.apply(plan, stored.at, &stored.event);
+            folded.note(plan, stored.at, &stored.event);
+            folded.seq = stored.seq;
+        }
+        folded
+    }
+
+    /// Keeps the records of live instances, and what specialists left behind.
+    pub fn note(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
+        self.session.apply(at, event);
+        self.note_code(plan, event);
+        match event {
+            Event::Recorded { instance, record, .. } => {
+                let trace = self.traces.entry(*instance);
+                if let Record::CacheHit(hit) = &**record {
+                    trace.or_default().take(&hit.trace);
+                } else if !record.calls().is_empty() {
+                    let trace = trace.or_default();
+                    record.calls().iter().for_each(|call| trace.push(call.clone()));
+                }
+                // Observations serve the verification of a verdict; no attempt continues from them.
+                if !matches!(**record, Record::Observed { .. }) {
+                    let mut record = (**record).clone();
+                    // A resumed attempt does not read prompts.
+                    if let Record::ModelCall { prompt, .. } = &mut record {
+                        *prompt = None;
+                    }
+                    self.histories.entry(*instance).or_default().push(record);
+                }
+            }
+            Event::Started { instance, .. } => drop(self.histories.remove(instance)),
+            Event::AttemptEnded { instance, .. } => {
+                self.histories.remove(instance);
+                self.traces.entry(*instance).and_modify(ToolTrace::end_attempt);
+            }
+            Event::RunResumed { in_flight, .. } => {
+                for instance in in_flight {
+                    self.traces.entry(*instance).and_modify(ToolTrace::interrupt);
+                }
+            }
+            Event::Ended { instance, .. } => {
+                self.histories.remove(instance);
+                self.traces.remove(instance);
+            }
+            // The record of a judge is part of the verdict from now on.
+            Event::Judged { instance, .. } => {
+                self.histories.remove(instance);
+            }
+            Event::PassEnded { instance, .. } => {
+                self.histories.remove(instance);
+                let step = &plan.step(self.state.instance(*instance).step).step;
+                if !step.details().keeps_evidence_of_passes() {
+                    self.traces.remove(instance);
+                }
+            }
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
+                closure.iter().for_each(|instance| {
+                    self.histories.remove(instance);
+                    self.traces.remove(instance);
+                })
+            }
+            Event::RunStarted { .. }
+            | Event::Continued { .. }
+            | Event::Evaluated { .. }
+            | Event::Expanded { .. }
+            | Event::Ready { .. }
+            | Event::Kept { .. }
+            | Event::Skipped { .. }
+            | Event::Recovered { .. }
+            | Event::Waiting { .. }
+            | Event::TimerSet { .. }
+            | Event::Asked { .. }
+            | Event::Merging { .. }
+            | Event::Merged { .. }
+            | Event::Answered { .. }
+            | Event::CancelRequested { .. }
+            | Event::TimedOut { .. }
+            | Event::Draining { .. }
+            | Event::RunEnded { .. } => {}
+        }
+    }
+
+    /// Keeps that a specialist may have changed files: from the start of its attempt, whatever it is seen to
+    /// change.
+    fn note_code(&mut self, plan: &Plan, event: &Event) {
+        let (instance, path) = match event {
+            // A step of this run, or one whose changes are in the journal of another.
+            Event::Started { instance, .. }
+            | Event::Continued { instance, .. }
+            | Event::Kept { instance, .. } => (*instance, None),
+            Event::Recorded { instance, record, .. } => {
+                let executed =
+                    record.calls().iter().filter(|call| call.purpose == Purpose::Execution);
+                let mut changes = executed.flat_map(|call| &call.changes);
+                let Some(change) = changes.find(|change| !change.same_content) else { return };
+                (*instance, Some(change.path.clone()))
+            }
+            Event::AttemptEnded { instance, failure: Some(failure), .. }
+                if failure.code == Code::PATH_PROTECTED =>
+            {
+                let step = plan.step(self.state.instance(*instance).step).step.id.clone();
+                let network = self.code.take().map(|code| code.network).unwrap_or_default();
+                self.code = Some(ChangedCode { step, path: None, network, is_protected: true });
+                return;
+            }
+            // A person read the changes.
+            Event::Answered { instance, approved: true, .. } => {
+                let step = &plan.step(self.state.instance(*instance).step).step;
+                if matches!(step.kind, StepKind::Approve(_)) {
+                    self.code = None;
+                    // What executes now may change files after the person read them.
+                    let executing = self.state.instances();
+                    let executing = executing.filter(|(_, of)| of.status == StepStatus::Running);
+                    let executing: Vec<_> = executing.map(|(ix, _)| ix).collect();
+                    executing.into_iter().for_each(|ix| self.note_writer(plan, ix, None));
+                }
+                return;
+            }
+            _ => return,
+        };
+        self.note_writer(plan, instance, path);
+    }
+
+    /// Keeps that a step may have changed files, and the file that it is known to have changed.
+    fn note_writer(&mut self, plan: &Plan, instance: InstanceIx, path: Option<String>) {
+        let planned = plan.step(self.state.instance(instance).step);
+        let network = match self.state.specialist(plan, instance) {
+            Some(specialist) if path.is_some() || specialist.may_write() => specialist.network,
+            // The record of a child run does not say which of its steps changed a file.
+            None if has_writing_specialist(planned) => NetworkAccess::default(),
+            Some(_) | None => return,
+        };
+        let code = self.code.get_or_insert_with(|| ChangedCode {
+            step: planned.step.id.clone(),
+            path: None,
+            network,
+            is_protected: false,
+        });
+        if code.path.is_none() && code.step == planned.step.id {
+            code.path = path;
+        }
+        code.network = wider(code.network, network);
+    }
+}
+
+/// Whether a specialist of the step, or of a child run, may write files.
+fn has_writing_specialist(planned: &PlanStep) -> bool {
+    let in_child = |child: &Plan| child.steps().iter().any(has_writing_specialist);
+    planned.specialists().any(|specialist| specialist.may_write())
+        || planned.child().is_some_and(|child| in_child(child))
+}
+
+/// The network of both.
+fn wider(one: NetworkAccess, other: NetworkAccess) -> NetworkAccess {
+    let width = |network: NetworkAccess| match network {
+        NetworkAccess::None => 0,
+        NetworkAccess::Loopback => 1,
+        NetworkAccess::Open => 2,
+    };
+    if width(one) >= width(other) { one } else { other }
+}

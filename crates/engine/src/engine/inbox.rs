@@ -1,0 +1,135 @@
+//! Messages of other processes to the lease owner: cancellations and answers.
+
+use super::context::RunContext;
+use super::payloads::Payloads;
+use super::pending_write::PendingWrite;
+use super::queue::InputQueue;
+use crate::journal::JournalError;
+use kb_base::value::Json;
+use kb_core::evidence::Payload;
+use kb_core::redaction::{Masked, Redactor};
+use kb_core::run::{Input, InstanceIx, Reply, State};
+use kb_language::definition::{Step, StepKind};
+use std::sync::Arc;
+
+/// A reply of a person that is to be checked, because it has an answer.
+pub(super) struct Delivery {
+    /// The message that it came with; `None` if this process was started with it.
+    pub(super) message: Option<i64>,
+    to: Vec<(InstanceIx, Arc<Step>)>,
+    reply: Reply,
+}
+
+/// Reads the inbox and queues the inputs that its messages lead to. Returns the first reply that is to be checked;
+/// while one `is_checking`, later replies stay in the inbox, so that they take effect in their order.
+pub(super) async fn read(
+    context: &RunContext,
+    state: &State,
+    write: &PendingWrite,
+    inputs: &mut InputQueue,
+    mut is_checking: bool,
+) -> Result<Option<Delivery>, JournalError> {
+    let mut found = None;
+    for item in context.parts.journal.pending(&context.run).await? {
+        if write.acknowledges(item.id) || inputs.has_message(item.id) {
+            continue;
+        }
+        let text = |key: &str| item.body.get(key).and_then(Json::as_str).map(str::to_owned);
+        let by = text("by").unwrap_or_else(|| "another process".to_owned());
+        let led_to = match item.kind.as_str() {
+            "cancel" => {
+                vec![Input::CancelRequested { by: context.parts.redactor.mask(by) }]
+            }
+            "approve" if is_checking => continue,
+            "approve" => {
+                let approved = item.body.get("approved").and_then(Json::as_bool);
+                let reply = Reply {
+                    approved: approved.unwrap_or(true),
+                    by,
+                    answer: item.body.get("answer").cloned().map(Payload::inline),
+                    comment: text("comment"),
+                    call: text("call"),
+                };
+                let step = text("step");
+                let delivery = deliver(context, state, Some(item.id), step.as_deref(), reply);
+                if delivery.needs_check() {
+                    is_checking = true;
+                    found = Some(delivery);
+                    continue;
+                }
+                delivery.without_check(context)
+            }
+            // A kind of a newer `kb`; it is acknowledged without effect.
+            _ => Vec::new(),
+        };
+        // The batch of the last input acknowledges the message; without inputs, this does.
+        if !inputs.push_message(item.id, led_to) {
+            let journal = &context.parts.journal;
+            journal.acknowledge(&context.run, context.epoch, &[item.id]).await?;
+        }
+    }
+    Ok(found)
+}
+
+/// A person's reply to the instances that wait under this name; without a name, to all.
+pub(super) fn deliver(
+    context: &RunContext,
+    state: &State,
+    message: Option<i64>,
+    step: Option<&str>,
+    reply: Reply,
+) -> Delivery {
+    let is_named =
+        |ix: InstanceIx| step.is_none_or(|name| state.key(&context.plan, ix).to_string() == name);
+    let waiting = state.instances().map(|(ix, _)| ix);
+    let to = waiting
+        .filter(|ix| state.waits_for_person(&context.plan, *ix) && is_named(*ix))
+        .map(|ix| (ix, context.planned(state, ix).step.clone()))
+        .collect();
+    Delivery { message, to, reply }
+}
+
+impl Delivery {
+    /// Whether a schema may have to be applied to the answer.
+    pub(super) fn needs_check(&self) -> bool {
+        let asks = |step: &Step| step.kind.question().is_some_and(|asked| asked.answer.is_some());
+        self.reply.answer.is_some() && self.to.iter().any(|(_, step)| asks(step))
+    }
+
+    /// The inputs of a reply that needs no check.
+    pub(super) fn without_check(self, context: &RunContext) -> Vec<Input> {
+        self.check(&context.parts.redactor, &context.payloads)
+    }
+
+    /// The inputs of a reply that fits none of the questions.
+    pub(super) fn refused(&self) -> Vec<Input> {
+        self.to.iter().map(|(instance, _)| Input::ReplyRefused { instance: *instance }).collect()
+    }
+
+    /// The inputs of the reply. An answer that does not satisfy the options or the schema of a question is refused.
+    pub(super) fn check(self, redactor: &Redactor, payloads: &Payloads) -> Vec<Input> {
+        let Delivery { to, reply, .. } = self;
+        let input = |(instance, step): (InstanceIx, Arc<Step>)| match accepts(&step.kind, &reply) {
+            true => Input::Answered { instance, reply: masked(redactor, payloads, &reply) },
+            false => Input::ReplyRefused { instance },
+        };
+        to.into_iter().map(input).collect()
+    }
+}
+
+/// Whether a reply fits: an answer to a question satisfies its rule, other replies have no answer.
+fn accepts(kind: &StepKind, reply: &Reply) -> bool {
+    let answer = reply.answer.as_ref().and_then(Payload::as_inline);
+    match kind.question().and_then(|question| question.answer) {
+        Some(rule) => !reply.approved || answer.is_some_and(|answer| rule.check(answer).is_ok()),
+        None => reply.answer.is_none(),
+    }
+}
+
+/// The masked reply, with its answer as a blob if it is large. If a blob cannot be written,
+/// `Payloads::check` refuses the whole batch.
+fn masked(redactor: &Redactor, payloads: &Payloads, reply: &Reply) -> Masked<Reply> {
+    let masked = redactor.mask(reply.clone());
+    let stored = masked.clone().rearrange(|reply, parts| payloads.store_reply(reply, parts));
+    stored.unwrap_or(masked)
+}

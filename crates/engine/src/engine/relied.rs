@@ -1,0 +1,37 @@
+//! The files that the verdicts on the dependencies of a step rest on.
+
+use super::scope::RunScope;
+use kb_attempt::ReliedFile;
+use kb_base::value::{Digest, Json};
+use kb_core::evidence::{CheckDetail, Verdict};
+use kb_core::run::InstanceIx;
+
+/// Maximum number of files that are compared again before a step.
+const COMPARED: usize = 500;
+
+/// The files with their digests that passed claims of the dependencies of a step are about.
+pub(super) fn relied(scope: &RunScope<'_>, ix: InstanceIx) -> Vec<ReliedFile> {
+    let step = scope.state.instance(ix).step;
+    let mut found = Vec::new();
+    for dependency in scope.plan.dependencies(step) {
+        let on = InstanceIx(dependency.on.at() as u32);
+        let Some(verification) = scope.state.instance(on).verification() else { continue };
+        if verification.verdict != Verdict::Passed {
+            continue;
+        }
+        let id = &scope.plan.step(dependency.on).step.id;
+        let files = verification.checks.iter().filter_map(claimed_file);
+        found.extend(files.map(|(path, sha256)| ReliedFile { step: id.clone(), path, sha256 }));
+        found.truncate(COMPARED);
+    }
+    found
+}
+
+/// The path and digest of a passed claim about a file that exists.
+fn claimed_file(check: &CheckDetail) -> Option<(String, Digest)> {
+    let (kind, path) = check.check.strip_prefix("claim ")?.split_once(' ')?;
+    let is_file = ["created", "modified", "written"].contains(&kind);
+    let digest = check.evidence.as_ref()?.get("now")?.get("sha256").and_then(Json::as_str)?;
+    let passed = check.verdict == Verdict::Passed && is_file;
+    passed.then_some((path.to_owned(), Digest::from_hex(digest)?))
+}

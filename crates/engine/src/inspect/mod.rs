@@ -1,0 +1,40 @@
+//! Recorded runs, read back: events, logs, outputs, file changes and the audit of a run.
+//!
+//! Everything here comes from the journal; the files in the workspace are not read. Events are
+//! translated into the public form of [`kb_core::wire`], so that a replayed run looks like a live one.
+//! Start at [`Reader`], which reads the events of one run; [`LiveReader`] does the same while the
+//! run executes, [`audit`] checks the integrity of a run, [`run_diff`] lists its file changes, and
+//! [`Frozen`] holds the definitions that a run was started with.
+
+mod audit;
+mod base_run;
+mod diff;
+mod earlier;
+mod error;
+mod frozen;
+mod live;
+mod log_entry;
+mod output;
+mod prompts;
+mod reader;
+mod session;
+mod step_log;
+mod streams;
+mod tool_calls;
+mod trace;
+mod verified;
+
+pub use audit::{Audit, Fault, audit};
+pub use base_run::BaseRun;
+pub use diff::{FileDiff, FileDiffKind, FileSnapshot, Patch, RunDiff, StepDiff, run_diff};
+pub use earlier::Earlier;
+pub use error::InspectError;
+pub use frozen::{CacheUse, Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script};
+pub use live::{LiveReader, LiveUpdate};
+pub use log_entry::LogEntry;
+pub use output::run_output;
+pub use reader::{Reader, RunFilter, find_run, list_rows, list_runs, require_step, run_view};
+pub use session::{RecordedSession, SessionView};
+pub use step_log::{LogLine, StepLog};
+pub use tool_calls::{AuditedCall, audited_calls};
+pub use trace::{TracePart, trace};

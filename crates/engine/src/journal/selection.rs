@@ -1,0 +1,29 @@
+//! Resolves the name of a run that a person typed.
+
+use super::{JournalError, RunIndex};
+use kb_base::value::RunId;
+
+/// Names the newest run that is no child run.
+pub(super) const LAST: &str = "@last";
+
+/// The run that [`LAST`] names.
+pub(super) fn last_run(runs: &dyn RunIndex) -> Result<RunId, JournalError> {
+    let last = runs.latest(None, None)?;
+    last.map(|row| row.run).ok_or_else(|| JournalError::NoRun(LAST.to_owned()))
+}
+
+/// Selects a run by its id or a unique prefix. The runs are given newest first.
+pub(super) fn select_run(text: &str, newest_first: &[RunId]) -> Result<RunId, JournalError> {
+    let none = || JournalError::NoRun(text.to_owned());
+    if let Some(exact) = newest_first.iter().find(|run| run.as_str() == text) {
+        return Ok(exact.clone());
+    }
+    let mut fitting = newest_first.iter().filter(|run| run.as_str().starts_with(text));
+    match (fitting.next(), fitting.count()) {
+        (Some(only), 0) if !text.is_empty() => Ok(only.clone()),
+        (Some(_), further) if !text.is_empty() => {
+            Err(JournalError::Ambiguous { prefix: text.to_owned(), count: further + 1 })
+        }
+        _ => Err(none()),
+    }
+}

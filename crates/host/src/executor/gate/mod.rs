@@ -1,0 +1,113 @@
+//! Evaluates one gate: renders its checks, observes the workspace, and computes the verdict.
+//!
+//! `observer` makes the observations; [`kb_core::verify`] computes the verdict from them without effects.
+
+mod before;
+mod judge;
+mod observer;
+mod relied;
+
+pub(super) use before::run_before;
+pub(super) use relied::look_again;
+
+use super::GateRequest;
+use crate::executor::host_access::HostAccess;
+pub use judge::Judges;
+use kb_base::value::Usage;
+use kb_clock as clock;
+use kb_core::evidence::{CheckDetail, Confidence, Verdict, Verification};
+use kb_core::redaction::Redactor;
+use kb_core::verify::{
+    Basis, Criterion, Gate, Observation, ObservationQuery, Observations, VerdictRules, evaluate,
+    judge_question, queries,
+};
+use kb_language::definition::Check;
+use kb_language::expression::Scope;
+use observer::Observer;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Number of recorded changes from which the verdict is computed on a blocking thread.
+const LARGE: usize = 1_000;
+
+/// Observes the workspace and returns the verdict. Always ends: when all checks are observed, at the
+/// timeout of the request, or when it is cancelled. Checks without an observation are `inconclusive`.
+pub async fn run_gate(
+    request: GateRequest,
+    scope: &(dyn Scope + Sync),
+    host: &HostAccess,
+    cancel: &CancellationToken,
+    judges: Option<Judges<'_>>,
+) -> Verification {
+    let deadline = request.timeout.map(|timeout| clock::instant() + timeout);
+    let gate = Gate {
+        criteria: criteria(&request.checks, scope, host),
+        claims: request.claims,
+        expect_changes: request.expect_changes,
+        changes_declared: request.changes_declared,
+        output: request.output,
+        output_schema: request.output_schema,
+        trace: request.trace,
+        unwatched: request.unwatched,
+        root: host.workspace.root().to_string_lossy().into_owned(),
+        test_commands: host.test_commands.to_vec(),
+        plugins: request.plugins,
+        rules: VerdictRules::CURRENT,
+    };
+    let observer = Observer {
+        host,
+        env: &request.env,
+        cwd: &request.cwd,
+        sandboxed: request.sandboxed,
+        confined: request.confined.as_deref(),
+        deadline,
+        cancel,
+    };
+    let mut seen = observer.observe(queries(&gate)).await;
+    let mut usage = Usage::NONE;
+    if let Some(question) = judge_question(&gate, &seen) {
+        let left = deadline.map(|end| end.saturating_duration_since(clock::instant()));
+        let subject = request.judged.as_deref();
+        let (reply, spent) = judge::ask(question, subject, judges, host, cancel, left).await;
+        seen.insert(ObservationQuery::Judge, Observation::Judge(reply));
+        usage = spent;
+    }
+    let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
+    let validates = gate.output_schema.is_some() || !gate.plugins.is_empty();
+    if changes < LARGE && !validates {
+        return Verification { usage, ..evaluated(&gate, &seen, &host.redactor) };
+    }
+    let redactor = host.redactor.clone();
+    let evaluated = tokio::task::spawn_blocking(move || evaluated(&gate, &seen, &redactor)).await;
+    Verification { usage, ..evaluated.unwrap_or_else(|_| stopped()) }
+}
+
+/// The checks with all placeholders evaluated, and the thresholds of the settings.
+fn criteria(checks: &[Check], scope: &dyn Scope, host: &HostAccess) -> Vec<Criterion> {
+    let resolved = checks.iter().map(|check| {
+        if let Check::Judge(judge) = check {
+            return Criterion::resolve(&Check::Judge(judge.or(&host.judge)), scope);
+        }
+        Criterion::resolve(check, scope)
+    });
+    resolved.collect()
+}
+
+/// The verdict with the observations that it is based on.
+fn evaluated(gate: &Gate, seen: &Observations, redactor: &Redactor) -> Verification {
+    let basis = redactor.mask_serialized(&Basis::of(gate, seen));
+    let basis = basis.map(|basis| Arc::new(basis.into_inner()));
+    Verification { basis, ..evaluate(gate, seen) }
+}
+
+/// The verdict of a gate whose evaluation was stopped.
+fn stopped() -> Verification {
+    let detail = CheckDetail {
+        check: "gate".to_owned(),
+        verdict: Verdict::Inconclusive,
+        warning: false,
+        reason: Some("the gate was stopped".to_owned()),
+        evidence: None,
+    };
+    Verification::of(Confidence::Low, vec![detail])
+}

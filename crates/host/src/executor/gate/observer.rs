@@ -1,0 +1,306 @@
+//! Observes what the checks of a gate query: files through the path guard, commands through the
+//! supervisor.
+
+use crate::executor::confinement;
+use crate::executor::host_access::HostAccess;
+use crate::workspace::{PathError, Workspace};
+use futures::FutureExt;
+use futures::stream::{self, StreamExt};
+use kb_attempt::Confined;
+use kb_base::value::limits;
+use kb_clock as clock;
+use kb_core::evidence::FileKind;
+use kb_core::evidence::ProcessEvidence;
+use kb_core::redaction::{MASK, Redactor};
+use kb_core::verify::{
+    CommandEnd, CommandRun, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
+    Observations,
+};
+use kb_language::definition::NetworkAccess;
+use kb_process::{ProcessEnd, ProcessResult, Spawn};
+use regex::bytes::Regex;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Maximum size of a file that is searched for a regular expression, in bytes.
+const SEARCHED_BYTES: u64 = 64 << 20;
+/// Number of files that are observed in parallel.
+const AT_ONCE: usize = 4;
+
+/// Observes the workspace for one gate.
+pub(super) struct Observer<'a> {
+    pub(super) host: &'a HostAccess,
+    /// Environment of command checks.
+    pub(super) env: &'a [(String, String)],
+    /// Working directory of command checks, relative to the workspace root.
+    pub(super) cwd: &'a str,
+    /// Whether command checks run in the sandbox.
+    pub(super) sandboxed: Option<NetworkAccess>,
+    /// Why command checks of the author run in the sandbox.
+    pub(super) confined: Option<&'a Confined>,
+    /// When the timeout of the gate expires.
+    pub(super) deadline: Option<Instant>,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+impl Observer<'_> {
+    /// Answers the queries in order. Files between two commands are observed in parallel, because
+    /// reading and hashing them takes most of the time of a gate.
+    pub(super) async fn observe(&self, asks: Vec<ObservationQuery>) -> Observations {
+        let mut seen = Observations::new();
+        for group in asks.chunk_by(|a, b| !is_command(a) && !is_command(b)) {
+            let looks: Vec<_> = group.iter().map(|ask| self.unless_stopped(ask).boxed()).collect();
+            let found: Vec<Observation> = stream::iter(looks).buffered(AT_ONCE).collect().await;
+            seen.extend(group.iter().cloned().zip(found));
+        }
+        seen
+    }
+
+    async fn unless_stopped(&self, ask: &ObservationQuery) -> Observation {
+        match self.cancel.is_cancelled() {
+            true => Observation::Stopped,
+            false => self.look(ask).await,
+        }
+    }
+
+    async fn look(&self, ask: &ObservationQuery) -> Observation {
+        if let ObservationQuery::Command { argv, timeout } = ask {
+            return Observation::Command(self.run(argv, *timeout).await);
+        }
+        let (ask, workspace) = (ask.clone(), self.host.workspace.clone());
+        let redactor = self.host.redactor.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            look_at_files(&workspace, &with_real_names(&ask, &workspace, &redactor))
+        });
+        let seen = tokio::select! {
+            seen = work => seen.unwrap_or(Observation::Stopped),
+            () = self.cancel.cancelled() => Observation::Stopped,
+        };
+        with_masked_names(seen, &self.host.redactor)
+    }
+
+    /// Executes a command.
+    pub(super) async fn run(&self, argv: &[String], timeout: Option<Duration>) -> CommandRun {
+        let left = self.deadline.map(|end| end.saturating_duration_since(clock::instant()));
+        let not_run = |ended: CommandEnd| CommandRun {
+            ended,
+            last_words: String::new(),
+            duration_ms: 0,
+            process: None,
+        };
+        let cwd = match self.host.workspace.cwd(self.cwd) {
+            Ok(cwd) => cwd,
+            Err(error) => return not_run(CommandEnd::NotStarted(error.to_string())),
+        };
+        if argv.is_empty() {
+            return not_run(CommandEnd::NotStarted("the command is empty".to_owned()));
+        }
+        let spawn = Spawn {
+            argv: argv.to_vec(),
+            cwd,
+            env: [&confinement::environment(self.confined), self.env].concat(),
+            stdin: Vec::new(),
+            timeout: [timeout, left].into_iter().flatten().min(),
+            idle: None,
+            max_stream: limits::STREAM_BYTES,
+        };
+        let supervisor = match self.sandboxed {
+            Some(network) => self.host.processes.confined(network),
+            None => match confinement::supervisor(self.host, self.confined, argv) {
+                Ok((supervisor, _)) => supervisor,
+                Err(refused) => {
+                    let reason = format!("{}; `--yes` approves it", refused.message);
+                    return not_run(CommandEnd::Unknown(reason));
+                }
+            },
+        };
+        let trace = self.host.processes.trace(&spawn, &self.host.redactor);
+        let exited = supervisor.run(spawn, self.cancel, None).await;
+        let process = trace.end(&exited);
+        ran(&self.host.redactor, exited, process)
+    }
+}
+
+fn is_command(ask: &ObservationQuery) -> bool {
+    matches!(ask, ObservationQuery::Command { .. })
+}
+
+fn ran(redactor: &Redactor, exited: ProcessResult, process: ProcessEvidence) -> CommandRun {
+    CommandRun {
+        last_words: super::super::last_line::last_line(redactor, &exited).unwrap_or_default(),
+        duration_ms: exited.duration.as_millis() as u64,
+        process: Some(Box::new(process)),
+        ended: match exited.end {
+            ProcessEnd::Code(code) => CommandEnd::Code(code),
+            ProcessEnd::Signal(signal) => CommandEnd::Signal(signal),
+            ProcessEnd::TimedOut | ProcessEnd::Idle => CommandEnd::TimedOut,
+            ProcessEnd::Cancelled => CommandEnd::Stopped,
+            ProcessEnd::Lost => CommandEnd::Unknown(ProcessEnd::LOST.to_owned()),
+            ProcessEnd::NotStarted(reason) => CommandEnd::NotStarted(reason),
+        },
+    }
+}
+
+/// Replaces masked file names in a query by real ones. Evidence, claims and outputs contain only masked
+/// names, so a name is resolved to the file whose masked name is equal.
+fn with_real_names(
+    ask: &ObservationQuery,
+    workspace: &Workspace,
+    redactor: &Redactor,
+) -> ObservationQuery {
+    let real = |path: &str| match path.contains(MASK) {
+        true => real_name(workspace.root(), path, redactor).unwrap_or_else(|| path.to_owned()),
+        false => path.to_owned(),
+    };
+    match ask {
+        ObservationQuery::Path(path) => ObservationQuery::Path(real(path)),
+        ObservationQuery::Location(path) => ObservationQuery::Location(real(path)),
+        ObservationQuery::Files { pattern, count } => {
+            ObservationQuery::Files { pattern: real(pattern), count: count.clone() }
+        }
+        ObservationQuery::Ignored(path) => ObservationQuery::Ignored(real(path)),
+        ObservationQuery::Command { .. } | ObservationQuery::Judge => ask.clone(),
+    }
+}
+
+fn real_name(root: &Path, path: &str, redactor: &Redactor) -> Option<String> {
+    let mut real = String::new();
+    for part in path.split('/') {
+        let mut found = part.to_owned();
+        if part.contains(MASK) {
+            let names = std::fs::read_dir(root.join(&real)).ok()?;
+            let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+            let mut alike = names.filter(|name| redactor.mask_text(name) == part);
+            found = alike.next()?;
+            // Two files have the same masked name, so the name is ambiguous.
+            if alike.next().is_some() {
+                return None;
+            }
+        }
+        real = if real.is_empty() { found } else { format!("{real}/{found}") };
+    }
+    Some(real)
+}
+
+fn with_masked_names(seen: Observation, redactor: &Redactor) -> Observation {
+    let masked = |file: MatchedFile| MatchedFile {
+        path: redactor.mask_text(&file.path).into_owned(),
+        ..file
+    };
+    match seen {
+        Observation::Files(Ok(files)) => {
+            Observation::Files(Ok(files.into_iter().map(masked).collect()))
+        }
+        Observation::Location(Ok(location)) => {
+            let mask = |path: &str| redactor.mask_text(path).into_owned();
+            Observation::Location(Ok(Location {
+                entry: mask(&location.entry),
+                target: location.target.map(|(path, state)| (mask(&path), state)),
+                ..location
+            }))
+        }
+        other => other,
+    }
+}
+
+fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
+    match ask {
+        ObservationQuery::Path(path) => {
+            Observation::Path(workspace.symlink_stat(path).map_err(unseen))
+        }
+        ObservationQuery::Location(path) => Observation::Location(location(workspace, path)),
+        ObservationQuery::Ignored(path) => Observation::Ignored(workspace.ignores(path)),
+        ObservationQuery::Files { pattern, count } => {
+            Observation::Files(files(workspace, pattern, count.as_deref()))
+        }
+        ObservationQuery::Command { .. } | ObservationQuery::Judge => Observation::Stopped,
+    }
+}
+
+fn location(workspace: &Workspace, path: &str) -> Result<Location, ObservationError> {
+    let resolved = match workspace.resolved(path) {
+        Ok(resolved) => resolved,
+        Err(error @ PathError::WrongKind { .. }) => {
+            let impossible = Some(error.to_string());
+            return Ok(Location { entry: path.to_owned(), impossible, ..Location::default() });
+        }
+        Err(error) => return Err(unseen(error)),
+    };
+    if resolved.state.is_none() && has_unreadable_name(workspace.root(), &resolved.entry) {
+        let reason =
+            "a name in the path is not valid UTF-8 on disk, so the file is not known".to_owned();
+        return Err(ObservationError { denied: false, reason });
+    }
+    let full = workspace.root().join(&resolved.entry);
+    let is_folder = resolved.state.as_ref().is_some_and(|s| s.kind == FileKind::Directory);
+    let empty = is_folder && contains_only_folders(&full, 16);
+    Ok(Location {
+        ignored: workspace.ignores(&resolved.entry),
+        entry: resolved.entry,
+        state: resolved.state,
+        target: resolved.target,
+        empty,
+        impossible: None,
+    })
+}
+
+/// Whether a file has this path if bytes of names that are not UTF-8 are replaced by U+FFFD, as in evidence
+/// and claims.
+fn has_unreadable_name(root: &Path, path: &str) -> bool {
+    if !path.contains(char::REPLACEMENT_CHARACTER) {
+        return false;
+    }
+    let mut real = root.to_owned();
+    path.split('/').all(|part| {
+        let names = std::fs::read_dir(&real).into_iter().flatten().flatten();
+        let found =
+            names.map(|entry| entry.file_name()).find(|name| name.to_string_lossy() == part);
+        found.map(|name| real.push(name)).is_some()
+    })
+}
+
+/// Whether a folder contains no files, up to this depth.
+fn contains_only_folders(folder: &Path, depth: usize) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(folder) else { return false };
+    entries.all(|entry| {
+        let is_folder =
+            |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        entry.is_ok_and(|entry| {
+            depth > 0 && is_folder(&entry) && contains_only_folders(&entry.path(), depth - 1)
+        })
+    })
+}
+
+fn files(
+    workspace: &Workspace,
+    pattern: &str,
+    count: Option<&str>,
+) -> Result<Vec<MatchedFile>, ObservationError> {
+    let regex = count.map(Regex::new).transpose().map_err(|error| ObservationError {
+        denied: true,
+        reason: format!("`{}` is not a regular expression: {error}", count.unwrap_or_default()),
+    })?;
+    let paths = workspace.glob(pattern).map_err(unseen)?;
+    let file = |path: String| {
+        let occurrences = regex.as_ref().and_then(|regex| occurrences(workspace, &path, regex));
+        MatchedFile { path, occurrences }
+    };
+    Ok(paths.into_iter().map(file).collect())
+}
+
+/// Number of matches of a regular expression; `None` if the file cannot be read or is too large.
+fn occurrences(workspace: &Workspace, path: &str, regex: &Regex) -> Option<u64> {
+    let state = workspace.stat(path).ok()??;
+    if state.size > SEARCHED_BYTES {
+        return None;
+    }
+    let bytes = workspace.read_file(path).ok()?;
+    Some(regex.find_iter(&bytes).count() as u64)
+}
+
+fn unseen(error: PathError) -> ObservationError {
+    // A pattern that cannot be read never passes, so it counts as refused.
+    let denied = error.is_denial() || matches!(error, PathError::BadGlob { .. });
+    ObservationError { denied, reason: error.to_string() }
+}

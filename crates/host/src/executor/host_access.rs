@@ -1,0 +1,49 @@
+//! The parts of this machine that steps and gates use.
+
+use crate::tool::{ProcessLauncher, ToolboxParts};
+use crate::workspace::Workspace;
+use kb_clock::RunClock;
+use kb_core::redaction::Redactor;
+use kb_language::definition::JudgeCheck;
+use std::sync::Arc;
+
+/// The parts of this machine that steps and gates use.
+#[derive(Clone)]
+pub struct HostAccess {
+    /// The files that they may access.
+    pub workspace: Workspace,
+    /// Starts processes.
+    pub processes: ProcessLauncher,
+    /// The time of the run.
+    pub clock: RunClock,
+    /// Masks secrets in what steps read and write.
+    pub redactor: Arc<Redactor>,
+    /// `testCommands` of the settings.
+    pub test_commands: Arc<[String]>,
+    /// Whether `--yes` approved everything of the run that requires approval.
+    pub approved: bool,
+    /// `verifier.judge` of the settings.
+    pub judge: JudgeCheck,
+}
+
+impl HostAccess {
+    /// The same parts for other files.
+    #[must_use]
+    pub fn within(&self, workspace: &Workspace) -> HostAccess {
+        let processes = self.processes.within(workspace);
+        HostAccess { workspace: workspace.clone(), processes, ..self.clone() }
+    }
+
+    /// Takes what the tools of the same run use.
+    pub fn of(parts: &ToolboxParts) -> HostAccess {
+        HostAccess {
+            workspace: parts.workspace.clone(),
+            processes: parts.process_launcher(),
+            clock: parts.clock.clone(),
+            redactor: parts.redactor.clone(),
+            test_commands: parts.settings.test_commands.as_slice().into(),
+            approved: parts.approvals.yes,
+            judge: parts.settings.judge.clone(),
+        }
+    }
+}

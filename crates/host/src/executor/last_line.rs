@@ -1,0 +1,46 @@
+//! The last line of output of a failed process, for messages.
+
+use kb_core::redaction::Redactor;
+use kb_process::ProcessResult;
+
+/// The last non-blank line of stderr, else of stdout, masked and at most 200 characters long: most
+/// programs print the cause of a failure there.
+pub(super) fn last_line(redactor: &Redactor, exited: &ProcessResult) -> Option<String> {
+    last_of(redactor, (&exited.stderr, &exited.stdout))
+}
+
+fn last_of(redactor: &Redactor, (stderr, stdout): (&str, &str)) -> Option<String> {
+    let last = |text: &str| {
+        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        // Masked before it is shortened; the capture may have shortened it already.
+        Some(redactor.mask_cut_text(line).chars().take(200).collect())
+    };
+    last(stderr).or_else(|| last(stdout))
+}
+
+/// The end of a message about a failed command: what it printed last to stderr, else to stdout.
+pub(super) fn said(redactor: &Redactor, argv: &[String], streams: (&str, &str)) -> String {
+    match last_of(redactor, streams) {
+        Some(line) => format!(": {line}"),
+        None => format!("; no output from `{}`", first_line(redactor, argv)),
+    }
+}
+
+/// The start of the command, masked, for messages about a process that printed nothing.
+fn first_line(redactor: &Redactor, argv: &[String]) -> String {
+    const SHOWN: usize = 80;
+    let text = match argv {
+        [bash, flags, option, c, script]
+            if bash == "bash" && flags == "-euo" && option == "pipefail" && c == "-c" =>
+        {
+            script.clone()
+        }
+        words => words.join(" "),
+    };
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let masked = redactor.mask_cut_text(line).to_string();
+    match masked.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &masked[..at]),
+        None => masked,
+    }
+}

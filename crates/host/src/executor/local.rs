@@ -1,0 +1,213 @@
+//! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
+
+use super::cached::{self, StepCache};
+use super::host_access::HostAccess;
+use super::lease::lease_lost;
+use super::stubs::{self, Stubs};
+use super::{ChildRuns, Executor, GateRequest, Judges, gate, http, items, run, specialist, tool};
+use crate::isolation::{Tree, Trees};
+use crate::specialist::SpecialistRunner;
+use crate::tool::Toolbox;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use kb_attempt::{Context, FileItems, Outcome, Request, StepWork, TreeRequest};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, InstanceKey, OutcomeKind, RunId};
+use kb_core::evidence::{Merged, Verification};
+use kb_language::expression::Scope;
+use std::sync::Arc;
+
+/// Executes attempts with the tools and models of this machine.
+#[derive(Clone)]
+pub struct LocalExecutor {
+    host: HostAccess,
+    toolbox: Arc<Toolbox>,
+    specialists: Option<Arc<SpecialistRunner>>,
+    children: Option<Arc<dyn ChildRuns>>,
+    stubs: Option<Arc<Stubs>>,
+    trees: Option<Trees>,
+    cache: Option<Arc<StepCache>>,
+    /// Whether the file changes of all steps are recorded, because the gate of a `playbook` step above
+    /// them reads them.
+    watches: bool,
+}
+
+impl LocalExecutor {
+    /// An executor with these tools. Without a runner, specialist steps fail with `KB0701`.
+    pub fn new(
+        host: HostAccess,
+        toolbox: Arc<Toolbox>,
+        specialists: Option<Arc<SpecialistRunner>>,
+    ) -> Self {
+        LocalExecutor {
+            host,
+            toolbox,
+            specialists,
+            children: None,
+            stubs: None,
+            trees: None,
+            cache: None,
+            watches: false,
+        }
+    }
+
+    /// The same executor with child runs. Without them, `playbook` steps fail.
+    #[must_use]
+    pub fn with_children(self, children: Arc<dyn ChildRuns>) -> Self {
+        LocalExecutor { children: Some(children), ..self }
+    }
+
+    /// The same executor with these results in place of the execution of steps.
+    #[must_use]
+    pub fn with_stubs(self, stubs: Arc<Stubs>) -> Self {
+        LocalExecutor { stubs: Some(stubs), ..self }
+    }
+
+    /// The same executor with worktrees and copies. Without them, steps with files of their own fail.
+    #[must_use]
+    pub fn with_trees(self, trees: Trees) -> Self {
+        LocalExecutor { trees: Some(trees), ..self }
+    }
+
+    /// The same executor for the files of a tree.
+    fn within(self, tree: &Tree) -> LocalExecutor {
+        let toolbox = Arc::new(self.toolbox.within(&tree.workspace));
+        let specialists = self.specialists.map(|runner| {
+            Arc::new(SpecialistRunner {
+                toolbox: toolbox.clone(),
+                ..SpecialistRunner::clone(&runner)
+            })
+        });
+        let host = self.host.within(&tree.workspace);
+        let trees = self.trees.map(|trees| trees.within(tree));
+        LocalExecutor { host, toolbox, specialists, trees, ..self }
+    }
+
+    /// The same executor with stored results. Without them, steps with `cache` do their work.
+    #[must_use]
+    pub fn with_cache(self, cache: Arc<StepCache>) -> Self {
+        LocalExecutor { cache: Some(cache), ..self }
+    }
+
+    /// Executes an attempt in the files that it asks for.
+    async fn placed(self, request: Request, context: Context) -> Outcome {
+        let request = Request { evidence: request.evidence || self.watches, ..request };
+        if let Some(stubs) = &self.stubs
+            && let Some(stub) = stubs.result_of(&request)
+        {
+            return stubs::play(stub, &self.host.clock, &request, &context).await;
+        }
+        let tree = match (&request.tree, &self.trees) {
+            (None, _) => None,
+            (Some(_), None) => return Outcome::failed(OutcomeKind::ToolError, no_trees()),
+            (Some(asked), Some(trees)) => match trees.open(asked).await {
+                Ok(tree) => Some(tree),
+                Err(failure) => return Outcome::failed(OutcomeKind::ToolError, *failure),
+            },
+        };
+        match tree {
+            Some(tree) => self.within(&tree).attempt(request, context).await,
+            None => self.attempt(request, context).await,
+        }
+    }
+
+    /// Executes an attempt, or takes its stored result.
+    async fn attempt(self, request: Request, context: Context) -> Outcome {
+        // A child run is no work of its own: its steps are.
+        let cache = self.cache.clone().filter(|_| !matches!(request.work, StepWork::Playbook(_)));
+        let Some(cache) = cache else { return self.work(request, context).await };
+        let host = self.host.clone();
+        let work = |request, context| self.work(request, context);
+        cached::execute(&cache, &host, request, context, work).await
+    }
+
+    async fn work(self, request: Request, context: Context) -> Outcome {
+        let toolbox = &*self.toolbox;
+        if gate::look_again(&self.host, &request, &context).await.is_err()
+            || gate::run_before(&self.host, &request, &context).await.is_err()
+        {
+            return lease_lost();
+        }
+        match &request.work {
+            StepWork::Run { command, parse } => {
+                run::run(&self.host, &request, command, *parse, &context).await
+            }
+            StepWork::Tool { tool, args } => {
+                tool::call(&self.host, toolbox, &request, tool.as_str(), args, &context).await
+            }
+            StepWork::Http(work) => http::send(&self.host, toolbox, &request, work, &context).await,
+            StepWork::Playbook(_) => match self.children.clone() {
+                Some(children) => {
+                    let below = LocalExecutor { watches: request.evidence, ..self };
+                    children.run(request, context, Arc::new(below)).await
+                }
+                None => {
+                    let message = "this executor has no child runs";
+                    let failure = Failure::new(Code::INTERNAL_ERROR, message);
+                    Outcome::failed(OutcomeKind::ToolError, failure)
+                }
+            },
+            StepWork::Specialist(work) => {
+                let runner = self.specialists.as_deref();
+                specialist::run(runner, &request, work.clone(), &context).await
+            }
+        }
+    }
+}
+
+impl Executor for LocalExecutor {
+    fn execute(&self, request: Request, context: Context) -> BoxFuture<'static, Outcome> {
+        self.clone().placed(request, context).boxed()
+    }
+
+    fn list(&self, asked: FileItems) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
+        items::list(self.host.workspace.clone(), asked).boxed()
+    }
+
+    fn merge(&self, asked: Vec<TreeRequest>) -> BoxFuture<'static, Merged> {
+        let trees = self.trees.clone();
+        async move {
+            let (trees, failure) = match trees {
+                Some(trees) => trees.merge(asked).await,
+                None => (Vec::new(), Some(no_trees())),
+            };
+            Merged { trees, failure }
+        }
+        .boxed()
+    }
+
+    fn ended(&self, run: &RunId, instance: &InstanceKey, succeeded: bool) {
+        if let Some(cache) = &self.cache {
+            cache.ended(run, instance, succeeded);
+        }
+    }
+
+    fn verify(
+        &self,
+        request: GateRequest,
+        scope: Arc<dyn Scope + Send + Sync>,
+        context: Context,
+    ) -> BoxFuture<'static, Verification> {
+        let executor = self.clone();
+        async move {
+            let tree = match (&request.tree, &executor.trees) {
+                (Some(asked), Some(trees)) => trees.find(asked).await.ok().flatten(),
+                (Some(_), None) | (None, _) => None,
+            };
+            let executor = match &tree {
+                Some(tree) => executor.within(tree),
+                None => executor,
+            };
+            let LocalExecutor { host, specialists: runner, .. } = executor;
+            let Context { cancel, recorder, .. } = &context;
+            let judges =
+                runner.as_deref().map(|runner| Judges { runner, recorder: recorder.as_ref() });
+            gate::run_gate(request, &*scope, &host, cancel, judges).await
+        }
+        .boxed()
+    }
+}
+
+fn no_trees() -> Failure {
+    Failure::new(Code::INTERNAL_ERROR, "this executor has no worktrees")
+}

@@ -1,0 +1,262 @@
+//! `run` steps: one process, its output, and the files that it changed.
+
+use super::confinement;
+use super::host_access::HostAccess;
+use super::last_line::{last_line, said};
+use super::lease::lease_lost;
+use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
+use kb_attempt::{CommandLine, Context, Outcome, Progress, Request};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
+use kb_core::evidence::{Invocation, InvocationStatus, Payload, ProcessEvidence, Purpose, Record};
+use kb_core::redaction::Redactor;
+use kb_language::definition::{OutputParse, refuse_computed_code};
+use kb_process::{ProcessEnd, ProcessResult, Spawn};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs the process. Its stdout becomes the output of the step.
+pub(super) async fn run(
+    host: &HostAccess,
+    request: &Request,
+    command: &CommandLine,
+    parse: OutputParse,
+    context: &Context,
+) -> Outcome {
+    let spawn = match spawn(host, request, command) {
+        Ok(spawn) => spawn,
+        Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, *failure),
+    };
+    let argv = spawn.argv.clone();
+    let confined = request.confined.as_deref();
+    let (supervisor, network) = match confinement::supervisor(host, confined, &argv) {
+        Ok(found) => found,
+        Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
+    };
+    let trace = host.processes.trace(&spawn, &host.redactor);
+    let watch = match request.evidence {
+        true => {
+            Some(WorkspaceWatch::begin(&host.workspace, &host.redactor, host.clock.system()).await)
+        }
+        false => None,
+    };
+    let started = host.clock.now();
+    let recorder = context.recorder.clone();
+    let on_line =
+        Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
+    let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
+    let process = trace.end(&exited);
+    if let Some(watch) = watch {
+        let record = evidence(&argv, &exited, &process, watch.end().await, started);
+        if context.recorder.record(record).await.is_err() {
+            return lease_lost();
+        }
+    }
+    let mut outcome = outcome(&host.redactor, &argv, exited, parse, request.timeout);
+    if network.is_some() {
+        outcome.failure = outcome.failure.map(|failure| confinement::explained(failure, confined));
+    }
+    Outcome { process: Some(Box::new(process)), ..outcome }
+}
+
+fn spawn(
+    host: &HostAccess,
+    request: &Request,
+    command: &CommandLine,
+) -> Result<Spawn, Box<Failure>> {
+    let argv = match command {
+        CommandLine::Shell(script) => {
+            ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
+        }
+        CommandLine::Argv(words) => {
+            refuse_computed_code(words.iter().map(|word| (word.text.as_str(), word.computed)))?;
+            words.iter().map(|word| word.text.clone()).collect()
+        }
+    };
+    let mut env = confinement::environment(request.confined.as_deref());
+    env.extend(request.env.iter().cloned());
+    env.extend(request.identity());
+    Ok(Spawn {
+        argv,
+        cwd: host.workspace.cwd(&request.cwd).map_err(|error| Box::new(error.failure()))?,
+        env,
+        stdin: Vec::new(),
+        timeout: request.timeout,
+        idle: request.idle,
+        max_stream: limits::STREAM_BYTES,
+    })
+}
+
+fn outcome(
+    redactor: &Redactor,
+    argv: &[String],
+    exited: ProcessResult,
+    parse: OutputParse,
+    timeout: Option<Duration>,
+) -> Outcome {
+    let base = Outcome {
+        exit_code: exit_code(&exited.end),
+        stdout: Some(exited.stdout.clone()),
+        stderr: Some(exited.stderr.clone()),
+        cut: [exited.stdout_cut, exited.stderr_cut],
+        ..Outcome::ok(Json::Null)
+    };
+    if matches!(exited.end, ProcessEnd::Code(0)) {
+        return match parsed(redactor, &exited, parse) {
+            Ok(output) => Outcome { output: Some(output), ..base },
+            Err(failure) => failed(base, OutcomeKind::ValidationFailed, *failure),
+        };
+    }
+    let (kind, failure) = failure(redactor, argv, &exited, timeout);
+    failed(base, kind, failure)
+}
+
+/// Adds how to set a variable that a script found unset. Scripts run with `bash -euo pipefail`.
+fn unbound(failure: Failure, last_line: Option<&str>) -> Failure {
+    let before = last_line.and_then(|line| line.strip_suffix(": unbound variable"));
+    let name = before.and_then(|before| before.rsplit(' ').next());
+    let is_name = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match name.filter(is_name) {
+        Some(name) => failure.help(format!(
+            "set it with `env: {{{name}: …}}` in the step, or pass the variable of this shell on with \
+             `env: {{pass: [{name}]}}` in the settings; `${{{name}:-}}` is empty if it is not set"
+        )),
+        None => failure,
+    }
+}
+
+/// The outcome of a process that did not exit with 0.
+fn failure(
+    redactor: &Redactor,
+    argv: &[String],
+    exited: &ProcessResult,
+    timeout: Option<Duration>,
+) -> (OutcomeKind, Failure) {
+    let failure = |code: Code, message: String| Failure::new(code, message);
+    let said = || said(redactor, argv, (&exited.stderr, &exited.stdout));
+    match &exited.end {
+        ProcessEnd::Code(code) => (
+            OutcomeKind::Exit(*code),
+            unbound(
+                failure(Code::NON_ZERO_EXIT, format!("exit code {code}{}", said())),
+                last_line(redactor, exited).as_deref(),
+            ),
+        ),
+        ProcessEnd::Signal(signal) => (
+            OutcomeKind::Exit(128 + signal),
+            failure(Code::NON_ZERO_EXIT, format!("killed by signal {signal}{}", said())),
+        ),
+        ProcessEnd::TimedOut => {
+            // The same text as that of the engine, whose timer may expire first.
+            let limit = format_duration(timeout.unwrap_or(exited.duration));
+            let message = format!("the attempt took longer than {limit}");
+            let failure = failure(Code::TIMED_OUT, message);
+            (OutcomeKind::Timeout, failure.help("raise `timeout`, or split the step"))
+        }
+        ProcessEnd::Idle => {
+            let message = "timed out: no output within the idle timeout".to_owned();
+            let failure = failure(Code::TIMED_OUT, message);
+            (OutcomeKind::Timeout, failure.help("raise `timeout: {idle: …}`"))
+        }
+        ProcessEnd::Cancelled => {
+            (OutcomeKind::Cancelled, failure(Code::ATTEMPT_FAILED, "cancelled".to_owned()))
+        }
+        ProcessEnd::Lost => {
+            let failure = failure(Code::WORKER_KILLED, ProcessEnd::LOST.to_owned());
+            (OutcomeKind::Transient, failure.help(ProcessEnd::LOST_HELP))
+        }
+        ProcessEnd::NotStarted(reason) => {
+            let program = argv.first().map_or("", String::as_str);
+            let message = format!("`{program}` did not start: {reason}");
+            let help = "check the name and that it is on PATH; `run` with a list takes no shell \
+                        syntax";
+            (OutcomeKind::ToolError, failure(Code::NOT_STARTED, message).help(help))
+        }
+    }
+}
+
+fn failed(base: Outcome, kind: OutcomeKind, failure: Failure) -> Outcome {
+    Outcome { kind, output: None, failure: Some(failure), ..base }
+}
+
+fn exit_code(end: &ProcessEnd) -> Option<i32> {
+    match end {
+        ProcessEnd::Code(code) => Some(*code),
+        ProcessEnd::Signal(signal) => Some(128 + signal),
+        ProcessEnd::TimedOut
+        | ProcessEnd::Idle
+        | ProcessEnd::Cancelled
+        | ProcessEnd::Lost
+        | ProcessEnd::NotStarted(_) => None,
+    }
+}
+
+fn parsed(
+    redactor: &Redactor,
+    exited: &ProcessResult,
+    parse: OutputParse,
+) -> Result<Json, Box<Failure>> {
+    let text = exited.stdout.strip_suffix('\n').unwrap_or(&exited.stdout);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if parse != OutputParse::Text && exited.stdout_cut > 0 {
+        let kept = limits::STREAM_BYTES;
+        let message = format!("stdout exceeds the limit of {kept} bytes, so it cannot be parsed");
+        let failure = Failure::new(Code::BAD_OUTPUT, message);
+        return Err(Box::new(failure.help("write large results to a file")));
+    }
+    match parse {
+        OutputParse::Text => Ok(json!(text)),
+        OutputParse::Lines if text.is_empty() => Ok(json!([])),
+        OutputParse::Lines => Ok(text.lines().map(Json::from).collect()),
+        OutputParse::Json if text.trim().is_empty() => {
+            let message = "stdout is empty, and `parse: json` needs one JSON value".to_owned();
+            let help = "print a JSON value to stdout, or remove `parse: json`";
+            Err(Box::new(Failure::new(Code::BAD_OUTPUT, message).help(help)))
+        }
+        OutputParse::Json => serde_json::from_str(text).map_err(|error| {
+            let start: String = redactor.mask_text(text).chars().take(80).collect();
+            let message =
+                format!("stdout is not one JSON value: {error}; it starts with `{start}`");
+            let failure = Failure::new(Code::BAD_OUTPUT, message);
+            Box::new(failure.help("print only JSON to stdout and everything else to stderr"))
+        }),
+    }
+}
+
+fn evidence(
+    argv: &[String],
+    exited: &ProcessResult,
+    process: &ProcessEvidence,
+    watched: WorkspaceChanges,
+    started: Timestamp,
+) -> Record {
+    let args = json!({"argv": argv});
+    let status = match exited.end {
+        ProcessEnd::Code(0) => InvocationStatus::Success,
+        ProcessEnd::TimedOut | ProcessEnd::Idle => InvocationStatus::Timeout,
+        ProcessEnd::Code(_)
+        | ProcessEnd::Signal(_)
+        | ProcessEnd::Cancelled
+        | ProcessEnd::Lost
+        | ProcessEnd::NotStarted(_) => InvocationStatus::Failed,
+    };
+    let mut process = process.clone();
+    watched.mark(&mut process);
+    let invocation = Invocation {
+        id: "run".to_owned(),
+        tool: "run".to_owned(),
+        args_hash: Digest::of_json(&args),
+        args,
+        at: started,
+        duration_ms: exited.duration.as_millis() as u64,
+        purpose: Purpose::Execution,
+        status,
+        changes: watched.changes,
+        evidence: Vec::new(),
+        process: Some(Box::new(process)),
+        output: None,
+        bytes: exited.stdout.len() as u64 + exited.stdout_cut,
+    };
+    Record::ToolResult { turn: 0, invocation, result: Payload::inline(Json::Null) }
+}

@@ -1,0 +1,142 @@
+//! Runs `git` without anything that configuration files of a repository or user can make it execute.
+
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
+use kb_process::{ProcessEnd, Spawn, Supervisor};
+use std::path::Path;
+use std::time::Duration;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+/// The maximum run time of one command.
+const LIMIT: Duration = Duration::from_secs(600);
+/// The maximum output of one command, in bytes.
+const OUTPUT: usize = 64 << 20;
+/// Settings that make `git` execute programs or change more than it is asked to.
+const OFF: [(&str, &str); 16] = [
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.autocrlf", "false"),
+    ("submodule.recurse", "false"),
+    ("commit.gpgSign", "false"),
+    ("commit.template", "/dev/null"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("rebase.autoStash", "false"),
+    ("rebase.updateRefs", "false"),
+    ("rerere.enabled", "false"),
+    ("protocol.allow", "never"),
+    ("merge.renormalize", "false"),
+];
+/// Settings whose names contain a name of the user and whose values are programs.
+const PROGRAMS: &str = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|diff\..*\.(command|textconv))$";
+
+/// Runs `git`. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Git {
+    supervisor: Supervisor,
+    programs: std::sync::Arc<OnceCell<Vec<String>>>,
+}
+
+impl Git {
+    pub(super) fn new(supervisor: Supervisor) -> Git {
+        Git { supervisor, programs: Default::default() }
+    }
+
+    /// Runs a command in a directory and returns its output.
+    pub(super) async fn run(&self, cwd: &Path, args: &[&str]) -> Result<String, Box<Failure>> {
+        self.run_with(cwd, args, "").await
+    }
+
+    /// The same with an input.
+    pub(super) async fn run_with(
+        &self,
+        cwd: &Path,
+        args: &[&str],
+        stdin: &str,
+    ) -> Result<String, Box<Failure>> {
+        let programs = self.programs.get_or_init(|| self.programs_in(cwd)).await;
+        let off = OFF.iter().map(|(name, value)| (*name, *value));
+        let named = programs.iter().map(|name| match name.ends_with(".required") {
+            true => (name.as_str(), "false"),
+            false => (name.as_str(), ""),
+        });
+        let settings: Vec<(&str, &str)> = off.chain(named).collect();
+        self.start(cwd, args, &settings, stdin).await
+    }
+
+    /// The first line of the output, or `None` if the command failed or there is none.
+    pub(super) async fn line(&self, cwd: &Path, args: &[&str]) -> Option<String> {
+        let output = self.run(cwd, args).await.ok()?;
+        let line = output.lines().next().filter(|line| !line.is_empty())?;
+        Some(line.to_owned())
+    }
+
+    /// Names of settings whose values are programs, of all configuration files. Reading them executes
+    /// nothing.
+    async fn programs_in(&self, cwd: &Path) -> Vec<String> {
+        let args = ["config", "--name-only", "-z", "--get-regexp", PROGRAMS];
+        let found = self.start(cwd, &args, &OFF, "").await.unwrap_or_default();
+        found.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+
+    async fn start(
+        &self,
+        cwd: &Path,
+        args: &[&str],
+        settings: &[(&str, &str)],
+        stdin: &str,
+    ) -> Result<String, Box<Failure>> {
+        let mut env: Vec<(String, String)> = [
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_EDITOR", "true"),
+            ("GIT_SEQUENCE_EDITOR", "true"),
+            ("GIT_PAGER", "cat"),
+            ("GIT_LFS_SKIP_SMUDGE", "1"),
+            ("LC_ALL", "C"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec();
+        env.push(("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string()));
+        for (index, (name, value)) in settings.iter().enumerate() {
+            env.push((format!("GIT_CONFIG_KEY_{index}"), (*name).to_owned()));
+            env.push((format!("GIT_CONFIG_VALUE_{index}"), (*value).to_owned()));
+        }
+        let argv = ["git"].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
+        let spawn = Spawn {
+            argv,
+            cwd: cwd.to_owned(),
+            env,
+            stdin: stdin.as_bytes().to_vec(),
+            timeout: Some(LIMIT),
+            idle: None,
+            max_stream: OUTPUT,
+        };
+        let ended = self.supervisor.run(spawn, &CancellationToken::new(), None).await;
+        let name = args.iter().find(|arg| !arg.starts_with('-')).copied().unwrap_or("git");
+        let failed = |message: String| Box::new(Failure::new(Code::TREE_UNAVAILABLE, message));
+        match ended.end {
+            ProcessEnd::Code(0) => Ok(ended.stdout),
+            ProcessEnd::Code(_) | ProcessEnd::Signal(_) => {
+                let said = |text: &str| text.trim().lines().last().map(str::to_owned);
+                let why = said(&ended.stderr).or_else(|| said(&ended.stdout));
+                let why = why.unwrap_or_else(|| "no message".to_owned());
+                Err(failed(format!("`git {name}` failed: {why}")))
+            }
+            ProcessEnd::NotStarted(reason) => {
+                let failure = failed(format!("`git` did not start: {reason}"));
+                Err(Box::new(failure.help("install git, or write `workspace: copy`")))
+            }
+            ProcessEnd::TimedOut | ProcessEnd::Idle => {
+                Err(failed(format!("`git {name}` did not end within 10 minutes")))
+            }
+            ProcessEnd::Cancelled | ProcessEnd::Lost => {
+                Err(failed(format!("`git {name}` was stopped")))
+            }
+        }
+    }
+}

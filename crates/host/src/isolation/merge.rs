@@ -1,0 +1,113 @@
+//! Merges one tree into the project.
+
+use super::base::{Base, TreePaths, read_json, write_json};
+use super::failures::{blocking, unusable};
+use super::plan::MergePlan;
+use super::trees::{Tree, Trees};
+use kb_attempt::TreeRequest;
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
+use kb_core::evidence::MergedTree;
+use kb_language::definition::MergePolicy;
+
+type Merging<T> = Result<T, Box<Failure>>;
+
+impl Trees {
+    /// Merges a tree, or returns what became of it before a crash. A tree that no attempt made has
+    /// nothing to merge.
+    pub(super) async fn merge_one(
+        &self,
+        request: &TreeRequest,
+        paths: &TreePaths,
+    ) -> Merging<(MergedTree, Option<Failure>)> {
+        let instance = request.instance.to_string();
+        let io = |error| unusable(&paths.merged(), &error);
+        if let Some(done) = read_json::<MergedTree>(&paths.merged()).map_err(io)? {
+            self.discard(paths).await;
+            return Ok((done, None));
+        }
+        let base = read_json::<Base>(&paths.base()).map_err(|e| unusable(&paths.base(), &e))?;
+        let Some(base) = base else {
+            return Ok((MergedTree { instance, ..MergedTree::default() }, None));
+        };
+        let tree = self.tree(paths)?;
+        let merged = match request.isolation.merge {
+            MergePolicy::Rebase => self.rebase(&tree, &base, paths).await?,
+            MergePolicy::Patch | MergePolicy::None => self.patch(&tree, &base, paths).await?,
+        };
+        let merged = MergedTree { instance, ..merged };
+        if merged.conflicts.is_empty() {
+            write_json(&paths.merged(), &merged).map_err(io)?;
+            self.discard(paths).await;
+            return Ok((merged, None));
+        }
+        let kept = Some(paths.files().display().to_string());
+        let failure = self.conflict(request, &merged, &base, paths);
+        Ok((MergedTree { kept, ..merged }, Some(failure)))
+    }
+
+    /// Writes the changes of a tree into the project, without a commit.
+    async fn patch(&self, tree: &Tree, base: &Base, paths: &TreePaths) -> Merging<MergedTree> {
+        let (project, tree) = (self.project.clone(), tree.workspace.clone());
+        let (base, paths) = (base.clone(), paths.clone());
+        blocking(move || {
+            let stored = MergePlan::stored(&paths)?;
+            let plan = match stored {
+                Some(plan) if plan.still_fits(&project)? => plan,
+                _ => MergePlan::new(&project, &tree, &base, &paths)?,
+            };
+            if !plan.conflicts.is_empty() {
+                return Ok(MergedTree { conflicts: plan.conflicts, ..MergedTree::default() });
+            }
+            plan.store(&paths)?;
+            plan.apply(&project, &tree)?;
+            Ok(MergedTree { files: plan.files(), ..MergedTree::default() })
+        })
+        .await
+    }
+
+    /// The failure of a conflict: both sides stay, and these commands continue.
+    fn conflict(
+        &self,
+        request: &TreeRequest,
+        merged: &MergedTree,
+        base: &Base,
+        paths: &TreePaths,
+    ) -> Failure {
+        let TreeRequest { run, instance, .. } = request;
+        let first = &merged.conflicts[0];
+        let more = match merged.conflicts.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let message = format!(
+            "`{instance}` and the project both changed `{first}`{more}; nothing of `{instance}` was merged"
+        );
+        let files = paths.files().display().to_string();
+        let digest = base.files.files.get(first).and_then(|state| state.sha256);
+        let by_hand = match digest.map(|digest| paths.content(&digest)).filter(|path| path.exists())
+        {
+            Some(content) => format!(
+                "git merge-file {} {} {}",
+                quoted(first),
+                quoted(&content.display().to_string()),
+                quoted(&format!("{files}/{first}"))
+            ),
+            None => format!("diff {} {}", quoted(first), quoted(&format!("{files}/{first}"))),
+        };
+        let step: String = instance.to_string().chars().take_while(|c| *c != '[').collect();
+        Failure::new(Code::MERGE_CONFLICT, message).help(format!(
+            "the files of the step are in {files}. To run it again on the present project: \
+             `kb run retry {run} --from {step}`. To combine them yourself, in the project: `{by_hand}`"
+        ))
+    }
+}
+
+/// A word for a shell.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@%,:".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}

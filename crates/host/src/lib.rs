@@ -1,0 +1,10 @@
+//! Executes attempts on this machine: files, HTTP, tools, models, specialists, isolation, cache.
+
+pub mod cache;
+pub mod executor;
+pub mod http;
+pub mod isolation;
+pub mod llm;
+pub mod specialist;
+pub mod tool;
+pub mod workspace;

@@ -1,0 +1,248 @@
+//! [`Recording`]: a provider that keeps the responses of another one, to write them as a script.
+
+use super::fit;
+use super::yaml::yaml;
+use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider, ModelRef};
+use futures::future::BoxFuture;
+use kb_base::value::{Json, JsonMap, Tier};
+use kb_core::evidence::CallRequest;
+use kb_core::redaction::Redactor;
+use kb_language::definition::ModelPrice;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Maximum delay in a script, in milliseconds.
+const LONGEST_DELAY_MS: u64 = 3_600_000;
+
+/// The responses of models in a run, to write them as a script (`--record FILE`). The processes of a run
+/// that waited for a person share them.
+///
+/// The key of a turn is its step instance, followed by `#attempt` from the second attempt on. A response
+/// that never arrived because the run was stopped is not recorded. Secrets that a model repeats are
+/// masked, because people share scripts.
+#[derive(Debug, Default)]
+pub struct RecordedTurns {
+    turns: Mutex<BTreeMap<String, BTreeMap<u32, Json>>>,
+    /// What was given up to the last turn, by key.
+    given: Mutex<BTreeMap<String, Vec<String>>>,
+}
+
+/// Calls another provider and keeps every response.
+pub struct Recording {
+    inner: Arc<dyn ModelProvider>,
+    redactor: Arc<Redactor>,
+    turns: Arc<RecordedTurns>,
+}
+
+impl Recording {
+    /// An empty recording of that provider.
+    pub fn new(inner: Arc<dyn ModelProvider>, redactor: Arc<Redactor>) -> Self {
+        Recording { inner, redactor, turns: Arc::default() }
+    }
+
+    /// The same, after the turns of earlier processes of the run.
+    pub fn after(self, turns: Arc<RecordedTurns>) -> Self {
+        Recording { turns, ..self }
+    }
+
+    /// The responses so far as `kb.script/1`.
+    pub fn script(&self) -> String {
+        self.turns.script(&self.redactor)
+    }
+
+    /// Writes the script atomically: the file is complete or absent.
+    pub fn write_to(&self, path: &Path) -> std::io::Result<()> {
+        self.turns.write_to(path, &self.redactor)
+    }
+}
+
+impl RecordedTurns {
+    /// The responses so far as `kb.script/1`.
+    pub fn script(&self, redactor: &Redactor) -> String {
+        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = |key: &str| redactor.mask_text(key).into_owned();
+        let turns =
+            turns.iter().map(|(instance, turns)| (key(instance), in_order(turns, redactor)));
+        let steps: JsonMap = turns.collect();
+        yaml(&json!({"schema": "kb.script/1", "steps": steps}))
+    }
+
+    /// Writes the script atomically: the file is complete or absent.
+    pub fn write_to(&self, path: &Path, redactor: &Redactor) -> std::io::Result<()> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let written = std::fs::write(&part, self.script(redactor));
+        written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
+            let _ = std::fs::remove_file(&part);
+        })
+    }
+
+    /// Adds what the model was given since the turn before.
+    fn add_given(&self, origin: &CallOrigin, given: Vec<String>, turn: &mut Json) {
+        let mut all = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = all.entry(key(origin)).or_default();
+        turn["given"] = json!(fit::added(given.clone(), before));
+        *before = given;
+    }
+
+    fn keep(&self, origin: &CallOrigin, turn: Json) {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.entry(key(origin)).or_default().insert(origin.turn, turn);
+    }
+}
+
+/// All turns in order; a turn that was not recorded becomes an interrupted response.
+fn in_order(turns: &BTreeMap<u32, Json>, redactor: &Redactor) -> Json {
+    let last = turns.last_key_value().map_or(0, |(turn, _)| *turn);
+    let missing = || json!({"error": {"status": 0, "message": "this turn was not recorded"}});
+    let turn = |turn| turns.get(&turn).map_or_else(missing, |turn| masked(turn, redactor));
+    (1..=last).map(turn).collect()
+}
+
+/// Masks the texts of a turn. Token counts stay numbers, even if a secret has the same digits.
+fn masked(turn: &Json, redactor: &Redactor) -> Json {
+    let mut turn = turn.clone();
+    for part in ["say", "calls", "output"] {
+        if let Some(part) = turn.get_mut(part) {
+            *part = redactor.mask_json(part);
+        }
+    }
+    if let Some(message) = turn.pointer_mut("/error/message") {
+        *message = redactor.mask_json(message);
+    }
+    turn
+}
+
+impl ModelProvider for Recording {
+    fn chat<'a>(
+        &'a self,
+        request: ChatRequest,
+        on_token: &'a (dyn Fn(&str) + Send + Sync),
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            let (origin, given) = (request.origin.clone(), fit::given(&request));
+            let answer = self.inner.chat(request, on_token, cancel).await;
+            let turn = match &answer {
+                Ok(reply) => Some(response(reply)),
+                Err(error) => failed(error),
+            };
+            if let Some(mut turn) = turn {
+                self.turns.add_given(&origin, given, &mut turn);
+                self.turns.keep(&origin, turn);
+            }
+            answer
+        })
+    }
+
+    fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
+        self.inner.resolve(tier, model)
+    }
+
+    fn price(&self, model: &ModelRef) -> Option<ModelPrice> {
+        self.inner.price(model)
+    }
+
+    fn provider_of(&self, model: &ModelRef) -> Option<String> {
+        self.inner.provider_of(model)
+    }
+
+    fn limits(&self, model: &ModelRef) -> ModelLimits {
+        self.inner.limits(model)
+    }
+}
+
+fn key(origin: &CallOrigin) -> String {
+    match origin.attempt {
+        0 | 1 => origin.instance.clone(),
+        attempt => format!("{}#{attempt}", origin.instance),
+    }
+}
+
+fn response(reply: &ChatReply) -> Json {
+    let mut turn = JsonMap::new();
+    let (calls, output) = split_submission(reply);
+    if !reply.text.is_empty() || (calls.is_empty() && output.is_none()) {
+        turn.insert("say".into(), json!(reply.text));
+    }
+    if !calls.is_empty() {
+        let call = |call: &CallRequest| json!({"tool": call.tool, "args": literal(&call.args)});
+        turn.insert("calls".into(), calls.iter().map(call).collect());
+    }
+    if let Some(output) = output {
+        turn.insert("output".into(), literal(output));
+    }
+    let usage = &reply.usage;
+    if usage.total_tokens() > 0 {
+        let count = |tokens: u64| tokens.min(u32::MAX.into());
+        let (prompt, completion) = (count(usage.prompt_tokens), count(usage.completion_tokens));
+        turn.insert("usage".into(), json!({"prompt": prompt, "completion": completion}));
+    }
+    Json::Object(turn)
+}
+
+/// Separates the submitted output from the other calls, as in a script: `submit_output` with an object
+/// as the last call.
+fn split_submission(reply: &ChatReply) -> (&[CallRequest], Option<&Json>) {
+    match (&reply.submitted, reply.calls.as_slice()) {
+        (Some(output), calls) => (calls, Some(output)),
+        (None, [before @ .., last])
+            if last.tool == "submit_output"
+                && last.args.is_object()
+                && before.iter().all(|call| call.tool != "submit_output") =>
+        {
+            (before, Some(&last.args))
+        }
+        (None, calls) => (calls, None),
+    }
+}
+
+fn failed(error: &ModelError) -> Option<Json> {
+    let turn = |status: u16, message: &str, retry_after: Option<Duration>| {
+        let mut error = json!({"status": status, "message": message});
+        if let Some(wait) = retry_after {
+            error["retryAfter"] = json!(wait.as_secs_f64().ceil() as u64);
+        }
+        json!({"error": error})
+    };
+    match error {
+        ModelError::Transient { message, status, retry_after } => {
+            Some(turn(status.unwrap_or(0), message, *retry_after))
+        }
+        ModelError::Unreachable { message } => Some(turn(0, message, None)),
+        ModelError::Refused { message, status } => Some(turn(status.unwrap_or(400), message, None)),
+        ModelError::Timeout { limit, .. } => {
+            let delay = (limit.as_millis() as u64).saturating_add(1).min(LONGEST_DELAY_MS);
+            Some(json!({"say": "", "delayMs": delay}))
+        }
+        ModelError::NoModel { .. } | ModelError::ScriptEnded { .. } | ModelError::Cancelled => None,
+    }
+}
+
+/// The value with every text escaped that would be read as a placeholder: it becomes
+/// `{text, raw: true}`, as does the text of an object that has this form already.
+fn literal(value: &Json) -> Json {
+    let raw = |text: &Json| json!({"text": text, "raw": true});
+    match value {
+        Json::String(text) if ["{{", "<<", "\\{", "\\<"].iter().any(|sign| text.contains(sign)) => {
+            raw(value)
+        }
+        Json::Object(map) => {
+            let looks_raw = map.len() == 2 && map.get("raw").is_some_and(Json::is_boolean);
+            let entry = |(key, item): (&String, &Json)| {
+                let item = match looks_raw && key == "text" && item.is_string() {
+                    true => raw(item),
+                    false => literal(item),
+                };
+                (key.clone(), item)
+            };
+            Json::Object(map.iter().map(entry).collect())
+        }
+        Json::Array(items) => items.iter().map(literal).collect(),
+        plain => plain.clone(),
+    }
+}

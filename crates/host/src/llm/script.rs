@@ -1,0 +1,197 @@
+//! [`ScriptPlayer`]: a provider that replays a script.
+
+use super::fit::Fit;
+use super::status::error_of_status;
+use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use futures::future::BoxFuture;
+use kb_base::value::{Json, Money, Tier, Usage};
+use kb_clock::RunClock;
+use kb_core::evidence::CallRequest;
+use kb_language::definition::{Script, ScriptError, ScriptTurn};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Replays a script.
+///
+/// The turn is selected from the [`CallOrigin`] alone, so a resumed run gets the same responses. Keys are
+/// tried in this order: `instance#attempt`, `step#attempt`, `instance`, `step`. An attempt without a key
+/// of its own starts at the first turn of its step. A missing turn is an error; no response is made up.
+#[derive(Debug, Clone)]
+pub struct ScriptPlayer {
+    script: Arc<Script>,
+    clock: RunClock,
+    fit: Arc<Fit>,
+}
+
+impl ScriptPlayer {
+    /// A player without state between turns, in the time of a run.
+    pub fn new(script: Arc<Script>, clock: RunClock) -> Self {
+        ScriptPlayer { script, clock, fit: Arc::default() }
+    }
+
+    /// The same player, which notes in `fit` where a recording no longer fits.
+    #[must_use]
+    pub fn noting(self, fit: Arc<Fit>) -> Self {
+        ScriptPlayer { fit, ..self }
+    }
+
+    fn turn(&self, request: &ChatRequest) -> Result<&ScriptTurn, ModelError> {
+        let origin = &request.origin;
+        let found = keys(origin).into_iter().find_map(|key| self.script.steps.get_key_value(&key));
+        let Some((key, turns)) = found else {
+            return Err(self.missing(origin, "no key matches"));
+        };
+        self.fit.compare(key, turns, request);
+        let index = (origin.turn.max(1) - 1) as usize;
+        turns.get(index).ok_or_else(|| {
+            let count = match turns.len() {
+                1 => "1 turn".to_owned(),
+                n => format!("{n} turns"),
+            };
+            // Without a key of its own, a later attempt plays the turns of the first one again.
+            let again = match origin.attempt > 1 && !key.contains('#') {
+                true => format!(
+                    ", which attempt {n} starts again; turns for attempt {n} belong under `{step}#{n}`",
+                    n = origin.attempt,
+                    step = origin.step
+                ),
+                false => String::new(),
+            };
+            self.missing(origin, &format!("`{key}` has {count}{again}"))
+        })
+    }
+
+    fn missing(&self, origin: &CallOrigin, why: &str) -> ModelError {
+        let keys: Vec<String> = self.script.steps.keys().map(|key| format!("`{key}`")).collect();
+        let keys = match keys.is_empty() {
+            true => "the script is empty".to_owned(),
+            false => format!("its keys are {}", keys.join(", ")),
+        };
+        let who = match origin.instance.is_empty() {
+            true => &origin.step,
+            false => &origin.instance,
+        };
+        ModelError::ScriptEnded {
+            message: format!(
+                "the script has no turn {} for attempt {} of `{who}`: {why}; {keys}",
+                origin.turn, origin.attempt
+            ),
+        }
+    }
+
+    async fn play(
+        &self,
+        request: ChatRequest,
+        on_token: &(dyn Fn(&str) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<ChatReply, ModelError> {
+        let turn = self.turn(&request)?;
+        wait(&self.clock, turn.delay.unwrap_or_default(), &request, cancel).await?;
+        if let Some(error) = &turn.error {
+            return Err(failure(error));
+        }
+        let reply = reply(turn, &request)?;
+        reply.text.split_inclusive(char::is_whitespace).for_each(on_token);
+        Ok(reply)
+    }
+}
+
+impl ModelProvider for ScriptPlayer {
+    fn chat<'a>(
+        &'a self,
+        request: ChatRequest,
+        on_token: &'a (dyn Fn(&str) + Send + Sync),
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(self.play(request, on_token, cancel))
+    }
+
+    fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
+        Ok(ModelRef { name: model.unwrap_or("script").to_owned(), tier: Some(tier) })
+    }
+}
+
+/// The keys of a turn, most specific first.
+fn keys(origin: &CallOrigin) -> [String; 4] {
+    [
+        format!("{}#{}", origin.instance, origin.attempt),
+        format!("{}#{}", origin.step, origin.attempt),
+        origin.instance.clone(),
+        origin.step.clone(),
+    ]
+}
+
+async fn wait(
+    clock: &RunClock,
+    delay: Duration,
+    request: &ChatRequest,
+    cancel: &CancellationToken,
+) -> Result<(), ModelError> {
+    if cancel.is_cancelled() {
+        return Err(ModelError::Cancelled);
+    }
+    if delay.is_zero() {
+        return Ok(());
+    }
+    let limit = request.timeout;
+    let ends = match delay > limit {
+        true => Err(ModelError::Timeout { model: request.model.name.clone(), limit }),
+        false => Ok(()),
+    };
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(ModelError::Cancelled),
+        () = clock.sleep(delay.min(limit)) => ends,
+    }
+}
+
+fn failure(error: &ScriptError) -> ModelError {
+    let message = error.message.clone().unwrap_or_else(|| match error.status {
+        0 => "the response was interrupted".to_owned(),
+        status => format!("the model answered with status {status}"),
+    });
+    error_of_status(error.status, error.retry_after, message)
+}
+
+fn reply(turn: &ScriptTurn, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+    let origin = &request.origin;
+    let calls = turn.calls.iter().enumerate().map(|(i, call)| {
+        let args = call.args_with(&origin.params).map_err(|why| unfilled(origin, &why))?;
+        Ok(CallRequest {
+            id: format!("script-{}-{}", origin.turn, i + 1),
+            tool: call.tool.clone(),
+            args,
+        })
+    });
+    let calls = calls.collect::<Result<Vec<_>, ModelError>>()?;
+    let submitted: Option<Json> =
+        turn.output_with(&origin.params).transpose().map_err(|why| unfilled(origin, &why))?;
+    Ok(ChatReply {
+        text: turn.say.clone().unwrap_or_default(),
+        calls,
+        usage: usage(turn),
+        model: request.model.name.clone(),
+        cut_short: false,
+        submitted,
+        reasoning: None,
+    })
+}
+
+fn unfilled(origin: &CallOrigin, why: &kb_base::value::Failure) -> ModelError {
+    let message =
+        format!("turn {} of `{}` in the script: {}", origin.turn, origin.step, why.message);
+    ModelError::Refused { message, status: None }
+}
+
+/// The scripted token counts, without cost.
+fn usage(turn: &ScriptTurn) -> Usage {
+    let (prompt_tokens, completion_tokens) = turn.usage.unwrap_or_default();
+    Usage {
+        prompt_tokens,
+        completion_tokens,
+        cost_usd: Some(Money::ZERO),
+        model_calls: 1,
+        ..Usage::default()
+    }
+}

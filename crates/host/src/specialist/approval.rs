@@ -1,0 +1,106 @@
+//! Decisions of people about tool calls that require an approval, and about models without a price.
+//!
+//! An approval is bound to the digest of the tool, the exact arguments and the working directory. It
+//! holds for equal calls of the attempt until a call has changed a file; then a person is asked again.
+
+use super::pending_call::PendingCall;
+use kb_base::value::Digest;
+use kb_core::evidence::{ApprovalRequest, CallRef};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Maximum number of characters of the arguments in a question; the rest is only in its digest.
+const SHOWN_CHARS: usize = 4_000;
+
+/// The decisions about the calls of an attempt.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Decisions {
+    /// Digests of calls that may be executed.
+    approved: BTreeSet<Digest>,
+    /// Whether models may be called although their price is unknown, by their digest.
+    models: BTreeMap<Digest, bool>,
+    /// Rejected calls by id, with the message for the model.
+    rejected: BTreeMap<String, String>,
+}
+
+impl Decisions {
+    /// Notes a decision.
+    pub(super) fn note(&mut self, call: &CallRef, approved: bool, by: &str, comment: Option<&str>) {
+        if call.is_about_model() {
+            self.models.insert(call.args_hash, approved);
+            return;
+        }
+        if approved {
+            self.approved.insert(call.args_hash);
+            return;
+        }
+        let why = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
+        self.rejected.insert(call.id.clone(), format!("rejected by {by}{why}"));
+    }
+
+    /// Notes the end of a call. After a file change, earlier approvals do not hold.
+    pub(super) fn ended(&mut self, id: &str, changed: bool) {
+        self.rejected.remove(id);
+        if changed {
+            self.approved.clear();
+        }
+    }
+
+    /// Whether a call with this digest is approved.
+    pub(super) fn approves(&self, hash: &Digest) -> bool {
+        self.approved.contains(hash)
+    }
+
+    /// Whether a model with this digest may be called although its price is unknown; `None` if the attempt has
+    /// not asked.
+    pub(super) fn about_model(&self, hash: &Digest) -> Option<bool> {
+        self.models.get(hash).copied()
+    }
+
+    /// Why the call with this id was rejected.
+    pub(super) fn rejection(&self, id: &str) -> Option<&str> {
+        self.rejected.get(id).map(String::as_str)
+    }
+}
+
+/// The question whether a model may be called whose price is unknown.
+pub(super) fn unpriced(call: CallRef, model: &str, user: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        text: format!(
+            "the cost is limited, and the price of the model `{model}` of {user} is unknown, so \
+             its calls would not count; call it in this run? Its price in `llm.prices` of the settings \
+             avoids the question [{}]",
+            kb_base::diagnostic::Code::MODEL_WITHOUT_PRICE.as_str()
+        ),
+        call,
+    }
+}
+
+/// The digest that an approval of a call is bound to.
+pub(super) fn call_hash(call: &PendingCall, cwd: &str) -> Digest {
+    Digest::of_json(&json!([call.tool, call.args, cwd]))
+}
+
+/// The question to a person.
+pub(super) fn request(
+    call: &PendingCall,
+    cwd: &str,
+    specialist: &str,
+    why: &str,
+) -> ApprovalRequest {
+    let args_hash = call_hash(call, cwd);
+    let args = call.args.to_string();
+    let shown = match args.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}… ({} characters)", &args[..end], args.chars().count()),
+        None => args,
+    };
+    let folder = if cwd.is_empty() { String::new() } else { format!(" in `{cwd}`") };
+    ApprovalRequest {
+        text: format!(
+            "`{specialist}` requests `{}` with {shown}{folder} [{}]; {why}; execute it?",
+            call.tool,
+            &args_hash.to_string()[..12]
+        ),
+        call: CallRef { id: call.id.clone(), tool: call.tool.clone(), args_hash },
+    }
+}

@@ -1,0 +1,182 @@
+//! Model and tool calls of an attempt against the budgets of the run.
+
+use super::account::{Amount, Exhausted};
+use super::approval;
+use super::compression::estimated_tokens;
+use super::handover::HISTORY_CALL;
+use super::ledger::{ORCHESTRATOR, Payer, Reservation};
+use super::report::StopReason;
+use super::runner::Attempt;
+use crate::llm::{ChatReply, ChatRequest, ModelRef, cost};
+use kb_attempt::Request;
+use kb_base::value::{BYTES_PER_TOKEN, Usage};
+use kb_core::evidence::{CallRef, Note, Record};
+use kb_language::definition::{JudgeCheck, ModelPrice};
+
+/// Assumed maximum tokens of a response without `maxTokens`.
+const RESPONSE_TOKENS: u32 = 4_096;
+
+/// The most that a model call can use: a token for each byte of the prompt, and a response of that many tokens.
+pub(super) fn most_of(
+    estimate: &Usage,
+    response: Option<u32>,
+    price: Option<&ModelPrice>,
+) -> Amount {
+    let completion = response.unwrap_or(RESPONSE_TOKENS * BYTES_PER_TOKEN as u32);
+    let mut most = Usage {
+        prompt_tokens: estimate.prompt_tokens * BYTES_PER_TOKEN as u64,
+        completion_tokens: u64::from(completion).max(estimate.completion_tokens),
+        ..*estimate
+    };
+    most.cost_usd = price.map(|price| cost(price, &most));
+    Amount::of(&most)
+}
+
+/// A reserved model call, and the usage that it is expected to have at most.
+pub(super) struct ReservedCall {
+    /// `None` if nothing is limited.
+    reservation: Option<Reservation>,
+    estimate: Usage,
+}
+
+impl Attempt<'_> {
+    /// Who pays: the step and the specialist; for a summary of the history not the specialist.
+    fn payer(&self, is_history: bool) -> Payer<'_> {
+        let Request { run, instance, .. } = self.request;
+        let own = self.work.specialist.id.as_str();
+        Payer {
+            run: Some(run),
+            step: Some(&instance.step),
+            share: Some(if is_history { ORCHESTRATOR } else { own }),
+        }
+    }
+
+    /// Reserves a model call and records the reservation, so that a call that a crash interrupts is
+    /// counted; `None` if nothing is limited and the call is free.
+    pub(super) async fn reserve(
+        &mut self,
+        request: &ChatRequest,
+    ) -> Result<Option<ReservedCall>, StopReason> {
+        let payer = self.payer(request.origin.step.ends_with(HISTORY_CALL));
+        let limited = self.ledger.limits(payer);
+        let price = self.provider.price(&request.model);
+        if !limited && price.is_some_and(|price| price.input == 0.0 && price.output == 0.0) {
+            return Ok(None);
+        }
+        let tools: usize = request.tools.iter().map(|tool| format!("{tool:?}").len()).sum();
+        let prompt = u64::from(estimated_tokens(&request.messages)) + tools as u64 / 4;
+        let mut estimate = Usage {
+            prompt_tokens: prompt,
+            completion_tokens: u64::from(request.max_tokens.unwrap_or(RESPONSE_TOKENS)),
+            model_calls: 1,
+            ..Usage::NONE
+        };
+        match price {
+            Some(price) => estimate.cost_usd = Some(cost(&price, &estimate)),
+            None if self.ledger.limits_cost(payer) => self.may_be_unpriced(&request.model)?,
+            None => {}
+        }
+        let reservation = match limited {
+            true => {
+                let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
+                let amount = Amount::of(&estimate);
+                let reserved = self.ledger.reserve_estimate(payer, amount, at_most).await;
+                Some(reserved.map_err(StopReason::Budget)?)
+            }
+            false => None,
+        };
+        self.record(Record::Reservation { usage: Some(estimate) }).await?;
+        Ok(Some(ReservedCall { reservation, estimate }))
+    }
+
+    /// Asks a person whether a model may be called whose cost no budget can limit.
+    fn may_be_unpriced(&self, model: &ModelRef) -> Result<(), StopReason> {
+        let call = CallRef::of_model(self.request.attempt, &model.name);
+        let user = format!("`{}`", self.work.specialist.id);
+        match self.permission(call, model, &user)? {
+            true => Ok(()),
+            false => Err(StopReason::Unpriced(model.name.clone())),
+        }
+    }
+
+    /// Asks a person before the attempt whether the judge of its gate may be called, if the cost is limited and
+    /// the price of its model is unknown. After a rejection the judge is not called, and its check is inconclusive.
+    pub(super) fn may_be_judged(&self, defaults: &JudgeCheck) -> Result<(), StopReason> {
+        let Some(judge) = &self.work.judge else { return Ok(()) };
+        let (judge, choice) = (judge.or(defaults), &self.work.specialist.model);
+        let tier = judge.tier.unwrap_or(JudgeCheck::tier_above(choice.tier));
+        // A judge that is not configured is a finding of the gate.
+        let Ok(model) = self.provider.resolve(tier, judge.model.as_deref()) else { return Ok(()) };
+        if self.provider.price(&model).is_some() || !self.ledger.limits_cost(self.payer(true)) {
+            return Ok(());
+        }
+        let call = CallRef::of_judge(self.request.attempt, &model.name);
+        self.permission(call, &model, "the judge").map(drop)
+    }
+
+    /// Whether a person permitted the calls of a model in this run; asks if there is no decision.
+    fn permission(&self, call: CallRef, model: &ModelRef, user: &str) -> Result<bool, StopReason> {
+        if let Some(permitted) = self.conversation.decisions().about_model(&call.args_hash) {
+            self.ledger.decide_model(call.args_hash, permitted);
+        }
+        let decided = self.ledger.decision_on_model(&call.args_hash);
+        decided.ok_or_else(|| StopReason::Asks(approval::unpriced(call, &model.name, user)))
+    }
+
+    /// Settles a call: at its usage, at zero if the model was not reached or its provider refused the call, else
+    /// at its reservation.
+    pub(super) async fn settle(
+        &mut self,
+        reserved: Option<ReservedCall>,
+        reply: &Result<ChatReply, StopReason>,
+    ) -> Result<(), StopReason> {
+        let Some(ReservedCall { reservation, estimate }) = reserved else { return Ok(()) };
+        let spent = match reply {
+            Ok(reply) => Amount::of(&reply.usage),
+            Err(StopReason::Model(error)) if error.is_free() => {
+                self.record(Record::Reservation { usage: None }).await?;
+                Amount::default()
+            }
+            // The reservation stays open, and its record counts.
+            Err(_) => {
+                let text = format!(
+                    "a model call was stopped; its usage is estimated at {} tokens",
+                    estimate.total_tokens()
+                );
+                drop(reservation);
+                // The journal may be closed: the estimate is in the outcome as well.
+                let _ = self.record(Record::Note(Note::warning(text))).await;
+                return Ok(());
+            }
+        };
+        for text in reservation.map(|own| own.settle(spent)).unwrap_or_default() {
+            self.record(Record::BudgetWarning { text }).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells that a call counts whose process was killed.
+    pub(super) async fn note_lost_call(&mut self) -> Result<(), StopReason> {
+        let Some(lost) = self.conversation.reserved().filter(|_| !self.work.history.is_empty())
+        else {
+            return Ok(());
+        };
+        let text = format!(
+            "a model call was interrupted by a crash; its usage is estimated at {} tokens",
+            lost.total_tokens()
+        );
+        self.record(Record::Note(Note::warning(text))).await
+    }
+
+    /// Counts a tool call against the budgets.
+    pub(super) async fn spend_tool_call(&self) -> Result<(), StopReason> {
+        let payer = self.payer(false);
+        if !self.ledger.limits(payer) {
+            return Ok(());
+        }
+        let call = Amount { tool_calls: 1, ..Amount::default() };
+        let reserved: Result<Reservation, Exhausted> = self.ledger.reserve(payer, call).await;
+        reserved.map_err(StopReason::Budget)?.settle(call);
+        Ok(())
+    }
+}

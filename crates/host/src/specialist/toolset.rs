@@ -1,0 +1,103 @@
+//! The tools as the agent loop sees them.
+
+use crate::llm::ToolDescription;
+use crate::tool::{Call, CallResult, Toolbox};
+use futures::future::BoxFuture;
+use kb_core::evidence::Invocation;
+use kb_language::definition::ToolRules;
+use kb_language::toolspec;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The tools of an attempt. The implementation decides whether a call is allowed; the loop passes on
+/// every call that the model requests.
+pub trait ToolSet: Send + Sync {
+    /// The same tools for one attempt, with their own store of complete results. `limit` and
+    /// `idle` are the timeout and the idle timeout of each process that they start, `rules` are further
+    /// restrictions.
+    fn for_attempt(
+        &self,
+        limit: Duration,
+        idle: Option<Duration>,
+        rules: Option<&ToolRules>,
+    ) -> Arc<dyn ToolSet>;
+    /// The tools on this allow-list, as the model sees them.
+    fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription>;
+    /// `output:read` or `artifact:get`, which need no entry in an allow-list; `None` if the policy
+    /// forbids it.
+    fn reader(&self, tool: &str) -> Option<ToolDescription>;
+    /// Whether the tool only reads, so that a repeated call is safe.
+    fn only_reads(&self, tool: &str) -> bool;
+    /// Why a call requires the approval of a person; `None` if it does not.
+    fn approval(&self, _call: &Call) -> Option<String> {
+        None
+    }
+    /// Sets how many characters of a result the model is shown at once by `output:read`.
+    fn show(&self, _chars: usize) {}
+    /// Makes an artifact of an earlier step available to `artifact:get`.
+    fn keep_artifact(&self, _id: &str, _text: &str) {}
+    /// Stores the complete result of a call from before a resume, so that `output:read` can read it.
+    fn keep(&self, call: &str, text: &str);
+    /// Executes the call and returns its result with the recorded evidence.
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, (CallResult, Invocation)>;
+}
+
+impl ToolSet for Toolbox {
+    fn for_attempt(
+        &self,
+        limit: Duration,
+        idle: Option<Duration>,
+        rules: Option<&ToolRules>,
+    ) -> Arc<dyn ToolSet> {
+        let attempt = Toolbox::for_attempt(self, Some(limit)).with_idle(idle);
+        Arc::new(match rules {
+            Some(rules) => attempt.narrowed(rules),
+            None => attempt,
+        })
+    }
+
+    fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {
+        Toolbox::describe(self, allow_list).into_iter().map(for_model).collect()
+    }
+
+    fn reader(&self, tool: &str) -> Option<ToolDescription> {
+        Toolbox::reader(self, tool).map(for_model)
+    }
+
+    fn only_reads(&self, tool: &str) -> bool {
+        toolspec::known(tool).is_some_and(|spec| spec.only_reads)
+    }
+
+    fn approval(&self, call: &Call) -> Option<String> {
+        Toolbox::approval(self, call)
+    }
+
+    fn show(&self, chars: usize) {
+        self.outputs().show(chars);
+    }
+
+    fn keep(&self, call: &str, text: &str) {
+        self.outputs().keep(call, text);
+    }
+
+    fn keep_artifact(&self, id: &str, text: &str) {
+        self.outputs().keep_artifact(id, text);
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, (CallResult, Invocation)> {
+        Box::pin(Toolbox::call(self, call, cancel))
+    }
+}
+
+fn for_model(tool: crate::tool::ToolDescription) -> ToolDescription {
+    ToolDescription { name: tool.name, description: tool.description, schema: tool.schema }
+}

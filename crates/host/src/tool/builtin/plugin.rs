@@ -1,0 +1,181 @@
+//! Plugins: runs the program of a plugin, with JSON on stdin and stdout.
+
+use super::watched_process::run_watched;
+use crate::tool::call::{Call, CallResult, Refusal};
+use crate::tool::context::{CallContext, Tool};
+use futures::future::BoxFuture;
+use kb_base::diagnostic::Code;
+use kb_base::value::{Digest, Failure, Json, format_duration, json_text, limits};
+use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
+use kb_core::redaction::Redactor;
+use kb_language::definition::Plugin;
+use kb_process::{ProcessEnd, ProcessResult, Spawn};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The implementation of one plugin.
+pub(in crate::tool) struct PluginTool(Arc<Plugin>);
+
+/// Maximum length of a receipt that a plugin returns, in bytes.
+const RECEIPT_BYTES: usize = 200;
+/// Maximum number of violations in a message, and characters of stderr.
+const VIOLATIONS: usize = 5;
+const STDERR_CHARS: usize = 300;
+
+impl PluginTool {
+    pub(in crate::tool) fn new(plugin: Arc<Plugin>) -> PluginTool {
+        PluginTool(plugin)
+    }
+}
+
+impl Tool for PluginTool {
+    fn name(&self) -> &str {
+        &self.0.spec.name
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        context: &'a CallContext<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        Box::pin(async move {
+            match prepare(&self.0, call, context) {
+                Ok(spawn) => {
+                    let timeout = spawn.timeout;
+                    let (network, scratch) = (self.0.network, context.scratch);
+                    let by = (&call.caller, network);
+                    let supervisor =
+                        |nested, hidden| context.processes.of_plugin(by, scratch, nested, hidden);
+                    let result =
+                        |exited: &ProcessResult| result(&self.0, exited, timeout, context.redactor);
+                    run_watched(spawn, call, context, supervisor, result, cancel).await
+                }
+                Err(refusal) => refusal.into(),
+            }
+        })
+    }
+}
+
+fn prepare(plugin: &Plugin, call: &Call, context: &CallContext<'_>) -> Result<Spawn, Refusal> {
+    Ok(Spawn {
+        argv: plugin.argv.clone(),
+        cwd: context.files.cwd("")?,
+        env: call.env.clone(),
+        stdin: json_text(&call.args).into_bytes(),
+        timeout: [plugin.timeout].into_iter().chain(context.limit).min(),
+        idle: context.idle,
+        max_stream: limits::STREAM_BYTES,
+    })
+}
+
+/// The result of a call: the output, if the program exited with 0 and its output satisfies the schema.
+fn result(
+    plugin: &Plugin,
+    exited: &ProcessResult,
+    timeout: Option<Duration>,
+    redactor: &Redactor,
+) -> CallResult {
+    if let Some((status, failure)) = failure(plugin, exited, timeout) {
+        return CallResult::failed(status, failure);
+    }
+    match output(plugin, exited, redactor) {
+        Ok(output) => {
+            let evidence = receipts(&output);
+            CallResult { evidence, ..CallResult::success(output) }
+        }
+        Err(failure) => CallResult::failed(InvocationStatus::Failed, *failure),
+    }
+}
+
+/// Why a program did not end as it should; `None` after exit code 0.
+fn failure(
+    plugin: &Plugin,
+    exited: &ProcessResult,
+    timeout: Option<Duration>,
+) -> Option<(InvocationStatus, Failure)> {
+    let id = &plugin.id;
+    let failed = |code: Code, text: String| {
+        Some((InvocationStatus::Failed, Failure::new(code, format!("the plugin `{id}` {text}"))))
+    };
+    match &exited.end {
+        ProcessEnd::Code(0) => None,
+        ProcessEnd::Code(code) => {
+            failed(Code::PLUGIN_FAILED, format!("exited with code {code}{}", said(exited)))
+        }
+        ProcessEnd::Signal(signal) => {
+            failed(Code::PLUGIN_FAILED, format!("was killed by signal {signal}{}", said(exited)))
+        }
+        ProcessEnd::TimedOut | ProcessEnd::Idle => {
+            let limit = timeout.map(|timeout| format!(" after {}", format_duration(timeout)));
+            let message = format!("the plugin `{id}` timed out{}", limit.unwrap_or_default());
+            let help = "set `timeout` of the plugin if it needs longer";
+            let failure = Failure::new(Code::COMMAND_TIMED_OUT, message).help(help);
+            Some((InvocationStatus::Timeout, failure))
+        }
+        ProcessEnd::Cancelled => failed(Code::TOOL_STOPPED, "was cancelled".to_owned()),
+        ProcessEnd::Lost => {
+            let failure = Failure::new(Code::WORKER_KILLED, ProcessEnd::LOST);
+            Some((InvocationStatus::Failed, failure))
+        }
+        ProcessEnd::NotStarted(why) => {
+            failed(Code::COMMAND_NOT_STARTED, format!("could not be started: {why}"))
+        }
+    }
+}
+
+/// The last line of stderr, for a message.
+fn said(exited: &ProcessResult) -> String {
+    let last = exited.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let cut = |line: &str| line.chars().take(STDERR_CHARS).collect::<String>();
+    last.map(|line| format!(": {}", cut(line))).unwrap_or_default()
+}
+
+/// The output, masked: this is what the caller sees, so this must satisfy the schema.
+fn output(
+    plugin: &Plugin,
+    exited: &ProcessResult,
+    redactor: &Redactor,
+) -> Result<Json, Box<Failure>> {
+    let id = &plugin.id;
+    let unusable = |message: String| {
+        let help = "the program writes one JSON value to stdout, and messages to stderr";
+        Box::new(Failure::new(Code::PLUGIN_OUTPUT, message).help(help))
+    };
+    if exited.stdout_cut > 0 {
+        let kib = limits::STREAM_BYTES >> 10;
+        return Err(unusable(format!("the plugin `{id}` wrote more than {kib} KiB to stdout")));
+    }
+    let parsed: Json = serde_json::from_str(exited.stdout.trim()).map_err(|error| {
+        unusable(match exited.stdout.trim().is_empty() {
+            true => format!("the plugin `{id}` wrote nothing to stdout"),
+            false => format!("the output of the plugin `{id}` is not JSON: {error}"),
+        })
+    })?;
+    let output = redactor.mask_json(&parsed);
+    let violations = plugin.output.violations(&output);
+    if violations.is_empty() {
+        return Ok(output);
+    }
+    let lines = violations.iter().take(VIOLATIONS);
+    let lines: Vec<String> =
+        lines.map(|found| format!("output{}: {}", found.pointer, found.message)).collect();
+    let message =
+        format!("the output of the plugin `{id}` does not match its schema: {}", lines.join("; "));
+    let help = "correct the program, or `output.schema` of the plugin";
+    Err(Box::new(Failure::new(Code::PLUGIN_OUTPUT, message).help(help)))
+}
+
+/// The receipts of a call: the digest of the output, and `receipt` or `receiptId` in it.
+fn receipts(output: &Json) -> Vec<EvidenceRef> {
+    let digest = Digest::of_json(output);
+    let receipt = |reference: String| EvidenceRef {
+        kind: EvidenceKind::Receipt,
+        reference,
+        sha256: Some(digest),
+    };
+    let own = ["receipt", "receiptId"].iter().filter_map(|key| output.get(key)?.as_str());
+    let own = own.filter(|text| text.len() <= RECEIPT_BYTES).map(str::to_owned);
+    std::iter::once(digest.to_string()).chain(own).map(receipt).collect()
+}

@@ -1,0 +1,70 @@
+//! The interface of a tool's implementation: what it provides and what it is given.
+
+use super::call::{Call, CallResult, Refusal};
+use super::output_store::OutputStore;
+use super::process_launcher::ProcessLauncher;
+use crate::http::HttpClient;
+use crate::workspace::FileAccess;
+use futures::future::BoxFuture;
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
+use kb_clock::RunClock;
+use kb_core::evidence::InvocationStatus;
+use kb_core::redaction::Redactor;
+use kb_language::definition::NetworkAccess;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The implementation of a tool.
+pub(super) trait Tool: Send + Sync {
+    /// The name of the tool.
+    fn name(&self) -> &str;
+    /// Executes a call. The policy has permitted it and the arguments match the schema. Paths are
+    /// not resolved yet: the tool resolves them through [`CallContext::files`].
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        context: &'a CallContext<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult>;
+}
+
+/// What a tool can use during a call.
+pub(super) struct CallContext<'a> {
+    /// The workspace, narrowed by the path rules of the tool.
+    pub(super) files: FileAccess,
+    /// Starts processes.
+    pub(super) processes: &'a ProcessLauncher,
+    /// Sends HTTP requests.
+    pub(super) http: &'a HttpClient,
+    /// The complete results of earlier calls of the attempt.
+    pub(super) outputs: &'a OutputStore,
+    /// The time of the run.
+    pub(super) clock: &'a RunClock,
+    /// Masks secrets in the result and the evidence.
+    pub(super) redactor: &'a Arc<Redactor>,
+    /// The longest time that a process or request of this attempt may take.
+    pub(super) limit: Option<Duration>,
+    /// Timeout of a process without output.
+    pub(super) idle: Option<Duration>,
+    /// The number of the temporary directory of its commands.
+    pub(super) scratch: u64,
+    /// The network of the sandbox of an author's commands; `None` without a sandbox.
+    pub(super) confined: Option<NetworkAccess>,
+}
+
+/// Decodes the arguments of a call, which match the schema of the tool.
+pub(super) fn arguments<A: DeserializeOwned>(call: &Call) -> Result<A, Refusal> {
+    A::deserialize(&call.args).map_err(|error| {
+        let message = format!("invalid arguments for `{}`: {error}", call.tool);
+        Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message))
+    })
+}
+
+/// The result of a call that was cancelled.
+pub(super) fn cancelled() -> CallResult {
+    let failure = Failure::new(Code::TOOL_STOPPED, "the tool call was cancelled");
+    CallResult::failed(InvocationStatus::Failed, failure)
+}

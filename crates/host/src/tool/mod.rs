@@ -1,0 +1,29 @@
+//! Tool calls: the policy that permits them, and the tools themselves.
+//!
+//! Specialists and `tool` steps call tools through [`Toolbox::call`]: it checks the allow-list of the
+//! caller, the settings and the JSON Schema of the arguments, executes the call and records it as an
+//! [`kb_core::evidence::Invocation`]. A refused call is a result that the model sees. The table of tools
+//! is [`kb_language::toolspec`]; `builtin` contains one file per implementation. Start reading at
+//! `toolbox.rs`.
+
+mod builtin;
+mod call;
+mod context;
+mod doubles;
+mod kept_calls;
+mod output_store;
+mod policy;
+mod probe;
+mod process_launcher;
+mod process_trace;
+mod registry;
+mod toolbox;
+
+pub use call::{Call, CallResult, Caller};
+pub use doubles::{FailingCall, ToolDoubles};
+pub use kept_calls::{KeptCall, KeptCalls};
+pub use output_store::OutputStore;
+pub use policy::Approvals;
+pub use process_launcher::{ProcessLauncher, sandbox_level};
+pub use process_trace::ProcessTrace;
+pub use toolbox::{PresentSettings, ToolDescription, Toolbox, ToolboxParts};

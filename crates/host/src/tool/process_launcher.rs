@@ -1,0 +1,192 @@
+//! Starting the processes of steps, tools and checks: confined by the kernel if a specialist may have
+//! written the code.
+
+use super::call::Caller;
+use super::policy::{Approvals, Policy};
+use super::process_trace::ProcessTrace;
+use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside};
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
+use kb_core::redaction::Redactor;
+use kb_language::definition::{ApprovalLevel, NetworkAccess, Settings};
+use kb_language::toolspec::{FILE_READER, find};
+use kb_process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Starts processes in the workspace, with or without the kernel sandbox. Cheap to clone.
+#[derive(Clone)]
+pub struct ProcessLauncher {
+    supervisor: Supervisor,
+    workspace: Workspace,
+    settings: Arc<Settings>,
+    level: ApprovalLevel,
+    /// The path rules for reading.
+    reading: PathRules,
+}
+
+impl ProcessLauncher {
+    /// Creates a launcher. `level` is the sandbox level that this machine reaches; the settings add
+    /// paths that confined processes may read or write.
+    pub fn new(
+        supervisor: Supervisor,
+        workspace: Workspace,
+        settings: Arc<Settings>,
+        level: ApprovalLevel,
+    ) -> ProcessLauncher {
+        let policy = Policy::new(settings.clone(), Approvals::default(), level);
+        let reading =
+            find(FILE_READER).map_or_else(PathRules::nothing, |spec| policy.path_rules(spec));
+        ProcessLauncher { supervisor, workspace, settings, level, reading }
+    }
+
+    /// The same launcher for other files.
+    #[must_use]
+    pub fn within(&self, workspace: &Workspace) -> ProcessLauncher {
+        ProcessLauncher { workspace: workspace.clone(), ..self.clone() }
+    }
+
+    /// Starts processes of the author of a playbook, without the sandbox.
+    pub fn unconfined(&self) -> &Supervisor {
+        &self.supervisor
+    }
+
+    /// Starts processes that check the work of a specialist, which may have written the code that they
+    /// execute. The kernel confines them where the sandbox level is `kernel`.
+    pub fn confined(&self, network: NetworkAccess) -> Supervisor {
+        match self.level {
+            ApprovalLevel::Kernel => self.supervisor.confined(
+                self.confinement(None).with_network(kernel(network)).with_scratch(next_scratch()),
+            ),
+            _ => self.supervisor.clone(),
+        }
+    }
+
+    /// Whether the kernel confines the processes that [`ProcessLauncher::confined`] starts.
+    pub fn can_confine(&self) -> bool {
+        self.level == ApprovalLevel::Kernel
+    }
+
+    /// Starts recording a process that this launcher starts.
+    pub fn trace(&self, spawn: &Spawn, redactor: &Redactor) -> ProcessTrace {
+        ProcessTrace::begin(spawn, self.workspace.root(), self.supervisor.base(), redactor)
+    }
+
+    /// The existing paths that a command of this caller must not read although they are in a directory
+    /// that it can read. Empty without mount namespaces, which alone can hide them. Fails if there are
+    /// too many.
+    pub(super) async fn hidden(&self, caller: &Caller) -> Result<Vec<PathBuf>, Failure> {
+        if !self.confines(caller) || self.reading.is_empty() || !self.supervisor.can_hide_paths() {
+            return Ok(Vec::new());
+        }
+        let (workspace, reading) = (self.workspace.clone(), self.reading.clone());
+        let search = tokio::task::spawn_blocking(move || workspace.hidden_paths(&reading));
+        search.await.unwrap_or(Err(TooManyHidden)).map_err(|TooManyHidden| {
+            let message = "the path rules for reading forbid more files in this project than the \
+                           sandbox can hide from a command";
+            let help = "allow or deny directories instead of single files in `file_read` of \
+                        `tools.security`, such as `src/**`";
+            Failure::new(Code::POLICY_DENIED, message).help(help)
+        })
+    }
+
+    /// Starts the processes of a tool call. Commands of a specialist can read only the part of the
+    /// project that the path rules for reading allow. `protected` are further protected paths, `hidden`
+    /// those that [`ProcessLauncher::hidden`] returned.
+    pub(super) fn of(
+        &self,
+        caller: &Caller,
+        scratch: u64,
+        protected: Vec<PathBuf>,
+        hidden: Vec<PathBuf>,
+    ) -> Supervisor {
+        match caller {
+            Caller::Specialist { network, .. } if self.level == ApprovalLevel::Kernel => {
+                let readable = self.reading.roots(self.workspace.root());
+                let confinement = self.confinement(readable).with_read_only(protected);
+                let confinement = confinement.with_hidden(hidden);
+                let confinement = confinement.with_network(kernel(*network)).with_scratch(scratch);
+                self.supervisor.confined(confinement)
+            }
+            Caller::Specialist { .. } | Caller::Author => self.supervisor.clone(),
+        }
+    }
+
+    /// Starts the program of a plugin. The kernel confines it for every caller, because its input can
+    /// come from a model, with the network that its definition names. Called by a specialist, it reads
+    /// what the commands of the specialist can read.
+    pub(super) fn of_plugin(
+        &self,
+        (caller, network): (&Caller, NetworkAccess),
+        scratch: u64,
+        protected: Vec<PathBuf>,
+        hidden: Vec<PathBuf>,
+    ) -> Supervisor {
+        match self.level {
+            ApprovalLevel::Kernel => {
+                let readable = match caller {
+                    Caller::Specialist { .. } => self.reading.roots(self.workspace.root()),
+                    Caller::Author => None,
+                };
+                let confinement = self.confinement(readable).with_read_only(protected);
+                let confinement = confinement.with_hidden(hidden);
+                let confinement = confinement.with_network(kernel(network)).with_scratch(scratch);
+                self.supervisor.confined(confinement)
+            }
+            _ => self.supervisor.clone(),
+        }
+    }
+
+    /// Whether the kernel confines the processes of a caller.
+    pub(super) fn confines(&self, caller: &Caller) -> bool {
+        matches!(caller, Caller::Specialist { .. }) && self.level == ApprovalLevel::Kernel
+    }
+
+    /// The paths that confined processes may read and write: the project, and what the settings add.
+    /// If `readable` is given, the rest of the project can be written, but not read.
+    fn confinement(&self, readable: Option<Vec<PathBuf>>) -> Confinement {
+        let root = self.workspace.root();
+        let paths = |list: &[String]| -> Vec<PathBuf> {
+            let path = |path: &String| match path.starts_with("~/") {
+                true => PathBuf::from(path),
+                false => root.join(path),
+            };
+            list.iter().map(path).collect()
+        };
+        let write = paths(&self.settings.sandbox_write);
+        let git_data = write.contains(&root.join(".git"));
+        let project = match readable {
+            None => Confinement::to([root.to_owned()]),
+            Some(readable) => Confinement::to(readable).with_write_only([root.to_owned()]),
+        };
+        project
+            .with_read(repository_outside(root))
+            .with_read(paths(&self.settings.sandbox_read))
+            .with_write(write)
+            .with_read_only(self.workspace.protected_now(git_data))
+    }
+}
+
+/// A number for the temporary directory of sandboxed commands, which no other has.
+pub(super) fn next_scratch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+fn kernel(network: NetworkAccess) -> Network {
+    match network {
+        NetworkAccess::Loopback => Network::Loopback,
+        NetworkAccess::None => Network::None,
+        NetworkAccess::Open => Network::Open,
+    }
+}
+
+/// The sandbox level that this machine reaches, up to a maximum.
+pub fn sandbox_level(cap: SandboxCap) -> ApprovalLevel {
+    match cap {
+        SandboxCap::None => ApprovalLevel::None,
+        SandboxCap::Kernel if KernelSandbox::detect().is_some() => ApprovalLevel::Kernel,
+        SandboxCap::Kernel | SandboxCap::Process => ApprovalLevel::Process,
+    }
+}

@@ -1,0 +1,362 @@
+//! The toolbox: executes tool calls under the policy and records them.
+
+use super::call::{Call, CallResult, Caller, Refusal};
+use super::context::CallContext;
+use super::doubles::ToolDoubles;
+use super::output_store::OutputStore;
+use super::policy::{Approvals, Policy};
+use super::process_launcher::{ProcessLauncher, next_scratch};
+use super::registry::{RegisteredTool, Registry};
+use crate::http::{HttpClient, without_credentials};
+use crate::workspace::{FileAccess, PathRules, Workspace};
+use kb_base::diagnostic::{Code, nearest};
+use kb_base::value::{Digest, Failure, Json, json_text};
+use kb_clock::{self as clock, RunClock};
+use kb_core::evidence::{Invocation, InvocationStatus, Purpose};
+use kb_core::redaction::Redactor;
+use kb_language::definition::{ApprovalLevel, NetworkAccess, Plugin, Settings, ToolRules};
+use kb_language::toolspec::{ARTIFACT_READER, ToolSpec, plugin_id};
+use kb_process::Supervisor;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// All tools of a run with the policy for them. Cheap to clone.
+///
+/// There is one per run; [`Toolbox::for_attempt`] derives one per attempt, with its own store of
+/// complete results.
+#[derive(Clone)]
+pub struct Toolbox {
+    shared: Arc<Shared>,
+    /// Read where an attempt begins.
+    present: Option<PresentSettings>,
+    outputs: Arc<OutputStore>,
+    limit: Option<Duration>,
+    idle: Option<Duration>,
+    /// The network of the sandbox in which commands of the author run; `None` without a sandbox.
+    confined: Option<NetworkAccess>,
+    /// The number of the temporary directory of its commands.
+    scratch: u64,
+}
+
+/// The settings of a run, narrowed by those that the project has now; `None` where the project now forbids
+/// no more than at the start of the run.
+pub type PresentSettings = Arc<dyn Fn() -> Option<Arc<Settings>> + Send + Sync>;
+
+/// What tools use beside their arguments.
+#[derive(Clone)]
+pub struct ToolboxParts {
+    /// The files that tools may access.
+    pub workspace: Workspace,
+    /// Starts processes.
+    pub supervisor: Supervisor,
+    /// The settings; `tools` and `sandbox` are used.
+    pub settings: Arc<Settings>,
+    /// The approvals that a person gave for this run.
+    pub approvals: Approvals,
+    /// Masks secrets in arguments and results.
+    pub redactor: Arc<Redactor>,
+    /// The sandbox level that this machine reaches.
+    pub sandbox: ApprovalLevel,
+    /// The tools that the project defines.
+    pub plugins: Vec<Arc<Plugin>>,
+    /// Results in place of the execution of calls, in tests of playbooks.
+    pub doubles: Option<Arc<ToolDoubles>>,
+    /// The time of the run.
+    pub clock: RunClock,
+}
+
+impl ToolboxParts {
+    /// The launcher for processes of tools, steps and checks.
+    pub fn process_launcher(&self) -> ProcessLauncher {
+        let (supervisor, workspace) = (self.supervisor.clone(), self.workspace.clone());
+        ProcessLauncher::new(supervisor, workspace, self.settings.clone(), self.sandbox)
+    }
+}
+
+/// A tool as it is described to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDescription {
+    /// `namespace:verb`; adapters rewrite it for providers that do not accept the colon.
+    pub name: String,
+    /// The description of the tool.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub schema: Json,
+}
+
+impl ToolDescription {
+    fn of(spec: &ToolSpec) -> ToolDescription {
+        ToolDescription {
+            name: spec.name.to_string(),
+            description: spec.description.to_string(),
+            schema: spec.input.clone(),
+        }
+    }
+}
+
+/// Maximum size of the output of a plugin that is recorded for the verifier, in bytes.
+const OUTPUT_BYTES: usize = 64 << 10;
+
+struct Shared {
+    parts: ToolboxParts,
+    workspace: Workspace,
+    redactor: Arc<Redactor>,
+    processes: ProcessLauncher,
+    policy: Policy,
+    /// The path rules of each tool, by name.
+    rules: BTreeMap<String, Arc<PathRules>>,
+    registry: Registry,
+    http: HttpClient,
+}
+
+impl Toolbox {
+    /// Creates the toolbox of a run.
+    pub fn new(parts: ToolboxParts) -> Toolbox {
+        let policy = Policy::new(parts.settings.clone(), parts.approvals, parts.sandbox);
+        let registry = Registry::new(&parts.plugins);
+        let rules_of = |spec: &ToolSpec| (spec.name.to_string(), Arc::new(policy.path_rules(spec)));
+        let rules = registry.specs().map(rules_of).collect();
+        let http = HttpClient::new(&parts.settings.allowed_hosts);
+        let processes = parts.process_launcher();
+        let ToolboxParts { workspace, redactor, .. } = parts.clone();
+        let shared =
+            Shared { parts, workspace, redactor, processes, policy, rules, registry, http };
+        Toolbox {
+            shared: Arc::new(shared),
+            present: None,
+            outputs: Arc::default(),
+            limit: None,
+            idle: None,
+            confined: None,
+            scratch: next_scratch(),
+        }
+    }
+
+    /// The same tools, each attempt of which has the policies that the project has when it begins.
+    #[must_use]
+    pub fn with_present(self, present: PresentSettings) -> Toolbox {
+        Toolbox { present: Some(present), ..self }
+    }
+
+    /// The same tools for one attempt, with its own store of complete results, under the policies of now.
+    /// No process or request of the attempt may take longer than `limit`. Commands of a specialist get
+    /// their own temporary directory.
+    #[must_use]
+    pub fn for_attempt(&self, limit: Option<Duration>) -> Toolbox {
+        let present = self.present.as_ref().and_then(|present| present());
+        let tools = match present {
+            Some(settings) => Toolbox::new(ToolboxParts { settings, ..self.shared.parts.clone() }),
+            None => self.clone(),
+        };
+        Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), ..tools }
+    }
+
+    /// The same tools, whose processes end after this time without output.
+    #[must_use]
+    pub fn with_idle(self, idle: Option<Duration>) -> Toolbox {
+        Toolbox { idle, ..self }
+    }
+
+    /// The same tools with commands of the author in the sandbox.
+    #[must_use]
+    pub fn with_author_confined(self, network: Option<NetworkAccess>) -> Toolbox {
+        Toolbox { confined: network, ..self }
+    }
+
+    /// These tools under additional restrictions.
+    #[must_use]
+    pub fn narrowed(&self, rules: &ToolRules) -> Toolbox {
+        let parts = self.shared.parts.clone();
+        let settings = Arc::new(rules.narrow(&parts.settings));
+        let narrowed = Toolbox::new(ToolboxParts { settings, ..parts });
+        Toolbox { limit: self.limit, idle: self.idle, ..narrowed }
+    }
+
+    /// The same tools for other files.
+    #[must_use]
+    pub fn within(&self, workspace: &Workspace) -> Toolbox {
+        let parts = ToolboxParts { workspace: workspace.clone(), ..self.shared.parts.clone() };
+        let present = self.present.clone();
+        Toolbox { limit: self.limit, idle: self.idle, present, ..Toolbox::new(parts) }
+    }
+
+    /// The specifications of all tools: the table of tools, then plugins.
+    pub fn specs(&self) -> Vec<&ToolSpec> {
+        self.shared.registry.specs().collect()
+    }
+
+    /// The tools that a specialist with this allow-list may call, for its model. `output:read` is
+    /// included if there is any other tool.
+    pub fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {
+        // `artifact:get` is added where there are artifacts.
+        let offered = self.shared.registry.specs().filter(|spec| spec.name != ARTIFACT_READER);
+        let offered = offered.filter(|spec| self.shared.policy.offers(spec, allow_list));
+        let described: Vec<ToolDescription> = offered.map(ToolDescription::of).collect();
+        if described.len() > 1 { described } else { Vec::new() }
+    }
+
+    /// A tool that needs no entry in an allow-list; `None` if the policy forbids it.
+    pub fn reader(&self, name: &str) -> Option<ToolDescription> {
+        let own = self.shared.registry.find(name).filter(|tool| tool.spec().always_allowed)?;
+        self.shared.policy.offers(own.spec(), &[]).then(|| ToolDescription::of(own.spec()))
+    }
+
+    /// The complete results of the calls of this attempt, for `output:read`.
+    pub fn outputs(&self) -> &OutputStore {
+        &self.outputs
+    }
+
+    /// Executes a call and records it. A refused or failed call is a result as well.
+    pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> (CallResult, Invocation) {
+        let (at, began) = (self.shared.parts.clock.now(), clock::instant());
+        let redactor = &self.shared.redactor;
+        let result = self.execute(call, cancel).await;
+        let args = redactor.mask_json(&recorded(&call.args));
+        let text = json_text(&result.result);
+        self.outputs.keep(&call.id, &text);
+        let invocation = Invocation {
+            id: call.id.clone(),
+            tool: redactor.mask_text(&call.tool).into_owned(),
+            args_hash: Digest::of_json(&args),
+            args,
+            at,
+            duration_ms: began.elapsed().as_millis() as u64,
+            purpose: Purpose::Execution,
+            status: result.status,
+            changes: result.changes.clone(),
+            evidence: result.evidence.clone(),
+            process: result.process.clone(),
+            output: self.plugin_output(call, &result, text.len()),
+            bytes: text.len() as u64,
+        };
+        (result, invocation)
+    }
+
+    /// Executes a call; the result is masked.
+    pub(super) async fn execute(&self, call: &Call, cancel: &CancellationToken) -> CallResult {
+        let mut result = match self.admit(call) {
+            Ok(tool) => {
+                let doubles = self.shared.parts.doubles.as_ref();
+                let double = doubles.and_then(|all| all.result_of(&tool.spec().name, call));
+                if let Some(mut result) = double {
+                    self.mask(&mut result);
+                    return result;
+                }
+                let context = self.context(tool.spec());
+                let mut result = tool.tool.call(call, &context, cancel).await;
+                if let Some(plugin) = tool.plugin() {
+                    Box::pin(self.probe(plugin, call, &mut result, cancel)).await;
+                }
+                result
+            }
+            Err(refusal) => refusal.into(),
+        };
+        self.mask(&mut result);
+        let kept = self.shared.parts.doubles.as_ref().and_then(|doubles| doubles.kept());
+        if let Some((kept, tool)) = kept.zip(self.admit(call).ok()) {
+            kept.keep(tool.spec(), call, &result);
+        }
+        result
+    }
+
+    /// How often a probe that could not decide is repeated.
+    pub(super) fn probe_retries(&self) -> u32 {
+        self.shared.parts.settings.probe_retries
+    }
+
+    /// The output of a successful call of a plugin, for the verifier; `None` for other tools and for
+    /// outputs over 64 KiB.
+    fn plugin_output(&self, call: &Call, result: &CallResult, bytes: usize) -> Option<Arc<Json>> {
+        let is_plugin = plugin_id(&call.tool).is_some();
+        let kept = is_plugin && result.status == InvocationStatus::Success && bytes <= OUTPUT_BYTES;
+        kept.then(|| Arc::new(result.result.clone()))
+    }
+
+    /// Why a call requires the approval of a person; `None` if it requires none, or if it would be
+    /// refused even with an approval.
+    pub fn approval(&self, call: &Call) -> Option<String> {
+        let approved = Call { approved: true, ..call.clone() };
+        let tool = self.admit(&approved).ok()?;
+        match &call.caller {
+            Caller::Author => None,
+            Caller::Specialist { .. } => self.shared.policy.approval(tool.spec()),
+        }
+    }
+
+    /// The tool of a call, if the policy permits the call and the arguments match the schema.
+    fn admit(&self, call: &Call) -> Result<&RegisteredTool, Refusal> {
+        let registry = &self.shared.registry;
+        let all = self.specs();
+        let Some(tool) = registry.find(&call.tool) else {
+            return Err(self.unknown(call, &all));
+        };
+        self.shared.policy.permit(tool.spec(), call, &all)?;
+        tool.check(&call.args)?;
+        Ok(tool)
+    }
+
+    fn unknown(&self, call: &Call, all: &[&ToolSpec]) -> Refusal {
+        let names = || all.iter().map(|spec| &*spec.name);
+        let help = match (nearest(&call.tool, names()), &call.caller) {
+            (Some(name), _) => format!("did you mean `{name}`?"),
+            (None, Caller::Author) => {
+                format!("known tools: `{}`", names().collect::<Vec<_>>().join("`, `"))
+            }
+            (None, Caller::Specialist { allow_list, .. }) => {
+                self.shared.policy.offered(allow_list, all)
+            }
+        };
+        let message = format!("unknown tool `{}`", call.tool);
+        Refusal::denied(Failure::new(Code::UNKNOWN_TOOL, message).help(help))
+    }
+
+    fn context(&self, spec: &ToolSpec) -> CallContext<'_> {
+        let shared = &self.shared;
+        let rules = shared.rules.get(&*spec.name).cloned();
+        let rules = rules.unwrap_or_else(|| Arc::new(PathRules::nothing()));
+        let (workspace, redactor) = (shared.workspace.clone(), shared.redactor.clone());
+        CallContext {
+            files: FileAccess { workspace, rules, tool: spec.name.clone(), redactor },
+            processes: &shared.processes,
+            clock: &shared.parts.clock,
+            http: &shared.http,
+            outputs: &self.outputs,
+            redactor: &shared.redactor,
+            limit: self.limit,
+            idle: self.idle,
+            confined: self.confined,
+            scratch: self.scratch,
+        }
+    }
+
+    fn mask(&self, result: &mut CallResult) {
+        let redactor = &self.shared.redactor;
+        result.result = redactor.mask_json(&result.result);
+        for change in &mut result.changes {
+            // The texts of a diff are masked before they are compared.
+            change.path = redactor.mask_text(&change.path).into_owned();
+        }
+        for evidence in &mut result.evidence {
+            evidence.reference = redactor.mask_text(&evidence.reference).into_owned();
+        }
+        result.process = redactor.mask(result.process.take()).into_inner();
+        if let Some(failure) = &mut result.failure {
+            failure.message = redactor.mask_text(&failure.message).to_string();
+            failure.help = failure.help.as_ref().map(|help| redactor.mask_text(help).to_string());
+            failure.details =
+                failure.details.as_ref().map(|details| Box::new(redactor.mask_json(details)));
+        }
+    }
+}
+
+/// Arguments as they are recorded: credentials in a URL are masked, although no request is sent to
+/// such a URL.
+fn recorded(args: &Json) -> Cow<'_, Json> {
+    let Some(url) = args.get("url").and_then(Json::as_str) else { return Cow::Borrowed(args) };
+    let mut masked = args.clone();
+    masked["url"] = Json::from(without_credentials(url));
+    Cow::Owned(masked)
+}

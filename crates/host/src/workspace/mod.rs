@@ -1,0 +1,54 @@
+//! The project files that steps read and write: the path guard, manifests and watching.
+//!
+//! [`Workspace`] resolves every path of every tool, check and working directory under open folder
+//! handles, so that no link leads out of it. [`WorkspaceWatch`] records what changed while a process
+//! ran, without what `kb` itself wrote meanwhile (`own_writes.rs`). `WriteTarget` is the only code that
+//! changes a file. Start reading at `path_guard.rs`.
+
+mod code_sources;
+mod content;
+mod content_cache;
+mod digests;
+mod dir_handle;
+mod file_access;
+mod hidden_paths;
+mod ignore_rules;
+mod manifest;
+mod own_files;
+mod own_writes;
+mod path_error;
+mod path_glob;
+mod path_guard;
+mod path_rules;
+mod path_text;
+mod protected_names;
+mod protected_paths;
+mod protected_watch;
+mod repository;
+mod resolve;
+mod stored_files;
+mod text_diff;
+mod walk;
+mod watch;
+mod watch_rules;
+mod write_target;
+mod writing;
+
+pub(crate) use file_access::FileAccess;
+pub(crate) use hidden_paths::TooManyHidden;
+pub(crate) use own_files::FileContent;
+pub(crate) use path_error::wrong_kind;
+pub use path_glob::PathGlob;
+pub(crate) use path_rules::PathRules;
+pub(crate) use path_text::shown;
+pub(crate) use protected_watch::ProtectedWatch;
+pub(crate) use repository::repository_outside;
+pub(crate) use walk::Entry;
+pub(crate) use write_target::PriorState;
+
+pub use ignore_rules::IgnoreFiles;
+pub use path_error::PathError;
+pub use path_guard::Workspace;
+pub use resolve::ResolvedPath;
+pub use text_diff::unified_diff;
+pub use watch::{WorkspaceChanges, WorkspaceWatch};

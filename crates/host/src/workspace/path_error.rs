@@ -1,0 +1,142 @@
+//! Errors of the path guard, with their codes and help.
+
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
+use kb_core::evidence::FileKind;
+use rustix::io::Errno;
+use std::path::{Component, Path};
+
+/// The reason why the path guard refuses a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// The path is an empty string.
+    #[error("the path is empty")]
+    Empty,
+    /// The path contains a NUL character.
+    #[error("the path contains a NUL character")]
+    Nul,
+    /// The path leads out of the workspace, by itself or through a link.
+    #[error("`{0}` leads out of the workspace")]
+    Outside(String),
+    /// The path is protected against writing.
+    #[error("`{path}` is in `{protected}`, which tools may not change")]
+    Protected {
+        /// The path as it was given.
+        path: String,
+        /// The protected path that contains it.
+        protected: String,
+    },
+    /// The path rules of a setting forbid it.
+    #[error("the settings do not allow `{tool}` to access `{path}`")]
+    Forbidden {
+        /// The path as it was given.
+        path: String,
+        /// The name of the tool that asked.
+        tool: String,
+    },
+    /// The path does not exist.
+    #[error("`{0}` does not exist")]
+    Missing(String),
+    /// The path names another kind of file than the one required.
+    #[error("`{path}` is {is}, not {wanted}")]
+    WrongKind {
+        /// The path as it was given.
+        path: String,
+        /// The actual kind, with its article.
+        is: &'static str,
+        /// The required kind, with its article.
+        wanted: &'static str,
+    },
+    /// The glob has a syntax error.
+    #[error("`{glob}` is not a valid glob: {why}")]
+    BadGlob {
+        /// The glob as it was written.
+        glob: String,
+        /// The reason given by the glob parser.
+        why: String,
+    },
+    /// The operating system reports an error.
+    #[error("`{path}`: {error}")]
+    Io {
+        /// The path as it was given.
+        path: String,
+        /// The message of the operating system.
+        error: String,
+    },
+}
+
+impl PathError {
+    /// An error of the operating system.
+    pub(crate) fn io(path: &str, error: impl std::fmt::Display) -> Self {
+        PathError::Io { path: path.to_owned(), error: error.to_string() }
+    }
+
+    /// Whether a rule forbids the path, as opposed to a missing file or an I/O error.
+    pub fn is_denial(&self) -> bool {
+        matches!(
+            self,
+            PathError::Nul
+                | PathError::Outside(_)
+                | PathError::Protected { .. }
+                | PathError::Forbidden { .. }
+        )
+    }
+
+    /// The failure shown to steps and models.
+    pub fn failure(&self) -> Failure {
+        let (code, help) = match self {
+            PathError::Empty | PathError::Nul | PathError::BadGlob { .. } => {
+                (Code::BAD_PATH, "pass a path relative to the project root, such as `src/main.rs`")
+            }
+            PathError::Outside(_) => (
+                Code::PATH_OUTSIDE,
+                "pass a path relative to the project root that stays inside it; symbolic links are followed",
+            ),
+            PathError::Protected { .. } => (
+                Code::PATH_PROTECTED,
+                "only people change definitions, settings and repository data; write to another path",
+            ),
+            PathError::Forbidden { .. } => (
+                Code::POLICY_DENIED,
+                "`tools.security` in the settings lists the allowed and denied paths",
+            ),
+            PathError::Missing(_) => (Code::PATH_MISSING, "`fs:list` shows the existing paths"),
+            PathError::WrongKind { .. } => {
+                (Code::PATH_WRONG_KIND, "`fs:list` shows the kind of each path")
+            }
+            PathError::Io { .. } => {
+                return Failure::new(Code::FILE_FAILED, self.to_string());
+            }
+        };
+        Failure::new(code, self.to_string()).help(help)
+    }
+}
+
+/// Converts an error of the operating system for a path.
+pub(super) fn refused(path: &str, error: Errno) -> PathError {
+    match error {
+        Errno::XDEV | Errno::LOOP => PathError::Outside(path.to_owned()),
+        Errno::NOENT => PathError::Missing(path.to_owned()),
+        Errno::NOTDIR => {
+            PathError::WrongKind { path: parent_text(path), is: "a file", wanted: "a directory" }
+        }
+        other => PathError::io(path, std::io::Error::from(other)),
+    }
+}
+
+/// The path names another kind of file than the one required.
+pub(crate) fn wrong_kind(path: &str, is: FileKind, wanted: &'static str) -> PathError {
+    let is = match is {
+        FileKind::File => "a file",
+        FileKind::Directory => "a directory",
+        FileKind::Symlink => "a symbolic link",
+        FileKind::Other => "a pipe, socket or device",
+    };
+    PathError::WrongKind { path: path.to_owned(), is, wanted }
+}
+
+fn parent_text(path: &str) -> String {
+    let parent = Path::new(path).parent().filter(|parent| parent.components().next().is_some());
+    let is_named = |parent: &Path| parent.components().any(|part| part != Component::CurDir);
+    parent.filter(|p| is_named(p)).map_or_else(|| path.to_owned(), |p| p.display().to_string())
+}

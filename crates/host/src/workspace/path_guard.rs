@@ -1,0 +1,336 @@
+//! The path guard: [`Workspace`] resolves every path that a tool, a check or a process may use,
+//! and refuses path traversal.
+
+use super::content::{Content, MAX_HASHED, link_digest};
+use super::content_cache::ContentCache;
+use super::dir_handle::{DirHandle, OpenedPath, kind_of, state_of};
+use super::ignore_rules::{IgnoreFiles, IgnoreRules, ParsedIgnoreFiles};
+use super::own_writes::OwnWrites;
+use super::path_error::{PathError, refused, wrong_kind};
+use super::path_text::{shown, unicode_forms};
+use super::protected_paths::ProtectedPaths;
+use kb_core::evidence::{FileKind, FileState};
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The files that tools and checks may access: one root to read and write, further roots to read.
+///
+/// The kernel resolves every path of a tool, check or working directory beneath open directory
+/// handles; texts of paths are never compared. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Workspace(Arc<Roots>);
+
+#[derive(Debug)]
+struct Roots {
+    root: DirHandle,
+    /// The root as it was given; its path may contain links.
+    alias: PathBuf,
+    read: Vec<DirHandle>,
+    protected: ProtectedPaths,
+    known: ContentCache,
+    own_writes: Arc<OwnWrites>,
+    /// The ignore files that apply whatever is on disk.
+    ignore_files: Option<Arc<ParsedIgnoreFiles>>,
+}
+
+/// An existing path inside one of the roots.
+pub(crate) struct LocatedPath {
+    pub(super) found: OpenedPath,
+    /// Relative to the workspace; absolute in another read root.
+    pub(crate) shown: String,
+    /// The real, absolute path.
+    pub(crate) full: PathBuf,
+    root: usize,
+}
+
+impl LocatedPath {
+    /// The kind of the file; a link was followed.
+    pub(crate) fn kind(&self) -> FileKind {
+        kind_of(&self.found.stat)
+    }
+
+    /// Stat data, without a digest.
+    pub(crate) fn state(&self) -> FileState {
+        state_of(&self.found.stat)
+    }
+
+    /// The prefix of shown paths in the same root: empty in the workspace, else the root and `/`.
+    pub(crate) fn prefix(&self, workspace: &Workspace) -> String {
+        match self.root {
+            0 => String::new(),
+            more => format!("{}/", workspace.folder(more).path.display()),
+        }
+    }
+}
+
+impl Workspace {
+    /// Opens the workspace. `read_roots` are further directories that may be read. `protected` are
+    /// paths, absolute or relative to the root, that may not be written, in addition to
+    /// definitions, settings and `.git`.
+    pub fn open(
+        root: &Path,
+        read_roots: &[PathBuf],
+        protected: &[PathBuf],
+    ) -> std::io::Result<Workspace> {
+        let alias = std::path::absolute(root)?;
+        let root = DirHandle::open(root)?;
+        let read = read_roots.iter().map(|path| DirHandle::open(path)).collect::<Result<_, _>>()?;
+        let protected = ProtectedPaths::new(&root.path, protected);
+        Ok(Workspace::of(root, alias, read, protected, None))
+    }
+
+    /// [`Workspace::open`] without further directories. Paths that the settings of git in this home
+    /// directory execute are protected too. With `ignore_files`, evidence and gates use these ignore
+    /// files instead of those on disk.
+    pub fn of_run(
+        root: &Path,
+        protected: &[PathBuf],
+        home: Option<&Path>,
+        ignore_files: Option<&IgnoreFiles>,
+    ) -> std::io::Result<Workspace> {
+        let alias = std::path::absolute(root)?;
+        let root = DirHandle::open(root)?;
+        let protected = ProtectedPaths::new(&root.path, protected);
+        let protected = match home {
+            Some(home) => protected.with_home(home),
+            None => protected,
+        };
+        let ignore_files = ignore_files.map(ParsedIgnoreFiles::of).map(Arc::new);
+        Ok(Workspace::of(root, alias, Vec::new(), protected, ignore_files))
+    }
+
+    /// The workspace of a step with files of its own: the same rules for another directory.
+    pub(crate) fn rooted_at(&self, root: &Path) -> std::io::Result<Workspace> {
+        let alias = std::path::absolute(root)?;
+        let root = DirHandle::open(root)?;
+        let protected = self.0.protected.elsewhere(&root.path);
+        Ok(Workspace::of(root, alias, Vec::new(), protected, self.0.ignore_files.clone()))
+    }
+
+    fn of(
+        root: DirHandle,
+        alias: PathBuf,
+        read: Vec<DirHandle>,
+        protected: ProtectedPaths,
+        ignore_files: Option<Arc<ParsedIgnoreFiles>>,
+    ) -> Workspace {
+        let known = ContentCache::default();
+        let own_writes = Arc::default();
+        let roots = Roots { root, alias, read, protected, known, own_writes, ignore_files };
+        Workspace(Arc::new(roots))
+    }
+
+    /// The ignore rules for evidence and gates, before any directory is entered.
+    pub(super) fn ignore_rules(&self) -> IgnoreRules {
+        IgnoreRules::new(self.0.ignore_files.clone())
+    }
+
+    /// The real path of the workspace root.
+    pub fn root(&self) -> &Path {
+        &self.0.root.path
+    }
+
+    /// Reads the whole content of a regular file.
+    pub fn read_file(&self, path: &str) -> Result<Vec<u8>, PathError> {
+        let mut bytes = Vec::new();
+        let mut file = self.open_file(&self.locate(path)?)?;
+        file.read_to_end(&mut bytes).map_err(|error| PathError::io(path, error))?;
+        Ok(bytes)
+    }
+
+    /// The current state of a path, with the digest of a regular file; `None` if it does not exist.
+    /// A link that stays inside is followed.
+    pub fn stat(&self, path: &str) -> Result<Option<FileState>, PathError> {
+        match self.locate(path) {
+            Ok(located) => self.observed(&located).map(Some),
+            Err(PathError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same for the path itself: of a link, the state of the link and the digest of its target,
+    /// whether the target exists or not. A link that leads out of the workspace is refused.
+    pub fn symlink_stat(&self, path: &str) -> Result<Option<FileState>, PathError> {
+        let seen = self.stat(path)?;
+        let (root, rel) = self.relative(path)?;
+        let rel = Path::new(&rel);
+        let Some(name) = rel.file_name() else { return Ok(seen) };
+        let parent = rel.parent().unwrap_or_else(|| Path::new(""));
+        let link = self.folder(root).find(parent).ok().and_then(|parent| {
+            let stat = rustix::fs::statat(&parent.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let state = state_of(&stat);
+            let sha256 = link_digest(&parent.fd, name);
+            (state.kind == FileKind::Symlink).then_some(FileState { sha256, ..state })
+        });
+        Ok(link.or(seen))
+    }
+
+    /// An existing directory, as the working directory of a process; empty is the root.
+    pub fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
+        if path.is_empty() {
+            return Ok(self.root().to_owned());
+        }
+        let located = self.locate(path)?;
+        if located.root != 0 {
+            return Err(PathError::Outside(path.to_owned()));
+        }
+        match located.kind() {
+            FileKind::Directory => Ok(located.full),
+            kind => Err(wrong_kind(path, kind, "a directory")),
+        }
+    }
+
+    /// Resolves a path for reading.
+    pub(super) fn locate(&self, path: &str) -> Result<LocatedPath, PathError> {
+        let (root, rel) = self.relative(path)?;
+        let folder = self.folder(root);
+        let mut last = Errno::NOENT;
+        for form in unicode_forms(&rel) {
+            match folder.find(Path::new(&form)) {
+                Ok(found) => return Ok(self.located(root, found)),
+                Err(error) => last = error,
+            }
+            if last != Errno::NOENT {
+                break;
+            }
+        }
+        Err(refused(path, last))
+    }
+
+    fn located(&self, root: usize, found: OpenedPath) -> LocatedPath {
+        let full = self.folder(root).path.join(&found.real);
+        let shown = if root == 0 { shown(&found.real) } else { full.display().to_string() };
+        LocatedPath { found, shown, full, root }
+    }
+
+    /// Opens a located path for reading; only regular files can be opened.
+    pub(crate) fn open_file(&self, located: &LocatedPath) -> Result<File, PathError> {
+        let wanted = "a file";
+        if located.kind() != FileKind::File {
+            return Err(wrong_kind(&located.shown, located.kind(), wanted));
+        }
+        let fd = self
+            .folder(located.root)
+            .open_read(&located.found)
+            .map_err(|error| refused(&located.shown, error))?;
+        let stat = rustix::fs::fstat(&fd).map_err(|error| refused(&located.shown, error))?;
+        match kind_of(&stat) {
+            FileKind::File => Ok(File::from(fd)),
+            kind => Err(wrong_kind(&located.shown, kind, wanted)),
+        }
+    }
+
+    /// Stat data with the digest of a regular file of at most [`MAX_HASHED`] bytes.
+    pub(super) fn observed(&self, located: &LocatedPath) -> Result<FileState, PathError> {
+        let mut state = located.state();
+        if state.kind == FileKind::File && state.size <= MAX_HASHED {
+            state.sha256 = self.content(located)?.sha256;
+        }
+        Ok(state)
+    }
+
+    /// The content of a located regular file.
+    pub(super) fn content(&self, located: &LocatedPath) -> Result<Content, PathError> {
+        let content = Content::of(self.open_file(located)?);
+        content.map_err(|error| PathError::io(&located.shown, error))
+    }
+
+    /// Splits a path into the index of its root (0 is the workspace) and the rest.
+    pub(super) fn relative(&self, path: &str) -> Result<(usize, String), PathError> {
+        if path.is_empty() {
+            return Err(PathError::Empty);
+        }
+        if path.contains('\0') {
+            return Err(PathError::Nul);
+        }
+        let given = Path::new(path);
+        if !given.is_absolute() {
+            return Ok((0, path.to_owned()));
+        }
+        let roots = [(0, self.root()), (0, self.0.alias.as_path())];
+        let more = self.0.read.iter().enumerate().map(|(i, root)| (i + 1, root.path.as_path()));
+        roots
+            .into_iter()
+            .chain(more)
+            .find_map(|(i, root)| {
+                let rest = given.strip_prefix(root).ok()?.to_string_lossy().into_owned();
+                Some((i, if rest.is_empty() { ".".to_owned() } else { rest }))
+            })
+            .ok_or_else(|| PathError::Outside(path.to_owned()))
+    }
+
+    /// Refuses a real path, relative to the workspace, that is protected.
+    pub(crate) fn check_writable(&self, path: &str, real: &Path) -> Result<(), PathError> {
+        match self.0.protected.protecting(&self.0.root, real) {
+            Some(protected) => Err(PathError::Protected { path: path.to_owned(), protected }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a real path, relative to the workspace, lies in a path that was passed as
+    /// `protected` to [`Workspace::open`], such as the state directory of `kb`.
+    pub(super) fn is_state_path(&self, real: &Path) -> bool {
+        self.0.protected.is_further(self.root(), real)
+    }
+
+    /// The `protected` paths of [`Workspace::open`] that lie in the workspace, relative to it.
+    pub(super) fn state_paths(&self) -> Vec<PathBuf> {
+        self.0.protected.further_inside(self.root())
+    }
+
+    /// The protected paths that exist now and can be made read-only for a whole process.
+    /// `git_data` leaves the data of the repository writable.
+    pub(crate) fn protected_now(&self, git_data: bool) -> Vec<PathBuf> {
+        self.0.protected.present(self.root(), git_data)
+    }
+
+    /// The hooks of git that are in force: their names, and their texts if they are shell scripts. Reads files.
+    pub fn git_hooks(&self) -> Vec<(String, Option<String>)> {
+        self.0.protected.git_hooks(self.root())
+    }
+
+    /// The paths that settings of git execute or links of definitions lead to.
+    pub(super) fn code_sources(&self) -> Vec<PathBuf> {
+        self.0.protected.sources(self.root())
+    }
+
+    /// The handle of the workspace root, the only root that may be written.
+    pub(super) fn writable(&self) -> &DirHandle {
+        &self.0.root
+    }
+
+    /// Opens a directory, relative to the root of a located path.
+    pub(super) fn open_folder(
+        &self,
+        located: &LocatedPath,
+        rel: &Path,
+    ) -> rustix::io::Result<rustix::fd::OwnedFd> {
+        self.folder(located.root).open_folder(rel)
+    }
+
+    /// The absolute path of `rel` in the root of a located path.
+    pub(super) fn full(&self, located: &LocatedPath, rel: &Path) -> PathBuf {
+        self.folder(located.root).path.join(rel)
+    }
+
+    /// The writes of `kb` itself while something is watched.
+    pub(super) fn own_writes(&self) -> &Arc<OwnWrites> {
+        &self.0.own_writes
+    }
+
+    /// The cached contents of small files.
+    pub(super) fn content_cache(&self) -> &ContentCache {
+        &self.0.known
+    }
+
+    fn folder(&self, root: usize) -> &DirHandle {
+        match root {
+            0 => &self.0.root,
+            more => &self.0.read[more - 1],
+        }
+    }
+}

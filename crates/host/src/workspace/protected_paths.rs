@@ -1,0 +1,158 @@
+//! Protected paths: which paths tools may read and never change.
+
+use super::code_sources::{code_sources, git_hooks, real};
+use super::dir_handle::{DirHandle, FileId};
+use super::protected_names::{
+    ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, normalized, protected_name, shown_name,
+};
+use kb_clock as clock;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the list of code sources is used before it is read again.
+const SOURCES_VALID: Duration = Duration::from_millis(10);
+
+/// When the paths were read, and the paths.
+type CachedSources = Option<(Instant, Vec<PathBuf>)>;
+
+/// Paths that tools may read and never change: definitions and settings, repository data and the
+/// state directory of `kb`. They are protected before they exist.
+///
+/// Existing paths are compared by identity, so that no other form of a name leads there. Paths
+/// that do not exist yet are compared by normalised names.
+#[derive(Debug, Clone)]
+pub(super) struct ProtectedPaths {
+    further: Vec<PathBuf>,
+    home: Option<PathBuf>,
+    /// The result of [`code_sources`] and when it was read.
+    sources: Arc<Mutex<CachedSources>>,
+}
+
+impl ProtectedPaths {
+    /// `further` are further paths: absolute, or relative to the root.
+    pub(super) fn new(root: &Path, further: &[PathBuf]) -> Self {
+        ProtectedPaths {
+            further: further.iter().map(|protected| real(&root.join(protected))).collect(),
+            home: None,
+            sources: Arc::default(),
+        }
+    }
+
+    /// The same paths for another root, which may lie in one of the further paths.
+    pub(super) fn elsewhere(&self, root: &Path) -> Self {
+        let mut further = self.further.clone();
+        further.retain(|path| !root.starts_with(path));
+        ProtectedPaths { further, sources: Arc::default(), ..self.clone() }
+    }
+
+    /// Also protects paths that the settings of git in this home directory name.
+    pub(super) fn with_home(self, home: &Path) -> Self {
+        ProtectedPaths { home: Some(home.to_owned()), ..self }
+    }
+
+    /// The paths in the root that settings of git execute or links of definitions lead to.
+    pub(super) fn sources(&self, root: &Path) -> Vec<PathBuf> {
+        let mut cached = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = clock::instant();
+        match &*cached {
+            Some((read, sources)) if now.duration_since(*read) < SOURCES_VALID => sources.clone(),
+            _ => {
+                let mut sources = code_sources(root, self.home.as_deref());
+                sources.retain(|path| !self.further.contains(path));
+                *cached = Some((now, sources.clone()));
+                sources
+            }
+        }
+    }
+
+    /// The hooks of git that are in force.
+    pub(super) fn git_hooks(&self, root: &Path) -> Vec<(String, Option<String>)> {
+        git_hooks(root, self.home.as_deref())
+    }
+
+    /// The protected paths that exist now and can be made read-only for a whole process. Links are
+    /// left out: their targets are protected. If `git_data` is set, the data of the repository stays
+    /// writable, without the files that decide which code git runs.
+    pub(super) fn present(&self, root: &Path, git_data: bool) -> Vec<PathBuf> {
+        let at_root = AT_ROOT.iter().map(|name| root.join(name)).chain([root.join(".kb")]);
+        let git = root.join(GIT);
+        let in_git = match git_data && git.is_dir() {
+            true => GIT_CODE_SOURCES.iter().map(|name| git.join(name)).collect(),
+            false => vec![git],
+        };
+        let inside = self.further.iter().filter(|protected| protected.starts_with(root)).cloned();
+        at_root
+            .chain(in_git)
+            .chain(inside)
+            .chain(self.sources(root))
+            .filter(|protected| protected.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
+            .collect()
+    }
+
+    /// The further paths that lie in the root, relative to it.
+    pub(super) fn further_inside(&self, root: &Path) -> Vec<PathBuf> {
+        let inside = self.further.iter().filter_map(|protected| protected.strip_prefix(root).ok());
+        inside.map(Path::to_owned).collect()
+    }
+
+    /// Whether a real path, relative to the root, lies in one of the further paths.
+    pub(super) fn is_further(&self, root: &Path, real: &Path) -> bool {
+        let full = root.join(real);
+        self.further.iter().any(|protected| full.starts_with(protected))
+    }
+
+    /// The protected path that contains a real path, relative to the root.
+    pub(super) fn protecting(&self, root: &DirHandle, real: &Path) -> Option<String> {
+        let normalized_names: Vec<String> =
+            names(real).map(|name| normalized(&name.to_string_lossy())).collect();
+        if let Some(protected) = protected_name(&normalized_names) {
+            return Some(shown_name(protected));
+        }
+        let full = root.path.join(real);
+        let further = self.further.iter().find(|protected| full.starts_with(protected));
+        if let Some(protected) = further {
+            return Some(protected.display().to_string());
+        }
+        let sources = self.sources(&root.path);
+        if let Some(protected) = sources.iter().find(|protected| full.starts_with(protected)) {
+            return Some(
+                protected.strip_prefix(&root.path).unwrap_or(protected).display().to_string(),
+            );
+        }
+        self.same(root, real)
+    }
+
+    /// The protected path that has the identity of a directory on the way, whatever its name.
+    fn same(&self, root: &DirHandle, real: &Path) -> Option<String> {
+        let all: Vec<PathBuf> =
+            self.further.iter().cloned().chain(self.sources(&root.path)).collect();
+        let identities = all.iter().map(|protected| FileId::of(protected));
+        let further: Vec<_> = identities.zip(&all).collect();
+        let mut at = PathBuf::new();
+        for name in names(real) {
+            let above = at.clone();
+            at.push(name);
+            let found = root.identity(&at)?;
+            let is = |protected: &Path| root.identity(protected) == Some(found);
+            let at_root: &[&str] = if above.as_os_str().is_empty() { &AT_ROOT } else { &[] };
+            let known = at_root.iter().chain(&ANYWHERE).find(|name| is(&above.join(name)));
+            if let Some(name) = known {
+                return Some(shown_name(name));
+            }
+            if let Some((_, protected)) =
+                further.iter().find(|(protected, _)| *protected == Some(found))
+            {
+                return Some(protected.display().to_string());
+            }
+        }
+        None
+    }
+}
+
+fn names(path: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {
+    path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    })
+}

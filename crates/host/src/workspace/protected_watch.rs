@@ -1,0 +1,202 @@
+//! Detects changes to protected paths around a process that may not change them.
+
+use super::content::{Content, MAX_HASHED, link_digest};
+use super::dir_handle::{FOLDER, MAX_DEPTH};
+use super::dir_handle::{open_file_at, state_of};
+use super::manifest::MAX_FILES;
+use super::path_guard::Workspace;
+use super::path_text::nfc;
+use super::protected_names::{ANYWHERE, GIT, normalized};
+use super::watch_rules::{WatchMode, watch_mode};
+use kb_base::value::Digest;
+use kb_core::evidence::{Change, FileKind, FileState, Manifest};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The protected paths before a process, by content. Ignored files and `.git` are included, and a
+/// file whose timestamps were reset is detected by its digest. Repositories and settings are
+/// searched in the whole workspace.
+///
+/// The state directory of `kb` is left out, because `kb` itself writes it.
+pub(crate) struct ProtectedWatch {
+    workspace: Workspace,
+    /// The code sources from before, relative to the workspace.
+    sources: Arc<Vec<String>>,
+    before: Manifest,
+}
+
+impl ProtectedWatch {
+    /// Reads the protected paths on a blocking thread.
+    pub(crate) async fn begin(workspace: &Workspace) -> Self {
+        let root = workspace.root();
+        let sources = workspace.code_sources();
+        let sources = sources.iter().filter_map(|path| path.strip_prefix(root).ok());
+        let sources: Arc<Vec<String>> =
+            Arc::new(sources.map(|path| nfc(path.display().to_string())).collect());
+        let before = survey(workspace, sources.clone()).await;
+        ProtectedWatch { workspace: workspace.clone(), sources, before }
+    }
+
+    /// The repositories and settings in subfolders that exist now.
+    pub(crate) fn nested(&self) -> Vec<PathBuf> {
+        let root = self.workspace.root();
+        let mut found = BTreeSet::new();
+        for path in self.before.files.keys() {
+            let mut names = path.split('/');
+            let is_nested = |name: &str| ANYWHERE.contains(&normalized(name).as_str());
+            if let Some(length) = names.position(is_nested).filter(|length| *length > 0) {
+                found.insert(root.join(path.split('/').take(length + 1).collect::<PathBuf>()));
+            }
+        }
+        found.into_iter().take(MAX_NESTED).collect()
+    }
+
+    /// Reads them again and returns the changes.
+    pub(crate) async fn end(self) -> Vec<Change> {
+        let after = survey(&self.workspace, self.sources).await;
+        let before = self.before;
+        // If both surveys are partial, a path that one of them lacks proves nothing.
+        let partial = before.truncated && after.truncated;
+        let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
+        paths
+            .into_iter()
+            .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
+                (Some(a), Some(b)) if is_same(a, b) => None,
+                (None, _) | (_, None) if partial => None,
+                (before, after) => Some(Change::new(path.clone(), before.cloned(), after.cloned())),
+            })
+            .collect()
+    }
+}
+
+/// Compares content and mode: a hook that becomes executable is a change.
+fn is_same(a: &FileState, b: &FileState) -> bool {
+    match (a.sha256, b.sha256) {
+        (Some(_), Some(_)) => (a.kind, a.mode, a.sha256) == (b.kind, b.mode, b.sha256),
+        _ => a.same_stat(b),
+    }
+}
+
+async fn survey(workspace: &Workspace, sources: Arc<Vec<String>>) -> Manifest {
+    let workspace = workspace.clone();
+    let work = move || {
+        let manifest = Manifest::default();
+        let names = Vec::new();
+        let (workspace, sources) = (&workspace, sources.as_slice());
+        let mut survey = Survey { workspace, sources, manifest, names, searched: 0 };
+        match workspace.writable().open_folder(Path::new("")) {
+            Ok(root) => survey.folder(&root, ""),
+            Err(_) => survey.manifest.truncated = true,
+        }
+        survey.manifest
+    };
+    let truncated = Manifest { truncated: true, ..Manifest::default() };
+    tokio::task::spawn_blocking(work).await.unwrap_or(truncated)
+}
+
+/// A walk through the protected paths by directory handles, so that no link diverts it.
+struct Survey<'w> {
+    workspace: &'w Workspace,
+    sources: &'w [String],
+    manifest: Manifest,
+    /// The names on the way to the current entry, each normalised with [`normalized`].
+    names: Vec<String>,
+    /// Number of unprotected entries visited so far.
+    searched: usize,
+}
+
+/// Maximum number of nested repositories and settings that are made read-only.
+const MAX_NESTED: usize = 64;
+/// Maximum number of unprotected entries visited; a million take about a second.
+const MAX_SEARCHED: usize = 1_000_000;
+
+impl Survey<'_> {
+    /// Visits a directory; `prefix` is its path with a trailing `/`, empty for the root.
+    fn folder(&mut self, folder: &OwnedFd, prefix: &str) {
+        let Ok(entries) = Dir::read_from(folder) else {
+            self.manifest.truncated = true;
+            return;
+        };
+        for entry in entries.flatten() {
+            if self.manifest.files.len() >= MAX_FILES || self.searched >= MAX_SEARCHED {
+                self.manifest.truncated = true;
+                return;
+            }
+            let name = entry.file_name();
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                let text = OsStr::from_bytes(name.to_bytes()).to_string_lossy();
+                self.names.push(normalized(&text));
+                self.entry(folder, &entry, prefix, &text);
+                self.names.pop();
+            }
+        }
+    }
+
+    /// Whether an entry is or lies in a code source.
+    fn is_source(&self, prefix: &str, text: &str) -> bool {
+        if self.sources.is_empty() {
+            return false;
+        }
+        let path = nfc(format!("{prefix}{text}"));
+        let mut sources =
+            self.sources.iter().filter_map(|source| path.strip_prefix(source.as_str()));
+        sources.any(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    fn entry(&mut self, folder: &OwnedFd, entry: &DirEntry, prefix: &str, text: &str) {
+        let name = entry.file_name();
+        let mode = match self.is_source(prefix, text) {
+            true => WatchMode::Content,
+            false => watch_mode(&self.names),
+        };
+        // A `.git` that is a file or a link names the repository.
+        let is_git = self.names.last().is_some_and(|name| name == GIT);
+        let is_passed = mode == WatchMode::Descend && !is_git;
+        if mode == WatchMode::Skip {
+            return;
+        }
+        if is_passed {
+            // Most entries are unprotected files; they are not even stat'ed.
+            self.searched += 1;
+            if !matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
+                return;
+            }
+        }
+        let path = nfc(format!("{prefix}{text}"));
+        if self.workspace.is_state_path(Path::new(&path)) {
+            return;
+        }
+        let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+        let mut state = state_of(&stat);
+        match state.kind {
+            FileKind::Directory => match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+                Ok(below) if self.names.len() <= MAX_DEPTH => {
+                    self.folder(&below, &format!("{path}/"));
+                }
+                Err(rustix::io::Errno::NOENT) => {}
+                _ => self.manifest.truncated = true,
+            },
+            _ if is_passed => {}
+            kind => {
+                state.sha256 = digest(folder, name, kind, state.size);
+                self.manifest.files.insert(path, state);
+            }
+        }
+    }
+}
+
+/// The digest of the content of a file or of the target of a link.
+fn digest(folder: &OwnedFd, name: &CStr, kind: FileKind, size: u64) -> Option<Digest> {
+    match kind {
+        FileKind::Symlink => link_digest(folder, name),
+        FileKind::File if size <= MAX_HASHED => {
+            Content::of(open_file_at(folder, name).ok()?).ok()?.sha256
+        }
+        _ => None,
+    }
+}

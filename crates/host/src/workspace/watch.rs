@@ -1,0 +1,73 @@
+//! Detects what changed in the workspace while a process ran.
+
+use super::own_writes::Watching;
+use super::path_guard::Workspace;
+use kb_clock::Clock;
+use kb_core::evidence::{Change, Manifest, ProcessEvidence};
+use kb_core::redaction::Redactor;
+use std::sync::Arc;
+
+/// The workspace before a process, for comparison with its state afterwards. Scans run on blocking
+/// threads.
+pub struct WorkspaceWatch {
+    workspace: Workspace,
+    redactor: Arc<Redactor>,
+    before: Manifest,
+    /// Files that may change without a change of their stat data.
+    racy: Vec<String>,
+    /// `None` if the scan did not end.
+    watching: Option<Watching>,
+}
+
+/// The changes in a workspace while it was watched, without those that `kb` itself made meanwhile.
+#[derive(Debug, Default)]
+pub struct WorkspaceChanges {
+    /// In path order, with the digests of the current contents.
+    pub changes: Vec<Change>,
+    /// Whether a scan was incomplete, so that a missing change proves nothing.
+    pub truncated: bool,
+}
+
+impl WorkspaceWatch {
+    /// Scans all files that the ignore rules leave. The clock tells which of them were just written.
+    pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>, clock: &Clock) -> Self {
+        let (scanned, clock) = (workspace.clone(), clock.clone());
+        let work = move || {
+            let _still = scanned.own_writes().scanning();
+            let watching = scanned.own_writes().watching();
+            let mut before = scanned.manifest();
+            let racy = scanned.add_digests(&mut before, clock.of_files());
+            (before, racy, Some(watching))
+        };
+        let looked = tokio::task::spawn_blocking(work).await;
+        let truncated = || (Manifest { truncated: true, ..Manifest::default() }, Vec::new(), None);
+        let (before, racy, watching) = looked.unwrap_or_else(|_| truncated());
+        let (workspace, redactor) = (workspace.clone(), redactor.clone());
+        WorkspaceWatch { workspace, redactor, before, racy, watching }
+    }
+
+    /// Scans again and returns the changes.
+    pub async fn end(self) -> WorkspaceChanges {
+        let WorkspaceWatch { workspace, redactor, mut before, mut racy, watching } = self;
+        let work = move || {
+            let _still = workspace.own_writes().scanning();
+            let after = workspace.manifest();
+            if let Some(watching) = watching {
+                watching.add_to(&mut before, &mut racy);
+            }
+            let changes = workspace.changes_with(&before, &after, &racy, &redactor);
+            WorkspaceChanges { changes, truncated: before.truncated || after.truncated }
+        };
+        let unseen = WorkspaceChanges { truncated: true, ..WorkspaceChanges::default() };
+        tokio::task::spawn_blocking(work).await.unwrap_or(unseen)
+    }
+}
+
+impl WorkspaceChanges {
+    /// Records in the evidence of a process that it was watched, and whether the scan was
+    /// incomplete. Gates read both.
+    pub fn mark(&self, process: &mut ProcessEvidence) {
+        process.watched = true;
+        process.manifest_truncated |= self.truncated;
+    }
+}

@@ -1,0 +1,377 @@
+//! Jobs of GitHub Actions: each becomes a chain of steps.
+//!
+//! A step waits for the last step before it, and for those since then that run in other cases (`always()`,
+//! `failure()`). A step that is left out by its own `if` does not stop the chain.
+
+use super::actions_condition::{Condition, When};
+use super::actions_defaults::{bash, common_keys, environment, minutes, run_defaults};
+use super::actions_matrix::matrix;
+use super::actions_scope::{KnownJob, KnownStep, Scope, any_failed};
+use super::actions_text::{joined, template, without_placeholders};
+use super::draft::{Draft, literal, name, playbook_id, step_id};
+use super::fields::{Fields, flag};
+use super::output::Out;
+use super::shell::{Variables, look_at};
+use kb_base::value::Json;
+use kb_language::definition::Positioned;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The start of a script that writes to `$GITHUB_OUTPUT`: the lines of that file are the output of the step.
+const WRITES_OUTPUTS: &str =
+    "# The lines of $GITHUB_OUTPUT are the output of this step; all that it prints is its stderr.
+exec 3>&1 >&2; export GITHUB_OUTPUT=\"$(mktemp)\"
+trap 'cat \"$GITHUB_OUTPUT\" >&3; rm \"$GITHUB_OUTPUT\"' EXIT
+";
+
+/// A job while its steps are read.
+struct Job<'a> {
+    id: &'a str,
+    /// The last steps of the jobs that it needs.
+    needs: Vec<String>,
+    scope: &'a mut Scope,
+    is_matrix: bool,
+    env: Variables,
+    cwd: Option<String>,
+    /// Its name, if it has only one command.
+    label: Option<String>,
+    condition: Condition,
+    /// Keys of all its steps.
+    common: Vec<(&'static str, Out)>,
+    /// The steps that a next one waits for, and whether their own `if` can leave them out.
+    last: Vec<(String, bool)>,
+    used: Vec<String>,
+}
+
+/// The names of the jobs that a job needs.
+pub(super) fn needs_of(fields: &Fields<'_>) -> Vec<String> {
+    let needs = fields.take("needs").map(Positioned::items).unwrap_or_default();
+    needs.iter().filter_map(Positioned::words).collect()
+}
+
+/// Adds the steps of a job. Returns what jobs after it can refer to.
+pub(super) fn add(
+    id: &str,
+    line: u32,
+    job: &Positioned,
+    cwd: Option<&str>,
+    jobs: &BTreeSet<&str>,
+    scope: &mut Scope,
+    draft: &mut Draft,
+) -> KnownJob {
+    let fields = Fields::of(job, format!("jobs.{id}."));
+    let needs = needed_steps(id, line, &needs_of(&fields), jobs, scope, draft);
+    let label = fields.text("name");
+    if fields.take("runs-on").is_some() {
+        draft.hint(
+            line,
+            "`runs-on` has no counterpart: steps run on this machine, in the project folder",
+        );
+    }
+    let matrix = fields.take("strategy").and_then(|strategy| matrix(strategy, id, draft));
+    let env = fields.take("env").map(|env| environment(env, scope, draft)).unwrap_or_default();
+    let cwd = run_defaults(&fields, &format!("jobs.{id}."), draft).or(cwd.map(str::to_owned));
+    let condition = match fields.take("if") {
+        Some(text) => Condition::of(text, scope, draft),
+        None => Condition::default(),
+    };
+    let is_matrix = matrix.is_some();
+    let common = common_keys(&fields, line, matrix, draft);
+    let uses = fields.take("uses");
+    let steps = fields.take("steps").map(Positioned::items).unwrap_or_default();
+    let outputs = fields.take("outputs").map(Positioned::entries).unwrap_or_default();
+    if condition.when == When::Never {
+        fields.finish(draft);
+        draft.unmapped(line, format!("the job `{id}` is left out"));
+        return KnownJob::default();
+    }
+    let (last, used) = Default::default();
+    let mut job =
+        Job { id, needs, scope, is_matrix, env, cwd, label, condition, common, last, used };
+    if let Some(uses) = uses {
+        let child = job.child(uses, &fields, draft);
+        fields.finish(draft);
+        return KnownJob { ends: job.finish(line, draft), child, ..KnownJob::default() };
+    }
+    fields.finish(draft);
+    job.steps(steps, line, draft);
+    let outputs = job.outputs(outputs, draft);
+    KnownJob { ends: job.finish(line, draft), outputs, child: None }
+}
+
+/// The last steps of the jobs that a job needs.
+fn needed_steps(
+    id: &str,
+    line: u32,
+    needs: &[String],
+    jobs: &BTreeSet<&str>,
+    scope: &Scope,
+    draft: &mut Draft,
+) -> Vec<String> {
+    let mut steps = Vec::new();
+    for need in needs {
+        match scope.jobs.get(need) {
+            Some(job) => steps.extend(job.ends.iter().cloned()),
+            None if jobs.contains(need.as_str()) => {
+                draft.unmapped(line, format!("`{id}` and `{need}` need each other"));
+            }
+            None => {
+                let message = format!("the job `{need}` that `{id}` needs does not exist");
+                draft.unmapped(line, message);
+            }
+        }
+    }
+    steps
+}
+
+fn step_name(step: &Positioned) -> Option<String> {
+    let fields = Fields::of(step, "");
+    let text = fields.text("id").or_else(|| fields.text("name"))?;
+    Some(text.chars().take(40).collect())
+}
+
+impl Job<'_> {
+    fn steps(&mut self, steps: &[Positioned], line: u32, draft: &mut Draft) {
+        let is_run =
+            |step: &&Positioned| step.entries().iter().any(|(key, _, _)| key.as_str() == "run");
+        let runs = steps.iter().filter(is_run).count();
+        if self.is_matrix && runs > 1 {
+            draft.hint(line, format!(
+                "the steps of the matrix job `{}` run combination by combination one after the other only \
+                 within a step: each step waits for all combinations of the step before it", self.id
+            ));
+        }
+        self.label = self.label.take().filter(|_| runs == 1);
+        for (index, step) in steps.iter().enumerate() {
+            let wanted = step_name(step).unwrap_or_else(|| (index + 1).to_string());
+            let id = self.id;
+            let own = if runs == 1 { step_id(id) } else { step_id(&format!("{id}-{wanted}")) };
+            let own = match self.used.contains(&own) {
+                true => format!("{own}-{}", index + 1),
+                false => own,
+            };
+            self.step(step, own, draft);
+        }
+    }
+
+    /// Adds the one step of a job that calls another workflow of the repository. Returns its id.
+    fn child(
+        &mut self,
+        uses: &Positioned,
+        fields: &Fields<'_>,
+        draft: &mut Draft,
+    ) -> Option<String> {
+        let text = uses.words().unwrap_or_default();
+        let file = text.strip_prefix("./.github/workflows/");
+        let stem = file.and_then(|file| file.strip_suffix(".yml").or(file.strip_suffix(".yaml")));
+        let Some(stem) = stem else {
+            let why = "only workflows of this repository become child runs";
+            draft.unmapped(uses.line, format!("`uses: {text}` is not mapped: {why}"));
+            return None;
+        };
+        draft.hint(uses.line, format!("`{text}` must be imported too: it is a child run"));
+        fields.replaced(
+            "secrets",
+            "the secrets of a playbook are parameters, whose values are variables",
+            draft,
+        );
+        let own = step_id(self.id);
+        let mut map: Vec<(&'static str, Out)> = vec![("id", own.clone().into())];
+        map.extend(self.label.take().map(|name| ("name", literal(&name).into())));
+        self.place(&Condition::default(), &mut map);
+        map.extend(self.common.clone());
+        map.push(("playbook", playbook_id(stem).into()));
+        let mut with = Vec::new();
+        for (key, line, value) in fields.take("with").map(Positioned::entries).unwrap_or_default() {
+            match value.text().map(|text| template(text, self.scope)) {
+                None => with.push((name(key), Out::Value(value.json()))),
+                Some(Ok(text)) => with.push((name(key), text.into())),
+                Some(Err(unknown)) => {
+                    let message = format!("`with.{key}` is not mapped (`{unknown}`)");
+                    draft.unmapped(*line, message);
+                }
+            }
+        }
+        map.extend((!with.is_empty()).then_some(("with", Out::Map(with))));
+        draft.steps.push(Out::map(map));
+        self.last.push((own.clone(), self.condition.may_skip()));
+        (!self.is_matrix).then_some(own)
+    }
+
+    /// The outputs of the job, as expressions.
+    fn outputs(
+        &self,
+        outputs: &[(String, u32, Positioned)],
+        draft: &mut Draft,
+    ) -> BTreeMap<String, Result<String, String>> {
+        let mut found = BTreeMap::new();
+        for (key, line, value) in outputs {
+            let output = joined(&value.words().unwrap_or_default(), self.scope);
+            if let Err(unknown) = &output {
+                let id = self.id;
+                draft.unmapped(
+                    *line,
+                    format!("the output `{key}` of the job `{id}` is not mapped (`{unknown}`)"),
+                );
+            }
+            found.insert(key.clone(), output);
+        }
+        found
+    }
+
+    /// Adds a step with `run`; reports one with `uses`.
+    fn step(&mut self, step: &Positioned, own: String, draft: &mut Draft) {
+        let fields = Fields::of(step, format!("jobs.{}.steps.", self.id));
+        let written = fields.text("id");
+        let name = fields.text("name").or_else(|| self.label.clone());
+        if let Some(uses) = fields.text("uses") {
+            let why = match uses.starts_with("actions/checkout@") {
+                true => "a playbook runs in the project folder".to_owned(),
+                false => "replace it by a command or a tool".to_owned(),
+            };
+            draft.unmapped(step.line, format!("`uses: {uses}` is not mapped: {why}"));
+            return;
+        }
+        let Some(run) = fields.take("run") else {
+            let message = format!("a step of the job `{}` has neither `run` nor `uses`", self.id);
+            draft.unmapped(step.line, message);
+            return;
+        };
+        let mut condition = match fields.take("if") {
+            Some(text) => Condition::of(text, self.scope, draft),
+            None => Condition::default(),
+        };
+        let is_first = self.last.is_empty();
+        let never = condition.when == When::Never || (condition.when == When::Failure && is_first);
+        if never {
+            draft.unmapped(
+                step.line,
+                format!("the step of `{}` with this `if` is left out", self.id),
+            );
+            return;
+        }
+        let mut map: Vec<(&'static str, Out)> = vec![("id", own.clone().into())];
+        map.extend(name.map(|name| ("name", literal(&name).into())));
+        // A condition is evaluated once for all combinations of a matrix.
+        let of_item = condition.expression.take_if(|text| text.contains("matrix."));
+        self.place(&condition, &mut map);
+        let mut variables = self.env.clone();
+        if let Some(text) = &of_item {
+            variables.set("IF", format!("{{{{{text}}}}}"));
+        }
+        if let Some(own) = fields.take("env") {
+            for (name, value) in environment(own, self.scope, draft).0 {
+                variables.set(&name, value);
+            }
+        }
+        let text = run.words().unwrap_or_default();
+        look_at(&text, run.line, draft);
+        let mut text = without_placeholders(&text, run.line, self.scope, &mut variables, draft);
+        map.extend(self.common.clone());
+        let writes = text.contains("GITHUB_OUTPUT");
+        if writes {
+            text.insert_str(0, WRITES_OUTPUTS);
+        }
+        if of_item.is_some() {
+            text.insert_str(0, "[ \"$IF\" = true ] || exit 0\n");
+        }
+        if let Some(written) = written {
+            let writes = (writes && !self.is_matrix).then(|| text.clone());
+            self.scope.steps.insert(written, KnownStep { id: own.clone(), writes });
+        }
+        map.push(("run", text.into()));
+        if writes {
+            map.push(("parse", "lines".into()));
+        }
+        map.extend(variables.out().map(|env| ("env", env)));
+        if let Some(cwd) = fields.text("working-directory").or_else(|| self.cwd.clone()) {
+            match template(&cwd, self.scope) {
+                Ok(cwd) => map.push(("cwd", cwd.into())),
+                Err(unknown) => draft.unmapped(
+                    step.line,
+                    format!("`working-directory: {cwd}` is not mapped (`{unknown}`)"),
+                ),
+            }
+        }
+        if let Some(limit) = minutes(&fields, draft) {
+            map.retain(|(key, _)| *key != "timeout");
+            map.push(("timeout", limit.into()));
+        }
+        if let Some(tolerated) = flag(&fields, "continue-on-error", draft) {
+            map.retain(|(key, _)| *key != "onError");
+            map.extend(tolerated.then(|| ("onError", "continue".into())));
+        }
+        bash(&fields, draft);
+        fields.finish(draft);
+        draft.steps.push(Out::map(map));
+        self.used.push(own.clone());
+        let may_skip = condition.may_skip();
+        if condition.when == When::Success {
+            self.last.clear();
+        }
+        self.last.push((own, may_skip));
+    }
+
+    /// The keys that say when a step runs.
+    fn place(&self, condition: &Condition, map: &mut Vec<(&'static str, Out)>) {
+        let before: Vec<String> = self.last.iter().map(|(id, _)| id.clone()).collect();
+        let mut all: Vec<String> = Vec::new();
+        let when = match before.is_empty() {
+            true => {
+                if !self.needs.is_empty() {
+                    map.push(("dependsOn", Out::texts(&self.needs)));
+                }
+                self.condition.when
+            }
+            false => {
+                map.push(("dependsOn", Out::texts(&before)));
+                condition.when
+            }
+        };
+        if !before.is_empty() && when == When::Failure {
+            all.push(any_failed(&before));
+        }
+        let skips = self.last.iter().any(|(_, may_skip)| *may_skip);
+        match when {
+            When::Always | When::Failure => map.push(("runIf", "allDone".into())),
+            When::Success | When::Never if skips => map.push(("runIf", "noneFailed".into())),
+            When::Success | When::Never => {}
+        }
+        if self.condition.when == When::Failure {
+            all.push(any_failed(&self.needs));
+        }
+        let parts = [self.condition.expression.as_ref(), condition.expression.as_ref()];
+        all.extend(parts.into_iter().flatten().cloned());
+        match all.as_slice() {
+            [] => {}
+            [one] => map.push(("condition", one.as_str().into())),
+            _ => {
+                let all: Vec<String> = all.iter().map(|part| format!("({part})")).collect();
+                map.push(("condition", all.join(" and ").into()));
+            }
+        }
+    }
+
+    /// The steps that jobs after this one depend on. A job without commands still orders them, and a step
+    /// that its own `if` leaves out does not stop them.
+    fn finish(mut self, line: u32, draft: &mut Draft) -> Vec<String> {
+        let open = self.last.is_empty();
+        if !open && self.last.iter().all(|(_, may_skip)| !may_skip) {
+            return self.last.into_iter().map(|(id, _)| id).collect();
+        }
+        let own = match open {
+            true => step_id(self.id),
+            false => step_id(&format!("{}-end", self.id)),
+        };
+        if open {
+            let message =
+                format!("the job `{}` has no command; it became a step without work", self.id);
+            draft.hint(line, message);
+        }
+        let mut map = vec![("id", Out::from(own.clone()))];
+        self.common.clear();
+        self.place(&Condition::default(), &mut map);
+        map.push(("set", Out::map(vec![("done", Json::Bool(true).into())])));
+        draft.steps.push(Out::map(map));
+        vec![own]
+    }
+}

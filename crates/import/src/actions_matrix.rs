@@ -1,0 +1,82 @@
+//! The matrix of a job of GitHub Actions.
+
+use super::draft::{Draft, name};
+use super::fields::{Fields, flag};
+use super::output::Out;
+use kb_base::value::{Json, json_text};
+use kb_language::definition::Positioned;
+
+/// `strategy` of a job as `matrix` or `forEach` of its steps.
+pub(super) fn matrix(
+    strategy: &Positioned,
+    job: &str,
+    draft: &mut Draft,
+) -> Option<(&'static str, Out)> {
+    let fields = Fields::of(strategy, format!("jobs.{job}.strategy."));
+    let limit = fields.take("max-parallel");
+    let tolerant = flag(&fields, "fail-fast", draft) == Some(false);
+    let found = fields.take("matrix");
+    fields.finish(draft);
+    let found = found?;
+    if !found.is_map() {
+        let message = format!("the matrix of `{job}` is an expression and is not mapped");
+        draft.unmapped(found.line, message);
+        return None;
+    }
+    let mut axes = Vec::new();
+    let mut map = Vec::new();
+    for (axis, line, values) in found.entries() {
+        match axis.as_str() {
+            "include" | "exclude" => map.push((axis.clone(), combinations(axis, values, draft))),
+            _ if is_computed(values) => {
+                let message = format!("the axis `{axis}` has an expression and is not mapped");
+                draft.unmapped(*line, message);
+            }
+            _ => axes.push((name(axis), Out::Value(values.json()))),
+        }
+    }
+    let all = map.iter().find(|(key, _)| key == "include").map(|(_, list)| list.clone());
+    match (axes.is_empty(), all) {
+        // Combinations alone are a list.
+        (true, Some(list)) if list != Out::Value(Json::Array(Vec::new())) => {
+            map = vec![("in".to_owned(), list), ("as".to_owned(), "matrix".into())];
+        }
+        (true, _) => return None,
+        (false, _) => map.insert(0, ("axes".to_owned(), Out::Map(axes))),
+    }
+    match limit.map(|limit| (limit, limit.json())) {
+        Some((_, number @ Json::Number(_))) => map.push(("maxParallel".to_owned(), number.into())),
+        Some((limit, _)) => {
+            draft.unmapped(limit.line, "`max-parallel` is an expression and is not mapped");
+        }
+        None => {}
+    }
+    if tolerant {
+        draft.hint(
+            strategy.line,
+            "`fail-fast: false` became `onItemError: continue`: failed items do not fail the run, and later steps run",
+        );
+        map.push(("onItemError".to_owned(), "continue".into()));
+    }
+    let is_list = map.iter().any(|(key, _)| key == "in");
+    Some((if is_list { "forEach" } else { "matrix" }, Out::Map(map)))
+}
+
+fn is_computed(value: &Positioned) -> bool {
+    json_text(&value.json()).contains("${{")
+}
+
+/// The maps of `include` or `exclude`, with their axes under the names that they have as axes.
+fn combinations(key: &str, list: &Positioned, draft: &mut Draft) -> Out {
+    let mut found = Vec::new();
+    for item in list.items() {
+        if !item.is_map() || is_computed(item) {
+            let message = format!("an entry of `{key}` has an expression and is not mapped");
+            draft.unmapped(item.line, message);
+            continue;
+        }
+        let entry = |(axis, _, value): &(String, u32, Positioned)| (name(axis), value.json());
+        found.push(Json::Object(item.entries().iter().map(entry).collect()));
+    }
+    Out::Value(Json::Array(found))
+}

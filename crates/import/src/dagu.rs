@@ -1,0 +1,338 @@
+//! Dagu workflows.
+
+use super::dagu_call::{Call, items, outputs, texts};
+use super::dagu_documents::Documents;
+use super::dagu_params::{add, declare};
+use super::draft::{Draft, literal, reference, step_id};
+use super::fields::Fields;
+use super::output::Out;
+use super::shell::{Variables, look_at};
+use kb_language::definition::Positioned;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the steps of a document can read.
+struct Known<'d> {
+    documents: &'d Documents,
+    /// The values of variables of parameters and steps.
+    values: Vec<(String, String)>,
+    /// The values of variables that calls can pass: these and the environment of the workflow.
+    passable: Vec<(String, String)>,
+    /// The ids of the steps that run other workflows, by the variables of their results.
+    calls: Vec<(String, String)>,
+}
+
+/// Translates one document of a file.
+pub(super) fn convert_document(
+    root: &Positioned,
+    index: usize,
+    documents: &Documents,
+    draft: &mut Draft,
+) {
+    let fields = Fields::of(root, "");
+    fields.title(draft);
+    draft.id = documents.at(index).id.clone();
+    match fields.take("type").map(|kind| (kind.line, kind.words().unwrap_or_default())) {
+        Some((_, kind)) if kind == "chain" => draft.set("order", "sequential"),
+        Some((line, kind)) if kind != "graph" => {
+            draft.unmapped(line, format!("`type: {kind}` is not mapped"));
+        }
+        None => chain(&fields, draft),
+        _ => {}
+    }
+    if let Some(schedule) = fields.take("schedule") {
+        if index > 0 {
+            draft.unmapped(schedule.line, "`schedule` of a document after the first is not mapped");
+        }
+        let crons: Vec<String> = schedule.items().iter().filter_map(Positioned::words).collect();
+        if crons.len() < schedule.items().len() {
+            draft.unmapped(schedule.line, "`schedule` with start and stop is not mapped");
+        }
+        if !crons.is_empty() && index == 0 {
+            draft.set("on", Out::map(vec![("schedule", Out::texts(&crons))]));
+        }
+    }
+    let mut known = Known {
+        documents,
+        values: fields.take("params").map(|params| declare(params, draft)).unwrap_or_default(),
+        passable: Vec::new(),
+        calls: Vec::new(),
+    };
+    passed(documents, index, &mut known, draft);
+    if let Some(env) = fields.take("env") {
+        let variables = environment(env, draft);
+        known.passable = variables.texts();
+        draft.head.extend(variables.out().map(|env| ("env", env)));
+    }
+    let mut limits = Vec::new();
+    if let Some(limit) = fields.take("maxActiveSteps") {
+        limits.push(("maxParallel", limit.json().into()));
+    }
+    if let Some(seconds) = fields.text("timeoutSec") {
+        limits.push(("timeout", Out::from(format!("{seconds}s"))));
+    }
+    if !limits.is_empty() {
+        draft.set("limits", Out::map(limits));
+    }
+    let steps = fields.take("steps");
+    if let Some(steps) = steps {
+        results(steps, index, &mut known, draft);
+        known.passable.extend(known.values.iter().cloned());
+        for (index, (id, step)) in named(steps).into_iter().enumerate() {
+            let made = self::step(&id, index, step, &known, draft);
+            draft.steps.extend(made);
+        }
+    }
+    if let Some(handlers) = fields.take("handlerOn") {
+        let on = Fields::of(handlers, "handlerOn.");
+        let mut hooks = Vec::new();
+        for (key, hook) in [
+            ("success", "onSuccess"),
+            ("failure", "onFailure"),
+            ("cancel", "onCancel"),
+            ("abort", "onCancel"),
+        ] {
+            if let Some(handler) = on.take(key) {
+                let made = step(&format!("on-{key}"), 0, handler, &known, draft);
+                hooks.push((hook, Out::List(made.into_iter().collect())));
+            }
+        }
+        if let Some(handler) = on.take("exit") {
+            let made = step("on-exit", 0, handler, &known, draft);
+            draft.finally.extend(made);
+        }
+        if !hooks.is_empty() {
+            draft.set("hooks", Out::map(hooks));
+        }
+        on.finish(draft);
+    }
+    fields.finish(draft);
+}
+
+fn environment(env: &Positioned, draft: &mut Draft) -> Variables {
+    let mut variables = Variables::default();
+    for item in env.items() {
+        let pairs: Vec<(String, u32, String)> = match item.words() {
+            Some(words) => match words.split_once('=') {
+                Some((name, value)) => vec![(name.to_owned(), item.line, value.to_owned())],
+                None => {
+                    draft.unmapped(item.line, format!("the variable `{words}` has no value"));
+                    Vec::new()
+                }
+            },
+            None => item
+                .entries()
+                .iter()
+                .map(|(name, line, value)| (name.clone(), *line, value.words().unwrap_or_default()))
+                .collect(),
+        };
+        for (name, line, value) in pairs {
+            if value.contains('$') || value.contains('`') {
+                draft.unmapped(
+                    line,
+                    format!("the value of the variable `{name}` is computed and is not mapped"),
+                );
+            } else {
+                variables.set(&name, literal(&value));
+            }
+        }
+    }
+    variables
+}
+
+/// The steps with their ids: a list, or a map by name.
+pub(super) fn named(steps: &Positioned) -> Vec<(String, &Positioned)> {
+    if steps.is_map() {
+        return steps.entries().iter().map(|(id, _, step)| (step_id(id), step)).collect();
+    }
+    let id = |(index, step): (usize, &Positioned)| {
+        let fields = Fields::of(step, "");
+        let written = fields.text("id").or_else(|| fields.text("name"));
+        written.map_or_else(|| format!("step-{}", index + 1), |text| step_id(&text))
+    };
+    steps.items().iter().enumerate().map(|(index, step)| (id((index, step)), step)).collect()
+}
+
+/// Orders steps without `type` and `depends`, which Dagu runs one after another.
+fn chain(fields: &Fields<'_>, draft: &mut Draft) {
+    let Some(steps) = fields.peek("steps") else { return };
+    let all = named(steps);
+    let ordered =
+        |(_, step): &(String, &Positioned)| Fields::of(step, "").peek("depends").is_some();
+    if all.len() > 1 && !all.iter().any(ordered) {
+        draft.set("order", "sequential");
+        draft.hint(
+            steps.line,
+            "without `type` and `depends`, Dagu runs steps one after another: `order: sequential`",
+        );
+    }
+}
+
+/// Declares the parameters that calls pass and the document does not declare.
+fn passed(documents: &Documents, index: usize, known: &mut Known<'_>, draft: &mut Draft) {
+    let document = documents.at(index);
+    let declared: BTreeSet<&String> = document.declared.iter().collect();
+    for (name, line) in &document.given {
+        if !declared.contains(name) {
+            let text = format!(
+                "`{}` does not declare `{name}`, which this call passes: it became a parameter",
+                document.name
+            );
+            draft.hint(*line, text);
+            known.values.push(add(name, "".into(), draft));
+        }
+    }
+}
+
+/// Finds the variables that `output` of steps sets. They are outputs of the playbook if others call it.
+fn results(steps: &Positioned, index: usize, known: &mut Known<'_>, draft: &mut Draft) {
+    let mut all = BTreeMap::new();
+    for (id, step) in named(steps) {
+        let fields = Fields::of(step, "");
+        let Some(variable) = fields.text("output") else { continue };
+        let variable = variable.trim_start_matches('$').to_owned();
+        let value = format!("{{{{{}.output}}}}", reference(&id));
+        if Call::of(&fields, known.documents).is_some() {
+            known.calls.push((variable.clone(), id));
+        } else if fields.peek("continueOn").is_none() {
+            all.insert(variable.clone(), Out::from(value.as_str()));
+        }
+        known.values.push((variable, value));
+    }
+    if index > 0 && !all.is_empty() {
+        draft.set("outputs", Out::Map(all.into_iter().collect()));
+    }
+}
+
+fn step(
+    id: &str,
+    index: usize,
+    step: &Positioned,
+    known: &Known<'_>,
+    draft: &mut Draft,
+) -> Option<Out> {
+    let fields = Fields::of(step, format!("steps.{id}."));
+    let mut map: Vec<(&'static str, Out)> = vec![("id", id.into())];
+    for key in ["id", "name", "output"] {
+        fields.text(key);
+    }
+    if let Some(text) = fields.text("description") {
+        map.push(("name", literal(&text).into()));
+    }
+    map.extend(fields.depends_on("depends"));
+    let mut variables = fields.take("env").map(|env| environment(env, draft)).unwrap_or_default();
+    let call = Call::of(&fields, known.documents);
+    if let Some(call) = &call {
+        call.convert(step, &known.passable, known.documents, &mut map, draft);
+        for (name, _) in std::mem::take(&mut variables.0) {
+            draft.unmapped(call.line, format!("the variable `{name}` of a child is not mapped"));
+        }
+    } else if let Some((text, line)) = command(&fields, step) {
+        let (text, read) = outputs(&text, line, &known.calls, draft);
+        look_at(&text, line, draft);
+        variables.provide(&text, &known.values);
+        variables.provide(&text, &read);
+        // A reference orders the steps by itself.
+        map.push(("run", text.into()));
+    } else {
+        let label = if id.is_empty() { (index + 1).to_string() } else { id.to_owned() };
+        draft.without_work(step.line, format!("the step `{label}` has no command"), &mut map);
+    }
+    map.extend(variables.out().map(|env| ("env", env)));
+    if let Some(folder) = fields.text("dir").or_else(|| fields.text("workingDir")) {
+        match folder.contains('$') {
+            true => draft.unmapped(
+                step.line,
+                format!("the folder `{folder}` of `{id}` is computed and is not mapped"),
+            ),
+            false => map.push(("cwd", literal(&folder).into())),
+        }
+    }
+    policies(&fields, &mut map, draft);
+    parallel(&fields, call.is_some(), &mut map, draft);
+    fields.finish(draft);
+    Some(Out::map(map))
+}
+
+fn command(fields: &Fields<'_>, step: &Positioned) -> Option<(String, u32)> {
+    if let Some(words) = step.words() {
+        return Some((words, step.line));
+    }
+    let command = ["run", "command"].iter().find_map(|key| fields.take(key));
+    let script = fields.text("script");
+    let line = command.map_or(step.line, |command| command.line);
+    let command = command.map(|command| {
+        let parts: Vec<String> = command.items().iter().filter_map(Positioned::words).collect();
+        parts.join("\n")
+    });
+    match (command, script) {
+        (Some(program), Some(script)) if ["bash", "sh"].contains(&program.as_str()) => {
+            Some((script, line))
+        }
+        (Some(program), Some(script)) => {
+            Some((format!("{program} <(cat <<'SCRIPT'\n{script}\nSCRIPT\n)"), line))
+        }
+        (Some(command), None) => Some((command, line)),
+        (None, Some(script)) => Some((script, line)),
+        (None, None) => None,
+    }
+}
+
+fn policies(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
+    if let Some(seconds) = fields.text("timeoutSec") {
+        map.push(("timeout", format!("{seconds}s").into()));
+    }
+    if let Some(retry) = fields.take("retryPolicy") {
+        let own = Fields::of(retry, "retryPolicy.");
+        let mut policy = Vec::new();
+        if let Some(limit) = own.take("limit") {
+            policy.push(("max", limit.json().into()));
+        }
+        if let Some(seconds) = own.text("intervalSec") {
+            policy.push(("initial", Out::from(format!("{seconds}s"))));
+        }
+        own.finish(draft);
+        map.push(("retry", Out::map(policy)));
+    }
+    if let Some(on) = fields.take("continueOn") {
+        let own = Fields::of(on, "continueOn.");
+        let any = own.text("failure").as_deref() == Some("true") || on.text() == Some("failed");
+        if let Some(words) = on.words().filter(|words| words != "failed") {
+            draft.unmapped(on.line, format!("`continueOn: {words}` is not mapped"));
+        }
+        own.finish(draft);
+        if any {
+            map.push(("onError", "continue".into()));
+        }
+    }
+}
+
+fn parallel(
+    fields: &Fields<'_>,
+    call: bool,
+    map: &mut Vec<(&'static str, Out)>,
+    draft: &mut Draft,
+) {
+    let Some(items) = items(fields) else { return };
+    let Some(parallel) = fields.take("parallel") else { return };
+    let own = Fields::of(parallel, "parallel.");
+    own.take("items");
+    let mut each = vec![("in", Out::Value(texts(items)))];
+    if let Some(limit) = own.take("maxConcurrent") {
+        each.push(("maxParallel", limit.json().into()));
+    }
+    own.finish(draft);
+    if items.words().is_some_and(|text| text.contains('$')) {
+        return draft.unmapped(items.line, "`parallel` over a variable is not mapped");
+    }
+    map.push(("forEach", Out::map(each)));
+    if call {
+        return;
+    }
+    draft.hint(items.line, "`${ITEM}` is the variable `ITEM` with `{{item}}`");
+    let env = map.iter_mut().find(|(key, _)| *key == "env");
+    let item = ("ITEM".to_owned(), Out::from("{{item}}"));
+    match env {
+        Some((_, Out::Map(entries))) => entries.push(item),
+        _ => map.push(("env", Out::Map(vec![item]))),
+    }
+}

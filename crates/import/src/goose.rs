@@ -1,0 +1,193 @@
+//! goose recipes.
+
+use super::draft::{Draft, name, playbook_id};
+use super::fields::Fields;
+use super::output::Out;
+use super::placeholders::kept;
+use super::tools::all;
+use kb_base::value::Json;
+use kb_language::definition::Positioned;
+
+pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
+    let outer = Fields::of(root, "");
+    // The desktop form nests the recipe.
+    if let Some(recipe) = outer.take("recipe").filter(|recipe| recipe.is_map()) {
+        outer.finish(draft);
+        return convert(recipe, draft);
+    }
+    let fields = Fields::of(root, "");
+    fields.take("version");
+    if let Some(title) = fields.text("title") {
+        draft.id = playbook_id(&title);
+        draft.set("name", title);
+    }
+    if let Some(text) = fields.text("description") {
+        draft.set("description", text);
+    }
+    let params = fields.take("parameters").map(Positioned::items).unwrap_or_default();
+    let keys: Vec<String> =
+        params.iter().filter_map(|param| Fields::of(param, "").text("key")).collect();
+    params.iter().for_each(|param| parameter(param, draft));
+    let prompt = template(&fields, "prompt", &keys, draft);
+    let instructions = template(&fields, "instructions", &keys, draft);
+    let mut more = Vec::new();
+    if let Some(settings) = fields.take("settings") {
+        let own = Fields::of(settings, "settings.");
+        let mut llm = Vec::new();
+        if let Some(model) = own.text("goose_model") {
+            llm.push(("model", Out::from(model)));
+        }
+        if let Some(temperature) = own.take("temperature") {
+            llm.push(("temperature", temperature.json().into()));
+        }
+        own.replaced(
+            "goose_provider",
+            "the settings choose the provider of a model (`llm`)",
+            draft,
+        );
+        if let Some(turns) = own.take("max_turns") {
+            more.push(("limits", Out::map(vec![("maxSteps", turns.json().into())])));
+        }
+        own.finish(draft);
+        if !llm.is_empty() {
+            more.push(("llm", Out::map(llm)));
+        }
+    }
+    let mut tools: Vec<String> = Vec::new();
+    for extension in fields.take("extensions").map(Positioned::items).unwrap_or_default() {
+        let own = Fields::of(extension, "extensions.");
+        let (kind, known) = (own.text("type"), own.text("name").unwrap_or_default());
+        let built_in = matches!(kind.as_deref(), Some("builtin" | "platform") | None);
+        if built_in && known == "developer" {
+            tools = all();
+            own.finish(draft);
+        } else {
+            draft.unmapped(extension.line, format!("the extension `{known}` is not mapped"));
+        }
+    }
+    let id = format!("{}-agent", draft.id);
+    // Parameters in instructions are values of the task, because a role has no placeholders.
+    let has_values =
+        instructions.as_deref().is_some_and(|text| text.replace("\\{{", "").contains("{{"));
+    // Text that only looks like a placeholder is plain text in a role.
+    let instructions =
+        instructions.map(|text| if has_values { text } else { text.replace("\\{{", "{{") });
+    let (role, task) = match (instructions, prompt) {
+        (Some(text), Some(prompt)) if has_values => {
+            ("You do the task that you are given.".to_owned(), format!("{text}\n\n{prompt}"))
+        }
+        (Some(text), None) if has_values => {
+            ("You do the task that you are given.".to_owned(), text)
+        }
+        (Some(text), Some(prompt)) => (text, prompt),
+        (Some(text), None) => (text, "Follow your instructions.".to_owned()),
+        (None, prompt) => {
+            ("You do the task that you are given.".to_owned(), prompt.unwrap_or_default())
+        }
+    };
+    draft.specialist(&id, &role, &tools, more);
+    let mut step =
+        vec![("id", Out::from("task")), ("specialist", id.into()), ("task", task.into())];
+    if let Some(response) = fields.take("response") {
+        let own = Fields::of(response, "response.");
+        if let Some(schema) = own.take("json_schema") {
+            step.push(("output", Out::map(vec![("schema", schema.json().into())])));
+        }
+        own.finish(draft);
+    }
+    if let Some(retry) = fields.take("retry") {
+        step.extend(verify(retry, draft));
+    }
+    draft.steps.push(Out::map(step));
+    fields.finish(draft);
+}
+
+/// A text in which the parameters stay as placeholders, under their names.
+fn template(fields: &Fields<'_>, key: &str, keys: &[String], draft: &mut Draft) -> Option<String> {
+    let found = fields.take(key)?;
+    let text = found.words()?;
+    Some(kept(&text, found.line, draft, |inner| {
+        let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+        let (word, rest) = inner.split_at(end.unwrap_or(inner.len()));
+        keys.iter().any(|key| key == word).then(|| format!("{{{{{}{rest}}}}}", name(word)))
+    }))
+}
+
+/// A default in the type of its parameter: goose accepts a text for each type.
+fn typed(default: &Positioned, kind: &str) -> Json {
+    let json = default.json();
+    let found = json.as_str().and_then(|text| match kind {
+        "number" => serde_json::from_str(text).ok().filter(Json::is_number),
+        "boolean" => text.to_lowercase().parse().ok().map(Json::Bool),
+        _ => None,
+    });
+    found.unwrap_or(json)
+}
+
+fn parameter(param: &Positioned, draft: &mut Draft) {
+    let fields = Fields::of(param, "parameters.");
+    let key = fields.text("key").unwrap_or_default();
+    let own = name(&key);
+    if own != key {
+        draft.hint(param.line, format!("the parameter `{key}` is named `{own}`"));
+    }
+    let kind = match fields.text("input_type").as_deref() {
+        Some("number") => "number",
+        Some("boolean") => "boolean",
+        Some("file") => {
+            draft.unmapped(
+                param.line,
+                format!(
+                    "`input_type: file` of `{key}`: pass the path; the content is not inserted"
+                ),
+            );
+            "string"
+        }
+        None | Some("string" | "select") => "string",
+        Some(other) => {
+            let text = format!("`input_type: {other}` of `{key}` is not mapped: it is a text");
+            draft.unmapped(param.line, text);
+            "string"
+        }
+    };
+    let mut map = vec![("name", Out::from(own)), ("type", kind.into())];
+    let requirement = fields.text("requirement");
+    if let Some(default) = fields.take("default") {
+        map.push(("default", typed(default, kind).into()));
+    } else if requirement.as_deref() != Some("optional") {
+        map.push(("required", Json::Bool(true).into()));
+    }
+    if let Some(text) = fields.text("description") {
+        let key =
+            if requirement.as_deref() == Some("user_prompt") { "prompt" } else { "description" };
+        map.push((key, text.into()));
+    }
+    if let Some(options) = fields.take("options") {
+        map.push(("enum", options.json().into()));
+    }
+    draft.params.push(Out::map(map));
+    fields.finish(draft);
+}
+
+/// Checks by shell commands, and how often the work is repeated.
+fn verify(retry: &Positioned, draft: &mut Draft) -> Option<(&'static str, Out)> {
+    let fields = Fields::of(retry, "retry.");
+    let mut checks = Vec::new();
+    for check in fields.take("checks").map(Positioned::items).unwrap_or_default() {
+        let own = Fields::of(check, "retry.checks.");
+        own.agrees("type", &["shell"], draft);
+        if let Some(command) = own.text("command") {
+            checks.push(Out::map(vec![(
+                "command",
+                Out::texts(&["bash".to_owned(), "-c".to_owned(), command]),
+            )]));
+        }
+        own.finish(draft);
+    }
+    let mut map = vec![("checks", Out::List(checks)), ("onFailed", "rework".into())];
+    if let Some(max) = fields.take("max_retries") {
+        map.push(("maxReworks", max.json().into()));
+    }
+    fields.finish(draft);
+    Some(("verify", Out::map(map)))
+}

@@ -1,0 +1,216 @@
+//! Wave pipelines.
+
+use super::draft::{Draft, literal, playbook_id, step_id};
+use super::fields::Fields;
+use super::output::Out;
+use super::placeholders::kept;
+use super::shell::look_at;
+use super::tools::all;
+use kb_base::value::Json;
+use kb_language::definition::Positioned;
+
+pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
+    let fields = Fields::of(root, "");
+    fields.take("kind");
+    if let Some(metadata) = fields.take("metadata") {
+        let own = Fields::of(metadata, "metadata.");
+        own.title(draft);
+        own.finish(draft);
+    }
+    if let Some(input) = fields.take("input") {
+        let own = Fields::of(input, "input.");
+        own.agrees("source", &["cli"], draft);
+        own.finish(draft);
+    }
+    draft.params.push(Out::map(vec![("name", "input".into()), ("default", "".into())]));
+    let steps = fields.take("steps").map(Positioned::items).unwrap_or_default();
+    for step in steps {
+        self::step(step, draft);
+    }
+    fields.finish(draft);
+}
+
+fn step(step: &Positioned, draft: &mut Draft) {
+    let fields = Fields::of(step, "steps.");
+    let written = fields.text("id").unwrap_or_else(|| format!("step-{}", draft.steps.len() + 1));
+    let mut map: Vec<(&'static str, Out)> = vec![("id", step_id(&written).into())];
+    map.extend(fields.depends_on("dependencies"));
+    if let Some(child) = fields.text("pipeline") {
+        map.push(("playbook", playbook_id(&child).into()));
+        if let Some(input) = fields.text("input") {
+            map.push((
+                "with",
+                Out::map(vec![("input", template(&input, step.line, draft).into())]),
+            ));
+        }
+        fields.finish(draft);
+        return draft.steps.push(Out::map(map));
+    }
+    if fields.take("exec").is_none() && approval(&fields, &mut map, draft) {
+        fields.finish(draft);
+        return draft.steps.push(Out::map(map));
+    }
+    let exec = fields.take("exec");
+    let own = exec.map(|exec| Fields::of(exec, "steps.exec."));
+    let kind = own.as_ref().and_then(|own| own.text("type"));
+    let source = own.as_ref().and_then(|own| own.take("source").or_else(|| own.take("command")));
+    let file = own.as_ref().and_then(|own| own.text("source_path"));
+    let text = source.and_then(Positioned::words).unwrap_or_default();
+    let line = source.map_or(step.line, |source| source.line);
+    if let Some(own) = own {
+        own.finish(draft);
+    }
+    if kind.as_deref() == Some("command") {
+        look_at(&text, line, draft);
+        let run = text.replace("{{ input }}", "${INPUT}").replace("{{input}}", "${INPUT}");
+        let reads = run != text;
+        map.push(("run", run.into()));
+        if reads {
+            map.push(("env", Out::map(vec![("INPUT", "{{input}}".into())])));
+        }
+        fields.replaced("persona", "a command has no specialist", draft);
+    } else {
+        let persona = fields.text("persona").unwrap_or_else(|| "agent".to_owned());
+        let id = step_id(&persona);
+        let role = format!("You are the {persona} of a team that works in steps.");
+        draft.specialist(&id, &role, &all(), Vec::new());
+        draft.hint(step.line, format!(
+            "the role and the permissions of the persona `{persona}` are in `wave.yaml`; `.kb/specialists/{id}.yml` has a \
+             general role and all file tools"
+        ));
+        map.push(("specialist", id.into()));
+        match file.filter(|_| source.is_none()) {
+            Some(file) => {
+                draft.hint(
+                    step.line,
+                    format!("`{file}` became `taskFile`, which is taken literally"),
+                );
+                map.push(("taskFile", file.into()));
+            }
+            None => map.push(("task", template(&text, line, draft).into())),
+        }
+    }
+    workspace(&fields, &mut map, draft);
+    checks(&fields, &mut map, draft);
+    if let Some(memory) = fields.take("memory") {
+        let own = Fields::of(memory, "steps.memory.");
+        // Each step is a conversation of its own.
+        own.agrees("strategy", &["fresh"], draft);
+        own.finish(draft);
+    }
+    fields.finish(draft);
+    draft.steps.push(Out::map(map));
+}
+
+/// A gate that waits for an approval; any other gate is reported.
+fn approval(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) -> bool {
+    let Some(gate) = fields.take("gate") else { return false };
+    let own = Fields::of(gate, "steps.gate.");
+    let kind = own.text("type").unwrap_or_default();
+    if kind != "approval" {
+        let text = format!("a gate of the type `{kind}` is not mapped");
+        draft.without_work(gate.line, text, map);
+        return true;
+    }
+    let message = own.text("message").unwrap_or_else(|| "Continue?".to_owned());
+    let mut request = vec![("message", template(&message, gate.line, draft).into())];
+    request.extend(own.text("timeout").map(|timeout| ("timeout", timeout.into())));
+    map.push(("approve", Out::map(request)));
+    own.finish(draft);
+    fields.take("type");
+    true
+}
+
+fn workspace(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
+    let Some(workspace) = fields.take("workspace") else { return };
+    let own = Fields::of(workspace, "steps.workspace.");
+    let is_worktree = own.take("type").is_some_and(|kind| {
+        let words = kind.words().unwrap_or_default();
+        if words != "worktree" {
+            draft.unmapped(kind.line, format!("`steps.workspace.type: {words}` is not mapped"));
+        }
+        words == "worktree"
+    });
+    if is_worktree {
+        map.push(("workspace", "worktree".into()));
+        if own.take("branch").is_some() {
+            draft.hint(
+                workspace.line,
+                "each step has a worktree of its own, which is merged when its gate has passed",
+            );
+        }
+    }
+    own.finish(draft);
+}
+
+/// Artifacts and contracts become checks.
+fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
+    let mut checks = Vec::new();
+    for artifact in fields.take("output_artifacts").map(Positioned::items).unwrap_or_default() {
+        let own = Fields::of(artifact, "steps.output_artifacts.");
+        own.replaced("name", "steps read the file by its path", draft);
+        own.replaced("type", "the file is checked for its existence only", draft);
+        if let Some(path) = own.text("path") {
+            let file = Out::map(vec![("path", literal(&path).into())]);
+            checks.push(Out::map(vec![("file", file)]));
+        }
+        own.finish(draft);
+    }
+    let mut policy: Vec<(&'static str, Out)> = Vec::new();
+    if let Some(handover) = fields.take("handover") {
+        let outer = Fields::of(handover, "steps.handover.");
+        if let Some(contract) = outer.take("contract") {
+            let own = Fields::of(contract, "steps.handover.contract.");
+            let kind = own.text("type").unwrap_or_default();
+            own.agrees("must_pass", &["true"], draft);
+            match (kind.as_str(), own.text("command")) {
+                (_, Some(command)) if command.contains("{{") => draft.unmapped(
+                    contract.line,
+                    format!("the command `{command}` has a placeholder and is not mapped"),
+                ),
+                (_, Some(command)) => checks.push(Out::map(vec![(
+                    "command",
+                    Out::texts(&["bash".to_owned(), "-c".to_owned(), command]),
+                )])),
+                (kind, None) => {
+                    draft.unmapped(
+                        contract.line,
+                        format!("a contract of the type `{kind}` is not mapped"),
+                    );
+                }
+            }
+            match own.take("on_failure").map(|on| (on.line, on.words().unwrap_or_default())) {
+                Some((_, on)) if on == "retry" => policy.push(("onFailed", "rework".into())),
+                Some((_, on)) if on == "warn" || on == "continue" => {
+                    policy.push(("onFailed", "warn".into()))
+                }
+                Some((line, on)) if on != "fail" => {
+                    draft.unmapped(line, format!("`on_failure: {on}` is not mapped"));
+                }
+                _ => {}
+            }
+            if let Some(max) = own.take("max_retries") {
+                policy.push(("maxReworks", max.json().into()));
+            }
+            own.finish(draft);
+        }
+        outer.finish(draft);
+    }
+    if !checks.is_empty() {
+        let is_command = map.iter().any(|(key, _)| *key == "run");
+        let mut verify = vec![("checks", Out::List(checks))];
+        // Rework belongs to specialists; a command is repeated.
+        verify.extend(policy.into_iter().map(|(key, value)| match (key, is_command) {
+            ("onFailed", true) if value == Out::Value(Json::from("rework")) => {
+                (key, "retry".into())
+            }
+            _ => (key, value),
+        }));
+        map.push(("verify", Out::map(verify)));
+    }
+}
+
+/// A prompt, in which only `{{ input }}` is a placeholder.
+fn template(text: &str, line: u32, draft: &mut Draft) -> String {
+    kept(text, line, draft, |inner| (inner == "input").then(|| "{{input}}".to_owned()))
+}

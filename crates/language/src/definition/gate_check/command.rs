@@ -1,0 +1,141 @@
+//! `command:`: a program with arguments exits with status 0.
+
+use super::spec::CheckKind;
+use crate::definition::check::{argv, pattern};
+use crate::definition::keys::KeyType::{
+    Boolean, Duration, Integer, List, ListOrOne, Map, ScalarTemplate, Text,
+};
+use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
+use crate::expression::{Reference, Template};
+use kb_base::diagnostic::{Code, Diagnostic};
+use std::time;
+
+/// A `command` check: a command that must exit with status 0.
+#[derive(Debug, Clone)]
+pub struct CommandCheck {
+    /// Program and arguments; placeholders are allowed in the arguments.
+    pub argv: Vec<Template>,
+    /// Globs of files that decide the result and that the step must not change.
+    pub inputs: Vec<String>,
+    /// Whether the command must fail on the files as they were before the step.
+    pub must_fail_before: bool,
+    /// What is required of the tests that the command runs.
+    pub tests: Option<TestRequirement>,
+    /// Time limit of the command; the timeout of the step applies as well.
+    pub timeout: Option<time::Duration>,
+}
+
+/// `tests:` of a `command` check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TestRequirement {
+    /// Minimum number of tests that ran.
+    pub min_count: u32,
+    /// Whether there must be at least as many as before the step.
+    pub not_fewer: bool,
+}
+
+const ONLY: &[&str] = &["command"];
+
+static TESTS: KeyTable =
+    table("tests", "`tests`", "Requirements on the tests of a `command` check.", &[TESTS_KEYS]);
+
+const TESTS_KEYS: &[KeySpec] = &[
+    key("minCount", Integer(0, u32::MAX), "Minimum number of tests that run.").default("1"),
+    key(
+        "notFewer",
+        Boolean,
+        "Whether at least as many tests must run as before the step. The command runs before the step too.",
+    )
+    .default("false"),
+];
+
+impl CheckKind for CommandCheck {
+    const NAME: &'static str = "command";
+    const KEYS: &'static [KeySpec] = &[
+        key("command", List(&ScalarTemplate), "A program with arguments exits with status 0.")
+            .example("[cargo, test]"),
+        key(
+            "inputs",
+            ListOrOne(&Text),
+            "Globs of files that decide the result and that the step must not change.",
+        )
+        .only(ONLY)
+        .example("[\"tests/**\"]"),
+        key(
+            "mustFailBefore",
+            Boolean,
+            "Whether the command must fail on the files as they were before the step. It runs before the step too.",
+        )
+        .only(ONLY)
+        .default("false"),
+        key("tests", Map(&TESTS), "Requirements on the tests that the command ran.")
+            .only(ONLY)
+            .example("{minCount: 1}"),
+        key("timeout", Duration, "Time limit of the command.").only(ONLY).example("5m"),
+    ];
+
+    fn decode(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<CommandCheck> {
+        let argv = argv_words(node, decoder);
+        let inputs = fields.get("inputs").map(|node| pattern::globs(node, "inputs", decoder));
+        let must_fail_before = fields.boolean("mustFailBefore", decoder).unwrap_or(false);
+        let tests = fields.get("tests").and_then(|node| tests(node, decoder));
+        let timeout = fields.duration("timeout", decoder);
+        let inputs = inputs.unwrap_or_default();
+        Some(CommandCheck { argv: argv?, inputs, must_fail_before, tests, timeout })
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        self.argv.iter().map(|word| word.references().collect()).collect()
+    }
+
+    fn reads_changes(&self) -> bool {
+        true
+    }
+
+    fn needs_work(&self) -> Option<&'static str> {
+        self.compares_with_before()
+    }
+}
+
+impl CommandCheck {
+    /// The key because of which the command runs before the step too, if it does.
+    pub fn compares_with_before(&self) -> Option<&'static str> {
+        match self {
+            CommandCheck { must_fail_before: true, .. } => Some("mustFailBefore"),
+            CommandCheck { tests: Some(TestRequirement { not_fewer: true, .. }), .. } => {
+                Some("tests.notFewer")
+            }
+            _ => None,
+        }
+    }
+}
+
+fn tests(node: &Node, decoder: &mut Decoder) -> Option<TestRequirement> {
+    let fields = decoder.fields(node, &TESTS)?;
+    Some(TestRequirement {
+        min_count: fields.integer("minCount", decoder).unwrap_or(1),
+        not_fewer: fields.boolean("notFewer", decoder).unwrap_or(false),
+    })
+}
+
+fn argv_words(node: &Node, decoder: &mut Decoder) -> Option<Vec<Template>> {
+    let Some(items) = node.as_seq().filter(|items| !items.is_empty()) else {
+        let message =
+            format!("`command` takes a list (a program and its arguments), found {}", node.kind());
+        decoder.push(
+            Diagnostic::error(Code::WRONG_TYPE, node.span, message)
+                .help("write `[cargo, test]`; for a shell write `[bash, -c, \"...\"]`"),
+        );
+        return None;
+    };
+    let words: Vec<_> = items
+        .iter()
+        .filter_map(|item| decoder.scalar_template(item, "command", Secrets::Refused))
+        .collect();
+    if words.len() != items.len() {
+        return None;
+    }
+    argv::check(&words, items, decoder);
+    Some(words)
+}

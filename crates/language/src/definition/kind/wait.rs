@@ -1,0 +1,99 @@
+//! `wait:`: a durable timer.
+
+use super::execution::{Execution, Moment, OutputForm};
+use super::spec::{KindRules, StepType};
+use crate::definition::keys::KeyType::{self, Map, OneOf};
+use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::model::NotYet;
+use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
+use crate::expression::{Reference, Template};
+use kb_base::value::{Timestamp, format_duration, one_line};
+use std::time::Duration;
+
+/// `wait:`, a durable timer.
+#[derive(Debug, Clone)]
+pub enum WaitStep {
+    /// From the moment the step starts.
+    For(Duration),
+    /// A moment in RFC 3339, such as `2026-11-23T09:00:00Z`.
+    Until(Template),
+}
+
+static WAIT: KeyTable = table("wait", "`wait`", "A moment to wait for.", &[WAIT_KEYS]);
+
+const WAIT_KEYS: &[KeySpec] = &[key("until", KeyType::Template, "Time in RFC 3339.")
+    .required()
+    .example("\"2026-11-23T09:00:00Z\"")];
+
+impl StepType for Box<WaitStep> {
+    const KEYS: &'static [KeySpec] =
+        &[key("wait", OneOf(const { &[KeyType::Duration, Map(&WAIT)] }), "Time to wait.")
+            .example("30s")];
+    const OWN_KEYS: &'static [KeySpec] = &[];
+    const RULES: KindRules = KindRules::waiting(waiting_exclusions!(
+        "wait",
+        "remove it; `wait` steps have no attempts, they only wait",
+        "remove it; the output of a `wait` step has a fixed form"
+    ));
+
+    /// Decodes a duration, or `{until: TIME}`.
+    fn decode(
+        node: &Node,
+        _: &Fields<'_>,
+        decoder: &mut Decoder,
+        _: &mut Vec<NotYet>,
+    ) -> Option<Box<WaitStep>> {
+        if node.as_map().is_none() {
+            return Some(Box::new(WaitStep::For(decoder.duration(node, "wait")?)));
+        }
+        let fields = decoder.fields(node, &WAIT)?;
+        let until = decoder.required(&fields, "until")?;
+        let template = decoder.template(until, "until", Secrets::Refused)?;
+        if let Some(text) = template.as_literal()
+            && Timestamp::parse(text).is_none()
+        {
+            let message = format!("`{text}` is not a time");
+            let help = "write a time with its zone, such as `2026-11-23T09:00:00Z`".to_owned();
+            decoder.bad_value(until.span, message, help);
+            return None;
+        }
+        Some(Box::new(WaitStep::Until(template)))
+    }
+
+    fn execution(&self) -> Execution<'_> {
+        Execution::Wait(match &**self {
+            WaitStep::For(duration) => Moment::After(*duration),
+            WaitStep::Until(time) => Moment::At(time),
+        })
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        match &**self {
+            WaitStep::For(_) => Vec::new(),
+            WaitStep::Until(time) => vec![time.references().collect()],
+        }
+    }
+
+    fn output(&self) -> OutputForm<'_> {
+        OutputForm::Any
+    }
+
+    fn worker(&self) -> String {
+        match &**self {
+            WaitStep::For(duration) => format_duration(*duration),
+            WaitStep::Until(time) => {
+                format!("until {}", one_line(time.as_literal().unwrap_or("…"), 24))
+            }
+        }
+    }
+
+    fn detail(&self) -> String {
+        match &**self {
+            WaitStep::For(duration) => format_duration(*duration),
+            WaitStep::Until(time) => match time.as_literal() {
+                Some(time) => format!("until {}", one_line(time, 40)),
+                None => "until".to_owned(),
+            },
+        }
+    }
+}

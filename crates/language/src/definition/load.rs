@@ -1,0 +1,329 @@
+//! Loads definition files into a [`Catalog`] and collects the diagnostics of all of them.
+//!
+//! Start at [`load`]. Plugins and settings are read first, because other definitions name plugins and
+//! the secrets that settings declare.
+
+use super::check::named_specialists;
+use super::syntax::{
+    Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text,
+    read_yaml, settings, specialist, split_front_matter,
+};
+use super::{
+    Catalog, DefinitionForm, FileBytes, Playbook, Plugin, RefusedDefinitions, Settings, Specialist,
+};
+use crate::toolspec::ToolSpec;
+use kb_base::diagnostic::{Code, Diagnostic, Sources, Span};
+use kb_base::value::{DefinitionId, Digest};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The kind of definition that a file contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileRole {
+    /// YAML, `kb.playbook/1`.
+    Playbook,
+    /// Markdown with front matter.
+    Workflow,
+    /// YAML, `kb.specialist/1` or the `agent:` form.
+    Specialist,
+    /// Markdown with front matter and a system prompt; its id is its path.
+    AgentProfile,
+    /// YAML, `kb.plugin/1`.
+    Plugin,
+    /// `.kb/kb.config.json` or `.yml`.
+    Settings,
+}
+
+/// A definition file to load.
+#[derive(Debug, Clone)]
+pub struct InputFile {
+    /// Path, relative to the project root for files inside of it; separated by `/`.
+    pub path: String,
+    /// Content. Bytes that are not UTF-8 become a diagnostic.
+    pub bytes: FileBytes,
+    /// Kind of definition.
+    pub role: FileRole,
+}
+
+/// Loads and checks all files. Returns every valid definition and the diagnostics of all files.
+pub fn load(files: Vec<InputFile>) -> (Catalog, Vec<Diagnostic>) {
+    let mut loader = Loader::default();
+    // Settings and allow-lists name plugins; templates may refer to the secrets of the settings.
+    let (plugins, files): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| file.role == FileRole::Plugin);
+    plugins.iter().for_each(|file| loader.file(file));
+    loader.finish_plugins();
+    let (settings, definitions): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| file.role == FileRole::Settings);
+    for file in settings.iter().chain(&definitions) {
+        loader.file(file);
+    }
+    loader.finish()
+}
+
+#[derive(Default)]
+struct Loader {
+    sources: Sources,
+    diagnostics: Vec<Diagnostic>,
+    playbooks: Vec<Playbook>,
+    specialists: Vec<Specialist>,
+    plugins: Vec<Plugin>,
+    unique_plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
+    known_plugins: Arc<BTreeMap<String, Option<Arc<ToolSpec>>>>,
+    refused: RefusedDefinitions,
+    settings: Option<(Settings, Span)>,
+    secrets: BTreeSet<String>,
+}
+
+impl Loader {
+    fn file(&mut self, file: &InputFile) {
+        let text = match read_text(&file.path, &file.bytes, &mut self.sources) {
+            Ok(text) => text,
+            Err(diagnostic) => return self.diagnostics.push(*diagnostic),
+        };
+        let mut decoder = Decoder::default();
+        decoder.names.secrets = self.secrets.clone();
+        decoder.plugins = self.known_plugins.clone();
+        let digest = Digest::of(&*file.bytes);
+        match file.role {
+            FileRole::Playbook | FileRole::Workflow => {
+                self.playbook(file, &text, digest, decoder);
+            }
+            FileRole::Specialist | FileRole::AgentProfile => {
+                self.specialist(file, &text, digest, decoder);
+            }
+            FileRole::Plugin => self.plugin(file, &text, decoder),
+            FileRole::Settings => self.settings(&text, decoder),
+        }
+    }
+
+    fn plugin(&mut self, file: &InputFile, text: &FileText, mut decoder: Decoder) {
+        let root = yaml(text, text.start..text.text.len(), &mut decoder);
+        let written = root.as_ref().and_then(|root| root.get("id")?.as_text()).map(str::to_owned);
+        let found = root.and_then(|root| plugin::plugin(&root, &file.path, &mut decoder));
+        let clean = !decoder.has_errors();
+        if !clean {
+            let id = written.unwrap_or_else(|| refused_id(&file.path, text));
+            self.refused.plugins.entry(id).or_default().insert(file.path.clone());
+        }
+        self.diagnostics.extend(decoder.finish());
+        self.plugins.extend(found.filter(|_| clean));
+    }
+
+    /// Makes the plugins known to the other definitions.
+    fn finish_plugins(&mut self) {
+        let found = std::mem::take(&mut self.plugins).into_iter();
+        let found = found.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
+        let refused = &mut self.refused.plugins;
+        self.unique_plugins = unique(found, "plugin", refused, &mut self.diagnostics);
+        let valid = self.unique_plugins.iter();
+        let valid = valid.map(|(id, plugin)| (id.to_string(), Some(plugin.spec.clone())));
+        let refused = self.refused.plugins.keys().map(|id| (id.clone(), None));
+        self.known_plugins = Arc::new(valid.chain(refused).collect());
+    }
+
+    fn playbook(
+        &mut self,
+        file: &InputFile,
+        text: &FileText,
+        digest: Digest,
+        mut decoder: Decoder,
+    ) {
+        let form = match file.role {
+            FileRole::Workflow => DefinitionForm::Workflow,
+            _ => DefinitionForm::Playbook,
+        };
+        let root = match form {
+            DefinitionForm::Playbook => yaml(text, text.start..text.text.len(), &mut decoder),
+            DefinitionForm::Workflow => {
+                markdown(&file.path, text, &mut decoder).map(|(root, _)| root)
+            }
+        };
+        let origin = playbook::Origin { form, path: &file.path, digest };
+        let written = root.as_ref().and_then(|root| root.get("id")?.as_text()).map(str::to_owned);
+        let found = root.and_then(|root| playbook::playbook(root, &origin, &mut decoder));
+        let clean = !decoder.has_errors();
+        if !clean {
+            let id = written.unwrap_or_else(|| refused_id(&file.path, text));
+            self.refused.playbooks.entry(id).or_default().insert(file.path.clone());
+        }
+        self.diagnostics.extend(decoder.finish());
+        self.playbooks.extend(found.filter(|_| clean));
+    }
+
+    fn specialist(
+        &mut self,
+        file: &InputFile,
+        text: &FileText,
+        digest: Digest,
+        mut decoder: Decoder,
+    ) {
+        let path = &file.path;
+        let mut written = None;
+        let found = match file.role {
+            FileRole::AgentProfile => {
+                written = Some(profile::path_id(path));
+                markdown(path, text, &mut decoder).and_then(|(root, body)| {
+                    profile::profile(&root, &text.text[body], path, digest, &mut decoder)
+                })
+            }
+            _ => yaml(text, text.start..text.text.len(), &mut decoder).and_then(|root| {
+                let wrapped = root.get("agent");
+                let id = wrapped.map_or_else(|| root.get("id"), |agent| agent.get("name"));
+                written = id.and_then(Node::as_text).map(str::to_owned);
+                match wrapped.is_some() {
+                    true => agent::agent(&root, path, digest, &mut decoder),
+                    false => specialist::specialist(&root, path, digest, &mut decoder),
+                }
+            }),
+        };
+        let clean = !decoder.has_errors();
+        if !clean {
+            let id = written.unwrap_or_else(|| refused_id(path, text));
+            self.refused.specialists.entry(id).or_default().insert(path.clone());
+        }
+        self.diagnostics.extend(decoder.finish());
+        self.specialists.extend(found.filter(|_| clean));
+    }
+
+    fn settings(&mut self, text: &FileText, mut decoder: Decoder) {
+        let whole = text.start..text.text.len();
+        let root = yaml(text, whole, &mut decoder);
+        // The secrets of invalid settings count as declared: otherwise every use of one would be
+        // reported and hide the real error.
+        let secrets = root.as_ref().and_then(|root| root.get("secrets")?.as_map());
+        self.secrets.extend(secrets.into_iter().flatten().map(|(key, _)| key.text.to_string()));
+        let found =
+            root.and_then(|root| Some((settings::settings(&root, &mut decoder)?, root.span)));
+        let clean = !decoder.has_errors();
+        self.diagnostics.extend(decoder.finish());
+        let Some((found, span)) = found.filter(|_| clean) else { return };
+        if let Some((_, first)) = &self.settings {
+            let message = "the project has settings in two files";
+            self.diagnostics.push(
+                Diagnostic::error(Code::DUPLICATE_DEFINITION, span, message)
+                    .label(*first, "these settings are used")
+                    .help("keep one of the two files"),
+            );
+            return;
+        }
+        self.settings = Some((found, span));
+    }
+
+    /// Leaves out definitions that share an id, because it is unclear which one is meant.
+    fn finish(mut self) -> (Catalog, Vec<Diagnostic>) {
+        let mut catalog = Catalog {
+            settings: Arc::new(self.settings.map(|(settings, _)| settings).unwrap_or_default()),
+            ..Catalog::default()
+        };
+        let playbooks = self.playbooks.into_iter();
+        let playbooks =
+            playbooks.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
+        let refused = &mut self.refused.playbooks;
+        catalog.playbooks = unique(playbooks, "playbook", refused, &mut self.diagnostics);
+        let specialists = self.specialists.into_iter();
+        let specialists =
+            specialists.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
+        let refused = &mut self.refused.specialists;
+        catalog.specialists = unique(specialists, "specialist", refused, &mut self.diagnostics);
+        let named = &catalog.settings.escalation.named;
+        self.diagnostics.extend(named_specialists::check(named, &catalog));
+        catalog.plugins = self.unique_plugins;
+        catalog.refused = self.refused;
+        catalog.sources = self.sources;
+        (catalog, self.diagnostics)
+    }
+}
+
+/// Definitions by id, without those that share an id.
+fn unique<Id: Ord + Clone + std::fmt::Display, T>(
+    found: impl Iterator<Item = (Id, String, Span, T)>,
+    what: &str,
+    refused: &mut BTreeMap<String, BTreeSet<String>>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> BTreeMap<Id, Arc<T>> {
+    let mut unique: BTreeMap<Id, Arc<T>> = BTreeMap::new();
+    let mut first: BTreeMap<Id, (String, Span)> = BTreeMap::new();
+    for (id, path, span, definition) in found {
+        let Some((other, at)) = first.get(&id) else {
+            first.insert(id.clone(), (path, span));
+            unique.insert(id, Arc::new(definition));
+            continue;
+        };
+        diagnostics.push(
+            Diagnostic::error(
+                Code::DUPLICATE_DEFINITION,
+                span,
+                format!("two files define the {what} `{id}`: `{other}` and `{path}`"),
+            )
+            .label(*at, "also defined here")
+            .help("rename one of them or delete it; until then neither is used"),
+        );
+        refused.entry(id.to_string()).or_default().extend([other.clone(), path]);
+        unique.remove(&id);
+    }
+    unique
+}
+
+/// The id of a file that cannot be parsed: from the first line that looks like `id:`, else the file
+/// name.
+fn refused_id(path: &str, text: &FileText) -> String {
+    let line = text.text.lines().find_map(|line| line.strip_prefix("id:"));
+    let written = line.map(|rest| rest.split(" #").next().unwrap_or_default());
+    let written = written.map(|id| id.trim().trim_matches(['"', '\'']));
+    let name = match path.strip_suffix("/specialist.yml") {
+        Some(folder) => folder.rsplit('/').next().unwrap_or(folder),
+        None => playbook::file_stem(path),
+    };
+    written.filter(|id| !id.is_empty()).unwrap_or(name).to_owned()
+}
+
+/// Parses a part of a text as YAML; an empty document is an error.
+pub(super) fn yaml(text: &FileText, part: Range<usize>, decoder: &mut Decoder) -> Option<Node> {
+    let (root, found) = read_yaml(&text.text[part.clone()], part.start, text.source);
+    let unreadable = !found.is_empty();
+    decoder.extend(found);
+    match root {
+        Some(root) if root.is_null() => {
+            decoder.push(empty(text, part.start));
+            None
+        }
+        None if !unreadable => {
+            decoder.push(empty(text, part.start));
+            None
+        }
+        root => root,
+    }
+}
+
+fn empty(text: &FileText, at: usize) -> Diagnostic {
+    Diagnostic::error(Code::EMPTY_FILE, Span::new(text.source, at, at), "the file is empty")
+        .help("write a definition, or delete the file")
+}
+
+/// Parses the front matter; returns its tree and the range of the body. A `README.md` without front
+/// matter is documentation and not reported.
+fn markdown(path: &str, text: &FileText, decoder: &mut Decoder) -> Option<(Node, Range<usize>)> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let at = |from: usize, to: usize| Span::new(text.source, text.start + from, text.start + to);
+    match split_front_matter(&text.text, text.start) {
+        Ok(split) => Some((yaml(text, split.matter, decoder)?, split.body)),
+        Err(FrontMatterError::Missing) if name.eq_ignore_ascii_case("readme.md") => None,
+        Err(FrontMatterError::Missing) => {
+            let message = "the file does not start with front matter";
+            decoder.push(
+                Diagnostic::error(Code::FRONT_MATTER, at(0, 0), message)
+                    .help("start with a line `---`, then the keys, then another line `---`"),
+            );
+            None
+        }
+        Err(FrontMatterError::Unclosed) => {
+            decoder.push(
+                Diagnostic::error(Code::FRONT_MATTER, at(0, 3), "the front matter is never closed")
+                    .help("end it with a line `---`"),
+            );
+            None
+        }
+    }
+}

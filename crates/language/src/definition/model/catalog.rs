@@ -1,0 +1,107 @@
+//! The result of loading: every valid definition by id, and the ids of the invalid ones.
+
+use super::{Playbook, Plugin, Settings, Specialist, Step};
+use crate::toolspec::plugin_id;
+use kb_base::diagnostic::Sources;
+use kb_base::value::{DefinitionId, SpecialistId, ToolName};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Every valid definition of a project, with its source texts.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    /// The source texts, for diagnostics and for the definitions that a run freezes.
+    pub sources: Sources,
+    /// Playbooks and workflows by id.
+    pub playbooks: BTreeMap<DefinitionId, Arc<Playbook>>,
+    /// Specialists and agent profiles by id.
+    pub specialists: BTreeMap<SpecialistId, Arc<Specialist>>,
+    /// Plugins by id.
+    pub plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
+    /// Definitions that exist but have errors.
+    pub refused: RefusedDefinitions,
+    /// The project's settings; defaults where there is no file.
+    pub settings: Arc<Settings>,
+}
+
+/// Ids of definitions that cannot be used, each with its files: the file has errors, or several files
+/// share the id.
+#[derive(Debug, Clone, Default)]
+pub struct RefusedDefinitions {
+    /// Playbooks and workflows.
+    pub playbooks: BTreeMap<String, BTreeSet<String>>,
+    /// Specialists and agent profiles.
+    pub specialists: BTreeMap<String, BTreeSet<String>>,
+    /// Tools of the project, from `.kb/plugins`.
+    pub plugins: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Catalog {
+    /// A playbook and the valid playbooks that it leads to as child runs, each once.
+    pub fn with_children<'a>(&'a self, playbook: &'a Playbook) -> Vec<&'a Playbook> {
+        let mut found: BTreeMap<&str, &Playbook> = BTreeMap::new();
+        let mut open = vec![playbook];
+        while let Some(playbook) = open.pop() {
+            if found.insert(playbook.id.as_str(), playbook).is_none() {
+                let calls = steps_of(playbook).filter_map(|step| step.kind.child());
+                open.extend(calls.filter_map(|id| Some(&**self.playbooks.get(id)?)));
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// The plugin with this id, or with this name of its tool (`plugin:ID`).
+    pub fn plugin(&self, name: &str) -> Option<&Arc<Plugin>> {
+        self.plugins.get(plugin_id(name).unwrap_or(name))
+    }
+
+    /// Paths of the files that a playbook depends on: its own file and those of its specialists and
+    /// of its child runs, valid or not.
+    pub fn files_of(&self, playbook: &Playbook) -> BTreeSet<String> {
+        let mut paths = BTreeSet::new();
+        for playbook in self.with_children(playbook) {
+            paths.insert(playbook.path.clone());
+            self.add_files(playbook, &mut paths);
+        }
+        paths
+    }
+
+    /// Paths of the `taskFile`s of a playbook and of its child runs.
+    pub fn task_files_of(&self, playbook: &Playbook) -> BTreeSet<String> {
+        let steps = self.with_children(playbook).into_iter().flat_map(steps_of);
+        steps.filter_map(|step| step.kind.task_file()).map(str::to_owned).collect()
+    }
+
+    fn add_files(&self, playbook: &Playbook, paths: &mut BTreeSet<String>) {
+        for step in steps_of(playbook) {
+            if let Some(id) = step.kind.child() {
+                let refused = self.refused.playbooks.get(id.as_str());
+                paths.extend(refused.into_iter().flatten().cloned());
+            }
+            if let Some(tool) = step.kind.tool() {
+                self.add_plugin(tool, paths);
+            }
+            let Some(specialist) = step.kind.specialist() else { continue };
+            match self.specialists.get(specialist) {
+                Some(found) => {
+                    paths.insert(found.path.clone());
+                    found.tools.iter().for_each(|tool| self.add_plugin(tool, paths));
+                }
+                None => {
+                    let refused = self.refused.specialists.get(specialist.as_str());
+                    paths.extend(refused.into_iter().flatten().cloned());
+                }
+            }
+        }
+    }
+
+    fn add_plugin(&self, tool: &ToolName, paths: &mut BTreeSet<String>) {
+        let Some(id) = plugin_id(tool.as_str()) else { return };
+        paths.extend(self.plugins.get(id).map(|plugin| plugin.path.clone()));
+        paths.extend(self.refused.plugins.get(id).into_iter().flatten().cloned());
+    }
+}
+
+fn steps_of(playbook: &Playbook) -> impl Iterator<Item = &Arc<Step>> {
+    playbook.steps.iter().chain(&playbook.finally)
+}

@@ -1,0 +1,141 @@
+//! The model of a playbook or workflow, its parameters and its run limits.
+
+use super::{Concurrency, NotYet, Requirements, Step, Trigger};
+use crate::definition::Schema;
+use crate::expression::{Template, ValueMap};
+use kb_base::diagnostic::Span;
+use kb_base::value::{DefinitionId, Digest, Json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The file form that a playbook was loaded from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefinitionForm {
+    /// YAML, `kb.playbook/1`.
+    Playbook,
+    /// Markdown with front matter.
+    Workflow,
+}
+
+/// A checked playbook or workflow (see `docs/reference/language.md`).
+#[derive(Debug, Clone)]
+pub struct Playbook {
+    /// Unique id. Default for workflows: the file name.
+    pub id: DefinitionId,
+    /// The file form it was loaded from.
+    pub form: DefinitionForm,
+    /// Display name. Default: the id.
+    pub name: String,
+    /// Description shown in lists.
+    pub description: Option<String>,
+    /// `version:`, which a `playbook` step can ask for.
+    pub version: Option<String>,
+    /// Phrases by which a request finds this playbook.
+    pub triggers: Vec<String>,
+    /// Parameters, in the order of the file.
+    pub params: Vec<Param>,
+    /// Steps, in the order of the file. `order: sequential` is already part of their `depends_on`.
+    pub steps: Vec<Arc<Step>>,
+    /// Steps that run once after all others, and the steps of all `hooks`.
+    pub finally: Vec<Arc<Step>>,
+    /// `concurrency:` of its runs.
+    pub concurrency: Option<Box<Concurrency>>,
+    /// What must hold before a run starts.
+    pub requires: Box<Requirements>,
+    /// Outputs of the run, in the order of the file.
+    pub outputs: ValueMap,
+    /// Environment variables of every process of the run.
+    pub env: Vec<(String, Template)>,
+    /// Limits of the run.
+    pub limits: Limits,
+    /// `budget:` of the run.
+    pub budget: super::Budget,
+    /// Whether each step also depends on the step before it.
+    pub order: Order,
+    /// Triggers that start runs without a person.
+    pub on: Vec<Trigger>,
+    /// `script:` file with responses in place of a model, relative to the project root.
+    pub script: Option<String>,
+    /// Position of the id.
+    pub span: Span,
+    /// Path of the file, as diagnostics show it.
+    pub path: String,
+    /// Digest of the file.
+    pub digest: Digest,
+    /// Features used here that are not supported yet. A run is refused if there are any.
+    pub not_yet: Vec<NotYet>,
+}
+
+/// `order:`: what determines the order of steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Dependencies alone.
+    #[default]
+    Graph,
+    /// Each step starts after the step written before it.
+    Sequential,
+}
+
+/// `limits:` of a playbook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Maximum parallel steps. `None`: the number of processors, at least 2.
+    pub max_parallel: Option<u32>,
+    /// Time limit of the whole run; `None`: unlimited.
+    pub timeout: Option<Duration>,
+    /// Whether the first failure cancels all steps that have not ended.
+    pub fail_fast: bool,
+}
+
+/// One entry of `params:`.
+#[derive(Debug, Clone)]
+pub struct Param {
+    /// Name in the form `[A-Za-z_]\w*`.
+    pub name: String,
+    /// Type of its values. Default: `string`.
+    pub kind: ParamType,
+    /// Whether a run cannot start without a value.
+    pub required: bool,
+    /// Value if none is given.
+    pub default: Option<Json>,
+    /// Question that asks for the value on a terminal.
+    pub prompt: Option<String>,
+    /// Description shown by `kb playbook info`.
+    pub description: Option<String>,
+    /// `enum:`: the allowed values; empty: any value.
+    pub one_of: Vec<Json>,
+    /// Regular expression that must match the whole text.
+    pub pattern: Option<String>,
+    /// Minimum number, text length or item count.
+    pub min: Option<f64>,
+    /// Maximum number, text length or item count.
+    pub max: Option<f64>,
+    /// Schema of the value.
+    pub schema: Option<Schema>,
+    /// Whether it was inferred from a `{topic}` in the prompt of a workflow.
+    pub inferred: bool,
+    /// Position of its declaration or first use.
+    pub span: Span,
+}
+
+/// `type:` of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParamType {
+    /// Any text; numbers and booleans of a command line stay text.
+    #[default]
+    String,
+    /// A whole number of 64 bits.
+    Integer,
+    /// A whole or decimal number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// A list, given as JSON or comma-separated text.
+    List,
+    /// An object, given as JSON.
+    Object,
+    /// A path inside the workspace, given as text.
+    Path,
+    /// A reference to a secret (`env:NAME`, `file:PATH`), never a literal.
+    Secret,
+}

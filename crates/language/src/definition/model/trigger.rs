@@ -1,0 +1,174 @@
+//! `on:` of a playbook: what starts a run without a person.
+
+use crate::schedule::{Overlap, Policy, Schedule};
+use kb_base::diagnostic::Span;
+use kb_base::value::{DefinitionId, Json, JsonMap};
+
+/// One trigger of a playbook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trigger {
+    /// Name, unique in the playbook. Default: the kind.
+    pub name: String,
+    /// What it reacts to.
+    pub source: TriggerSource,
+    /// What happens while other runs that it started are active.
+    pub overlap: Overlap,
+    /// Number of failed runs in a row after which it pauses itself.
+    pub pause_after: Option<u32>,
+    /// Parameters with constant values.
+    pub params: JsonMap,
+    /// Parameters whose value is a part of the payload.
+    pub payload: Vec<(String, PayloadPath)>,
+    /// Position of the trigger.
+    pub span: Span,
+}
+
+/// What a trigger reacts to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TriggerSource {
+    /// `on.schedule`: nominal times of a cron expression.
+    Schedule(Box<Schedule>, Policy),
+    /// HTTP requests to `/hooks/PATH`.
+    Webhook(Webhook),
+    /// New and changed files.
+    File(FileTrigger),
+    /// Messages of other runs.
+    Message {
+        /// The topic of `kb trigger publish`.
+        topic: String,
+    },
+    /// `on.run`: the ends of other runs.
+    Run(RunTrigger),
+}
+
+impl TriggerSource {
+    /// The name of the kind: the key below `on`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            TriggerSource::Schedule(..) => "schedule",
+            TriggerSource::Webhook(_) => "webhook",
+            TriggerSource::File(_) => "file",
+            TriggerSource::Message { .. } => "message",
+            TriggerSource::Run(_) => "run",
+        }
+    }
+
+    /// The keys of the payload; none where the sender decides.
+    pub fn payload_keys(&self) -> &'static [&'static str] {
+        match self {
+            TriggerSource::Schedule(..) => &["nominal", "local", "date"],
+            TriggerSource::Webhook(_) => &[],
+            TriggerSource::File(_) => &["path", "digest"],
+            TriggerSource::Message { .. } => &["topic", "id", "message"],
+            TriggerSource::Run(_) => &["run", "playbook", "status", "outputs"],
+        }
+    }
+}
+
+/// `on.webhook`: an HTTP request to the daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// Last part of the address `/hooks/PATH`.
+    pub path: String,
+    /// How requests are signed.
+    pub form: WebhookForm,
+    /// Names of the secrets that sign requests; two while one replaces the other.
+    pub secrets: Vec<String>,
+}
+
+/// How the requests of a webhook are signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WebhookForm {
+    /// Standard Webhooks: id, timestamp and body.
+    #[default]
+    Standard,
+    /// GitHub: the body.
+    Github,
+}
+
+/// `on.file`: files that are created or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTrigger {
+    /// Globs of paths relative to the project root.
+    pub paths: Vec<String>,
+}
+
+/// `on.run`: runs of a definition that end with a status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunTrigger {
+    /// The playbook whose runs count.
+    pub playbook: DefinitionId,
+    /// Which ends count.
+    pub statuses: Vec<RunEnd>,
+    /// Position of the name of the playbook.
+    pub span: Span,
+}
+
+/// How a run can end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnd {
+    /// All steps succeeded or their failures were tolerated.
+    Succeeded,
+    /// It ended as `failed`, whatever the cause.
+    Failed,
+    /// A person stopped it.
+    Cancelled,
+}
+
+impl RunEnd {
+    /// The name in definitions, which is the name of the run status.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RunEnd::Succeeded => "succeeded",
+            RunEnd::Failed => "failed",
+            RunEnd::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Whether a text is a topic of messages.
+pub fn is_topic(text: &str) -> bool {
+    let rest = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-');
+    text.len() <= 128
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(rest)
+}
+
+/// A path into a payload: `issue.number`, `commits.0.id`, or a JSON Pointer such as `/a~1b/0`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PayloadPath {
+    written: String,
+    pointer: String,
+}
+
+impl PayloadPath {
+    /// Parses a path; `None` if it is empty or has an empty part.
+    pub fn parse(text: &str) -> Option<PayloadPath> {
+        if text.starts_with('/') {
+            return Some(PayloadPath { written: text.to_owned(), pointer: text.to_owned() });
+        }
+        let is_part = |part: &str| {
+            !part.is_empty() && !part.contains(['/', '~', ' ', '{', '}', '[', ']', '$', '*'])
+        };
+        text.split('.').all(is_part).then(|| PayloadPath {
+            written: text.to_owned(),
+            pointer: format!("/{}", text.replace('.', "/")),
+        })
+    }
+
+    /// The path as written.
+    pub fn as_str(&self) -> &str {
+        &self.written
+    }
+
+    /// The first part of the path.
+    pub fn first(&self) -> String {
+        let first = self.pointer.split('/').nth(1).unwrap_or_default();
+        first.replace("~1", "/").replace("~0", "~")
+    }
+
+    /// The value at this path.
+    pub fn value<'j>(&self, payload: &'j Json) -> Option<&'j Json> {
+        payload.pointer(&self.pointer)
+    }
+}

@@ -1,0 +1,304 @@
+//! [`Fields`]: the keys of one map, resolved to the keys of its table.
+
+use super::{Decoder, Key, Node, usual_key};
+use crate::definition::keys::{KeyRule, KeySpec, KeyTable, KeyType};
+use kb_base::diagnostic::{Code, Diagnostic, Span};
+use std::time::Duration;
+
+/// The keys of one map under their canonical names, each at most once.
+#[derive(Debug, Clone)]
+pub(crate) struct Fields<'n> {
+    table: &'static KeyTable,
+    found: Vec<(&'static KeySpec, &'n Key, &'n Node)>,
+    /// Suggestions for unknown keys; a missing key among them is not reported again.
+    meant: Vec<&'static str>,
+    /// Position of the map, for missing keys.
+    pub(crate) span: Span,
+}
+
+impl<'n> Fields<'n> {
+    /// The value of a key; a key without a value counts as absent.
+    pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
+        self.entry(name).map(|(_, node)| node).filter(|node| !node.is_null())
+    }
+
+    /// A key with its value, even if the value is empty.
+    pub(crate) fn entry(&self, name: &str) -> Option<(&'n Key, &'n Node)> {
+        debug_assert!(
+            self.table.key(name).is_some(),
+            "{name} is in no table of {}",
+            self.table.name
+        );
+        self.found.iter().find(|(own, ..)| own.name == name).map(|(_, key, node)| (*key, *node))
+    }
+
+    /// Whether an unknown key was probably meant to be one of these.
+    pub(crate) fn was_meant(&self, names: &[&str]) -> bool {
+        self.meant.iter().any(|meant| names.contains(meant))
+    }
+
+    /// All keys that are present, in the order of the file.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static KeySpec, &'n Key, &'n Node)> + '_ {
+        self.found.iter().copied()
+    }
+
+    /// The map as messages name it.
+    pub(crate) fn what(&self) -> &'static str {
+        self.table.what
+    }
+
+    /// Adds the keys of another map that are absent here and for which `wanted` is true.
+    pub(crate) fn inherit(&mut self, other: &Fields<'n>, wanted: impl Fn(&str) -> bool) {
+        for entry in &other.found {
+            let absent = !self.found.iter().any(|(own, ..)| own.name == entry.0.name);
+            if absent && wanted(entry.0.name) {
+                self.found.push(*entry);
+            }
+        }
+    }
+
+    /// Only the keys for which `wanted` is true, as keys of another table.
+    pub(crate) fn only(
+        &self,
+        table: &'static KeyTable,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Fields<'n> {
+        let found = self.found.iter().filter(|(own, ..)| wanted(own.name)).copied().collect();
+        Fields { table, found, meant: Vec::new(), span: self.span }
+    }
+
+    /// Decodes a text without placeholders.
+    pub(crate) fn text(&self, name: &str, decoder: &mut Decoder) -> Option<String> {
+        self.get(name).and_then(|node| decoder.text(node, name)).map(str::to_owned)
+    }
+
+    /// Decodes a list of texts; empty if the key is absent.
+    pub(crate) fn texts(&self, name: &str, decoder: &mut Decoder) -> Vec<String> {
+        self.get(name).map(|node| decoder.texts(node, name)).unwrap_or_default()
+    }
+
+    /// Decodes `true` or `false`.
+    pub(crate) fn boolean(&self, name: &str, decoder: &mut Decoder) -> Option<bool> {
+        self.get(name).and_then(|node| decoder.boolean(node, name))
+    }
+
+    /// Decodes a duration.
+    pub(crate) fn duration(&self, name: &str, decoder: &mut Decoder) -> Option<Duration> {
+        self.get(name).and_then(|node| decoder.duration(node, name))
+    }
+
+    /// Decodes an integer in the range that the table declares.
+    pub(crate) fn integer(&self, name: &str, decoder: &mut Decoder) -> Option<u32> {
+        let (least, most) = match self.table.key(name).map(|key| key.ty) {
+            Some(KeyType::Integer(least, most)) => (least, most),
+            _ => (0, u32::MAX),
+        };
+        self.get(name).and_then(|node| decoder.integer(node, name, least, most))
+    }
+
+    /// Decodes a number in the range that the table declares.
+    pub(crate) fn number(&self, name: &str, decoder: &mut Decoder) -> Option<f64> {
+        let (least, most) = match self.table.key(name).map(|key| key.ty) {
+            Some(KeyType::Number(least, most)) => (least, most),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        self.get(name).and_then(|node| decoder.number(node, name, least, most))
+    }
+
+    /// Decodes one of `choices`.
+    pub(crate) fn choice<T: Copy>(
+        &self,
+        name: &str,
+        choices: &[(&str, T)],
+        decoder: &mut Decoder,
+    ) -> Option<T> {
+        self.get(name).and_then(|node| decoder.one_of(node, name, choices))
+    }
+}
+
+/// Names that other tools use for one of our keys.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("needs", "dependsOn"),
+    ("depends", "dependsOn"),
+    ("after", "dependsOn"),
+    ("if", "condition"),
+    ("when", "condition"),
+    ("command", "run"),
+    ("cmd", "run"),
+    ("script", "run"),
+    ("shell", "run"),
+    ("exec", "run"),
+    ("uses", "tool"),
+    ("retries", "retry"),
+    ("loop_over", "forEach"),
+    ("each", "forEach"),
+    ("environment", "env"),
+    ("workdir", "cwd"),
+    ("workingDirectory", "cwd"),
+    ("working_directory", "cwd"),
+    ("continueOnError", "onError"),
+    ("continue_on_error", "onError"),
+    ("continue-on-error", "onError"),
+    ("parameters", "params"),
+    ("inputs", "params"),
+    ("jobs", "steps"),
+    ("tasks", "steps"),
+    ("system", "role"),
+    ("systemPrompt", "role"),
+    ("system_prompt", "role"),
+];
+
+impl Decoder {
+    /// The keys of a map; each must be in the table (in camelCase or snake_case) and occur once.
+    pub(crate) fn fields<'n>(
+        &mut self,
+        node: &'n Node,
+        table: &'static KeyTable,
+    ) -> Option<Fields<'n>> {
+        self.fields_of(node, table.what, table)
+    }
+
+    /// As [`Decoder::fields`], with a more precise name of the map for messages.
+    pub(crate) fn fields_of<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+        table: &'static KeyTable,
+    ) -> Option<Fields<'n>> {
+        let Some(entries) = node.as_map() else {
+            self.wrong_type_with(node, what, "a map", || map_help(table));
+            return None;
+        };
+        let found = Vec::with_capacity(entries.len());
+        let mut fields = Fields { table, found, meant: Vec::new(), span: node.span };
+        for (key, value) in entries {
+            match canonical(&key.text, table) {
+                Some(spec) => self.add(&mut fields, spec, key, value),
+                None => fields.meant.extend(self.unknown_key(key, what, table)),
+            }
+        }
+        Some(fields)
+    }
+
+    fn add<'n>(
+        &mut self,
+        fields: &mut Fields<'n>,
+        spec: &'static KeySpec,
+        key: &'n Key,
+        value: &'n Node,
+    ) {
+        let name = spec.name;
+        let Some((first, _)) = fields.entry(name) else {
+            fields.found.push((spec, key, value));
+            return;
+        };
+        let message = format!("`{}` and `{}` are the same key", first.text, key.text);
+        self.push(
+            Diagnostic::error(Code::DUPLICATE_KEY, key.span, message)
+                .label(first.span, "first written here")
+                .help(format!("keep one of the two; `{name}` is the usual spelling")),
+        );
+    }
+
+    /// Reports an unknown key, and returns the key that was probably meant.
+    fn unknown_key(
+        &mut self,
+        key: &Key,
+        what: &str,
+        table: &'static KeyTable,
+    ) -> Option<&'static str> {
+        let message = format!("unknown key `{}` in {what}", key.text);
+        let meant = self.suggestion(&key.text, table);
+        let help = match (usual_key::of_key(&key.text, what), meant) {
+            (Some(help), _) => help.to_owned(),
+            (None, Some(name)) => format!("did you mean `{name}`?"),
+            (None, None) => format!("known keys: {}", names(table).collect::<Vec<_>>().join(", ")),
+        };
+        self.push(Diagnostic::error(Code::UNKNOWN_KEY, key.span, message).help(help));
+        meant
+    }
+
+    /// The value of a key that must be present.
+    pub(crate) fn required<'n>(&mut self, fields: &Fields<'n>, name: &str) -> Option<&'n Node> {
+        self.required_in(fields, name, fields.what())
+    }
+
+    /// As [`Decoder::required`], with a more precise name of the map for messages.
+    pub(crate) fn required_in<'n>(
+        &mut self,
+        fields: &Fields<'n>,
+        name: &str,
+        what: &str,
+    ) -> Option<&'n Node> {
+        let found = fields.get(name);
+        if found.is_none() && !fields.was_meant(&[name]) {
+            let at = fields.entry(name).map_or(fields.span, |(key, _)| key.span);
+            let message = match fields.entry(name) {
+                Some(_) => format!("`{name}` of {what} is empty"),
+                None => format!("{what} has no `{name}`"),
+            };
+            let help = match fields.entry(name) {
+                Some(_) => "write its value".to_owned(),
+                None => format!("add `{name}:`"),
+            };
+            self.push(Diagnostic::error(Code::MISSING_KEY, at, message).help(help));
+        }
+        found
+    }
+
+    fn suggestion(&mut self, text: &str, table: &'static KeyTable) -> Option<&'static str> {
+        let synonym = SYNONYMS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
+        if let Some(key) = synonym.and_then(|(_, name)| table.key(name)) {
+            return Some(key.name);
+        }
+        let same = names(table).find(|name| name.eq_ignore_ascii_case(text));
+        same.or_else(|| self.nearest(&camel_case(text), names(table)))
+    }
+}
+
+/// The help for a value that should be a map with the keys of a table.
+fn map_help(table: &'static KeyTable) -> String {
+    let shown = table.keys().filter(|key| key.required && !key.example.is_empty());
+    let mut shown: Vec<&KeySpec> = shown.collect();
+    if let KeyRule::ExactlyOne(names)
+    | KeyRule::OneOrInherited(names)
+    | KeyRule::AtLeastOne(names) = table.rule
+    {
+        let one = names.iter().filter_map(|name| table.key(name));
+        shown.extend(one.filter(|key| !key.required && !key.example.is_empty()).take(1));
+    }
+    if shown.is_empty() {
+        shown.extend(table.keys().find(|key| !key.example.is_empty()));
+    }
+    let entry = |key: &&KeySpec| format!("{}: {}", key.name, key.example);
+    match shown.is_empty() {
+        false => {
+            let entries = shown.iter().map(entry).collect::<Vec<_>>().join(", ");
+            format!("write its keys, as in `{{{entries}}}`")
+        }
+        true => format!("write its keys: {}", names(table).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn names(table: &'static KeyTable) -> impl Iterator<Item = &'static str> {
+    table.keys().map(|key| key.name)
+}
+
+/// The key that a text is a spelling of.
+fn canonical(text: &str, table: &'static KeyTable) -> Option<&'static KeySpec> {
+    table.key(text).or_else(|| {
+        let camel = text.contains('_').then(|| camel_case(text))?;
+        table.key(&camel)
+    })
+}
+
+fn camel_case(snake: &str) -> String {
+    let mut words = snake.split('_');
+    let mut out = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        out.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        out.push_str(letters.as_str());
+    }
+    out
+}

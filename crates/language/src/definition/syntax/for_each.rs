@@ -1,0 +1,242 @@
+//! Decodes `forEach:` and `matrix:`.
+
+use super::{Decoder, Fields, Node, Secrets};
+use crate::definition::check::{name_form, pattern};
+use crate::definition::keys::choices::ON_ERROR;
+use crate::definition::keys::items;
+use crate::definition::model::{ForEach, ItemSource, Matrix};
+use crate::expression::ValueTemplate;
+use kb_base::diagnostic::{Code, Diagnostic};
+use kb_base::value::{Json, limits};
+use std::collections::BTreeSet;
+
+/// Decodes `forEach:` or `matrix:` of a step, and declares the item name for its templates.
+pub(crate) fn items(step: &Fields<'_>, decoder: &mut Decoder) -> Option<ForEach> {
+    let (default_name, found) = match (step.entry("forEach"), step.entry("matrix")) {
+        (Some((first, _)), Some((second, _))) => {
+            let message = "a step has `forEach` or `matrix`, not both";
+            decoder.push(
+                Diagnostic::error(Code::MISPLACED_KEY, second.span, message)
+                    .label(first.span, "`forEach` is here")
+                    .help("keep one; the values of an axis can be a list of maps"),
+            );
+            ("item", None)
+        }
+        (Some(_), None) => ("item", step.get("forEach").and_then(|node| for_each(node, decoder))),
+        (None, Some(_)) => ("matrix", step.get("matrix").and_then(|node| matrix(node, decoder))),
+        (None, None) => return None,
+    };
+    let name = found.as_ref().map_or(default_name, |found| &found.name);
+    decoder.names.item = Some(name.to_owned());
+    found
+}
+
+fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
+    if node.as_map().is_none() {
+        let items = ItemSource::Value(values(node, "forEach", decoder)?);
+        return Some(ForEach { items, ..bare("item") });
+    }
+    let fields = decoder.fields(node, &items::FOR_EACH)?;
+    let source = source(&fields, decoder);
+    let options = options(&fields, "item", decoder);
+    Some(ForEach { items: source?, ..options })
+}
+
+/// Exactly one of `in`, `files` and `lines`.
+fn source(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<ItemSource> {
+    const SOURCES: [&str; 3] = ["in", "files", "lines"];
+    let mut given = SOURCES.iter().filter_map(|name| Some((*name, fields.entry(name)?)));
+    let Some((name, (first, _))) = given.next() else {
+        if !fields.was_meant(&SOURCES) {
+            decoder.required(fields, "in");
+        }
+        return None;
+    };
+    if let Some((other, (second, _))) = given.next() {
+        let message = format!("`forEach` has `{name}` and `{other}`");
+        decoder.push(
+            Diagnostic::error(Code::MISPLACED_KEY, second.span, message)
+                .label(first.span, format!("`{name}` is here"))
+                .help("keep one of them"),
+        );
+        return None;
+    }
+    let node = decoder.required(fields, name)?;
+    match name {
+        "files" => Some(ItemSource::Files(pattern::project_globs(node, name, decoder)?.into())),
+        "lines" => Some(ItemSource::Lines(decoder.template(node, "lines", Secrets::Refused)?)),
+        _ => Some(ItemSource::Value(values(node, "in", decoder)?)),
+    }
+}
+
+/// A list, map, number, or a text with a placeholder of one.
+fn values(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ValueTemplate> {
+    let value = decoder.value_template(node, Secrets::Refused)?;
+    let ValueTemplate::Literal(literal) = &value else { return Some(value) };
+    match &**literal {
+        Json::Array(_) | Json::Object(_) => Some(value),
+        Json::Number(count) => {
+            let fits = count.as_u64().is_some_and(|count| count <= limits::FOR_EACH_ITEMS as u64);
+            if !fits {
+                let message = format!("`{count}` cannot be the number of items");
+                let help = format!("use a whole number from 0 to {}", limits::FOR_EACH_ITEMS);
+                decoder.bad_value(node.span, message, help);
+            }
+            fits.then_some(value)
+        }
+        Json::String(text) => {
+            let message = format!("`{key}` takes a list, found a text without a placeholder");
+            let help = match text.contains(['*', '?', '[']) {
+                true => format!("for the files that match, write `forEach: {{files: \"{text}\"}}`"),
+                false => format!("for a value, write `\"{{{{{text}}}}}\"`"),
+            };
+            decoder.push(Diagnostic::error(Code::WRONG_TYPE, node.span, message).help(help));
+            None
+        }
+        Json::Null | Json::Bool(_) => {
+            decoder.wrong_type(node, key, "a list, a map, a number or a placeholder of one");
+            None
+        }
+    }
+}
+
+fn matrix(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
+    // Other tools write the axes beside `include` and `exclude`.
+    let entries = node.as_map().unwrap_or_default();
+    let known = |name: &str| items::MATRIX.keys().any(|spec| spec.name == name);
+    let beside = entries.iter().find(|(name, list)| !known(&name.text) && list.as_seq().is_some());
+    if let Some((name, _)) = beside.filter(|_| node.get("axes").is_none()) {
+        let message = format!("the axis `{}` is not below `axes`", name.text);
+        let help = format!("write `matrix: {{axes: {{{}: […]}}}}`", name.text);
+        decoder.push(Diagnostic::error(Code::MISSING_KEY, name.span, message).help(help));
+        return None;
+    }
+    let fields = decoder.fields(node, &items::MATRIX)?;
+    let axes = decoder.required(&fields, "axes").and_then(|node| axes(node, decoder));
+    let names: Vec<String> = axes.iter().flatten().map(|(name, _)| name.clone()).collect();
+    let [include, exclude] = ["include", "exclude"].map(|key| {
+        let node = fields.get(key)?;
+        cells(node, key, (key == "exclude").then_some(&names), decoder)
+    });
+    let options = options(&fields, "matrix", decoder);
+    Some(ForEach { items: ItemSource::Matrix(Matrix { axes: axes?, include, exclude }), ..options })
+}
+
+fn axes(node: &Node, decoder: &mut Decoder) -> Option<Vec<(String, ValueTemplate)>> {
+    let Some(entries) = node.as_map() else {
+        decoder.wrong_type(node, "axes", "a map of lists");
+        return None;
+    };
+    if entries.is_empty() {
+        let help = "write at least one axis, such as `axes: {os: [linux, mac]}`".to_owned();
+        decoder.bad_value(node.span, "`axes` is empty".to_owned(), help);
+        return None;
+    }
+    let mut axes = Vec::with_capacity(entries.len());
+    let mut cells = 1usize;
+    for (name, values) in entries {
+        if values.as_seq().is_none() && values.as_text().is_none() {
+            decoder.wrong_type(values, &name.text, "a list");
+            continue;
+        }
+        let Some(value) = self::values(values, &name.text, decoder) else { continue };
+        if let ValueTemplate::Literal(list) = &value {
+            cells = cells.saturating_mul(list.as_array().map_or(1, Vec::len));
+        }
+        axes.push((name.text.to_string(), value));
+    }
+    if cells > limits::FOR_EACH_ITEMS {
+        let message = format!(
+            "the matrix has {cells} combinations; at most {} are allowed",
+            limits::FOR_EACH_ITEMS
+        );
+        let help =
+            "shorten the axes; `exclude` applies after the combinations are counted".to_owned();
+        decoder.bad_value(node.span, message, help);
+        return None;
+    }
+    (axes.len() == entries.len()).then_some(axes)
+}
+
+/// `include` or `exclude`: a list of maps, or a placeholder of one. With `axes`, literal maps can have
+/// only these keys.
+fn cells(
+    node: &Node,
+    key: &str,
+    axes: Option<&Vec<String>>,
+    decoder: &mut Decoder,
+) -> Option<ValueTemplate> {
+    if node.as_seq().is_none() && node.as_text().is_none() {
+        decoder.wrong_type(node, key, "a list of maps");
+        return None;
+    }
+    let known: Option<BTreeSet<&str>> = axes.map(|axes| axes.iter().map(String::as_str).collect());
+    for item in node.as_seq().into_iter().flatten() {
+        let Some(entries) = item.as_map() else {
+            decoder.wrong_type(item, key, "a list of maps");
+            continue;
+        };
+        let unknown = |name: &str| known.as_ref().is_some_and(|axes| !axes.contains(name));
+        for (name, _) in entries.iter().filter(|(name, _)| unknown(&name.text)) {
+            let axes = axes.into_iter().flatten().map(String::as_str);
+            let help = match decoder.nearest(&name.text, axes.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the axes are {}", axes.take(12).collect::<Vec<_>>().join(", ")),
+            };
+            let message = format!("the matrix has no axis `{}`", name.text);
+            decoder.bad_value(name.span, message, help);
+        }
+    }
+    decoder.value_template(node, Secrets::Refused)
+}
+
+fn bare(name: &str) -> ForEach {
+    ForEach {
+        items: ItemSource::Value(ValueTemplate::literal(Json::Null)),
+        name: name.to_owned(),
+        key: None,
+        max_parallel: None,
+        on_item_error: Default::default(),
+        collect: None,
+    }
+}
+
+/// The keys that `forEach` and `matrix` share. The source of the items is added by the caller.
+fn options(fields: &Fields<'_>, default_name: &str, decoder: &mut Decoder) -> ForEach {
+    let name = fields.get("as").and_then(|node| item_name(node, decoder));
+    let name = name.unwrap_or_else(|| default_name.to_owned());
+    let taken = decoder.names.params.contains(&name) || decoder.names.steps.contains(name.as_str());
+    if taken {
+        let at = fields.get("as").map_or(fields.span, |node| node.span);
+        let message = format!("`{name}` is also the name of a parameter or step");
+        let help = match fields.get("as") {
+            Some(_) => "choose another name",
+            None => "choose another name for the item with `as`",
+        };
+        decoder.push(Diagnostic::error(Code::NAME_CLASH, at, message).help(help));
+    }
+    decoder.names.item = Some(name.clone());
+    let collect = fields.get("collect");
+    ForEach {
+        key: fields.get("key").and_then(|node| decoder.template(node, "key", Secrets::Refused)),
+        max_parallel: fields.integer("maxParallel", decoder),
+        on_item_error: fields.choice("onItemError", ON_ERROR, decoder).unwrap_or_default(),
+        collect: collect.and_then(|node| decoder.value_template(node, Secrets::Refused)),
+        ..bare(&name)
+    }
+}
+
+/// Decodes `as:`: a name that is not used for anything else.
+fn item_name(node: &Node, decoder: &mut Decoder) -> Option<String> {
+    let text = decoder.text(node, "as")?;
+    if !name_form::is_word(text) {
+        let message = format!("`{text}` cannot be the name of an item");
+        let help = "use a letter or `_`, then letters, digits and `_`";
+        decoder.push(Diagnostic::error(Code::BAD_ID, node.span, message).help(help));
+        return None;
+    }
+    if text != "item" {
+        name_form::reserved(text, node.span, "an item", decoder);
+    }
+    Some(text.to_owned())
+}

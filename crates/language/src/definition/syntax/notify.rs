@@ -1,0 +1,182 @@
+//! Decodes `notify:` and `serve.traces:` of the settings: addresses that the daemon sends to.
+
+use super::environment::is_variable;
+use super::{Decoder, Node};
+use crate::definition::keys::choices::NOTIFY_EVENT;
+use crate::definition::keys::{notify as keys, settings as settings_keys};
+use crate::definition::model::{
+    NotifyEvent, NotifyHook, NotifyTarget, PayloadPath, Settings, TraceSettings,
+};
+use kb_base::diagnostic::{Code, Diagnostic};
+use kb_base::value::JsonMap;
+use std::collections::BTreeMap;
+
+/// Decodes `notify:`. Call it after `secrets:`, whose names it refers to.
+pub(crate) fn notify(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let items = node.as_seq().unwrap_or(std::slice::from_ref(node));
+    for (index, item) in items.iter().enumerate() {
+        let Some(hook) = hook(item, index + 1, settings, decoder) else { continue };
+        if settings.notify.iter().any(|other| other.name == hook.name) {
+            let message = format!("two hooks of `notify` have the name `{}`", hook.name);
+            let help = "give each hook a `name` of its own";
+            decoder.push(Diagnostic::error(Code::BAD_SETTING, item.span, message).help(help));
+            continue;
+        }
+        settings.notify.push(hook);
+    }
+}
+
+fn hook(
+    node: &Node,
+    position: usize,
+    settings: &Settings,
+    decoder: &mut Decoder,
+) -> Option<NotifyHook> {
+    let fields = decoder.fields(node, &keys::NOTIFY)?;
+    let targets = ["webhook", "command", "playbook"].map(|key| fields.get(key));
+    let target = match targets {
+        [Some(node), None, None] => webhook(node, settings, decoder),
+        [None, Some(node), None] => {
+            Some(NotifyTarget::Command(decoder.texts(node, "command"))).filter(is_usable)
+        }
+        [None, None, Some(node)] => playbook(node, decoder),
+        _ if fields.was_meant(&["webhook", "command", "playbook"]) => None,
+        _ => {
+            let message =
+                "a hook of `notify` needs exactly one of `webhook`, `command`, `playbook`";
+            let help = "write one hook for each";
+            decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
+            None
+        }
+    };
+    let mut on: Vec<NotifyEvent> = Vec::new();
+    if let Some(list) = fields.get("on") {
+        for one in list.as_seq().unwrap_or(std::slice::from_ref(list)) {
+            on.extend(decoder.one_of(one, "on", NOTIFY_EVENT).unwrap_or_default());
+        }
+    } else {
+        on.extend([NotifyEvent::Failed, NotifyEvent::Waiting]);
+    }
+    let playbooks = fields.texts("playbooks", decoder);
+    let target = target?;
+    let name = fields.text("name", decoder);
+    let name = name.unwrap_or_else(|| format!("{}-{position}", target.kind()));
+    Some(NotifyHook { name, on, playbooks, target })
+}
+
+fn is_usable(target: &NotifyTarget) -> bool {
+    !matches!(target, NotifyTarget::Command(argv) if argv.is_empty())
+}
+
+fn webhook(node: &Node, settings: &Settings, decoder: &mut Decoder) -> Option<NotifyTarget> {
+    let (url, secret) = match node.as_map() {
+        None => (node.clone(), None),
+        Some(_) => {
+            let fields = decoder.fields(node, &keys::NOTIFY_WEBHOOK)?;
+            (decoder.required(&fields, "url")?.clone(), fields.get("secret").cloned())
+        }
+    };
+    let text = decoder.text(&url, "url")?;
+    let is_url = text.starts_with("https://") || text.starts_with("http://");
+    if !is_url && !is_reference(text) {
+        // The text may be a secret, so the message does not quote it.
+        let message = "`url` is neither a URL nor a reference".to_owned();
+        let help = "write `https://…`, `env:NAME` or `file:PATH`".to_owned();
+        decoder.bad_value(url.span, message, help);
+        return None;
+    }
+    let secret = match &secret {
+        None => None,
+        Some(node) => {
+            let name = decoder.text(node, "secret")?;
+            if !is_reference(name) && !settings.secrets.contains_key(name) {
+                let message = "`secret` names no secret of the settings";
+                let near = decoder.nearest(name, settings.secrets.keys().map(String::as_str));
+                let help = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "write `env:NAME`, `file:PATH`, or a name below `secrets`; never the value itself".to_owned(),
+                };
+                let problem = Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help);
+                decoder.push(problem);
+                return None;
+            }
+            Some(name.to_owned())
+        }
+    };
+    Some(NotifyTarget::Webhook { url: text.to_owned(), secret })
+}
+
+/// Decodes `serve.traces:`.
+pub(crate) fn traces(node: &Node, decoder: &mut Decoder) -> Option<TraceSettings> {
+    let (endpoint, fields) = match node.as_map() {
+        None => (node.clone(), None),
+        Some(_) => {
+            let fields = decoder.fields(node, &settings_keys::TRACES)?;
+            (decoder.required(&fields, "endpoint")?.clone(), Some(fields))
+        }
+    };
+    let text = decoder.text(&endpoint, "endpoint")?;
+    let is_url = text.starts_with("https://") || text.starts_with("http://");
+    if !is_url && !is_reference(text) {
+        let message = "`endpoint` is neither a URL nor a reference".to_owned();
+        let help = "write `http://127.0.0.1:4318`, `env:NAME` or `file:PATH`".to_owned();
+        decoder.bad_value(endpoint.span, message, help);
+        return None;
+    }
+    let mut headers = BTreeMap::new();
+    let given = fields.as_ref().and_then(|fields| fields.get("headers"));
+    if let Some(node) = given.filter(|node| node.as_map().is_none()) {
+        decoder.wrong_type(node, "headers", "a map of texts");
+    }
+    for (name, node) in given.and_then(Node::as_map).into_iter().flatten() {
+        if let Some(value) = decoder.text(node, "headers") {
+            headers.insert(name.text.to_string(), value.to_owned());
+        }
+    }
+    let service = fields.and_then(|fields| fields.text("service", decoder));
+    let service = service.unwrap_or_else(|| "kb".to_owned());
+    Some(TraceSettings { endpoint: text.to_owned(), headers, service })
+}
+
+fn is_reference(text: &str) -> bool {
+    match text.split_once(':') {
+        Some(("env", name)) => is_variable(name),
+        Some(("file", path)) => !path.is_empty(),
+        _ => false,
+    }
+}
+
+fn playbook(node: &Node, decoder: &mut Decoder) -> Option<NotifyTarget> {
+    if node.as_map().is_none() {
+        let id = decoder.text(node, "playbook")?.to_owned();
+        return Some(NotifyTarget::Playbook { id, params: JsonMap::new(), payload: Vec::new() });
+    }
+    let fields = decoder.fields(node, &keys::NOTIFY_PLAYBOOK)?;
+    let id = decoder.required(&fields, "id").and_then(|node| decoder.text(node, "id"));
+    let mut params = JsonMap::new();
+    let mut payload = Vec::new();
+    if let Some(node) = fields.get("params") {
+        match node.as_map() {
+            Some(map) => params.extend(map.iter().map(|(k, v)| (k.text.to_string(), v.to_json()))),
+            None => decoder.wrong_type(node, "params", "a map from parameters to values"),
+        }
+    }
+    if let Some(node) = fields.get("payload") {
+        let Some(map) = node.as_map() else {
+            decoder.wrong_type(node, "payload", "a map from parameters to paths");
+            return None;
+        };
+        for (key, value) in map {
+            let Some(text) = decoder.text(value, "payload") else { continue };
+            match PayloadPath::parse(text) {
+                Some(path) => payload.push((key.text.to_string(), path)),
+                None => decoder.bad_value(
+                    value.span,
+                    format!("`{text}` is not a path into a notification"),
+                    "write names with dots, such as `data.run`".to_owned(),
+                ),
+            }
+        }
+    }
+    Some(NotifyTarget::Playbook { id: id?.to_owned(), params, payload })
+}

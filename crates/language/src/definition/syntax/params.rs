@@ -1,0 +1,73 @@
+//! Decodes `params:`.
+
+use super::{Decoder, Fields, Node};
+use crate::definition::check::param_values;
+use crate::definition::keys;
+use crate::definition::keys::choices::PARAM_TYPE;
+use crate::definition::model::{Param, ParamType};
+use crate::definition::schema::Schema;
+use kb_base::diagnostic::{Code, Diagnostic};
+
+/// Decodes `params:`.
+pub(crate) fn params(node: &Node, decoder: &mut Decoder) -> Vec<Param> {
+    let Some(items) = node.as_seq() else {
+        let message = format!("`params` takes a list, found {}", node.kind());
+        decoder.push(
+            Diagnostic::error(Code::WRONG_TYPE, node.span, message)
+                .help("write `params: [{name: topic, required: true}]`"),
+        );
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| param(item, decoder)).collect()
+}
+
+fn param(node: &Node, decoder: &mut Decoder) -> Option<Param> {
+    let fields = decoder.fields(node, &keys::playbook::PARAM)?;
+    let name_node = decoder.required(&fields, "name");
+    let name = name_node.and_then(|node| decoder.text(node, "name"));
+    let kind = fields.choice("type", PARAM_TYPE, decoder);
+    let mut param = Param {
+        name: name.unwrap_or_default().to_owned(),
+        kind: kind.unwrap_or_default(),
+        required: fields.boolean("required", decoder).unwrap_or(false),
+        default: fields.get("default").map(Node::to_json),
+        prompt: fields.text("prompt", decoder),
+        description: fields.text("description", decoder),
+        one_of: Vec::new(),
+        pattern: fields.text("pattern", decoder),
+        min: fields.number("min", decoder),
+        max: fields.number("max", decoder),
+        schema: fields.get("schema").and_then(|node| Schema::decode(node, decoder)),
+        inferred: false,
+        span: name_node.map_or(node.span, |node| node.span),
+    };
+    let allowed = fields.get("enum").map(|node| decoder.list(node, "enum")).unwrap_or_default();
+    param.one_of = allowed.iter().map(Node::to_json).collect();
+    name?;
+    // An unknown type is reported, and says nothing about the other keys.
+    if kind.is_some() || fields.get("type").is_none() {
+        without_effect(&fields, param.kind, decoder);
+        let places = allowed.iter().map(|node| node.span);
+        param_values::check_enum(&param, places, decoder);
+    }
+    let default = fields.get("default").map_or(param.span, |node| node.span);
+    let pattern = fields.get("pattern").map_or(param.span, |node| node.span);
+    param_values::check(&param, default, pattern, decoder);
+    Some(param)
+}
+
+/// Warns about keys that limit no value of this type.
+fn without_effect(fields: &Fields<'_>, kind: ParamType, decoder: &mut Decoder) {
+    let is_text = matches!(kind, ParamType::String | ParamType::Path | ParamType::Secret);
+    let has_size = kind != ParamType::Boolean;
+    for (name, has_effect, help) in [
+        ("pattern", is_text, "remove it; a pattern is for texts"),
+        ("min", has_size, "remove it; bounds are for numbers, texts, lists and objects"),
+        ("max", has_size, "remove it; bounds are for numbers, texts, lists and objects"),
+    ] {
+        let Some((key, _)) = fields.entry(name).filter(|_| !has_effect) else { continue };
+        let kind = fields.get("type").and_then(Node::as_text).unwrap_or("string");
+        let message = format!("`{name}` has no effect on a parameter of the type `{kind}`");
+        decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help(help));
+    }
+}

@@ -1,0 +1,174 @@
+//! Decodes plugins (`kb.plugin/1`).
+
+use super::{Decoder, Fields, Node, Secrets};
+use crate::definition::keys;
+use crate::definition::keys::choices::{LEVEL, NETWORK};
+use crate::definition::model::{NetworkAccess, Plugin, Probe};
+use crate::definition::schema::Schema;
+use crate::expression::ValueTemplate;
+use crate::toolspec::{PLUGIN_PREFIX, ToolLevel, ToolSpec, find, tools};
+use kb_base::diagnostic::{Code, Diagnostic};
+use kb_base::value::{DefinitionId, Json, ToolName};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The default time limit of a call.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Decodes a plugin file (`kb.plugin/1`).
+pub(crate) fn plugin(root: &Node, path: &str, decoder: &mut Decoder) -> Option<Plugin> {
+    let fields = decoder.fields(root, &keys::plugin::PLUGIN)?;
+    decoder.schema_version(&fields, "kb.plugin/1", "a plugin");
+    let id = decoder.required(&fields, "id").and_then(|node| id(node, decoder));
+    let description = decoder.required(&fields, "description");
+    let description = description.and_then(|node| decoder.text(node, "description"));
+    let argv = decoder.required(&fields, "argv").and_then(|node| argv(node, decoder));
+    let input = match fields.get("input") {
+        Some(node) => input_schema(node, decoder),
+        None => Schema::new(json!({"type": "object", "additionalProperties": false})).ok(),
+    };
+    let output = decoder.required(&fields, "output").and_then(|node| {
+        let inner = decoder.fields(node, &keys::plugin::PLUGIN_OUTPUT)?;
+        Schema::decode(decoder.required_in(&inner, "schema", "output")?, decoder)
+    });
+    let level = fields.choice("level", LEVEL, decoder).unwrap_or(ToolLevel::Critical);
+    let network = fields.choice("network", NETWORK, decoder).unwrap_or(NetworkAccess::None);
+    let timeout = fields.duration("timeout", decoder).unwrap_or(TIMEOUT);
+    let probes = fields.get("probes").map(|node| probes(node, decoder)).unwrap_or_default();
+    let (id, input, output) = (id?, input?, output?);
+    let name = format!("{PLUGIN_PREFIX}{id}");
+    let mut spec =
+        ToolSpec::plugin(&name, description?, level, input.json().clone(), output.json().clone());
+    spec.leaves_sandbox = network == NetworkAccess::Open;
+    Some(Plugin {
+        id,
+        spec: Arc::new(spec),
+        argv: argv?,
+        input,
+        output,
+        network,
+        timeout,
+        probes,
+        path: path.to_owned(),
+        span: fields.span,
+    })
+}
+
+fn id(node: &Node, decoder: &mut Decoder) -> Option<DefinitionId> {
+    let text = decoder.text(node, "id")?;
+    match DefinitionId::new(text) {
+        Ok(id) => Some(id),
+        Err(error) => {
+            let message = format!("`{text}` cannot be the id of a plugin");
+            let help = format!("use {}", error.expected);
+            decoder.push(Diagnostic::error(Code::BAD_ID, node.span, message).help(help));
+            None
+        }
+    }
+}
+
+/// Program and arguments, which are literal: values reach the program on stdin.
+fn argv(node: &Node, decoder: &mut Decoder) -> Option<Vec<String>> {
+    let Some(items) = node.as_seq().filter(|items| !items.is_empty()) else {
+        let message =
+            format!("`argv` takes a list (a program and its arguments), found {}", node.kind());
+        let found = Diagnostic::error(Code::WRONG_TYPE, node.span, message);
+        decoder.push(found.help("write `[python3, tools/deploy.py]`"));
+        return None;
+    };
+    let mut words = Vec::new();
+    for item in items {
+        let Some(word) = decoder.scalar(item, "argv") else { continue };
+        if word.contains("{{") || word.contains("<<") {
+            let message = "`argv` of a plugin cannot contain placeholders";
+            let help = "the program reads the arguments of a call as JSON on stdin";
+            let found = Diagnostic::error(Code::VALUE_AS_CODE, item.span, message);
+            decoder.push(found.help(help));
+        }
+        words.push(word.to_owned());
+    }
+    if words.first().is_some_and(|program| program.trim().is_empty()) {
+        let help = "write the name or path of a program".to_owned();
+        decoder.bad_value(node.span, "the program is empty".to_owned(), help);
+    }
+    (words.len() == items.len()).then_some(words)
+}
+
+/// The schema of the arguments, which are a map.
+fn input_schema(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
+    let fields = decoder.fields(node, &keys::plugin::PLUGIN_INPUT)?;
+    let node = decoder.required_in(&fields, "schema", "input")?;
+    let schema = Schema::decode(node, decoder)?;
+    if schema.json().get("type").and_then(Json::as_str) != Some("object") {
+        let message = "the arguments of a plugin are a map, so its `input` needs `type: object`";
+        decoder.push(
+            Diagnostic::error(Code::BAD_SCHEMA, node.span, message)
+                .help("write `{type: object, properties: …}`, or the short form `{name: string}`"),
+        );
+        return None;
+    }
+    Some(schema)
+}
+
+fn probes(node: &Node, decoder: &mut Decoder) -> Vec<Probe> {
+    let mut found: Vec<Probe> = Vec::new();
+    for item in decoder.list(node, "probes") {
+        let Some(probe) = probe(item, decoder) else { continue };
+        if found.iter().any(|other| other.id == probe.id) {
+            let message = format!("two probes have the name `{}`", probe.id);
+            let diagnostic = Diagnostic::error(Code::DUPLICATE_DEFINITION, item.span, message);
+            decoder.push(diagnostic.help("give each probe its own `id`"));
+        }
+        found.push(probe);
+    }
+    found
+}
+
+fn probe(node: &Node, decoder: &mut Decoder) -> Option<Probe> {
+    let fields = decoder.fields(node, &keys::plugin::PROBE)?;
+    let known = decoder.names.params.clone();
+    decoder.names.params = ["input", "output"].map(str::to_owned).into();
+    let tool = decoder.required(&fields, "tool").and_then(|node| probe_tool(node, decoder));
+    let input = match fields.get("input") {
+        Some(node) => {
+            arguments(node, tool.as_ref(), &fields, decoder);
+            decoder.value_template(node, Secrets::Refused)
+        }
+        None => Some(ValueTemplate::literal(json!({}))),
+    };
+    decoder.names.params.insert("result".to_owned());
+    let expect = decoder.required(&fields, "expect");
+    let expect = expect.and_then(|node| decoder.expression(node, "expect"));
+    decoder.names.params = known;
+    let (tool, id) = (tool?, fields.text("id", decoder));
+    let id = id.unwrap_or_else(|| tool.to_string());
+    Some(Probe { id, tool, input: input?, expect: expect? })
+}
+
+fn probe_tool(node: &Node, decoder: &mut Decoder) -> Option<ToolName> {
+    let text = decoder.text(node, "tool")?;
+    if !find(text).is_some_and(ToolSpec::may_probe) {
+        let message = format!("a probe cannot call `{text}`");
+        let able = tools().iter().filter(|spec| spec.may_probe()).map(|spec| &*spec.name);
+        let help = format!("tools that change nothing: {}", able.collect::<Vec<_>>().join(", "));
+        decoder.bad_value(node.span, message, help);
+        return None;
+    }
+    ToolName::new(text).ok()
+}
+
+/// Checks the names of the arguments, and that a request changes nothing.
+fn arguments(node: &Node, tool: Option<&ToolName>, fields: &Fields<'_>, decoder: &mut Decoder) {
+    if node.as_map().is_none() {
+        decoder.wrong_type(node, "input", "a map");
+        return;
+    }
+    let Some(spec) = tool.and_then(|tool| find(tool.as_str())) else { return };
+    crate::definition::check::tool_input::check(spec, fields.span, Some(node), decoder);
+    let method = node.get("method");
+    if let Some(method) = method.filter(|m| !matches!(m.as_text(), Some("GET" | "HEAD"))) {
+        let help = "write `GET` or `HEAD`: a probe changes nothing".to_owned();
+        decoder.bad_value(method.span, "a probe cannot send this request".to_owned(), help);
+    }
+}

@@ -1,0 +1,26 @@
+//! Drawing for programs.
+
+use crate::plan::Plan;
+use kb_base::value::Json;
+use serde_json::json;
+
+/// `{"nodes": [{id, kind, label}], "edges": [{from, to, strength}]}`. Edges point from a step to the
+/// steps that depend on it.
+pub fn json(plan: &Plan) -> Json {
+    let id = |ix| plan.step(ix).step.id.as_str();
+    let nodes: Vec<Json> = plan
+        .iter()
+        .map(|(_, step)| {
+            let label = step.step.details().name.as_deref().unwrap_or(step.step.id.as_str());
+            json!({"id": step.step.id.as_str(), "kind": step.step.kind.name(), "label": label})
+        })
+        .collect();
+    let edges: Vec<Json> = plan
+        .iter()
+        .flat_map(|(ix, _)| plan.dependencies(ix).map(move |dependency| (ix, dependency)))
+        .map(|(ix, dependency)| {
+            json!({"from": id(dependency.on), "to": id(ix), "strength": dependency.strength.as_str()})
+        })
+        .collect();
+    json!({"nodes": nodes, "edges": edges})
+}

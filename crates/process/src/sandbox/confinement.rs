@@ -1,0 +1,169 @@
+//! The paths that a sandboxed process may use.
+
+use super::isolation::{Isolation, Network};
+use super::mount_plan::MountPlan;
+use super::paths;
+use super::rules::{Access, Rules};
+use crate::BaseEnvironment;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The paths that a process and its descendants may read and write. The kernel denies all others.
+/// Programs, toolchains, package caches and harmless devices are always included (see
+/// `docs/security.md`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Confinement {
+    write: Vec<PathBuf>,
+    read: Vec<PathBuf>,
+    write_only: Vec<PathBuf>,
+    read_only: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+    network: Network,
+    scratch: Option<u64>,
+}
+
+impl Confinement {
+    /// Permits reading and writing below these folders, and in the private temporary directory.
+    pub fn to(roots: impl IntoIterator<Item = PathBuf>) -> Self {
+        Confinement { write: roots.into_iter().collect(), ..Confinement::default() }
+    }
+
+    /// Adds paths to read. `~/` is the home directory.
+    #[must_use]
+    pub fn with_read(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.read.extend(paths);
+        self
+    }
+
+    /// Adds paths to read and write. `~/` is the home directory.
+    #[must_use]
+    pub fn with_write(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.write.extend(paths);
+        self
+    }
+
+    /// Adds paths that may be written and removed, but neither read nor listed nor executed.
+    #[must_use]
+    pub fn with_write_only(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.write_only.extend(paths);
+        self
+    }
+
+    /// Denies writing to paths inside the permitted folders, and keeps their parents in place.
+    /// Landlock cannot revoke access that a parent folder grants, so this needs a mount namespace
+    /// and has no effect at the level `group`.
+    #[must_use]
+    pub fn with_read_only(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.read_only.extend(paths);
+        self
+    }
+
+    /// Hides existing paths inside the permitted folders: they can be neither read nor written, renamed
+    /// or removed. Needs a mount namespace, as [`Confinement::with_read_only`] does.
+    #[must_use]
+    pub fn with_hidden(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.hidden.extend(paths);
+        self
+    }
+
+    /// The network that the process can use.
+    #[must_use]
+    pub fn with_network(mut self, network: Network) -> Self {
+        self.network = network;
+        self
+    }
+
+    /// Selects the private temporary directory: processes with the same number share one.
+    #[must_use]
+    pub fn with_scratch(mut self, number: u64) -> Self {
+        self.scratch = Some(number);
+        self
+    }
+
+    /// The number of the private temporary directory.
+    pub(crate) fn scratch(&self) -> u64 {
+        self.scratch.unwrap_or_default()
+    }
+
+    /// The isolation of the process, as far as it is available.
+    pub(crate) fn isolation(&self, available: Isolation) -> Isolation {
+        let wanted = Isolation::MOUNTS;
+        let wanted = match self.network {
+            Network::Open => wanted,
+            Network::Loopback | Network::None => wanted.with(Isolation::NETWORK),
+        };
+        match self.network {
+            Network::None => wanted.and(available).with(Isolation::NO_SOCKETS),
+            _ => wanted.and(available),
+        }
+    }
+
+    /// The mount plan: the texts that a namespace worker carries out.
+    pub(crate) fn mounts(
+        &self,
+        base: &BaseEnvironment,
+        scratch: Option<&Scratch>,
+    ) -> Vec<OsString> {
+        let own = self.read.iter().map(|path| expanded(path, base));
+        let read: Vec<PathBuf> = own.chain(paths::mounted(base)).collect();
+        let mut write = self.writable(base);
+        write.extend(self.write_only.iter().cloned());
+        let mut plan = MountPlan::new();
+        if let (Some(scratch), Some(caches)) = (scratch, paths::caches_root(base)) {
+            plan.mount_from(&scratch.caches, &caches);
+        }
+        write.extend(scratch.map(|scratch| scratch.temporary.clone()));
+        plan.grant(&read, &write);
+        plan.protect(&self.read_only);
+        plan.hide(&self.hidden);
+        plan.into_texts()
+    }
+
+    /// The paths of its own that the rules permit to write, to write only, and to read.
+    pub(super) fn paths(&self) -> [Vec<PathBuf>; 3] {
+        [self.write.clone(), self.write_only.clone(), self.read.clone()]
+    }
+
+    /// The rules. Paths that do not exist are skipped.
+    pub(super) fn rules(
+        &self,
+        base: &BaseEnvironment,
+        scratch: Option<&Scratch>,
+    ) -> io::Result<Rules> {
+        let mut write = self.writable(base);
+        write.extend(scratch.iter().flat_map(|one| [one.temporary.clone(), one.caches.clone()]));
+        let rules = Rules::new()?;
+        let rules = write.iter().try_fold(rules, |rules, path| rules.allow(Access::Write, path))?;
+        let rules = self
+            .write_only
+            .iter()
+            .try_fold(rules, |rules, path| rules.allow(Access::WriteOnly, path))?;
+        self.readable(base).iter().try_fold(rules, |rules, path| rules.allow(Access::Read, path))
+    }
+
+    fn writable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {
+        let own = self.write.iter().map(|path| expanded(path, base));
+        own.chain(paths::writable(base)).collect()
+    }
+
+    fn readable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {
+        let own = self.read.iter().map(|path| expanded(path, base));
+        own.chain(paths::readable(base)).collect()
+    }
+}
+
+/// The private directories of sandboxed processes.
+pub(crate) struct Scratch {
+    /// The directory for temporary files.
+    pub(crate) temporary: PathBuf,
+    /// The directory that they see in place of the directory of caches in the home directory.
+    pub(crate) caches: PathBuf,
+}
+
+fn expanded(path: &Path, base: &BaseEnvironment) -> PathBuf {
+    match (path.strip_prefix("~"), base.get("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(home).join(rest),
+        _ => path.to_owned(),
+    }
+}

@@ -1,0 +1,340 @@
+//! The mounts of a sandboxed process: a new root directory that contains only the paths that the
+//! process may use. Everything else does not exist there, and what may only be read is mounted
+//! read-only, so that modes, owners, times and attributes cannot be changed either.
+//!
+//! `kb` builds the plan; the namespace worker carries it out (`namespace/new_root.rs`).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+/// The kind of a step of a plan: the first byte of its text.
+pub(crate) mod kind {
+    /// Create a directory.
+    pub(crate) const DIRECTORY: u8 = b'd';
+    /// Create a symbolic link; the next text is its target.
+    pub(crate) const LINK: u8 = b'l';
+    /// Mount a directory of the host read-only at the same path.
+    pub(crate) const READ: u8 = b'r';
+    /// Mount a directory of the host at the same path.
+    pub(crate) const WRITE: u8 = b'w';
+    /// [`READ`] for a file.
+    pub(crate) const READ_FILE: u8 = b'R';
+    /// [`WRITE`] for a file.
+    pub(crate) const WRITE_FILE: u8 = b'W';
+    /// Mount a directory of the host at another path; the next text is the source.
+    pub(crate) const FROM: u8 = b'o';
+    /// Mount an empty private file system in memory.
+    pub(crate) const MEMORY: u8 = b't';
+    /// Mount a path over itself, read-only. Skipped if it does not exist.
+    pub(crate) const PROTECT: u8 = b'p';
+    /// Mount a directory over itself, so that it can be neither renamed nor removed.
+    pub(crate) const PIN: u8 = b'k';
+    /// Mount something that cannot be read over a path. Skipped if it does not exist.
+    pub(crate) const HIDE: u8 = b'h';
+}
+
+/// Links in `/dev` that programs expect.
+const DEVICE_LINKS: [(&str, &str); 4] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
+/// The maximum number of links on the way to a path, as in the kernel.
+const MAX_LINKS: usize = 40;
+
+/// Builds the steps of a plan. Paths that do not exist are skipped.
+#[derive(Default)]
+pub(super) struct MountPlan {
+    texts: Vec<Vec<u8>>,
+    /// Directories and links of the new root that have been created.
+    created: BTreeSet<PathBuf>,
+    mounted: BTreeMap<PathBuf, Mounted>,
+    /// Directories that can be neither renamed nor removed.
+    pinned: BTreeSet<PathBuf>,
+    /// Paths of the host that were looked up: the target if it is a link, `None` if it is missing.
+    seen: HashMap<PathBuf, Option<Entry>>,
+}
+
+/// An entry of the host.
+#[derive(Clone)]
+enum Entry {
+    Link(PathBuf),
+    Directory,
+    File,
+}
+
+/// What is mounted at a path of the new root.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mounted {
+    Read,
+    Write,
+    /// A private directory, in which paths of the host can be mounted.
+    Private,
+}
+
+impl MountPlan {
+    /// A plan with `/dev`, without devices.
+    pub(super) fn new() -> MountPlan {
+        let mut plan = MountPlan::default();
+        plan.directory(Path::new("/dev"));
+        for (link, target) in DEVICE_LINKS {
+            plan.step(kind::LINK, Path::new(link));
+            plan.texts.push(target.into());
+        }
+        plan.memory(Path::new("/dev/shm"));
+        plan
+    }
+
+    /// Mounts paths of the host, read-only or writable. Of two grants of a path the writable one
+    /// counts. `/` stands for all its entries.
+    pub(super) fn grant(&mut self, read: &[PathBuf], write: &[PathBuf]) {
+        let mut grants: BTreeMap<PathBuf, (bool, Vec<PathBuf>)> = BTreeMap::new();
+        let read = read.iter().map(|path| (path, false));
+        for (path, writable) in read.chain(write.iter().map(|path| (path, true))) {
+            for path in expanded_root(path) {
+                let Some((real, links)) = self.resolve(&path) else { continue };
+                if real.starts_with("/proc") || real == Path::new("/dev/shm") {
+                    continue;
+                }
+                let grant = grants.entry(real).or_default();
+                grant.0 |= writable;
+                grant.1.extend(links);
+            }
+        }
+        // Parents come before what they contain.
+        for (real, (writable, links)) in grants {
+            links.iter().for_each(|link| self.link(link));
+            self.mount(&real, writable);
+        }
+    }
+
+    /// Mounts a directory of the host at another path, whose parents are created.
+    pub(super) fn mount_from(&mut self, source: &Path, path: &Path) {
+        if path.is_symlink() || !path.is_absolute() {
+            return;
+        }
+        let parent = path.parent().and_then(|parent| self.resolve(parent));
+        let (Some((parent, links)), Some(name)) = (parent, path.file_name()) else { return };
+        links.iter().for_each(|link| self.link(link));
+        let path = parent.join(name);
+        self.directory(&parent);
+        self.step(kind::FROM, &path);
+        self.texts.push(source.as_os_str().as_bytes().to_vec());
+        self.mounted.insert(path, Mounted::Private);
+    }
+
+    /// Makes paths in writable directories read-only, and keeps them and their parents in place.
+    pub(super) fn protect(&mut self, paths: &[PathBuf]) {
+        let paths: BTreeSet<PathBuf> =
+            paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let mut above: Option<&PathBuf> = None;
+        for path in &paths {
+            if above.is_some_and(|above| path.starts_with(above)) {
+                continue;
+            }
+            let Some((root, Mounted::Write)) = self.nearest(path) else { continue };
+            let root = root.to_owned();
+            self.pin_parents(path, &root);
+            self.step(kind::PROTECT, path);
+            self.pinned.insert(path.clone());
+            above = Some(path);
+        }
+    }
+
+    /// Hides paths in mounted directories, and keeps them and their parents in place. Follows
+    /// [`MountPlan::protect`], whose paths may contain hidden ones.
+    pub(super) fn hide(&mut self, paths: &[PathBuf]) {
+        // Parents come first: to pin a directory also copies what is mounted below it.
+        let paths: BTreeSet<&PathBuf> = paths.iter().collect();
+        for path in paths {
+            let Some((root, mounted)) = self.nearest(path) else { continue };
+            if mounted == Mounted::Write {
+                let root = root.to_owned();
+                self.pin_parents(path, &root);
+            }
+            self.step(kind::HIDE, path);
+        }
+    }
+
+    /// Keeps the directories between a mounted directory and a path in it in place. Below a protected
+    /// path nothing can be renamed anyway.
+    fn pin_parents(&mut self, path: &Path, root: &Path) {
+        let parents = path.ancestors().skip(1);
+        let parents = parents.take_while(|parent| *parent != root && parent.starts_with(root));
+        let parents = parents.take_while(|parent| !self.pinned.contains(*parent));
+        let mut parents: Vec<PathBuf> = parents.map(Path::to_owned).collect();
+        parents.reverse();
+        for parent in parents {
+            self.step(kind::PIN, &parent);
+            self.pinned.insert(parent);
+        }
+    }
+
+    /// The texts of the steps, in order.
+    pub(super) fn into_texts(self) -> Vec<OsString> {
+        self.texts.into_iter().map(OsString::from_vec).collect()
+    }
+
+    fn step(&mut self, kind: u8, path: &Path) {
+        self.texts.push([&[kind], path.as_os_str().as_bytes()].concat());
+    }
+
+    fn memory(&mut self, path: &Path) {
+        self.step(kind::MEMORY, path);
+        self.mounted.insert(path.to_owned(), Mounted::Private);
+    }
+
+    fn mount(&mut self, real: &Path, writable: bool) {
+        match self.nearest(real) {
+            Some((_, Mounted::Write)) => return,
+            Some((_, Mounted::Read)) if !writable => return,
+            _ => {}
+        }
+        let is_directory = matches!(self.entry(real), Some(Entry::Directory));
+        let kind = match (is_directory, writable) {
+            (true, true) => kind::WRITE,
+            (true, false) => kind::READ,
+            (false, true) => kind::WRITE_FILE,
+            (false, false) => kind::READ_FILE,
+        };
+        if let Some(parent) = real.parent() {
+            self.directory(parent);
+        }
+        self.step(kind, real);
+        self.mounted.insert(real.to_owned(), if writable { Mounted::Write } else { Mounted::Read });
+    }
+
+    /// The mounted directory that contains a path.
+    fn nearest(&self, path: &Path) -> Option<(&Path, Mounted)> {
+        path.ancestors().find_map(|above| {
+            self.mounted.get_key_value(above).map(|(path, mounted)| (path.as_path(), *mounted))
+        })
+    }
+
+    /// Creates a directory and its parents in the new root, unless a mounted one contains it.
+    fn directory(&mut self, path: &Path) {
+        let mut missing: Vec<&Path> = path
+            .ancestors()
+            .filter(|one| *one != Path::new("/") && !self.created.contains(*one))
+            .collect();
+        missing.reverse();
+        for one in missing {
+            let is_private = |(path, mounted)| mounted == Mounted::Private && path != one;
+            if self.nearest(one).is_none_or(is_private) {
+                self.created.insert(one.to_owned());
+                self.step(kind::DIRECTORY, one);
+            }
+        }
+    }
+
+    /// Creates a link as it is on the host, unless a mounted directory contains it.
+    fn link(&mut self, link: &Path) {
+        let Some(Entry::Link(target)) = self.entry(link) else { return };
+        if self.nearest(link).is_none() && self.created.insert(link.to_owned()) {
+            if let Some(parent) = link.parent() {
+                self.directory(parent);
+            }
+            self.step(kind::LINK, link);
+            self.texts.push(target.as_os_str().as_bytes().to_vec());
+        }
+    }
+
+    /// The real path of a path that exists, and the links on the way to it.
+    fn resolve(&mut self, path: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
+        let mut rest: VecDeque<OsString> = parts(path).collect();
+        let (mut at, mut links) = (PathBuf::from("/"), Vec::new());
+        while let Some(name) = rest.pop_front() {
+            if name == ".." {
+                at.pop();
+                continue;
+            }
+            let next = at.join(&name);
+            let Entry::Link(target) = self.entry(&next)? else {
+                at = next;
+                continue;
+            };
+            for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
+                rest.push_front(part);
+            }
+            if target.is_absolute() {
+                at = PathBuf::from("/");
+            }
+            links.push(next);
+            if links.len() > MAX_LINKS {
+                return None;
+            }
+        }
+        Some((at, links))
+    }
+
+    fn entry(&mut self, path: &Path) -> Option<Entry> {
+        if let Some(entry) = self.seen.get(path) {
+            return entry.clone();
+        }
+        let entry = path.symlink_metadata().ok().and_then(|found| match found.file_type() {
+            kind if kind.is_symlink() => path.read_link().ok().map(Entry::Link),
+            kind if kind.is_dir() => Some(Entry::Directory),
+            _ => Some(Entry::File),
+        });
+        self.seen.insert(path.to_owned(), entry.clone());
+        entry
+    }
+}
+
+/// The components of a path, without `/` and `.`.
+fn parts(path: &Path) -> impl Iterator<Item = OsString> {
+    path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    })
+}
+
+fn expanded_root(path: &Path) -> Vec<PathBuf> {
+    if path != Path::new("/") {
+        return vec![path.to_owned()];
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path != Path::new("/proc")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(plan: MountPlan) -> Vec<String> {
+        plan.into_texts().into_iter().map(|text| text.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn links_are_created_and_parents_come_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let at = |name: &str| root.join(name);
+        std::fs::create_dir_all(at("real/in")).unwrap();
+        std::os::unix::fs::symlink("real", at("alias")).unwrap();
+        let mut plan = MountPlan::default();
+        plan.grant(&[at("alias/in"), at("real"), at("missing")], &[at("real/in")]);
+        let shown = |kind: &str, name: &str| format!("{kind}{}", at(name).display());
+        let texts = texts(plan);
+        let place = |text: String| texts.iter().position(|one| *one == text).unwrap();
+        assert_eq!(texts[place(shown("l", "alias")) + 1], "real");
+        assert!(place(shown("r", "real")) < place(shown("w", "real/in")));
+    }
+
+    #[test]
+    fn parents_of_protected_paths_are_pinned() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("a/b/c")).unwrap();
+        let mut plan = MountPlan::default();
+        plan.grant(&[], std::slice::from_ref(&root));
+        plan.protect(&[root.join("a/b/c"), root.join("a/b"), root.join("missing")]);
+        let texts = texts(plan);
+        let at = |kind: &str, name: &str| format!("{kind}{}", root.join(name).display());
+        assert_eq!(texts[texts.len() - 2..], [at("k", "a"), at("p", "a/b")]);
+    }
+}

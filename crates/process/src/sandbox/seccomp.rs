@@ -1,0 +1,228 @@
+//! The system calls that a sandboxed process may not use: those that reach other processes, kernel
+//! keyrings, mounts and namespaces, whatever the file rules say.
+
+use super::isolation::Isolation;
+use libc::{
+    BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_JUMP, BPF_K, BPF_LD, BPF_RET, BPF_STMT, BPF_W,
+    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, c_long, sock_filter, sock_fprog,
+};
+use rustix::io::Errno;
+
+/// System calls that always fail with `EPERM`.
+const DENIED: [c_long; 44] = [
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_perf_event_open,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_process_vm_writev,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+];
+/// System calls that fail with `ENOSYS`, so that programs fall back to older ones. The flags of
+/// `clone3` are in memory, where a filter cannot read them, and `io_uring` executes system calls
+/// that no filter sees.
+const ABSENT: [c_long; 4] = [
+    libc::SYS_clone3,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+/// System calls whose first argument is a process; 0 is the caller.
+const OWN_PROCESS: [c_long; 5] = [
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setaffinity,
+];
+/// System calls whose first argument says what the second is, with the value for a process.
+const OWN_PRIORITY: [(c_long, u32); 2] = [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
+/// System V IPC, for systems without IPC namespaces.
+const SHARED_MEMORY: [c_long; 3] = [libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget];
+/// All `CLONE_NEW…` flags.
+const NEW_NAMESPACES: u32 = 0x7e02_0080;
+/// Unix, IPv4, IPv6 and netlink sockets. Others do not belong to the network namespace.
+const FAMILIES: [u32; 4] =
+    [libc::AF_UNIX as u32, libc::AF_INET as u32, libc::AF_INET6 as u32, libc::AF_NETLINK as u32];
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+#[cfg(target_arch = "riscv64")]
+const ARCHITECTURE: u32 = 0xc000_00f3;
+
+/// The offsets in `struct seccomp_data`: number, architecture, and the low half of an argument.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const fn argument(index: u32) -> u32 {
+    16 + 8 * index
+}
+
+/// A filter program for the kernel. It is built before the child starts and has no pointers into
+/// itself.
+pub(crate) struct SystemCallFilter(Vec<sock_filter>);
+
+impl SystemCallFilter {
+    /// The filter of a process that is isolated in these ways.
+    pub(crate) fn new(isolation: Isolation) -> SystemCallFilter {
+        let mut filter = SystemCallFilter(Vec::with_capacity(192));
+        // System calls of another architecture have other numbers.
+        filter.load(ARCH);
+        filter.jump(BPF_JEQ, ARCHITECTURE, 1, 0);
+        filter.fail(libc::ENOSYS);
+        filter.load(NUMBER);
+        #[cfg(target_arch = "x86_64")]
+        {
+            // The bit of the x32 ABI.
+            filter.jump(BPF_JSET, 0x4000_0000, 0, 1);
+            filter.fail(libc::ENOSYS);
+        }
+        for number in DENIED {
+            filter.jump(BPF_JEQ, number as u32, 0, 1);
+            filter.fail(libc::EPERM);
+        }
+        for number in ABSENT {
+            filter.jump(BPF_JEQ, number as u32, 0, 1);
+            filter.fail(libc::ENOSYS);
+        }
+        if !isolation.has(Isolation::MOUNTS) {
+            for number in SHARED_MEMORY {
+                filter.jump(BPF_JEQ, number as u32, 0, 1);
+                filter.fail(libc::EPERM);
+            }
+        }
+        let in_namespace = isolation.has(Isolation::MOUNTS);
+        for number in OWN_PROCESS {
+            filter.on(number, |filter| filter.not_outside(argument(0), in_namespace));
+        }
+        for (number, process) in OWN_PRIORITY {
+            filter.on(number, |filter| {
+                filter.require(argument(0), process);
+                filter.not_outside(argument(1), in_namespace);
+            });
+        }
+        for number in [libc::SYS_clone, libc::SYS_unshare] {
+            filter.on(number, |filter| {
+                filter.load(argument(0));
+                filter.jump(BPF_JSET, NEW_NAMESPACES, 0, 1);
+                filter.fail(libc::EPERM);
+            });
+        }
+        let families: &[u32] =
+            if isolation.has(Isolation::NO_SOCKETS) { &FAMILIES[..1] } else { &FAMILIES };
+        filter.on(libc::SYS_socket, |filter| {
+            filter.load(argument(0));
+            for family in families {
+                filter.jump(BPF_JEQ, *family, 0, 1);
+                filter.allow();
+            }
+            filter.fail(libc::EACCES);
+        });
+        filter.allow();
+        filter
+    }
+
+    /// Applies the filter to the calling thread and its children, permanently. Needs
+    /// `no_new_privs`.
+    pub(crate) fn install(&self) -> Result<(), Errno> {
+        let program = sock_fprog { len: self.0.len() as u16, filter: self.0.as_ptr().cast_mut() };
+        // SAFETY: the program has the given length; the kernel copies it and does not change it.
+        #[allow(unsafe_code)]
+        let done = unsafe {
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+        };
+        match done {
+            0 => Ok(()),
+            _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::PERM)),
+        }
+    }
+
+    /// Adds a block for one system call. The number is loaded before and after it.
+    fn on(&mut self, number: c_long, block: impl FnOnce(&mut SystemCallFilter)) {
+        let mut inner = SystemCallFilter(Vec::new());
+        block(&mut inner);
+        inner.load(NUMBER);
+        self.jump(BPF_JEQ, number as u32, 0, inner.0.len() as u8);
+        self.0.append(&mut inner.0);
+    }
+
+    /// Fails unless an argument has this value.
+    fn require(&mut self, argument: u32, value: u32) {
+        self.load(argument);
+        self.jump(BPF_JEQ, value, 1, 0);
+        self.fail(libc::EPERM);
+    }
+
+    /// Fails if a process id is not one of this sandbox. A PID namespace contains one other process:
+    /// its worker, with the id 1. Without one, only 0, the caller, is certain.
+    fn not_outside(&mut self, argument: u32, in_namespace: bool) {
+        if !in_namespace {
+            return self.require(argument, 0);
+        }
+        self.load(argument);
+        self.jump(BPF_JEQ, 1, 0, 1);
+        self.fail(libc::EPERM);
+    }
+
+    fn load(&mut self, offset: u32) {
+        self.push(BPF_LD | BPF_W | BPF_ABS, offset);
+    }
+
+    fn fail(&mut self, errno: i32) {
+        self.push(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | errno as u32);
+    }
+
+    fn allow(&mut self) {
+        self.push(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+
+    fn push(&mut self, code: u32, value: u32) {
+        // SAFETY: builds a value; there are no conditions.
+        #[allow(unsafe_code)]
+        self.0.push(unsafe { BPF_STMT(code as u16, value) });
+    }
+
+    fn jump(&mut self, test: u32, value: u32, then: u8, otherwise: u8) {
+        // SAFETY: builds a value; there are no conditions.
+        #[allow(unsafe_code)]
+        self.0.push(unsafe { BPF_JUMP((BPF_JMP | test | BPF_K) as u16, value, then, otherwise) });
+    }
+}

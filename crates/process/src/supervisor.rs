@@ -1,0 +1,253 @@
+//! The entry point of this module: starts a process and waits for its end.
+
+use super::capture::OnLine;
+use super::group::GroupProcess;
+use super::instance::Instance;
+use super::main_process::{MainProcess, NamespaceProcess};
+use super::namespace::{StartOrder, WorkerPool};
+use super::pipes::{ChildEnds, Pipes};
+use super::program::{Program, find_program};
+use super::running::Running;
+use super::sandbox::{
+    Confinement, Isolation, Rules, RulesCache, Scratch, SystemCallFilter, is_administrator,
+};
+use super::temporary::remove_abandoned;
+use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn};
+use kb_clock as clock;
+use rustix::fd::AsFd;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Starts and stops processes. Cheap to clone; one serves all steps of a run.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    base: Arc<BaseEnvironment>,
+    confinement: Option<Arc<Confinement>>,
+    pool: Arc<WorkerPool>,
+    rules: Arc<RulesCache>,
+}
+
+impl Supervisor {
+    /// A supervisor for processes with this environment. They run in PID namespaces if the system
+    /// allows it and this program calls [`super::run_init_process`].
+    pub fn new(base: BaseEnvironment) -> Supervisor {
+        let base = Arc::new(base);
+        let pool = Arc::new(WorkerPool::of_this_program(base.clone()));
+        Supervisor { base, confinement: None, pool, rules: Arc::default() }
+    }
+
+    /// Uses another program, which calls [`super::run_init_process`], as the init process.
+    #[must_use]
+    pub fn with_init_program(self, executable: impl Into<PathBuf>) -> Supervisor {
+        let pool = WorkerPool::of(Some(executable.into()), self.base.clone());
+        Supervisor { pool: Arc::new(pool), ..self }
+    }
+
+    /// Runs processes at the level `group`, even if namespaces are available.
+    #[must_use]
+    pub fn without_namespaces(self) -> Supervisor {
+        Supervisor { pool: Arc::new(WorkerPool::none(self.base.clone())), ..self }
+    }
+
+    /// The base environment of the processes.
+    pub fn base(&self) -> &BaseEnvironment {
+        &self.base
+    }
+
+    /// A supervisor whose processes run in the kernel sandbox. They do not start if the kernel cannot
+    /// enforce it; [`super::KernelSandbox::detect`] tells in advance.
+    #[must_use]
+    pub fn confined(&self, confinement: Confinement) -> Supervisor {
+        Supervisor { confinement: Some(Arc::new(confinement)), ..self.clone() }
+    }
+
+    /// The process control level on this machine. The first call creates a namespace to find out,
+    /// which takes milliseconds.
+    pub fn level(&self) -> ProcessLevel {
+        match self.pool.available() {
+            Ok(_) => ProcessLevel::PidNamespace,
+            Err(_) => ProcessLevel::Group,
+        }
+    }
+
+    /// Begins to start the process that all supervisors of this program need, in the background. It takes
+    /// milliseconds; a program that is about to read the definitions of a run saves them.
+    pub fn begin_to_start(&self) {
+        let pool = self.pool.clone();
+        let thread = std::thread::Builder::new().name("kb-start".into());
+        let _ = thread.spawn(move || pool.start_init_process());
+    }
+
+    /// Begins to find out the level in the background, so that the caller can do other work meanwhile,
+    /// and then removes the temporary directories of other `kb` processes that have ended. Without a
+    /// thread for it, the first call of [`Supervisor::level`] finds out the level.
+    pub fn begin_to_detect(&self) {
+        let (pool, base) = (self.pool.clone(), self.base.clone());
+        let thread = std::thread::Builder::new().name("kb-detect".into());
+        let _ = thread.spawn(move || {
+            let _ = pool.available();
+            remove_abandoned(&base.temporary_root());
+        });
+    }
+
+    /// Why the level is not [`ProcessLevel::PidNamespace`], or `None` if it is.
+    pub fn shortfall(&self) -> Option<&str> {
+        self.pool.available().err()
+    }
+
+    /// Whether processes run in a user namespace too. A PID namespace needs one unless `kb` has
+    /// `CAP_SYS_ADMIN`. Setuid programs such as `sudo` gain no privileges there.
+    pub fn is_in_user_namespace(&self) -> bool {
+        self.level() == ProcessLevel::PidNamespace && !is_administrator()
+    }
+
+    /// The restrictions of sandboxed processes that need namespaces and are missing on this machine,
+    /// for people. Empty if none is.
+    pub fn missing_isolation(&self) -> Vec<&'static str> {
+        let available = self.pool.available().unwrap_or_default();
+        let mut missing = Vec::new();
+        if !available.has(Isolation::MOUNTS) {
+            missing.extend([
+                "modes, owners and times of other files of this user can be changed",
+                "protected paths are compared after each command, not read-only",
+                "`denied_paths` inside readable directories can be read",
+                "Unix sockets, `/dev/shm` and names of other files are visible",
+            ]);
+        }
+        if !available.has(Isolation::NETWORK) {
+            missing.push("commands use the network of this machine, unless `network: none` is set");
+        }
+        missing
+    }
+
+    /// Whether [`Confinement::with_hidden`] has an effect on this machine.
+    pub fn can_hide_paths(&self) -> bool {
+        self.pool.available().unwrap_or_default().has(Isolation::MOUNTS)
+    }
+
+    /// The private directory that contains the `TMPDIR` of all processes. It is removed when `kb`
+    /// ends.
+    pub fn temporary_directory(&self) -> Option<&'static Path> {
+        Instance::of_process(&self.base).temporary_directory()
+    }
+
+    /// Runs a process until it and all its descendants have ended. A timeout, the idle timeout or
+    /// `cancel` stop it. Dropping the future kills it.
+    ///
+    /// The step ends with its main process: output of background processes is read for at most
+    /// 250 ms, then they are killed. To stop a process, `run` sends SIGTERM, and SIGKILL after 2 s.
+    pub async fn run(
+        &self,
+        spawn: Spawn,
+        cancel: &CancellationToken,
+        on_line: Option<OnLine>,
+    ) -> ProcessResult {
+        let started = clock::instant();
+        if cancel.is_cancelled() {
+            return ProcessResult::silent(ProcessEnd::Cancelled, Duration::ZERO);
+        }
+        // It reads directories, writes the rules of the sandbox and waits for the new process. If this future
+        // is dropped meanwhile, the process is killed when it has started.
+        let own = self.clone();
+        let started_process = tokio::task::spawn_blocking(move || own.start(spawn, on_line)).await;
+        match started_process.unwrap_or_else(|error| Err(error.to_string())) {
+            Err(reason) => ProcessResult::silent(ProcessEnd::NotStarted(reason), started.elapsed()),
+            Ok(running) => running.supervise(cancel, started).await,
+        }
+    }
+
+    fn start(&self, spawn: Spawn, on_line: Option<OnLine>) -> Result<Running, String> {
+        let program = self.program(&spawn)?;
+        let name = &program.name;
+        let pipes = Pipes::new(!spawn.stdin.is_empty())
+            .map_err(|error| format!("failed to create pipes for `{name}`: {error}"))?;
+        let instance = Instance::of_process(&self.base);
+        let scratch = self.confinement.as_ref().and_then(|own| instance.scratch(own.scratch()));
+        let temporary = match &self.confinement {
+            None => instance.steps_directory(),
+            Some(_) => scratch.as_ref().map(|scratch| scratch.temporary.clone()),
+        };
+        let env = self.environment(&spawn, temporary.as_deref());
+        let leader = self
+            .start_main(&spawn, &program, &env, scratch.as_ref(), pipes.child)
+            .map_err(|error| program.explain(&error))?;
+        Ok(Running::new(leader, [pipes.stdout, pipes.stderr], pipes.stdin, spawn, on_line))
+    }
+
+    fn program(&self, spawn: &Spawn) -> Result<Program, String> {
+        let name = spawn.argv.first().map(String::as_str).unwrap_or_default();
+        let path = spawn.env.iter().rev().find(|(name, _)| name == "PATH");
+        let path = path.map(|(_, value)| value.as_str()).or(self.base.get("PATH"));
+        let found = find_program(name, &spawn.cwd, path.unwrap_or_default());
+        let path = found.map_err(|reason| match spawn.cwd.is_dir() {
+            true => reason,
+            false => format!("the working directory `{}` does not exist", spawn.cwd.display()),
+        })?;
+        let is_confined = self.confinement.is_some();
+        Ok(Program { name: name.to_owned(), path, cwd: spawn.cwd.clone(), is_confined })
+    }
+
+    /// The variables of a process. Of two with the same name the later one wins.
+    fn environment<'a>(
+        &'a self,
+        spawn: &'a Spawn,
+        temporary: Option<&'a Path>,
+    ) -> Vec<(&'a str, &'a str)> {
+        let instance = Instance::of_process(&self.base);
+        let temporary = temporary.and_then(Path::to_str);
+        let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let all = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(self.base.iter());
+        let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.outer_variable()).collect();
+        all.into_iter().collect()
+    }
+
+    fn start_main(
+        &self,
+        spawn: &Spawn,
+        program: &Program,
+        env: &[(&str, &str)],
+        scratch: Option<&Scratch>,
+        ends: ChildEnds,
+    ) -> io::Result<MainProcess> {
+        let confinement = self.confinement.as_deref();
+        let rules = confinement.map(|own| self.rules.rules(own, &self.base, scratch));
+        let rules = rules.transpose()?;
+        let available = self.pool.available();
+        let isolation = match (confinement, available) {
+            (Some(confinement), available) => confinement.isolation(available.unwrap_or_default()),
+            (None, _) => Isolation::default(),
+        };
+        if available.is_err() {
+            let instance = Instance::of_process(&self.base);
+            let sandbox = rules.map(|rules| (rules, SystemCallFilter::new(isolation)));
+            return GroupProcess::start(instance, spawn, &program.path, env, ends, sandbox)
+                .map(MainProcess::Group);
+        }
+        let rules = rules.map(Rules::into_fd).transpose()?;
+        let mounts = match confinement {
+            Some(confinement) if isolation.has(Isolation::MOUNTS) => {
+                confinement.mounts(&self.base, scratch)
+            }
+            _ => Vec::new(),
+        };
+        let order = StartOrder {
+            program: &program.path,
+            cwd: &spawn.cwd,
+            argv: &spawn.argv,
+            env,
+            isolation,
+            mounts: &mounts,
+            stdin: ends.stdin.as_ref().map(AsFd::as_fd),
+            stdout: ends.stdout.as_fd(),
+            stderr: ends.stderr.as_fd(),
+            rules: rules.as_ref().map(AsFd::as_fd),
+        };
+        let worker = self.pool.start(&order)?;
+        let process = NamespaceProcess::new(worker, self.pool.clone(), program.clone());
+        Ok(MainProcess::Namespace(process))
+    }
+}

@@ -1,0 +1,159 @@
+//! The page of one run.
+
+use super::format::{duration_or_dash, part, short};
+use super::frame::{self, find_run};
+use super::graph::graph;
+use super::runs::RunLine;
+use super::step::{self, StepPanel};
+use super::timeline::timeline;
+use crate::web::call::Call;
+use crate::web::problem::Problem;
+use kb_base::value::{RunId, json_text, one_line};
+use kb_core::wire::{Body, InstanceView, RunView};
+use kb_language::plan::graph as drawing;
+use kb_service::service::{Reader, RunStatus};
+use kb_service::trigger::Role;
+use serde_json::{Value, json};
+
+/// Number of items of one `forEach` that are listed.
+const ITEMS: usize = 20;
+
+/// The page of a run: state, graph or timeline, steps, and the panel of the chosen step.
+pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
+    if let Some(page) = queued(call)? {
+        return Ok(page);
+    }
+    let (project, id) = find_run(call, call.path("run"))?;
+    let journal = project.shared.journal.clone();
+    let mut reader = Reader::open(journal.clone(), &id)?;
+    let plan = drawing::json(reader.plan());
+    let view = reader.view(call.now())?;
+    let chosen = call.query.get("step");
+    let is_timeline = call.query.get("view") == Some("timeline");
+    let trigger = project.shared.store.fire_of(reader.run()).ok().flatten();
+    let line = RunLine::of(&view, trigger.map(|fire| fire.trigger), call.now());
+    let panel = match chosen {
+        None => None,
+        Some(name) => Some(panel(&project, &view, name)?),
+    };
+    let mode = if is_timeline { "timeline" } else { "graph" };
+    let steps = steps(&view, chosen, mode, call.query.get("items") == Some("all"));
+    let tab = |mode: &str| {
+        let step = chosen.map(|name| format!("&step={}", part(name))).unwrap_or_default();
+        format!("/runs/{id}?view={mode}{step}")
+    };
+    let may = call.has(Role::Run);
+    let (status, ended) = (view.status, view.status.has_ended());
+    let questions: Vec<Value> = view
+        .steps
+        .iter()
+        .filter_map(|step| Some((step, step.question.as_ref()?)))
+        .map(|(step, asked)| {
+            let text = one_line(&asked.text, 200);
+            json!({"step": step.instance, "text": text, "anchor": anchor(&id, &step.instance)})
+        })
+        .collect();
+    let content = json!({
+        "run": line,
+        // What follows is read from here on.
+        "seq": reader.seq(),
+        "api": format!("/api/v1/runs/{id}"),
+        "can": {
+            "cancel": may && !ended,
+            "resume": may && status == RunStatus::Interrupted,
+            "retry": may && matches!(status, RunStatus::Failed | RunStatus::Cancelled),
+        },
+        "questions": questions,
+        "params": params(&project, &id)?,
+        "tabs": {"graph": tab("graph"), "timeline": tab("timeline")},
+        "view": mode,
+        "graph": (!is_timeline).then(|| graph(&plan, Some(&view), chosen)),
+        "timeline": is_timeline.then(|| timeline(&view, chosen, call.now())),
+        "steps": steps.0,
+        "folded": (steps.1 > 0).then_some(steps.1),
+        "unfold": format!("{}&items=all", tab(mode)),
+        "step": panel,
+    });
+    frame::page(call, "Runs", "run.html", content)
+}
+
+/// The page of a run that was requested and has not started; it becomes the page of the run.
+fn queued(call: &Call) -> Result<Option<String>, Problem> {
+    let Ok(id) = RunId::new(call.path("run")) else { return Ok(None) };
+    for project in call.projects()? {
+        let Some(fire) = project.shared.store.fire_of(&id)? else { continue };
+        if project.shared.journal.run(&id).is_ok() {
+            return Ok(None);
+        }
+        let content = json!({
+            "run": id.as_str(),
+            "playbook": fire.playbook,
+            "state": fire.state.as_str(),
+            "reason": fire.reason,
+        });
+        return frame::page(call, "Runs", "queued.html", content).map(Some);
+    }
+    Ok(None)
+}
+
+/// The name of a question in addresses.
+pub(super) fn anchor(run: &str, instance: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    format!("ask-{run}-{}", instance.chars().map(plain).collect::<String>())
+}
+
+fn panel(
+    project: &crate::web::state::WebProject,
+    view: &RunView,
+    name: &str,
+) -> Result<StepPanel, Problem> {
+    let instance = view.steps.iter().find(|step| step.instance == name);
+    let instance = instance.ok_or_else(|| {
+        Problem::not_found(format!("the run has no step `{}`", super::template::inert(name)))
+    })?;
+    step::panel(project, view, instance)
+}
+
+/// The lines of steps, and the number of items that are folded.
+fn steps(view: &RunView, chosen: Option<&str>, mode: &str, all: bool) -> (Vec<Value>, usize) {
+    let (mut lines, mut folded, mut items) = (Vec::new(), 0, 0);
+    for step in &view.steps {
+        let is_item = step.instance != step.step;
+        items = if is_item { items + 1 } else { 0 };
+        let is_chosen = chosen == Some(step.instance.as_str());
+        let is_important = step.error.is_some() || step.question.is_some() || is_chosen;
+        if is_item && items > ITEMS && !all && !is_important {
+            folded += 1;
+            continue;
+        }
+        lines.push(line(&view.run, step, is_item, is_chosen, mode));
+    }
+    (lines, folded)
+}
+
+fn line(run: &str, step: &InstanceView, item: bool, selected: bool, mode: &str) -> Value {
+    let error = step.error.as_ref().map(|error| one_line(&error.message, 120));
+    json!({
+        "instance": short(&step.instance, 200),
+        "item": item,
+        "kind": step.kind,
+        "status": step.status.as_str(),
+        "reason": step.reason.clone().or(error),
+        "attempts": step.attempts,
+        "verdict": step.verdict,
+        "duration": duration_or_dash(step.duration_ms),
+        "href": format!("/runs/{run}?view={mode}&step={}#step", part(&step.instance)),
+        "selected": selected,
+    })
+}
+
+/// The parameters of a run, which its first event has. Secrets are references.
+fn params(project: &crate::web::state::WebProject, run: &str) -> Result<Vec<Value>, Problem> {
+    let mut reader = Reader::open(project.shared.journal.clone(), run)?;
+    let first = reader.next_events()?.unwrap_or_default().into_iter().next();
+    let Some(Body::RunStart { params, .. }) = first.map(|event| event.body) else {
+        return Ok(Vec::new());
+    };
+    let pair = |(name, value): (&String, &Value)| json!({"name": name, "value": short(&json_text(value), 2000)});
+    Ok(params.as_object().into_iter().flatten().map(pair).collect())
+}

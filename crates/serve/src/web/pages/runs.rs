@@ -1,0 +1,132 @@
+//! The list of runs.
+
+use super::format::{cost, duration_or_dash, number, part, short};
+use super::frame;
+use crate::web::call::Call;
+use crate::web::problem::Problem;
+use crate::web::state::WebProject;
+use kb_base::value::{Timestamp, one_line};
+use kb_core::wire::{RunView, Verdict};
+use kb_engine::journal::RunRow;
+use kb_service::service::{PointInTime, Reader, RunStatus};
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Number of runs on a page.
+const PAGE: usize = 50;
+/// Maximum number of pages that can be turned.
+const MOST_PAGES: u64 = 1000;
+
+/// A run as lists and its page show it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunLine {
+    run: String,
+    definition: String,
+    status: RunStatus,
+    started_at: String,
+    duration: String,
+    cost: String,
+    tokens: String,
+    /// Steps that ended, and all steps.
+    done: u32,
+    total: u32,
+    /// Gates by their verdict.
+    passed: usize,
+    refuted: usize,
+    /// The first failure, or what it waits for.
+    note: Option<String>,
+    error: Option<String>,
+    parent: Option<String>,
+    trigger: Option<String>,
+}
+
+impl RunLine {
+    pub(super) fn of(run: &RunView, trigger: Option<String>, now: Timestamp) -> RunLine {
+        let total: u32 = run.counts.values().sum();
+        let ended = run.counts.iter().filter(|(status, _)| status.has_ended());
+        let done = ended.map(|(_, n)| n).sum();
+        let gates =
+            |wanted: Verdict| run.steps.iter().filter(|step| step.verdict == Some(wanted)).count();
+        let failed =
+            run.steps.iter().filter(|step| !step.tolerated).find_map(|step| {
+                Some(format!("{}: {}", step.instance, step.error.as_ref()?.message))
+            });
+        let asked = run.steps.iter().find_map(|step| Some(&step.question.as_ref()?.text));
+        let error = run.error.as_ref().map(|error| error.message.clone()).or(failed);
+        let note = asked.or(error.as_ref());
+        let running = kb_base::value::Timestamp::parse(&run.started_at);
+        let elapsed = running.map(|from| now.since(from).as_millis() as u64);
+        let ms = if run.status == RunStatus::Running { elapsed } else { run.duration_ms };
+        let tokens = run.usage.prompt_tokens + run.usage.completion_tokens;
+        RunLine {
+            run: run.run.clone(),
+            definition: run.definition.clone(),
+            status: run.status,
+            started_at: run.started_at.clone(),
+            duration: duration_or_dash(ms),
+            cost: cost(&run.usage),
+            tokens: if tokens == 0 { "–".to_owned() } else { number(tokens) },
+            done,
+            total,
+            passed: gates(Verdict::Passed),
+            refuted: gates(Verdict::Failed),
+            note: note.map(|text| one_line(text, 160)),
+            error: error.map(|text| short(&text, 2000)),
+            parent: run.parent.as_ref().map(|parent| parent.run.clone()),
+            trigger,
+        }
+    }
+}
+
+/// The page of all runs.
+pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
+    let (query, projects) = (&call.query, call.projects()?);
+    let status = query.parsed("status", "the status of a run", RunStatus::parse)?;
+    let since = query.parsed("since", "a time, or a duration such as `24h`", PointInTime::parse)?;
+    let since = since.map(|since| since.at(call.now()));
+    let page = query.number("page", 1, MOST_PAGES)?.max(1) as usize;
+    let (playbook, text) = (query.get("playbook"), query.get("text").map(str::to_lowercase));
+    let mut rows: Vec<(RunRow, &Arc<WebProject>)> = Vec::new();
+    for project in &projects {
+        rows.extend(project.shared.journal.list()?.into_iter().map(|row| (row, project)));
+    }
+    rows.sort_by_key(|(row, _)| std::cmp::Reverse(row.started_at));
+    let mut names: BTreeSet<String> = rows.iter().map(|(row, _)| row.definition.clone()).collect();
+    let fits = |row: &RunRow| {
+        status.is_none_or(|status| row.status == status)
+            && playbook.is_none_or(|playbook| row.definition == playbook)
+            && since.is_none_or(|since| row.started_at >= since)
+            && text.as_ref().is_none_or(|text| {
+                row.run.as_str().contains(text) || row.definition.to_lowercase().contains(text)
+            })
+    };
+    let found: Vec<_> = rows.into_iter().filter(|(row, _)| fits(row)).collect();
+    let mut lines = Vec::new();
+    for (row, project) in found.iter().skip((page - 1) * PAGE).take(PAGE) {
+        let reader = Reader::open(project.shared.journal.clone(), row.run.as_str());
+        // A run whose definitions cannot be read by this version is left out, not the whole list.
+        let Ok(view) = reader.and_then(|mut reader| reader.view(call.now())) else { continue };
+        lines.push(RunLine::of(&view, None, call.now()));
+    }
+    names.extend(playbook.map(str::to_owned));
+    let filter = |name: &str| query.get(name).unwrap_or_default().to_owned();
+    let kept = ["status", "playbook", "since", "text"].map(|name| {
+        query.get(name).map(|value| format!("{name}={}&", part(value))).unwrap_or_default()
+    });
+    let more = found.len() > page * PAGE;
+    let content = json!({
+        "runs": lines,
+        "statuses": RunStatus::ALL,
+        "playbooks": names,
+        "filter": {
+            "status": filter("status"), "playbook": filter("playbook"),
+            "since": filter("since"), "text": filter("text"),
+        },
+        "filtered": kept.iter().any(|text| !text.is_empty()),
+        "more": more.then(|| format!("/?{}page={}", kept.concat(), page + 1)),
+    });
+    frame::page(call, "Runs", "runs.html", content)
+}

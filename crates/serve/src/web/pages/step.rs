@@ -1,0 +1,299 @@
+//! The panel of one step: attempts with what their gates found, file differences, the log.
+
+use super::format::{cost, duration, part, short};
+use crate::web::problem::Problem;
+use crate::web::state::WebProject;
+use kb_base::value::{Json, json_text, one_line};
+use kb_core::wire::{Body, CheckView, InstanceView, RunView, StepStatus, Verdict};
+use kb_service::service::{Reader, run_diff};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Maximum number of attempts on the page; the newest ones are shown.
+const ATTEMPTS: usize = 20;
+/// Maximum number of lines of differences for one file.
+const DIFF_LINES: usize = 2000;
+/// Maximum number of files with differences.
+const FILES: usize = 50;
+
+/// What the panel shows.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StepPanel {
+    instance: String,
+    kind: &'static str,
+    status: StepStatus,
+    duration: Option<String>,
+    cost: Option<String>,
+    child_run: Option<String>,
+    error: Option<String>,
+    code: Option<String>,
+    tries: Vec<Try>,
+    files: Vec<Value>,
+    /// The addresses of its log.
+    log: String,
+    raw: String,
+}
+
+/// One attempt.
+#[derive(Debug, Default, Serialize)]
+struct Try {
+    iteration: u32,
+    number: u32,
+    outcome: Option<String>,
+    verdict: Option<Verdict>,
+    note: Option<String>,
+    checks: Vec<Value>,
+    /// The checks of the attempt before that this one does not have.
+    gone: Vec<Value>,
+}
+
+/// Reads the panel of a step or item.
+pub(super) fn panel(
+    project: &WebProject,
+    view: &RunView,
+    instance: &InstanceView,
+) -> Result<StepPanel, Problem> {
+    let name = instance.instance.as_str();
+    let log = format!("/api/v1/runs/{}/steps/{}/log?", view.run, part(name));
+    Ok(StepPanel {
+        instance: instance.instance.clone(),
+        kind: instance.kind,
+        status: instance.status,
+        duration: instance.duration_ms.map(duration),
+        cost: Some(cost(&instance.usage)).filter(|_| instance.usage.model_calls > 0),
+        child_run: instance.child_run.clone(),
+        error: instance.error.as_ref().map(|error| short(&error.message, 4000)),
+        code: instance.error.as_ref().map(|error| error.code.to_string()),
+        tries: tries(project, &view.run, name)?,
+        files: files(project, &view.run, name),
+        raw: format!("{log}format=text"),
+        log,
+    })
+}
+
+fn tries(project: &WebProject, run: &str, name: &str) -> Result<Vec<Try>, Problem> {
+    let mut reader = Reader::open(project.shared.journal.clone(), run)?;
+    let mut all: BTreeMap<(u32, u32), Try> = BTreeMap::new();
+    while let Some(events) = reader.next_events()? {
+        for event in events {
+            let Some(place) = event.place.filter(|place| &*place.instance == name) else {
+                continue;
+            };
+            let Some(number) = place.attempt else { continue };
+            let iteration = place.iteration;
+            let one = all.entry((iteration, number)).or_default();
+            (one.iteration, one.number) = (iteration, number);
+            match event.body {
+                Body::AttemptEnd { outcome, error, duration_ms, .. } => {
+                    let time = duration(duration_ms);
+                    one.outcome = Some(format!("{outcome} in {time}"));
+                    one.note = error.map(|error| one_line(&error.message, 400));
+                }
+                Body::VerificationComplete { verdict, checks, .. } => {
+                    one.verdict = Some(verdict);
+                    one.checks = checks.iter().map(check).collect();
+                }
+                _ => {}
+            }
+        }
+    }
+    let skipped = all.len().saturating_sub(ATTEMPTS);
+    let mut tries: Vec<Try> = all.into_values().skip(skipped).collect();
+    for index in (1..tries.len()).rev() {
+        let (earlier, later) = tries.split_at_mut(index);
+        compare(&earlier[index - 1], &mut later[0]);
+    }
+    // The newest first: it decided the step.
+    tries.reverse();
+    Ok(tries)
+}
+
+/// Notes at the checks of an attempt how they differ from those of the attempt before it.
+fn compare(before: &Try, after: &mut Try) {
+    if before.checks.is_empty() || after.checks.is_empty() {
+        return;
+    }
+    let same = |one: &Value, other: &Value| ["claim", "name"].iter().all(|k| one[*k] == other[*k]);
+    for check in &mut after.checks {
+        let Some(earlier) = before.checks.iter().find(|earlier| same(earlier, check)) else {
+            check["earlier"] = json!({"attempt": before.number, "verdict": null});
+            continue;
+        };
+        let was: Vec<Value> =
+            earlier["evidence"].as_array().into_iter().flatten().cloned().collect();
+        for pair in check["evidence"].as_array_mut().into_iter().flatten() {
+            let own = was.iter().find(|own| own["name"] == pair["name"]);
+            pair["was"] = own
+                .filter(|own| own["value"] != pair["value"])
+                .map_or(Value::Null, |own| own["value"].clone());
+        }
+        if earlier["verdict"] != check["verdict"] || earlier["reason"] != check["reason"] {
+            check["earlier"] = json!({
+                "attempt": before.number, "verdict": earlier["verdict"], "reason": earlier["reason"],
+            });
+        }
+    }
+    let gone = |earlier: &&Value| !after.checks.iter().any(|check| same(earlier, check));
+    after.gone = before.checks.iter().filter(gone).cloned().collect();
+}
+
+fn check(check: &CheckView) -> Value {
+    let claim = check.check.strip_prefix("claim ");
+    json!({
+        "claim": claim.is_some(),
+        "name": short(claim.unwrap_or(&check.check), 400),
+        "verdict": check.verdict,
+        "reason": check.reason.as_deref().map(|text| short(text, 2000)),
+        "evidence": check.evidence.as_ref().map(evidence).unwrap_or_default(),
+        "earlier": null,
+    })
+}
+
+/// The observations of a check, each as a name and a text.
+fn evidence(value: &Json) -> Vec<Value> {
+    let Some(map) = value.as_object() else {
+        return vec![
+            json!({"name": "observed", "value": short(&json_text(value), 600), "was": null}),
+        ];
+    };
+    let pair = |(name, value): (&String, &Json)| json!({"name": words(name), "value": short(&observed(name, value), 600), "was": null});
+    map.iter().map(pair).collect()
+}
+
+fn words(name: &str) -> String {
+    let lower = |c: char| match c.is_ascii_uppercase() {
+        true => format!(" {}", c.to_ascii_lowercase()),
+        false => c.to_string(),
+    };
+    name.chars().map(lower).collect()
+}
+
+/// One observation for people: a state of a file, a list, or the value.
+fn observed(name: &str, value: &Json) -> String {
+    match value {
+        Json::Null => match name {
+            "before" | "now" | "after" => "no file".to_owned(),
+            _ => "none recorded".to_owned(),
+        },
+        Json::Array(items) if items.is_empty() => "none recorded".to_owned(),
+        Json::Array(items) => items.iter().map(json_text).collect::<Vec<_>>().join(", "),
+        Json::Object(map) if map.contains_key("sha256") && map.contains_key("size") => {
+            let digest = map["sha256"].as_str().unwrap_or_default();
+            let digest = digest.get(..12).unwrap_or(digest);
+            format!("{} bytes, sha256 {digest}…", json_text(&map["size"]))
+        }
+        other => json_text(other),
+    }
+}
+
+/// The files that a step changed, each with its differences side by side. An error leaves them out: they
+/// are not what the page is about.
+fn files(project: &WebProject, run: &str, name: &str) -> Vec<Value> {
+    let Ok(diff) = run_diff(&project.shared.context, run, Some(name)) else { return Vec::new() };
+    let steps = diff.steps.into_iter().filter(|step| step.instance == name);
+    let files = steps.flat_map(|step| step.files).take(FILES);
+    files
+        .map(|file| {
+            let texts: Vec<&str> = file.patches.iter().map(|patch| patch.text.as_str()).collect();
+            let size = file.after.as_ref().map(|after| format!("{} bytes", after.bytes));
+            json!({
+                "path": file.path,
+                "change": file.change.as_str(),
+                "size": size,
+                "rows": rows(&texts.concat()),
+            })
+        })
+        .collect()
+}
+
+/// The lines of a `diff -u` in two columns.
+fn rows(patch: &str) -> Vec<Value> {
+    let (mut a, mut b) = (0usize, 0usize);
+    let mut rows: Vec<Value> = Vec::new();
+    let (mut old, mut new): (Vec<String>, Vec<String>) = Default::default();
+    let line = |text: &str| short(text, 500);
+    for text in patch.lines().take(DIFF_LINES) {
+        let (mark, rest) = text.split_at_checked(1).unwrap_or((text, ""));
+        if mark != "-" && mark != "+" {
+            pair(&mut rows, &mut old, &mut new, &mut a, &mut b);
+        }
+        match mark {
+            "-" => old.push(line(rest)),
+            "+" => new.push(line(rest)),
+            "@" => {
+                let number = |mark: char| {
+                    let part = text.split(' ').find_map(|part| part.strip_prefix(mark))?;
+                    part.split(',').next()?.parse::<usize>().ok()
+                };
+                (a, b) = (number('-').unwrap_or(1), number('+').unwrap_or(1));
+                rows.push(json!({"kind": "hunk", "a": "", "b": "", "old": text, "new": ""}));
+            }
+            _ => {
+                rows.push(
+                    json!({"kind": "same", "a": a, "b": b, "old": line(rest), "new": line(rest)}),
+                );
+                (a, b) = (a + 1, b + 1);
+            }
+        }
+    }
+    pair(&mut rows, &mut old, &mut new, &mut a, &mut b);
+    rows
+}
+
+/// Puts removed lines beside added ones.
+fn pair(
+    rows: &mut Vec<Value>,
+    old: &mut Vec<String>,
+    new: &mut Vec<String>,
+    a: &mut usize,
+    b: &mut usize,
+) {
+    for index in 0..old.len().max(new.len()) {
+        let (before, after) = (old.get(index), new.get(index));
+        let kind = match (before, after) {
+            (Some(_), Some(_)) => "both",
+            (Some(_), None) => "del",
+            _ => "add",
+        };
+        let number = |text: Option<&String>, at: usize| {
+            text.map_or(Value::from(""), |_| (at + index).into())
+        };
+        rows.push(json!({
+            "kind": kind, "a": number(before, *a), "b": number(after, *b), "old": before, "new": after,
+        }));
+    }
+    (*a, *b) = (*a + old.len(), *b + new.len());
+    old.clear();
+    new.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rows;
+
+    #[test]
+    fn changed_lines_stand_side_by_side() {
+        let rows = rows("@@ -1,3 +1,4 @@\n a\n-b\n-c\n+B\n+C\n+d\n e\n");
+        let shown: Vec<String> = rows
+            .iter()
+            .map(|r| {
+                let text =
+                    |key: &str| r[key].as_str().map_or_else(|| r[key].to_string(), str::to_owned);
+                ["kind", "a", "old", "b", "new"].map(text).join("|")
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "hunk||@@ -1,3 +1,4 @@||",
+                "same|1|a|1|a",
+                "both|2|b|2|B",
+                "both|3|c|3|C",
+                "add||null|4|d",
+                "same|4|e|5|e"
+            ]
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! The inbox: what waits for a person, and decisions.
+
+use crate::serve::RunCommand;
+use crate::web::call::Call;
+use crate::web::param::param;
+use crate::web::problem::Problem;
+use crate::web::reply::{self, Answer};
+use crate::web::route::{Route, get, post};
+use axum::http::StatusCode;
+use kb_base::diagnostic::Code;
+use kb_base::value::{Json, RunId};
+use kb_service::service::{AskReply, Decided, asks_of, decide, open_asks};
+use kb_service::trigger::Role;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+pub(super) const ROUTES: &[Route] = &[
+    get(
+        "/api/v1/asks",
+        Role::Read,
+        list,
+        "What waits for a person, with the evidence for the decision.",
+    )
+    .query(&[param("run", "Only of this run."), param("project", "Only this project.")]),
+    post("/api/v1/asks/{ask}", Role::Approve, answer, "Decides a question.")
+        .query(&[param("project", "Only this project.")])
+        .body(|| schemars::schema_for!(Reply).to_value())
+        .answers(&[
+            (202, "The decision counts; the run continues."),
+            (404, "There is no such run."),
+            (
+                409,
+                "Another person has decided, or question or evidence changed since they were seen.",
+            ),
+            (410, "Its time is over."),
+            (422, "The answer does not fit the question."),
+        ]),
+];
+
+/// A decision.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Reply {
+    /// What is decided.
+    decision: DecisionName,
+    /// The answer to a question: one of its options, or a value that fits its schema.
+    #[serde(default)]
+    answer: Option<Json>,
+    /// A remark, recorded with the decision.
+    #[serde(default)]
+    comment: Option<String>,
+    /// The `digest` of the question and evidence that the person has seen.
+    digest: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum DecisionName {
+    /// The step continues.
+    Approve,
+    /// The step fails.
+    Reject,
+    /// The answer to a question.
+    Answer,
+}
+
+/// The longest comment in bytes.
+const LONGEST_COMMENT: usize = 8192;
+
+fn list(call: &Call) -> Answer {
+    let mut all = Vec::new();
+    for project in call.projects()? {
+        let journal = &project.shared.journal;
+        let asks = match call.query.get("run") {
+            Some(run) => {
+                let id = RunId::new(run).map_err(|_| Problem::bad_request("`run` is not an id"))?;
+                match journal.run(&id) {
+                    Ok(_) => asks_of(journal, id.as_str(), call.now())?,
+                    Err(_) => continue,
+                }
+            }
+            None => open_asks(journal, call.now())?,
+        };
+        for ask in asks {
+            let mut view = serde_json::to_value(&ask).unwrap_or(Json::Null);
+            view["project"] = Json::from(project.id.clone());
+            all.push(view);
+        }
+    }
+    reply::json(&all)
+}
+
+fn answer(call: &Call) -> Answer {
+    let body: Reply = call.json()?;
+    if body.comment.as_ref().is_some_and(|comment| comment.len() > LONGEST_COMMENT) {
+        return Err(Problem::unprocessable("the comment is too long"));
+    }
+    let id = call.path("ask");
+    let run = id.rsplit_once('.').and_then(|(run, _)| RunId::new(run).ok());
+    let unknown = || Problem::not_found("there is no such question");
+    let run = run.ok_or_else(unknown)?;
+    let projects = call.projects()?;
+    let found = projects.iter().find(|project| project.shared.journal.run(&run).is_ok());
+    let project = found.ok_or_else(unknown)?;
+    let reply = AskReply {
+        approved: body.decision != DecisionName::Reject,
+        answer: body.answer,
+        comment: body.comment,
+        digest: Some(body.digest),
+        by: call.user().to_owned(),
+    };
+    let changed = |detail: &str| Problem::conflict(Code::CHANGED_MEANWHILE, detail);
+    let posted = match decide(&project.shared.journal, id, reply, call.now())? {
+        Decided::Accepted(posted) => posted,
+        Decided::Taken => return Err(changed("the question is decided already")),
+        Decided::Changed => {
+            return Err(changed("question or evidence changed since they were seen"));
+        }
+        Decided::Expired => {
+            let detail = "the time of the question is over";
+            return Err(Problem::new(StatusCode::GONE, Code::CHANGED_MEANWHILE, detail));
+        }
+    };
+    if !posted.is_driven {
+        let args = ["run", "resume", posted.run.as_str()].map(str::to_owned).to_vec();
+        let root = project.shared.context.root.clone();
+        let command = RunCommand { root, run: posted.run.clone(), args };
+        if !project.shared.daemon.start(command) {
+            return Err(Problem::too_many("the decision is stored; the run is not resumed yet", 5));
+        }
+    }
+    reply::json_with(StatusCode::ACCEPTED, &json!({"run": posted.run.as_str(), "ask": id}))
+}

@@ -1,0 +1,50 @@
+//! Health and projects.
+
+use crate::web::call::Call;
+use crate::web::reply::{self, Answer};
+use crate::web::route::{Route, get};
+use axum::http::StatusCode;
+use kb_service::trigger::Role;
+use serde::Serialize;
+use serde_json::json;
+
+pub(super) const ROUTES: &[Route] = &[
+    get("/healthz", Role::Read, health, "Whether the server answers.").public(),
+    get("/api/v1/projects", Role::Read, projects, "The served projects that the caller sees."),
+    get("/api/v1/openapi.json", Role::Read, openapi, "The OpenAPI document of this API."),
+];
+
+/// A served project.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProjectView {
+    id: String,
+    root: String,
+    playbooks: usize,
+    triggers: usize,
+    /// What keeps the daemon from serving it.
+    problem: Option<String>,
+}
+
+fn health(_: &Call) -> Answer {
+    reply::json(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+fn openapi(call: &Call) -> Answer {
+    Ok(reply::bytes(StatusCode::OK, "application/json", call.state.document().to_owned()))
+}
+
+fn projects(call: &Call) -> Answer {
+    let view = |project: &crate::web::state::WebProject| {
+        let state = project.state();
+        ProjectView {
+            id: project.id.clone(),
+            root: project.shared.context.root.display().to_string(),
+            playbooks: state.project.catalog.playbooks.len(),
+            triggers: state.triggers.len(),
+            problem: state.problem,
+        }
+    };
+    let all: Vec<ProjectView> = call.projects()?.iter().map(|project| view(project)).collect();
+    reply::json(&all)
+}

@@ -1,0 +1,211 @@
+//! Triggers: list, pause, resume, fire, backfill, enable.
+
+use crate::serve;
+use crate::web::call::Call;
+use crate::web::param::{QueryParam, param};
+use crate::web::problem::Problem;
+use crate::web::reply::{self, Answer};
+use crate::web::route::{Route, get, post};
+use axum::http::StatusCode;
+use kb_base::value::{Json, Timestamp};
+use kb_service::service::{PointInTime, Project, ServiceError};
+use kb_service::trigger::Role;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const PROJECT: QueryParam = param("project", "Only this project.");
+const STATES: &[(u16, &str)] = &[
+    (200, "The trigger."),
+    (404, "There is no such trigger."),
+    (409, "Its state does not allow it."),
+];
+
+pub(super) const ROUTES: &[Route] = &[
+    get("/api/v1/triggers", Role::Read, list, "All triggers with their state and next times.")
+        .query(&[PROJECT]),
+    get(
+        "/api/v1/triggers/{trigger}",
+        Role::Read,
+        show,
+        "A trigger with its next times and newest fires.",
+    )
+    .query(&[param("count", "Number of fires, at most 200; by default 20."), PROJECT])
+    .answers(&[(200, "As of `kb trigger show --json`."), (404, "There is no such trigger.")]),
+    post("/api/v1/triggers/{trigger}/pause", Role::Run, pause, "Pauses an enabled trigger.")
+        .query(&[PROJECT])
+        .body(|| schemars::schema_for!(Pause).to_value())
+        .answers(STATES),
+    post("/api/v1/triggers/{trigger}/resume", Role::Run, resume, "Ends the pause of a trigger.")
+        .query(&[PROJECT])
+        .answers(STATES),
+    post("/api/v1/triggers/{trigger}/fire", Role::Run, fire, "Queues a run of a trigger now.")
+        .query(&[PROJECT])
+        .body(|| schemars::schema_for!(Fire).to_value())
+        .answers(&[
+            (202, "The run is queued."),
+            (404, "There is no such trigger."),
+            (422, "The payload does not fit."),
+        ]),
+    post(
+        "/api/v1/triggers/{trigger}/backfill",
+        Role::Run,
+        backfill,
+        "Counts the past times of a schedule without a run; with `confirm`, queues them.",
+    )
+    .query(&[PROJECT])
+    .body(|| schemars::schema_for!(Backfill).to_value())
+    .answers(&[
+        (200, "What would start."),
+        (202, "The runs are queued."),
+        (404, "There is no such trigger."),
+        (409, "It is no schedule, or the number of times is not the confirmed one."),
+    ]),
+    post(
+        "/api/v1/triggers/{trigger}/enable",
+        Role::Admin,
+        enable,
+        "Enables the definition that the caller has seen.",
+    )
+    .query(&[PROJECT])
+    .body(|| schemars::schema_for!(Enable).to_value())
+    .answers(&[
+        (200, "The trigger."),
+        (404, "There is no such trigger."),
+        (409, "The definition is another one."),
+        (422, "It has errors."),
+    ]),
+    post(
+        "/api/v1/triggers/{trigger}/disable",
+        Role::Admin,
+        disable,
+        "Disables a trigger; its active runs continue.",
+    )
+    .query(&[PROJECT])
+    .answers(STATES),
+];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Pause {
+    /// Why, for lists.
+    reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Fire {
+    /// The payload, as an event would have it; a schedule needs none.
+    #[serde(default)]
+    payload: Json,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Backfill {
+    /// The first time: RFC 3339, or a duration before now such as `7d`.
+    from: String,
+    /// The last time; by default now.
+    to: Option<String>,
+    /// The number of times that the count gave: the runs are queued if it is still the same.
+    confirm: Option<usize>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Enable {
+    /// The digest of the definition, as listed.
+    digest: String,
+}
+
+/// A value of a project.
+#[derive(Serialize)]
+struct Of<'p, T: Serialize> {
+    project: &'p str,
+    #[serde(flatten)]
+    value: T,
+}
+
+fn list(call: &Call) -> Answer {
+    let mut all = Vec::new();
+    for project in call.projects()? {
+        for view in serve::list(&project.state().project, 1)? {
+            let of = Of { project: &project.id, value: view };
+            all.push(serde_json::to_value(of).unwrap_or(Json::Null));
+        }
+    }
+    reply::json(&all)
+}
+
+/// Executes a use case of the trigger of the path, and wakes the daemon if it writes.
+fn with<T: Serialize>(
+    call: &Call,
+    status: StatusCode,
+    use_case: impl FnOnce(&Project, &str) -> Result<T, ServiceError>,
+) -> Answer {
+    let name = call.path("trigger");
+    let has = |project: &crate::web::state::WebProject| project.state().triggers.contains_key(name);
+    let project = call.project_with(&format!("the trigger `{name}`"), has)?;
+    let definitions: Arc<Project> = project.state().project;
+    let value = use_case(&definitions, name)?;
+    project.shared.daemon.wake();
+    reply::json_with(status, &Of { project: &project.id, value })
+}
+
+fn show(call: &Call) -> Answer {
+    let count = call.query.number("count", 20, 200)? as usize;
+    with(call, StatusCode::OK, |project, name| serve::show(project, name, count))
+}
+
+fn pause(call: &Call) -> Answer {
+    let body: Pause = call.json()?;
+    let reason = body.reason.unwrap_or_else(|| format!("by {}", call.user()));
+    let reason: String = reason.chars().take(200).collect();
+    with(call, StatusCode::OK, |project, name| serve::pause(project, name, &reason))
+}
+
+fn resume(call: &Call) -> Answer {
+    with(call, StatusCode::OK, serve::resume)
+}
+
+fn fire(call: &Call) -> Answer {
+    let body: Fire = call.json()?;
+    with(call, StatusCode::ACCEPTED, |project, name| serve::fire(project, name, &body.payload))
+}
+
+fn enable(call: &Call) -> Answer {
+    let body: Enable = call.json()?;
+    with(call, StatusCode::OK, |project, name| serve::enable(project, name, Some(&body.digest)))
+}
+
+fn disable(call: &Call) -> Answer {
+    with(call, StatusCode::OK, serve::disable)
+}
+
+fn backfill(call: &Call) -> Answer {
+    let body: Backfill = call.json()?;
+    let time = |text: &str| {
+        PointInTime::parse(text).map(|time| time.at(call.now())).ok_or_else(|| {
+            Problem::unprocessable(format!(
+                "`{}` is not a time",
+                text.chars().take(40).collect::<String>()
+            ))
+        })
+    };
+    let (from, to) = (time(&body.from)?, body.to.as_deref().map(time).transpose()?);
+    let to: Timestamp = to.unwrap_or_else(|| call.now());
+    let Some(confirmed) = body.confirm else {
+        return with(call, StatusCode::OK, |project, name| {
+            serve::backfill_times(project, name, from, to)
+        });
+    };
+    with(call, StatusCode::ACCEPTED, |project, name| {
+        let found = serve::backfill_times(project, name, from, to)?.times.len();
+        if found != confirmed {
+            let message = format!("there are {found} times now, not {confirmed}");
+            let code = kb_base::diagnostic::Code::CHANGED_MEANWHILE;
+            return Err(ServiceError::refused(kb_base::value::Failure::new(code, message)));
+        }
+        serve::backfill(project, name, from, to)
+    })
+}

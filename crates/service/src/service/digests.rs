@@ -1,0 +1,35 @@
+//! Digests of what playbooks execute. A trigger is enabled for one.
+
+use super::Project;
+use crate::trigger::definition_digest;
+use kb_base::value::Digest;
+use kb_language::definition::{InputFile, Playbook};
+use std::collections::BTreeMap;
+
+/// The files of a project by path.
+pub struct DefinitionDigests<'p> {
+    project: &'p Project,
+    files: BTreeMap<&'p str, &'p InputFile>,
+}
+
+impl<'p> DefinitionDigests<'p> {
+    /// The files of this project.
+    pub fn new(project: &'p Project) -> DefinitionDigests<'p> {
+        let files = project.files.iter().map(|file| (file.path.as_str(), file)).collect();
+        DefinitionDigests { project, files }
+    }
+
+    /// The digest of what a run of this playbook executes now. Task files are read.
+    pub fn of(&self, playbook: &Playbook) -> Digest {
+        let reached = self.project.catalog.files_of(playbook);
+        let tasks = self.project.catalog.task_files_of(playbook);
+        let found = reached.iter().filter_map(|path| self.files.get(path.as_str()));
+        let own = found.map(|file| (Digest::of(&*file.bytes), file.path.as_str()));
+        let task = |path: &'_ String| {
+            // A file that cannot be read starts nothing; it is a change all the same.
+            let text = std::fs::read(self.project.context.root.join(path)).unwrap_or_default();
+            Digest::of(text)
+        };
+        definition_digest(own.chain(tasks.iter().map(|path| (task(path), path.as_str()))))
+    }
+}

@@ -1,0 +1,390 @@
+//! `kb doctor`: checks of the project, the state folder, processes, the sandbox and the models.
+
+use super::ServiceError;
+use super::adopting::namesakes;
+use super::plugins::missing_programs;
+use super::project::Project;
+use super::validation::validate_playbooks;
+use crate::trigger::{FireFilter, TriggerStore, daemon_of, daemon_problem};
+use kb_base::diagnostic::Severity;
+use kb_base::value::counted;
+use kb_engine::journal::JournalError;
+use kb_host::llm::{
+    CallOrigin, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers,
+    local_servers,
+};
+use kb_language::definition::{ApprovalLevel, ProcessChoice};
+use kb_process::BaseEnvironment;
+use serde::Serialize;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What the finding of the sandbox says below the level `kernel`.
+const OWN_CHECKS: &str =
+    "; commands that check the work of a specialist run with the rights of this user";
+
+/// Severity of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FindingLevel {
+    /// Nothing to fix.
+    Ok,
+    /// It works with restrictions.
+    Warning,
+    /// It does not work.
+    Error,
+}
+
+/// The result of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Severity of the result.
+    pub level: FindingLevel,
+    /// Name of the check.
+    pub subject: &'static str,
+    /// Description of the result.
+    pub message: String,
+    /// The fix, for a warning or an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl Finding {
+    fn new(level: FindingLevel, subject: &'static str, message: impl Into<String>) -> Self {
+        Finding { level, subject, message: message.into(), help: None }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Runs all checks; with `call`, sends one request to each model. A missing project is a finding,
+/// not an error.
+pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<Finding> {
+    let version = format!("kb {}", env!("CARGO_PKG_VERSION"));
+    let mut findings = vec![Finding::new(FindingLevel::Ok, "version", version)];
+    let project = match project {
+        Ok(project) => project,
+        Err(error) => {
+            let help = error.help().unwrap_or_default();
+            findings
+                .push(Finding::new(FindingLevel::Error, "project", error.to_string()).help(help));
+            return findings;
+        }
+    };
+    findings.push(definitions(&project));
+    findings.extend(plugins(&project));
+    findings.push(state(&project));
+    findings.push(journal(&project));
+    findings.extend(triggers(&project));
+    findings.push(bash(&project));
+    findings.push(processes(&project));
+    findings.push(sandbox(&project));
+    findings.extend(unprotected_folders(&project));
+    findings.extend(models(&project, call).await);
+    findings
+}
+
+fn definitions(project: &Project) -> Finding {
+    let root = project.context.root.display();
+    let playbooks = counted(project.catalog.playbooks.len(), "playbook");
+    let specialists = counted(project.catalog.specialists.len(), "specialist");
+    let have = format!("{root}: {playbooks}, {specialists}");
+    let count = |severity| {
+        move |report: &super::Report| {
+            report.diagnostics.iter().filter(|d| d.severity == severity).count()
+        }
+    };
+    let help = "`kb playbook validate` shows the problems";
+    match validate_playbooks(project, &[]) {
+        Err(error) => Finding::new(FindingLevel::Error, "project", error.to_string()),
+        Ok(report) if report.has_errors() => {
+            let errors = counted(count(Severity::Error)(&report), "error");
+            Finding::new(FindingLevel::Error, "project", format!("{have}, {errors}")).help(help)
+        }
+        Ok(report) if report.has_warnings() => {
+            let warnings = counted(count(Severity::Warning)(&report), "warning");
+            Finding::new(FindingLevel::Warning, "project", format!("{have}, {warnings}")).help(help)
+        }
+        Ok(_) => Finding::new(FindingLevel::Ok, "project", have),
+    }
+}
+
+/// The programs of plugins; nothing without plugins.
+fn plugins(project: &Project) -> Option<Finding> {
+    let count = project.catalog.plugins.len();
+    let missing = missing_programs(project);
+    match missing.first() {
+        Some((id, program)) => {
+            let message = match missing.len() {
+                1 => format!("`{id}`: the program `{program}` does not exist"),
+                more => format!("`{id}` and {} more: no such program", more - 1),
+            };
+            let help = "install the program, or correct `argv` of the plugin";
+            Some(Finding::new(FindingLevel::Error, "plugins", message).help(help))
+        }
+        None if count == 0 => None,
+        None => Some(Finding::new(FindingLevel::Ok, "plugins", counted(count, "plugin"))),
+    }
+}
+
+fn state(project: &Project) -> Finding {
+    let folder = &project.context.state_dir;
+    let probe = folder.join(format!(".probe-{}", std::process::id()));
+    let tried = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&probe, b"ok"));
+    let _ = std::fs::remove_file(&probe);
+    match tried {
+        Ok(()) => Finding::new(FindingLevel::Ok, "state", folder.display().to_string()),
+        Err(error) => {
+            let message = format!("`{}` cannot be written: {error}", folder.display());
+            Finding::new(FindingLevel::Error, "state", message)
+                .help("fix its permissions, or set XDG_STATE_HOME to another folder")
+        }
+    }
+}
+
+fn journal(project: &Project) -> Finding {
+    let listed = project.context.journal(Default::default()).and_then(|journal| {
+        let rows = journal.list()?;
+        journal.check_space().map(|()| rows)
+    });
+    match listed {
+        Ok(rows) => {
+            let opens = format!("opens, {}", counted(rows.len(), "run"));
+            let others = if rows.is_empty() { namesakes(&project.context) } else { 0 };
+            match others {
+                0 => Finding::new(FindingLevel::Ok, "journal", opens),
+                others => {
+                    let folders = counted(others, "other folder");
+                    let message = format!("{opens}; runs are recorded for {folders} of this name");
+                    let help = "if this project was moved, `kb doctor --adopt OLD_FOLDER` takes its runs over";
+                    Finding::new(FindingLevel::Ok, "journal", message).help(help)
+                }
+            }
+        }
+        Err(error) => {
+            // The help of these errors is to run this command.
+            let own = matches!(error, JournalError::Damaged(_) | JournalError::Broken(_));
+            let error = ServiceError::from(error);
+            let help = error.help().filter(|_| !own);
+            Finding { help, ..Finding::new(FindingLevel::Error, "journal", error.to_string()) }
+        }
+    }
+}
+
+/// Whether a daemon serves the project, if it has enabled triggers.
+fn triggers(project: &Project) -> Option<Finding> {
+    let folder = &project.context.state_dir;
+    let pid = daemon_of(folder);
+    if pid.is_none() && project.catalog.playbooks.values().all(|playbook| playbook.on.is_empty()) {
+        return None;
+    }
+    let count = TriggerStore::open(folder).and_then(|store| {
+        let states = store.states()?;
+        let filter = FireFilter { trigger: None, open: true, limit: 10_000 };
+        let enabled = states.values().filter(|state| state.enabled.is_some()).count();
+        Ok((enabled, store.fires(&filter)?.len()))
+    });
+    Some(match (count, pid) {
+        (Err(error), _) => {
+            let error = ServiceError::from(error);
+            Finding::new(FindingLevel::Error, "triggers", error.to_string())
+        }
+        (Ok((enabled, open)), Some(pid)) => {
+            let text = format!(
+                "{} enabled, {} not ended, served by process {pid}",
+                counted(enabled, "trigger"),
+                counted(open, "run")
+            );
+            match daemon_problem(folder) {
+                Some(problem) => {
+                    let text = format!("{text}, which starts nothing at the moment: {problem}");
+                    Finding::new(FindingLevel::Error, "triggers", text)
+                }
+                None => Finding::new(FindingLevel::Ok, "triggers", text),
+            }
+        }
+        (Ok((0, 0)), None) => Finding::new(FindingLevel::Ok, "triggers", "none is enabled"),
+        (Ok((enabled, open)), None) => {
+            let text = format!(
+                "{} enabled, {} not ended, and `kb serve` does not run",
+                counted(enabled, "trigger"),
+                counted(open, "run")
+            );
+            Finding::new(FindingLevel::Warning, "triggers", text)
+                .help("start `kb serve`; `kb serve --unit systemd` prints a unit file")
+        }
+    })
+}
+
+fn bash(project: &Project) -> Finding {
+    let path =
+        project.context.environment.variables.get("PATH").map(String::as_str).unwrap_or_default();
+    let found = std::env::split_paths(path).map(|folder| folder.join("bash")).find(|p| p.is_file());
+    match found {
+        Some(path) => Finding::new(FindingLevel::Ok, "bash", path.display().to_string()),
+        None => Finding::new(FindingLevel::Error, "bash", "not found in PATH")
+            .help("`run:` steps with a text need it; `run:` steps with a list do not"),
+    }
+}
+
+fn processes(project: &Project) -> Finding {
+    let settings = &project.catalog.settings;
+    let supervisor = project.context.supervisor(settings);
+    let level = supervisor.level();
+    let message = format!("{}: {}", level.as_str(), level.description());
+    match supervisor.shortfall() {
+        None if supervisor.is_in_user_namespace() => {
+            let more = "`sudo` does not work in steps; set `sandbox: {processes: group}` in the \
+                        settings if they need it";
+            Finding::new(FindingLevel::Ok, "processes", format!("{message}; {more}"))
+        }
+        None => Finding::new(FindingLevel::Ok, "processes", message),
+        Some(_) if settings.processes == ProcessChoice::Group => Finding::new(
+            FindingLevel::Ok,
+            "processes",
+            format!("{message}, as set in the settings"),
+        ),
+        Some(why) => {
+            let short = match settings.processes {
+                ProcessChoice::PidNamespace => FindingLevel::Error,
+                _ => FindingLevel::Warning,
+            };
+            Finding::new(short, "processes", format!("{message} ({why})")).help(
+                "PID namespaces need Linux with unprivileged user namespaces and a `/proc` without \
+                 mounts over it; see `kb explain KB0563`",
+            )
+        }
+    }
+}
+
+fn sandbox(project: &Project) -> Finding {
+    let settings = &project.catalog.settings;
+    let base = BaseEnvironment::select(project.context.environment.variables.clone(), &[]);
+    let level = kb_host::tool::sandbox_level(base.sandbox_cap());
+    let name = level.as_str();
+    let needed = settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
+    if settings.sandbox_require.is_some_and(|required| required > level) {
+        let message = format!("{name}, below the required level");
+        return Finding::new(FindingLevel::Error, "sandbox", message)
+            .help("no run starts below the level of `sandbox.require` in the settings");
+    }
+    if needed > level {
+        let message = format!("{name}: `shell:exec` of specialists requires approval{OWN_CHECKS}");
+        return Finding::new(FindingLevel::Warning, "sandbox", message).help(
+            "`--yes` approves it for one run, `sandbox: {criticalUnapprovedAt: process}` in the \
+             settings for all runs",
+        );
+    }
+    let holds = kb_process::KernelSandbox::detect()
+        .filter(|_| level == ApprovalLevel::Kernel)
+        .map_or_else(String::new, |kernel| format!("; {}", kernel.description()));
+    let holds = if level == ApprovalLevel::Kernel { holds } else { OWN_CHECKS.to_owned() };
+    let message = format!("{name}: `shell:exec` of specialists runs without approval{holds}");
+    let missing = match level {
+        ApprovalLevel::Kernel => project.context.supervisor(settings).missing_isolation(),
+        _ => Vec::new(),
+    };
+    match missing.is_empty() {
+        true => Finding::new(FindingLevel::Ok, "sandbox", message),
+        false => {
+            let message = format!("{message}; without namespaces, {}", missing.join("; "));
+            Finding::new(FindingLevel::Warning, "sandbox", message)
+                .help("these restrictions need PID, mount and network namespaces")
+        }
+    }
+}
+
+/// Folders that the sandbox cannot protect in this project.
+fn unprotected_folders(project: &Project) -> Vec<Finding> {
+    let context = &project.context;
+    let mut findings = Vec::new();
+    let home =
+        context.environment.variables.get("HOME").and_then(|home| std::fs::canonicalize(home).ok());
+    if home.is_some_and(|home| home.starts_with(&context.root)) {
+        let message =
+            "the project contains your home directory, so commands can read its keys and tokens";
+        let finding = Finding::new(FindingLevel::Warning, "sandbox", message);
+        findings.push(finding.help("create a folder for the project and run `kb init` there"));
+    }
+    if context.state_dir.starts_with(&context.root) {
+        let message = "the state folder of kb is inside the project, where commands can write";
+        let finding = Finding::new(FindingLevel::Warning, "sandbox", message);
+        findings.push(finding.help("set XDG_STATE_HOME to a folder outside the project"));
+    }
+    findings
+}
+
+async fn models(project: &Project, call: bool) -> Vec<Finding> {
+    let mut tiers = Tiers::from(&project.catalog.settings, &project.context.environment.variables);
+    if tiers.wants_local() {
+        tiers = tiers.with_local(&local_servers().await);
+    }
+    let reports = tiers.describe();
+    if reports.is_empty() {
+        let hint = tiers.hint().map(|hint| format!(": {hint}")).unwrap_or_default();
+        let found = format!("none found{hint}");
+        let finding = Finding::new(FindingLevel::Warning, "models", found);
+        return vec![finding.help(
+            "set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server such as \
+             Ollama, or write `llm.tiers` in the settings; playbooks without specialists and \
+             `--script` need none",
+        )];
+    }
+    let provider = GenaiProvider::new(tiers);
+    let mut findings = Vec::new();
+    let mut asked: Vec<(String, Finding)> = Vec::new();
+    for report in reports {
+        let finding = match &report.target {
+            Err(_) => Finding::new(FindingLevel::Error, "models", report.to_string())
+                .help("fix `llm.tiers` in the settings, or the environment variables"),
+            Ok(target) if call => {
+                let key = format!("{} {}", target.endpoint, target.model);
+                match asked.iter().find(|(known, _)| *known == key) {
+                    Some((_, known)) => Finding::new(
+                        known.level,
+                        "models",
+                        format!("{report}: same result as above"),
+                    ),
+                    None => {
+                        let finding = ask(&provider, &report).await;
+                        asked.push((key, finding.clone()));
+                        finding
+                    }
+                }
+            }
+            Ok(_) => Finding::new(FindingLevel::Ok, "models", report.to_string()),
+        };
+        findings.push(finding);
+    }
+    findings
+}
+
+/// Sends one short request to a model.
+async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
+    let model = match provider.resolve(report.tier, None) {
+        Ok(model) => model,
+        Err(error) => return Finding::new(FindingLevel::Error, "models", error.to_string()),
+    };
+    let request = ChatRequest {
+        model,
+        messages: vec![Message::User("Answer with the one word: ready".to_owned())],
+        tools: Vec::new(),
+        response_schema: None,
+        temperature: Some(0.0),
+        max_tokens: Some(64),
+        reasoning: None,
+        timeout: Duration::from_secs(30),
+        origin: CallOrigin::default(),
+    };
+    let began = kb_clock::instant();
+    let reply = provider.chat(request, &|_| {}, &CancellationToken::new()).await;
+    let took = kb_base::value::format_duration(began.elapsed());
+    match reply {
+        Ok(_) => Finding::new(FindingLevel::Ok, "models", format!("{report}: answered in {took}")),
+        Err(error) => Finding::new(FindingLevel::Error, "models", format!("{report}: {error}"))
+            .help("check the key, the endpoint and the model name"),
+    }
+}

@@ -1,0 +1,51 @@
+//! Starting the run of a fire: what `kb serve` does in a process of its own for each run.
+
+use super::runs::{self, Prepared};
+use super::{DefinitionDigests, Project, ServiceError, StartRequest, params};
+use crate::trigger::{Fire, TriggerStore};
+use kb_base::diagnostic::{Code, Diagnostic, Sources};
+use kb_base::value::{Failure, RunId};
+use kb_engine::journal::JournalError;
+
+/// Starts the run of a recorded fire: checks that the definition is the one that was enabled, reads the
+/// parameters of the fire, and creates the run under its own id. Fails if the run exists already.
+pub async fn start_fire(project: Project, run: &str) -> Result<Prepared, ServiceError> {
+    let fire = recorded(&project, run)?;
+    project.require_valid_settings()?;
+    let playbook = project.playbook(&fire.playbook)?;
+    let digest = DefinitionDigests::new(&project).of(&playbook);
+    if fire.digest.is_some_and(|enabled| enabled != digest) {
+        let message = format!("`{}` was changed after it was enabled", fire.playbook);
+        return Err(refused(message, &format!("`kb trigger enable {}`", fire.trigger)));
+    }
+    let values = params::of_child(&playbook.params, fire.params.clone());
+    let values = values.map_err(|mut problems| {
+        problems.iter_mut().for_each(|problem: &mut Diagnostic| {
+            (problem.span, problem.help) = (None, None);
+        });
+        ServiceError::Definitions { diagnostics: problems, sources: Box::<Sources>::default() }
+    })?;
+    let id = playbook.id.clone();
+    let request = StartRequest { run: fire.run, ..StartRequest::default() };
+    runs::begin(project, id, values, request, runs::Basis::default()).await
+}
+
+fn recorded(project: &Project, run: &str) -> Result<Fire, ServiceError> {
+    let journal = project.context.journal(Default::default())?;
+    let unknown = || refused(format!("no trigger recorded the run `{run}`"), "`kb trigger list`");
+    let id = RunId::new(run).map_err(|_| unknown())?;
+    match journal.run(&id) {
+        Err(JournalError::NoRun(_)) => {}
+        Err(error) => return Err(error.into()),
+        Ok(_) => {
+            let help = format!("`kb run show {run}` shows it");
+            return Err(refused(format!("run `{run}` exists already"), &help));
+        }
+    }
+    TriggerStore::open(&project.context.state_dir)?.fire_of(&id)?.ok_or_else(unknown)
+}
+
+fn refused(message: String, help: &str) -> ServiceError {
+    let failure = Failure::new(Code::RUN_OF_FIRE, message);
+    ServiceError::refused(failure.help(help))
+}

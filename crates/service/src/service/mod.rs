@@ -1,0 +1,105 @@
+//! The use cases: everything that a user can ask for, independent of how it is displayed.
+//!
+//! This module loads and checks projects, plans and starts runs, and reads recorded ones. Its error
+//! type, [`ServiceError`], is what the command line maps to messages and exit codes. It never
+//! prints, exits the process, or reads the terminal, the working directory, the environment or the
+//! clock of the process: the caller passes an [`Environment`]. Start at [`Project::find`], [`start`] and
+//! [`runs`].
+
+mod adopting;
+mod asks;
+mod backup;
+mod caching;
+mod demo;
+mod digests;
+mod doctor;
+mod environment;
+mod error;
+mod evaluation;
+mod fires;
+mod formatting;
+mod hook_secrets;
+mod importing;
+mod matching;
+mod notify;
+mod outgoing;
+mod pages;
+pub mod params;
+mod plan_view;
+mod playbooks;
+mod plugins;
+mod project;
+mod pruning;
+mod recorded;
+pub mod runs;
+mod scaffold;
+mod schemas;
+mod specialist_templates;
+mod specialists;
+mod start;
+mod templates;
+mod testing;
+mod traces;
+mod validation;
+mod writing;
+
+pub use adopting::{Adopted, adopt};
+pub use asks::{AskEvidence, AskReply, AskView, Decided, asks_of, decide, open_asks};
+pub use backup::{back_up, restore};
+pub use caching::{
+    CacheSheet, CachedView, Cleared, LookupView, PartState, PartView, clear_cache, list_cached,
+    show_cached,
+};
+pub use demo::{Demo, create_demo};
+pub use digests::DefinitionDigests;
+pub use doctor::{Finding, FindingLevel, doctor};
+pub use environment::Environment;
+pub use error::{ResourceKind, ServiceError};
+pub use evaluation::{EvalRequest, evaluate};
+pub use fires::start_fire;
+pub use formatting::{FormattedFile, format_files};
+pub use hook_secrets::hook_secrets;
+pub use importing::{FileNote, ImportRequest, Imported, import};
+pub use kb_attempt::Progress;
+pub use kb_clock::Clock;
+pub use kb_core::evidence::SessionLine;
+pub use kb_core::redaction::{Masked, Redactors};
+pub use kb_core::run::RunStatus;
+pub use kb_engine::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
+pub use kb_engine::inspect::{
+    Audit, AuditedCall, CacheUse, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError,
+    LiveReader, LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
+};
+pub use kb_engine::journal::JournalError;
+pub use kb_import::Format as ImportFormat;
+pub use kb_language::expression::Strength;
+pub use matching::{Choice, Match, choose, match_phrase};
+pub use notify::{notification, send_notification, test_notification};
+pub use outgoing::DeliveryFailure;
+pub use pages::{CodePage, all_codes, explain};
+pub use params::{Ask, ParamQuestion, params_schema};
+pub use plan_view::{
+    CostRange, Edge, PlanModels, PlanView, PlannedStep, Prompt, plan_models, plan_view,
+};
+pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
+pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin};
+pub use project::{BrokenFile, Project};
+pub use pruning::{PruneRequest, Pruned, prune_runs};
+pub use recorded::{
+    PointInTime, audit_run, audited_calls, list_runs, read_run, run_diff, run_output, run_session,
+    show_children, show_run,
+};
+pub use scaffold::{Initialized, init};
+pub use schemas::{SCHEMA_NAMES, schema, write_schemas};
+pub use specialist_templates::{
+    NewSpecialist, SpecialistForm, new_specialist, specialist_templates,
+};
+pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
+pub use start::{Selection, StartRequest, start};
+pub use templates::{NewDefinition, TemplateView, new_playbook, templates};
+pub use testing::{
+    LoadedTests, PlaybookTest, RecordedFiles, RecordedTest, TestOptions, TestReport,
+    TestReportView, load_tests, run_tests, write_recorded_test,
+};
+pub use traces::{export_trace, run_trace};
+pub use validation::{Report, validate_playbooks, validate_specialists};

@@ -1,0 +1,89 @@
+//! Playbooks and workflows as use cases: list, show, graph.
+
+use super::{Project, ServiceError};
+use kb_core::wire::DefinitionView;
+use kb_language::definition::{Step, StepPhase};
+use kb_language::plan::{Plan, graph as drawing};
+
+/// A definition for display.
+#[derive(Debug, Clone)]
+pub struct DefinitionSheet {
+    /// The definition as `--json` prints it.
+    pub view: DefinitionView,
+    /// Steps in file order, `finally` steps last.
+    pub steps: Vec<StepLine>,
+}
+
+/// One line about a step.
+#[derive(Debug, Clone)]
+pub struct StepLine {
+    /// Id of the step.
+    pub id: String,
+    /// Short description, such as `run cargo test`.
+    pub what: String,
+    /// Ids of the steps that it depends on.
+    pub after: Vec<String>,
+    /// Condition, as written.
+    pub condition: Option<String>,
+    /// Whether it is a `finally` step.
+    pub finally: bool,
+}
+
+/// Output format of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// Text for a terminal.
+    Text,
+    /// Graphviz DOT, for `dot -Tsvg`.
+    Dot,
+    /// Mermaid, for markdown.
+    Mermaid,
+    /// JSON, for programs.
+    Json,
+}
+
+/// All valid definitions of the project.
+pub fn list_playbooks(project: &Project) -> Vec<DefinitionView> {
+    project.catalog.playbooks.values().map(|p| DefinitionView::from(&**p)).collect()
+}
+
+/// One definition with its steps.
+pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, ServiceError> {
+    let playbook = project.playbook(id)?;
+    let (plan, _) = project.plan_of(&playbook);
+    let steps = playbook.steps.iter().chain(&playbook.finally);
+    Ok(DefinitionSheet {
+        view: DefinitionView::from(&*playbook),
+        steps: steps.map(|step| line(step, plan.as_deref())).collect(),
+    })
+}
+
+/// The dependency graph of a definition.
+pub fn graph(project: &Project, id: &str, format: GraphFormat) -> Result<String, ServiceError> {
+    let plan = project.plan(id)?;
+    let text = match format {
+        GraphFormat::Text => drawing::text(&plan),
+        GraphFormat::Dot => drawing::dot(&plan),
+        GraphFormat::Mermaid => drawing::mermaid(&plan),
+        GraphFormat::Json => format!("{:#}", drawing::json(&plan)),
+    };
+    Ok(text.trim_end().to_owned() + "\n")
+}
+
+fn line(step: &Step, plan: Option<&Plan>) -> StepLine {
+    let planned = plan.and_then(|plan| plan.find(step.id.as_str()).map(|ix| (plan, ix)));
+    let after = match planned {
+        Some((plan, ix)) => {
+            let on = plan.dependencies(ix).map(|d| &plan.step(d.on).step.id);
+            on.map(ToString::to_string).collect()
+        }
+        None => step.depends_on.iter().map(|(id, _)| id.to_string()).collect(),
+    };
+    StepLine {
+        id: step.id.to_string(),
+        what: step.kind.summary(),
+        after,
+        condition: step.condition.as_ref().map(|c| c.source().to_owned()),
+        finally: step.phase == StepPhase::Finally,
+    }
+}

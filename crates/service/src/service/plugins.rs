@@ -1,0 +1,186 @@
+//! Plugins of a project: list, description, and a call without a run.
+
+use super::error::{ResourceKind, ServiceError};
+use super::project::{BrokenFile, Project};
+use super::runs::{available_sandbox, supervisor};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, Json, format_duration};
+use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
+use kb_core::redaction::Redactor;
+use kb_host::tool::{Approvals, Call, Caller, Toolbox, ToolboxParts};
+use kb_host::workspace::Workspace;
+use kb_language::definition::{FileRole, Plugin};
+use kb_language::toolspec::ToolLevel;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// One plugin, as `kb plugin list` and `kb plugin info` show it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginView {
+    /// Id of the plugin file.
+    pub id: String,
+    /// The name of the tool.
+    pub tool: String,
+    /// What it does.
+    pub description: String,
+    /// The risk level.
+    pub level: ToolLevel,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Time limit of a call.
+    pub timeout: String,
+    /// Names of its probes.
+    pub probes: Vec<String>,
+    /// JSON Schema of the arguments.
+    pub input: Json,
+    /// JSON Schema of the output.
+    pub output: Json,
+    /// Path of its file.
+    pub path: String,
+}
+
+impl PluginView {
+    fn of(plugin: &Plugin) -> PluginView {
+        PluginView {
+            id: plugin.id.to_string(),
+            tool: plugin.spec.name.to_string(),
+            description: plugin.spec.description.to_string(),
+            level: plugin.spec.level,
+            argv: plugin.argv.clone(),
+            timeout: format_duration(plugin.timeout),
+            probes: plugin.probes.iter().map(|probe| probe.id.clone()).collect(),
+            input: plugin.input.json().clone(),
+            output: plugin.output.json().clone(),
+            path: plugin.path.clone(),
+        }
+    }
+}
+
+/// The result of a call without a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginTest {
+    /// How the call ended.
+    pub status: InvocationStatus,
+    /// The output, or `{error}`.
+    pub result: Json,
+    /// The reason of a call that did not succeed.
+    pub failure: Option<Failure>,
+    /// Receipts and probes.
+    pub evidence: Vec<EvidenceRef>,
+    /// Paths of the changed files.
+    pub changed: Vec<String>,
+    /// Duration in milliseconds.
+    pub duration_ms: u64,
+}
+
+impl PluginTest {
+    /// Whether the call succeeded.
+    pub fn succeeded(&self) -> bool {
+        self.status == InvocationStatus::Success
+    }
+
+    /// What the probes of the plugin observed.
+    pub fn probes(&self) -> impl Iterator<Item = &EvidenceRef> {
+        self.evidence.iter().filter(|evidence| evidence.kind == EvidenceKind::Probe)
+    }
+}
+
+/// All valid plugins of the project.
+pub fn list_plugins(project: &Project) -> Vec<PluginView> {
+    project.catalog.plugins.values().map(|plugin| PluginView::of(plugin)).collect()
+}
+
+/// Files of plugins with errors.
+pub fn broken_plugins(project: &Project) -> Vec<BrokenFile> {
+    let is_plugin = |file: &BrokenFile| file.role == Some(FileRole::Plugin);
+    project.broken_files().into_iter().filter(is_plugin).collect()
+}
+
+/// One plugin by its id or the name of its tool.
+pub fn show_plugin(project: &Project, id: &str) -> Result<PluginView, ServiceError> {
+    find(project, id).map(|plugin| PluginView::of(&plugin))
+}
+
+fn find(project: &Project, id: &str) -> Result<Arc<Plugin>, ServiceError> {
+    let all = &project.catalog.plugins;
+    project.catalog.plugin(id).cloned().ok_or_else(|| {
+        project.broken(id).unwrap_or_else(|| {
+            ServiceError::unknown(ResourceKind::Plugin, id, all.keys().map(ToString::to_string))
+        })
+    })
+}
+
+/// Calls a plugin with these arguments, as a `tool` step does, without a run: its program, the check of
+/// its output and its probes.
+pub async fn test_plugin(
+    project: &Project,
+    id: &str,
+    input: Json,
+) -> Result<PluginTest, ServiceError> {
+    project.require_valid_settings()?;
+    let plugin = find(project, id)?;
+    let (context, settings) = (&project.context, &project.catalog.settings);
+    let supervisor = supervisor(context, settings)?;
+    let home = context.environment.variables.get("HOME").map(Path::new);
+    let protected = std::slice::from_ref(&context.state_dir);
+    let workspace = Workspace::of_run(&context.root, protected, home, None).map_err(|error| {
+        let message =
+            format!("the project folder `{}` cannot be opened: {error}", context.root.display());
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+    })?;
+    let redactor = Arc::new(Redactor::default());
+    context.environment.redactors.register(&redactor);
+    let toolbox = Toolbox::new(ToolboxParts {
+        workspace,
+        sandbox: available_sandbox(settings, &supervisor)?,
+        supervisor,
+        settings: settings.clone(),
+        approvals: Approvals { yes: true },
+        redactor,
+        plugins: vec![plugin.clone()],
+        doubles: None,
+        clock: context.run_clock(),
+    });
+    let call = Call {
+        id: "test".to_owned(),
+        tool: plugin.spec.name.to_string(),
+        args: input,
+        caller: Caller::Author,
+        env: Vec::new(),
+        cwd: String::new(),
+        evidence: true,
+        approved: true,
+    };
+    let (result, invocation) = toolbox.call(&call, &CancellationToken::new()).await;
+    Ok(PluginTest {
+        status: result.status,
+        result: result.result,
+        failure: result.failure,
+        evidence: result.evidence,
+        changed: result.changes.into_iter().map(|change| change.path).collect(),
+        duration_ms: invocation.duration_ms,
+    })
+}
+
+/// The plugins whose program does not exist, each with the program.
+pub(super) fn missing_programs(project: &Project) -> Vec<(String, String)> {
+    let context = &project.context;
+    let path = context.environment.variables.get("PATH").map(String::as_str).unwrap_or_default();
+    let exists = |program: &str| match program.contains('/') {
+        true => context.root.join(program).is_file(),
+        false => {
+            let mut places =
+                std::env::split_paths(path).map(|folder: PathBuf| folder.join(program));
+            places.any(|place| place.is_file())
+        }
+    };
+    let plugins = project.catalog.plugins.values();
+    let missing = plugins.filter(|plugin| !plugin.argv.first().is_some_and(|own| exists(own)));
+    missing
+        .map(|plugin| (plugin.id.to_string(), plugin.argv.first().cloned().unwrap_or_default()))
+        .collect()
+}

@@ -1,0 +1,251 @@
+//! Builds the parts of one run: journal, tools, models, executor.
+
+use super::ProjectContext;
+use super::caching;
+use super::children::Children;
+use super::doubles::Doubles;
+use super::machine::Machine;
+use super::prepared::Prepared;
+use super::present;
+use super::secrets::ConfiguredSecrets;
+use crate::service::ServiceError;
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, Json, RunId, limits};
+use kb_clock::RunClock;
+use kb_core::redaction::Redactor;
+use kb_core::run::Rules;
+use kb_engine::engine::{Parts, Setup, StartMode};
+use kb_engine::inspect::{Earlier, Frozen};
+use kb_engine::journal::StoredEvent;
+use kb_host::executor::{Executor, HostAccess, LocalExecutor};
+use kb_host::isolation::{Trees, home_of};
+use kb_host::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tiers};
+use kb_host::specialist::{Ledger, SpecialistRunner};
+use kb_host::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
+use kb_host::workspace::{IgnoreFiles, Workspace};
+use kb_language::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Script, Settings};
+use kb_language::plan::Plan;
+use kb_process::Supervisor;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The parts of a run and the facts about this machine that its first event records.
+pub(super) struct Assembly {
+    context: ProjectContext,
+    pub(super) parts: Parts,
+    pub(super) rules: Rules,
+    /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
+    strict: bool,
+    machine: Machine,
+}
+
+impl Assembly {
+    /// A run that this process has the lease of, with the events that are stored already.
+    pub(super) fn prepare(
+        self,
+        run: RunId,
+        epoch: u64,
+        plan: Arc<Plan>,
+        frozen: Frozen,
+        start: StartMode,
+        history: Vec<StoredEvent>,
+    ) -> Prepared {
+        // An earlier run that was removed meanwhile has no results.
+        let verified = Earlier::verified_of(&frozen, &*self.parts.journal).unwrap_or_default();
+        let params = Arc::new(Json::Object(frozen.params));
+        let task_files = frozen.task_files;
+        let Assembly { context, parts, rules, strict, .. } = self;
+        let setup =
+            Setup { parts, run, epoch, plan, params, task_files, rules, start, history, verified };
+        let (changed, killed_owner, group, predecessor) = (Vec::new(), None, None, None);
+        Prepared { context, setup, changed, strict, killed_owner, group, predecessor }
+    }
+
+    /// Facts about this machine and the limits of the run, for `run:start`.
+    pub(super) fn environment(&self, frozen: &Frozen) -> Json {
+        self.machine.environment(frozen)
+    }
+}
+
+/// The files of the project as this run may use them.
+fn workspace(context: &ProjectContext, frozen: &Frozen) -> Result<Workspace, ServiceError> {
+    let home = context.environment.variables.get("HOME").map(Path::new);
+    let protected = [context.state_dir.clone(), home_of(&context.state_dir)];
+    let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
+    Workspace::of_run(&context.root, &protected, home, ignore_files.as_ref()).map_err(|error| {
+        let root = context.root.display();
+        let message = format!("the project folder `{root}` cannot be opened: {error}");
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+    })
+}
+
+/// Builds the parts of one run, and tells the redactor its secrets.
+pub(super) fn assemble(
+    context: &ProjectContext,
+    settings: &Arc<Settings>,
+    frozen: &Frozen,
+    plan: &Plan,
+    tiers: Option<Tiers>,
+    ledger: Arc<Ledger>,
+    redactor: Arc<Redactor>,
+) -> Result<Assembly, ServiceError> {
+    let supervisor = supervisor(context, settings)?;
+    let journal = context.journal(settings.sync)?;
+    // While the level of the supervisor is found out.
+    journal.prepare_to_write();
+    let workspace = workspace(context, frozen)?;
+    let sandbox = available_sandbox(settings, &supervisor)?;
+    let clock = context.run_clock();
+    let parts = ToolboxParts {
+        workspace,
+        supervisor: supervisor.clone(),
+        settings: settings.clone(),
+        approvals: Approvals { yes: frozen.yes },
+        redactor: redactor.clone(),
+        sandbox,
+        plugins: plan.plugins_with_children(),
+        doubles: context.doubles.tools.clone(),
+        clock: clock.clone(),
+    };
+    let home = home_of(&context.state_dir);
+    let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
+    let host = HostAccess::of(&parts);
+    let present = present::of_run(context.root.clone(), settings.clone());
+    let toolbox = Arc::new(Toolbox::new(parts).with_present(present));
+    let secrets = ConfiguredSecrets::new(
+        settings.clone(),
+        context.environment.variables.clone(),
+        context.root.clone(),
+        supervisor.clone(),
+        redactor.clone(),
+    );
+    context.environment.redactors.register(&redactor);
+    secrets.reveal_all_to_redactor();
+    let keys = tiers.iter().flat_map(Tiers::keys);
+    // With `env.pass`, a step receives the key of a model and may print it.
+    for (name, key) in keys {
+        redactor.add(&name, &key);
+    }
+    let provider = provider(context, frozen, tiers, &redactor)?;
+    let specialists = provider.map(|provider| {
+        Arc::new(SpecialistRunner {
+            provider,
+            toolbox: toolbox.clone(),
+            max_input_tokens: settings.max_input_tokens.unwrap_or(limits::PROMPT_VALUE_TOKENS),
+            context: settings.context,
+            reasoning: settings.reasoning,
+            judge: settings.judge.clone(),
+            warned: Arc::default(),
+            ledger: ledger.clone(),
+            clock: clock.clone(),
+        })
+    });
+    let process_level = supervisor.level().as_str();
+    let sandbox_missing = match sandbox {
+        ApprovalLevel::Kernel => supervisor.missing_isolation(),
+        _ => Vec::new(),
+    };
+    let machine = Machine { process: process_level, sandbox, sandbox_missing };
+    let rules = Rules {
+        max_parallel: frozen.max_parallel.max(1),
+        inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
+        limits: frozen.limits,
+        is_child: false,
+    };
+    let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
+    let local = LocalExecutor::new(host, toolbox, specialists).with_trees(trees);
+    let local = match &context.doubles.stubs {
+        Some(stubs) => local.with_stubs(stubs.clone()),
+        None => local,
+    };
+    let local = match caching::of_run(context, settings, frozen, plan) {
+        Some(cache) => local.with_cache(cache),
+        None => local,
+    };
+    let plans = plan.children();
+    let executor: Arc<dyn Executor> = Arc::new(local.clone());
+    let faults = context.doubles.writes.clone();
+    let parent = None;
+    let mut parts = Parts { journal, executor, secrets, redactor, prompts, clock, faults, parent };
+    if !plans.is_empty() {
+        let (machine, root) = (machine.clone(), context.root.clone());
+        let children =
+            Children::new(&parts, plans, rules.inconclusive, (machine, root), ledger.clone());
+        let children = Arc::new(children);
+        parts.executor = Arc::new(local.with_children(children));
+    }
+    let context = context.clone();
+    let strict = settings.strict;
+    Ok(Assembly { context, parts, rules, strict, machine })
+}
+
+/// What answers model calls: the script of the run, else the models of the tiers. A run without model calls has neither.
+fn provider(
+    context: &ProjectContext,
+    frozen: &Frozen,
+    tiers: Option<Tiers>,
+    redactor: &Arc<Redactor>,
+) -> Result<Option<Arc<dyn ModelProvider>>, ServiceError> {
+    let provider: Option<Arc<dyn ModelProvider>> = match (frozen.load_script()?, tiers) {
+        (Some(script), _) => Some(played(script, &context.doubles, context.run_clock())),
+        (None, Some(tiers)) => {
+            Some(Arc::new(GenaiProvider::new(tiers).with_redactor(redactor.clone())))
+        }
+        (None, None) => None,
+    };
+    Ok(match &context.recorder {
+        Some(recorder) => provider.map(|provider| recorder.recording(provider, redactor.clone())),
+        None => provider,
+    })
+}
+
+/// A provider that plays a script, with the faults of a test.
+fn played(script: Arc<Script>, doubles: &Doubles, clock: RunClock) -> Arc<dyn ModelProvider> {
+    let Doubles { fit, calls, .. } = doubles;
+    let player = Arc::new(ScriptPlayer::new(script, clock.clone()).noting(fit.clone()));
+    match calls.is_empty() {
+        true => player,
+        false => Arc::new(FaultyModel::new(player, calls.clone(), clock)),
+    }
+}
+
+/// The supervisor; refuses the run if it does not reach the required process control level.
+pub(in crate::service) fn supervisor(
+    context: &ProjectContext,
+    settings: &Settings,
+) -> Result<Supervisor, ServiceError> {
+    let supervisor = context.supervisor(settings);
+    // It takes milliseconds, and so does what follows, such as the creation of a journal.
+    supervisor.begin_to_detect();
+    if settings.processes == ProcessChoice::PidNamespace
+        && let Some(why) = supervisor.shortfall()
+    {
+        let message =
+            format!("`sandbox.processes: pidNamespace` is not available on this machine: {why}");
+        let failure = Failure::new(Code::SANDBOX_UNAVAILABLE, message)
+            .help("`sandbox: {processes: auto}` in the settings uses process groups instead");
+        return Err(ServiceError::environment(failure));
+    }
+    Ok(supervisor)
+}
+
+/// The sandbox level of this machine; refuses the run if it is below `sandbox.require`.
+pub(in crate::service) fn available_sandbox(
+    settings: &Settings,
+    supervisor: &Supervisor,
+) -> Result<ApprovalLevel, ServiceError> {
+    let reached = sandbox_level(supervisor.base().sandbox_cap());
+    match settings.sandbox_require {
+        Some(required) if reached < required => {
+            let (required, reached) = (required.as_str(), reached.as_str());
+            let message = format!(
+                "`sandbox.require: {required}` is not available on this machine; the level is `{reached}`"
+            );
+            let failure = Failure::new(Code::SANDBOX_UNAVAILABLE, message).help(
+                "run on a Linux kernel with Landlock, or lower `sandbox.require` in the settings",
+            );
+            Err(ServiceError::environment(failure))
+        }
+        _ => Ok(reached),
+    }
+}

@@ -1,0 +1,133 @@
+//! What a child run adds to the record of its parent: the verdicts of its gates and its file changes.
+//!
+//! The changes are recorded as a tool call of the attempt, so that the gate of the `playbook` step,
+//! `kb run diff` and the audit of the parent read them like all other changes. Start at [`RollUp::of`].
+
+use kb_base::value::{Digest, Json, RunId, Timestamp};
+use kb_core::evidence::{
+    Change, Invocation, InvocationStatus, Payload, ProcessEvidence, Purpose, Record, VerdictCounts,
+};
+use kb_core::run::{Event, InstanceIx, State, StepStatus};
+use kb_engine::journal::StoredEvent;
+use kb_language::plan::Plan;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Name of the recorded call that has the file changes of a child run.
+const TOOL: &str = "playbook";
+
+/// The verdicts and file changes of a child run and of all runs below it.
+#[derive(Debug, Default)]
+pub(super) struct RollUp {
+    pub(super) verdicts: VerdictCounts,
+    changes: BTreeMap<String, Change>,
+    /// Changes of steps with files of their own that are not merged.
+    unmerged: BTreeMap<InstanceIx, Vec<Change>>,
+    truncated: bool,
+    started: Timestamp,
+    ended: Timestamp,
+}
+
+impl RollUp {
+    /// Reads them from the events of the child run, which lead to this state.
+    pub(super) fn of(plan: &Plan, state: &State, events: &[StoredEvent]) -> RollUp {
+        let mut found = RollUp { started: state.started_at(), ..RollUp::default() };
+        for stored in events {
+            found.ended = stored.at;
+            found.read(plan, state, &stored.event);
+        }
+        for (_, instance) in state.instances().filter(|(_, instance)| instance.items().is_none()) {
+            if let Some(gate) = instance.verification() {
+                found.verdicts.add(gate.verdict, instance.status == StepStatus::Succeeded);
+            }
+            if let Some(child) = instance.child() {
+                found.verdicts.merge(child.verdicts);
+            }
+        }
+        found
+    }
+
+    fn read(&mut self, plan: &Plan, state: &State, event: &Event) {
+        match event {
+            Event::Recorded { instance, record, .. } => {
+                let own_files = plan.step(state.instance(*instance).step).isolation().is_some();
+                for call in record.calls().iter().filter(|call| call.purpose == Purpose::Execution)
+                {
+                    let process = call.process.as_deref();
+                    self.truncated |= process.is_some_and(|process| process.manifest_truncated);
+                    let changes = call.changes.iter().cloned();
+                    match own_files {
+                        true => self.unmerged.entry(*instance).or_default().extend(changes),
+                        false => changes.for_each(|change| self.add(change)),
+                    }
+                }
+            }
+            Event::Merged { trees, .. } => {
+                let merged: Vec<InstanceIx> = self.unmerged.keys().copied().collect();
+                for ix in merged {
+                    let key = state.key(plan, ix).to_string();
+                    let written = trees.iter().find(|tree| tree.instance == key);
+                    if written.is_some_and(|tree| tree.conflicts.is_empty() && tree.kept.is_none())
+                    {
+                        let changes = self.unmerged.remove(&ix).unwrap_or_default();
+                        changes.into_iter().for_each(|change| self.add(change));
+                    }
+                }
+            }
+            // A new iteration starts with new files.
+            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
+                closure.iter().for_each(|ix| {
+                    self.unmerged.remove(ix);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a change: of a path, the first state before and the last state after count. The lines of
+    /// several changes together are not known.
+    fn add(&mut self, change: Change) {
+        match self.changes.get_mut(&change.path) {
+            None => {
+                self.changes.insert(change.path.clone(), change);
+            }
+            Some(known) => {
+                known.after = change.after;
+                known.same_content &= change.same_content;
+                known.diff = None;
+            }
+        }
+    }
+
+    /// The recorded call with the changes; `None` without any.
+    pub(super) fn record(self, run: &RunId, definition: &str) -> Option<Record> {
+        let changes: Vec<Change> = self.changes.into_values().collect();
+        if changes.is_empty() && !self.truncated {
+            return None;
+        }
+        let process = self.truncated.then(|| {
+            Box::new(ProcessEvidence {
+                watched: true,
+                manifest_truncated: true,
+                ..ProcessEvidence::default()
+            })
+        });
+        let args = json!({"playbook": definition, "run": run.as_str()});
+        let invocation = Invocation {
+            id: format!("{TOOL}-{run}"),
+            tool: TOOL.to_owned(),
+            args_hash: Digest::of_json(&args),
+            args,
+            at: self.started,
+            duration_ms: self.ended.since(self.started).as_millis() as u64,
+            purpose: Purpose::Execution,
+            status: InvocationStatus::Success,
+            changes,
+            evidence: Vec::new(),
+            process,
+            output: None,
+            bytes: 0,
+        };
+        Some(Record::ToolResult { turn: 0, invocation, result: Payload::inline(Json::Null) })
+    }
+}

@@ -1,0 +1,89 @@
+//! Where the runs of a project execute.
+
+use super::doubles::Doubles;
+use super::recorder::Recorder;
+use crate::project::ProjectFolder;
+use crate::service::{Environment, ServiceError};
+use kb_clock::{Clock, RunClock};
+use kb_engine::journal::{Journal, JournalError};
+use kb_language::definition::{ProcessChoice, Settings, SyncMode};
+use kb_process::{BaseEnvironment, Supervisor};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The folders and the environment that the runs of a project use.
+#[derive(Debug, Clone)]
+pub struct ProjectContext {
+    /// The project root, which is the workspace of every step.
+    pub root: PathBuf,
+    /// The folder of the journal, outside the workspace.
+    pub state_dir: PathBuf,
+    /// Working directory and variables of the caller.
+    pub environment: Environment,
+    /// What a test puts in the place of the world.
+    pub doubles: Doubles,
+    /// What `--record` keeps of the run.
+    pub recorder: Option<Arc<Recorder>>,
+}
+
+impl ProjectContext {
+    /// The context of the project that contains the working directory, or of that folder alone if a
+    /// file was run in it. No definition is read, because a resumed run has stored its own.
+    pub fn find(environment: &Environment) -> Result<ProjectContext, ServiceError> {
+        if let Some(folder) = ProjectFolder::find(&environment.cwd) {
+            return Ok(ProjectContext::of(&folder, environment));
+        }
+        let alone = ProjectContext::of(&ProjectFolder::at(&environment.cwd), environment);
+        match alone.state_dir.is_dir() {
+            true => Ok(alone),
+            false => Err(ServiceError::NoProject { from: environment.cwd.clone() }),
+        }
+    }
+
+    /// Whether the root contains `.kb/`. A file that is in no project runs without it.
+    pub fn has_definitions(&self) -> bool {
+        self.root.join(".kb").is_dir()
+    }
+
+    /// Whether commands in the working directory find this project.
+    pub fn is_here(&self) -> bool {
+        ProjectContext::find(&self.environment).is_ok_and(|found| found.root == self.root)
+    }
+
+    /// The context of the project in a folder.
+    pub fn of(folder: &ProjectFolder, environment: &Environment) -> ProjectContext {
+        ProjectContext {
+            root: folder.root().to_owned(),
+            state_dir: folder.state_dir_in(&environment.state_base()),
+            environment: environment.clone(),
+            doubles: Doubles::default(),
+            recorder: None,
+        }
+    }
+
+    /// The clock of the environment.
+    pub fn clock(&self) -> &Clock {
+        &self.environment.clock
+    }
+
+    /// The time of a run: virtual in tests of playbooks.
+    pub fn run_clock(&self) -> RunClock {
+        let of_test = self.doubles.clock.clone();
+        of_test.unwrap_or_else(|| RunClock::new(self.clock().clone()))
+    }
+
+    /// Opens the journal of the project.
+    pub fn journal(&self, sync: SyncMode) -> Result<Arc<dyn Journal>, JournalError> {
+        kb_engine::journal::open(&self.state_dir, sync)
+    }
+
+    /// The supervisor for the processes of runs, with the process control level of the settings.
+    pub fn supervisor(&self, settings: &Settings) -> Supervisor {
+        let variables = self.environment.variables.clone();
+        let base = BaseEnvironment::select(variables, &settings.env_pass);
+        match settings.processes {
+            ProcessChoice::Group => Supervisor::new(base).without_namespaces(),
+            ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Finds the test files of a project and checks them against its playbooks.
+
+use super::questions::steps_of;
+use super::report::{LoadedTests, PlaybookTest};
+use crate::project::test_files;
+use crate::service::start::read_file;
+use crate::service::{Project, ServiceError};
+use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
+use kb_language::definition::{self, FaultKind, TestCase};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The tests of a project: those of all its test files, or of the playbooks and test files that `names`
+/// lists. All problems of the test files are reported at once.
+pub fn load_tests(project: &Project, names: &[String]) -> Result<LoadedTests, ServiceError> {
+    let environment = &project.context.environment;
+    let is_file = |name: &&String| name.ends_with(".yml") || name.ends_with(".yaml");
+    let (paths, ids): (Vec<&String>, Vec<&String>) = names.iter().partition(is_file);
+    for id in &ids {
+        project.playbook(id)?;
+    }
+    let mut texts = Vec::new();
+    if paths.is_empty() {
+        for path in test_files(&project.context.root) {
+            let (_, bytes) = read_file(environment, &path)?;
+            texts.push((shown(project, &path), bytes));
+        }
+    }
+    for path in paths {
+        let path = Path::new(path);
+        let (_, bytes) = read_file(environment, path)?;
+        texts.push((shown(project, &environment.absolute(path)), bytes));
+    }
+    let mut loaded = LoadedTests::default();
+    let mut diagnostics = Vec::new();
+    for (path, bytes) in texts {
+        let (file, found) = definition::load_tests(&path, &bytes, &mut loaded.sources);
+        diagnostics.extend(found);
+        for case in file.into_iter().flat_map(|file| file.tests) {
+            let wanted = ids.is_empty() || ids.iter().any(|id| **id == case.playbook.value);
+            diagnostics.extend(check(project, &case));
+            if wanted {
+                loaded.tests.push(Arc::new(PlaybookTest { file: path.clone(), case }));
+            }
+        }
+    }
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        let sources = Box::new(loaded.sources);
+        return Err(ServiceError::Definitions { diagnostics, sources });
+    }
+    Ok(loaded)
+}
+
+fn shown(project: &Project, path: &Path) -> String {
+    let inside = path.strip_prefix(&project.context.root).unwrap_or(path);
+    inside.to_string_lossy().into_owned()
+}
+
+/// Names of a test that the project does not have.
+fn check(project: &Project, case: &TestCase) -> Vec<Diagnostic> {
+    let unknown = |kind: &str, code: Code, name: &str, span: Span, known: &BTreeSet<String>| {
+        let message = format!("there is no {kind} `{name}`");
+        let help = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                format!("available: {}", known.iter().cloned().collect::<Vec<_>>().join(", "))
+            }
+        };
+        Diagnostic::error(code, span, message).help(help)
+    };
+    let name = &case.playbook;
+    let catalog = &project.catalog;
+    if let Err(ServiceError::Unknown { .. }) = project.playbook(&name.value) {
+        let known = catalog.playbooks.keys().map(ToString::to_string).collect();
+        return vec![unknown("playbook", Code::TEST_PLAYBOOK, &name.value, name.span, &known)];
+    }
+    // A playbook with errors is reported when the test runs.
+    let Ok(plan) = project.plan(&name.value) else { return Vec::new() };
+    let ids = |plan: &kb_language::plan::Plan| {
+        plan.steps().iter().map(|step| step.step.id.to_string()).collect::<Vec<_>>()
+    };
+    let own: BTreeSet<String> = ids(&plan).into_iter().collect();
+    let all: BTreeSet<String> = plan.with_children().into_iter().flat_map(ids).collect();
+    let expect = &case.expect;
+    let stubs = case.stubs.iter().map(|(name, stub)| (name, stub.span, &all));
+    let interrupt = case.interrupt_after.iter().map(|name| (&name.value, name.span, &own));
+    let faults = case.faults.iter().map(|fault| {
+        let known = match fault.kind {
+            FaultKind::Model { .. } | FaultKind::Tool { .. } => &all,
+            FaultKind::Kill | FaultKind::DiskFull => &own,
+        };
+        (&fault.step.value, fault.step.span, known)
+    });
+    let steps = expect.steps.iter().map(|(name, found)| (name, found.span, &own));
+    let attempts = expect.attempts.iter().map(|(name, found)| (name, found.span, &own));
+    let verdicts = expect.verdicts.iter().map(|(name, found)| (name, found.span, &own));
+    let errors = expect.errors.iter().map(|(name, found)| (name, found.span, &own));
+    let errors = errors.filter(|(name, ..)| *name != "run");
+    let outputs = expect.step_outputs.iter().map(|(name, found)| (name, found.span, &own));
+    let used = stubs.chain(interrupt).chain(faults).chain(steps).chain(attempts);
+    let used = used.chain(verdicts).chain(errors).chain(outputs);
+    let step = |name: &str| name.split('[').next().unwrap_or(name).to_owned();
+    let mut found: Vec<Diagnostic> = used
+        .filter(|(name, _, known)| !known.contains(&step(name)))
+        .map(|(name, span, known)| unknown("step", Code::UNKNOWN_STEP, &step(name), span, known))
+        .collect();
+    for (name, reply) in &case.answers {
+        // A step of a child run has the steps above it before its name.
+        let mut at = Some(&*plan);
+        for step in steps_of(name) {
+            let known = at.map(&ids).into_iter().flatten().collect::<BTreeSet<String>>();
+            if !known.contains(&step) {
+                found.push(unknown("step", Code::UNKNOWN_STEP, &step, reply.span, &known));
+                break;
+            }
+            let planned =
+                at.and_then(|plan| plan.steps().iter().find(|own| own.step.id.as_str() == step));
+            at = planned.and_then(|planned| planned.child()).map(|child| &**child);
+        }
+    }
+    found
+}
