@@ -224,7 +224,7 @@ fn only_the_command_line_reads_the_environment_of_the_process() {
     }
 }
 
-/// Asynchronous code gives work that blocks to `spawn_blocking` or to `attempt::beside_others`. The command line
+/// Asynchronous code gives work that blocks to `spawn_blocking` or to `attempt::run_blocking`. The command line
 /// blocks its own thread.
 #[test]
 fn only_these_files_block_a_thread() {

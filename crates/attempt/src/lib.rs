@@ -1,6 +1,6 @@
 //! One attempt: its request, its work, its outcome, and the recorder of its events.
 //!
-//! Types, and how they block ([`beside_others`]), shared by the modules that execute attempts (`executor`, `specialist`) and the module
+//! Types, and how they block ([`run_blocking`]), shared by the modules that execute attempts (`executor`, `specialist`) and the module
 //! that starts them (`engine`). Start at [`Request`] and [`Outcome`].
 
 mod blocking;
@@ -14,7 +14,7 @@ mod request;
 mod tree;
 mod work;
 
-pub use blocking::beside_others;
+pub use blocking::run_blocking;
 pub use context::{Context, Shutdown};
 pub use executor::Executor;
 pub use gate::{GateRequest, JudgeSubject};

@@ -7,7 +7,7 @@
 
 mod run_clock;
 
-pub use run_clock::{Busy, Limit, RunClock, Woken};
+pub use run_clock::{BusyGuard, Limit, RunClock, WokenGuard};
 
 use kb_base::value::Timestamp;
 use std::sync::{Arc, Mutex, PoisonError};

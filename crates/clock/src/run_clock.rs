@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// The time of a run: that of the system, or virtual time.
 ///
 /// Virtual time runs with the system clock while the run does work. As soon as everything in it waits
-/// for a moment, it moves on to the earliest of them. Work is what holds a [`Busy`]: attempts from their
+/// for a moment, it moves on to the earliest of them. Work is what holds a [`BusyGuard`]: attempts from their
 /// start until the dispatcher has processed their end, and the dispatcher unless it [rests](RunClock::rest).
 #[derive(Debug, Clone)]
 pub struct RunClock {
@@ -100,15 +100,15 @@ impl RunClock {
     }
 
     /// Marks work until the value is dropped; virtual time does not jump meanwhile.
-    pub fn busy(&self) -> Busy {
+    pub fn busy(&self) -> BusyGuard {
         self.change(|time| time.busy += 1);
-        Busy(self.clone())
+        BusyGuard(self.clone())
     }
 
     /// The opposite of [`busy`](RunClock::busy), for a dispatcher that waits for its next input. It rests
-    /// once `Rest::begin` is polled, after its timers.
-    pub fn rest(&self) -> Rest {
-        Rest { clock: self.clone(), resting: AtomicBool::new(false) }
+    /// once `RestGuard::begin` is polled, after its timers.
+    pub fn rest(&self) -> RestGuard {
+        RestGuard { clock: self.clone(), at_rest: AtomicBool::new(false) }
     }
 
     /// Lets time pass at once; without virtual time, nothing happens.
@@ -129,8 +129,8 @@ impl RunClock {
 
     /// Waits beside work, for its time limit or for a timer of a dispatcher that rests. Time does not
     /// jump while the result is kept.
-    pub async fn sleep_until(&self, moment: Instant) -> Woken {
-        Woken(self.wait(moment, false).await)
+    pub async fn sleep_until(&self, moment: Instant) -> WokenGuard {
+        WokenGuard(self.wait(moment, false).await)
     }
 
     async fn wait(&self, moment: Instant, working: bool) -> Option<Waiter> {
@@ -174,9 +174,9 @@ impl From<Clock> for RunClock {
 /// Work of a run; see [`RunClock::busy`].
 #[derive(Debug)]
 #[must_use]
-pub struct Busy(RunClock);
+pub struct BusyGuard(RunClock);
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.change(|time| time.busy -= 1);
     }
@@ -185,24 +185,24 @@ impl Drop for Busy {
 /// A dispatcher that waits; see [`RunClock::rest`].
 #[derive(Debug)]
 #[must_use]
-pub struct Rest {
+pub struct RestGuard {
     clock: RunClock,
-    resting: AtomicBool,
+    at_rest: AtomicBool,
 }
 
-impl Rest {
+impl RestGuard {
     /// Rests until the value is dropped. Never ends.
     pub async fn begin(&self) -> Infallible {
-        if !self.resting.swap(true, Ordering::Relaxed) {
+        if !self.at_rest.swap(true, Ordering::Relaxed) {
             self.clock.change(|time| time.busy -= 1);
         }
         std::future::pending().await
     }
 }
 
-impl Drop for Rest {
+impl Drop for RestGuard {
     fn drop(&mut self) {
-        if self.resting.load(Ordering::Relaxed) {
+        if self.at_rest.load(Ordering::Relaxed) {
             self.clock.change(|time| time.busy += 1);
         }
     }
@@ -210,7 +210,7 @@ impl Drop for Rest {
 
 /// The end of a wait that is not work; see [`RunClock::sleep_until`].
 #[must_use]
-pub struct Woken(#[expect(dead_code, reason = "is dropped")] Option<Waiter>);
+pub struct WokenGuard(#[expect(dead_code, reason = "is dropped")] Option<Waiter>);
 
 /// A wait, until what follows from it has started.
 struct Waiter {
@@ -251,7 +251,7 @@ impl Limit {
     }
 
     /// Waits until the time has passed.
-    pub async fn passed(&self) -> Woken {
+    pub async fn passed(&self) -> WokenGuard {
         self.clock.sleep_until(self.moment).await
     }
 }

@@ -125,7 +125,7 @@ fn the_daemon_starts_runs_and_stops_without_them() {
     let mut daemon =
         scratch.command().args(["serve", "--port", "0"]).stderr(Stdio::piped()).start();
     wait("the daemon", || scratch.kb(&["trigger", "list"]).err.is_empty());
-    scratch.kb(&["serve"]).code(5).says(&["KB1013", "runs already"]);
+    scratch.kb(&["serve"]).code(5).says(&["KB1013", "is already running"]);
     let run = scratch.kb(&["trigger", "fire", "nightly"]).code(0).out.trim().to_owned();
     wait("the run", || scratch.has("log"));
     let pid = rustix::process::Pid::from_child(&daemon);
@@ -165,7 +165,7 @@ fn a_command_that_looks_for_the_daemon_does_not_stop_it_from_starting() {
     looking.join().unwrap();
     assert_eq!(kb::serve::daemon_of(&state), Some(std::process::id()));
     let refused = kb::serve::Daemon::open(&environment, &super::options());
-    assert!(refused.err().unwrap().to_string().contains("runs already"));
+    assert!(refused.err().unwrap().to_string().contains("is already running"));
     drop(daemon);
     assert_eq!(kb::serve::daemon_of(&state), None);
 }

@@ -245,7 +245,7 @@ fn runs_outlive_the_daemon_and_are_followed_by_the_next_one() {
     until(&mut first, at("2026-01-10T01:00:00Z"), "the run", || log(&scratch) == 1);
     let second = Daemon::open(&environment(&scratch), &options());
     let refused = second.err().expect("the lease is taken").to_string();
-    assert!(refused.contains("runs already"), "{refused}");
+    assert!(refused.contains("is already running"), "{refused}");
     drop(first);
     std::fs::remove_file(scratch.root().join("hold")).unwrap();
     let mut second = daemon(&scratch);

@@ -4,7 +4,7 @@ use super::attempt::Attempt;
 use super::attempts::{AttemptChannel, Message};
 use super::context::RunContext;
 use kb_attempt::{Shutdown, Stopped};
-use kb_clock::{Busy, RunClock, instant};
+use kb_clock::{BusyGuard, RunClock, instant};
 use kb_core::run::{InstanceIx, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Drop for AbortOnDrop {
 
 /// The running attempts. Their owner is the dispatcher.
 pub(super) struct ActiveAttempts {
-    cancels: BTreeMap<InstanceIx, (CancellationToken, Busy)>,
+    cancels: BTreeMap<InstanceIx, (CancellationToken, BusyGuard)>,
     clock: RunClock,
     /// Tasks of attempts that are processes; dropping a task stops it.
     processes: BTreeMap<InstanceIx, AbortOnDrop>,

@@ -13,7 +13,7 @@ use kb_attempt::GateRequest;
 use kb_attempt::{Context, Outcome, Progress, Recorder, Request, Shutdown, Stopped};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, InstanceKey, OutcomeKind};
-use kb_clock::{RunClock, Woken};
+use kb_clock::{RunClock, WokenGuard};
 use kb_core::evidence::{
     ApprovalRequest, CheckDetail, Confidence, Merged, Payload, Record, Verdict, Verification,
 };
@@ -113,7 +113,7 @@ impl AttemptChannel {
     }
 
     /// Waits until there was no activity for the idle timeout; forever without one.
-    async fn silent_for(&self, idle: Option<Duration>) -> Woken {
+    async fn silent_for(&self, idle: Option<Duration>) -> WokenGuard {
         let Some(idle) = idle else { return std::future::pending().await };
         loop {
             let last = *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner);
@@ -252,7 +252,7 @@ pub(super) async fn run(
 }
 
 /// Waits for the end of a timeout; forever without one.
-pub(super) async fn expired(clock: &RunClock, timeout: Option<Duration>) -> Woken {
+pub(super) async fn expired(clock: &RunClock, timeout: Option<Duration>) -> WokenGuard {
     match timeout {
         Some(timeout) => clock.sleep_until(clock.instant() + timeout).await,
         None => std::future::pending().await,

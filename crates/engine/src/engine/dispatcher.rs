@@ -22,7 +22,7 @@ use super::timers::Timers;
 use super::verified_result::VerifiedResults;
 use crate::journal::JournalError;
 use kb_attempt::Stopped;
-use kb_clock::{Busy, Woken};
+use kb_clock::{BusyGuard, WokenGuard};
 use kb_core::run::{Input, InstanceIx, RunStatus, StepStatus};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -61,8 +61,8 @@ async fn run_to_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError>
 enum Arrived {
     Message(Message),
     Control(RunControl),
-    Timer(Woken),
-    Expiry(Woken),
+    Timer(WokenGuard),
+    Expiry(WokenGuard),
     Inbox,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Dispatcher {
     start: StartMode,
     pub(super) verified: VerifiedResults,
     /// Lists of files, merges and checks of replies that were asked for and have not come.
-    pub(super) outstanding: Vec<Busy>,
+    pub(super) outstanding: Vec<BusyGuard>,
     /// Whether a reply of a person is being checked.
     is_checking: bool,
     /// Whether a step of the plan executes a child run.

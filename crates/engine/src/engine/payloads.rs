@@ -2,7 +2,7 @@
 
 use super::json_list::JsonList;
 use crate::journal::{Blobs, JournalError};
-use kb_attempt::beside_others;
+use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, limits, read_back};
 use kb_core::evidence::{Payload, Record};
@@ -115,7 +115,7 @@ impl Payloads {
     }
 
     fn store_blob(&self, text: &Masked<String>) -> Result<Payload, JournalError> {
-        let digest = self.noting_failure(beside_others(|| self.journal.put_blob(text)))?;
+        let digest = self.noting_failure(run_blocking(|| self.journal.put_blob(text)))?;
         Ok(Payload::Blob { digest, bytes: text.len() as u64 })
     }
 
@@ -146,7 +146,7 @@ impl Payloads {
     }
 
     fn text_of(&self, digest: &Digest) -> Result<String, JournalError> {
-        let bytes = self.noting_failure(beside_others(|| self.journal.blob(digest)))?;
+        let bytes = self.noting_failure(run_blocking(|| self.journal.blob(digest)))?;
         String::from_utf8(bytes).map_err(|why| not_json(digest, &why))
     }
 

@@ -3,7 +3,7 @@
 
 use super::attempts::{self, AttemptChannel};
 use crate::journal::{Journal, JournalError, LockCycle, LockRequest, NamedLocks};
-use kb_attempt::{Progress, Recorder, beside_others};
+use kb_attempt::{Progress, Recorder, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, OutcomeKind, RunId};
 use kb_core::run::{InstanceIx, State};
@@ -63,7 +63,7 @@ impl WantedLocks {
         let owner = format!("run {}", self.run);
         let unit = format!("{}/{}", self.run, self.instance);
         for name in &self.names {
-            let request = beside_others(|| self.locks.request(name, &owner, &unit));
+            let request = run_blocking(|| self.locks.request(name, &owner, &unit));
             let request = request.map_err(unusable)?;
             held.push(self.wait(request, name, channel, cancel).await?);
         }
@@ -79,7 +79,7 @@ impl WantedLocks {
     ) -> Result<LockRequest, (OutcomeKind, Failure)> {
         let (mut pause, mut told) = (FIRST_PAUSE, false);
         for round in 1_u32.. {
-            let queue = beside_others(|| request.queue()).map_err(unusable)?;
+            let queue = run_blocking(|| request.queue()).map_err(unusable)?;
             let Some(owner) = queue.before.first() else { return Ok(request) };
             if !std::mem::replace(&mut told, true) {
                 let lock = name.trim_start_matches("lock/");
@@ -87,10 +87,10 @@ impl WantedLocks {
                 channel.progress(Progress::Output(text));
             }
             if round == CYCLE_ROUNDS {
-                beside_others(|| request.wait_within(&self.within())).map_err(unusable)?;
+                run_blocking(|| request.wait_within(&self.within())).map_err(unusable)?;
             }
             if round.is_multiple_of(CYCLE_ROUNDS)
-                && let Some(cycle) = beside_others(|| request.cycle()).map_err(unusable)?
+                && let Some(cycle) = run_blocking(|| request.cycle()).map_err(unusable)?
             {
                 return Err((OutcomeKind::ToolError, in_a_cycle(&cycle)));
             }

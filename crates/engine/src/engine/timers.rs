@@ -1,7 +1,7 @@
 //! The timers of a run: retries that wait for their moment, and the run's own timeout.
 
 use kb_base::value::Timestamp;
-use kb_clock::{RunClock, Woken};
+use kb_clock::{RunClock, WokenGuard};
 use kb_core::run::InstanceIx;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Timers {
     }
 
     /// Waits until the next timer is due; forever without timers.
-    pub(super) fn next(&self) -> impl Future<Output = Woken> + use<> {
+    pub(super) fn next(&self) -> impl Future<Output = WokenGuard> + use<> {
         let (clock, due) = (self.clock.clone(), self.due.first().map(|(due, _)| *due));
         async move {
             match due {
@@ -61,7 +61,7 @@ impl Timers {
     }
 
     /// Waits for the end of the run's timeout; forever without a timeout.
-    pub(super) fn expiry(&self) -> impl Future<Output = Woken> + use<> {
+    pub(super) fn expiry(&self) -> impl Future<Output = WokenGuard> + use<> {
         let (clock, deadline) = (self.clock.clone(), self.deadline);
         async move {
             match deadline {

@@ -19,7 +19,7 @@ fn last_of(redactor: &Redactor, (stderr, stdout): (&str, &str)) -> Option<String
 }
 
 /// The end of a message about a failed command: what it printed last to stderr, else to stdout.
-pub(super) fn said(redactor: &Redactor, argv: &[String], streams: (&str, &str)) -> String {
+pub(super) fn output_suffix(redactor: &Redactor, argv: &[String], streams: (&str, &str)) -> String {
     match last_of(redactor, streams) {
         Some(line) => format!(": {line}"),
         None => format!("; no output from `{}`", first_line(redactor, argv)),

@@ -123,7 +123,7 @@ impl LocalExecutor {
 
     async fn work(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
-        if gate::look_again(&self.host, &request, &context).await.is_err()
+        if gate::recheck_relied_files(&self.host, &request, &context).await.is_err()
             || gate::run_before(&self.host, &request, &context).await.is_err()
         {
             return lease_lost();

@@ -2,7 +2,7 @@
 
 use super::confinement;
 use super::host_access::HostAccess;
-use super::last_line::{last_line, said};
+use super::last_line::{last_line, output_suffix};
 use super::lease::lease_lost;
 use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
 use kb_attempt::{CommandLine, Context, Outcome, Progress, Request};
@@ -134,18 +134,18 @@ fn failure(
     timeout: Option<Duration>,
 ) -> (OutcomeKind, Failure) {
     let failure = |code: Code, message: String| Failure::new(code, message);
-    let said = || said(redactor, argv, (&exited.stderr, &exited.stdout));
+    let output_suffix = || output_suffix(redactor, argv, (&exited.stderr, &exited.stdout));
     match &exited.end {
         ProcessEnd::Code(code) => (
             OutcomeKind::Exit(*code),
             unbound(
-                failure(Code::NON_ZERO_EXIT, format!("exit code {code}{}", said())),
+                failure(Code::NON_ZERO_EXIT, format!("exit code {code}{}", output_suffix())),
                 last_line(redactor, exited).as_deref(),
             ),
         ),
         ProcessEnd::Signal(signal) => (
             OutcomeKind::Exit(128 + signal),
-            failure(Code::NON_ZERO_EXIT, format!("killed by signal {signal}{}", said())),
+            failure(Code::NON_ZERO_EXIT, format!("killed by signal {signal}{}", output_suffix())),
         ),
         ProcessEnd::TimedOut => {
             // The same text as that of the engine, whose timer may expire first.

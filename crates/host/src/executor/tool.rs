@@ -2,7 +2,7 @@
 
 use super::confinement;
 use super::host_access::HostAccess;
-use super::last_line::said;
+use super::last_line::output_suffix;
 use super::lease::lease_lost;
 use crate::tool::{Call, Caller, Toolbox};
 use kb_attempt::{Context, Outcome, Progress, Request};
@@ -94,7 +94,7 @@ pub(super) async fn call(
     if failure.code == Code::COMMAND_FAILED {
         let streams =
             (stderr.as_deref().unwrap_or_default(), stdout.as_deref().unwrap_or_default());
-        failure.message += &said(&host.redactor, &argv.unwrap_or_default(), streams);
+        failure.message += &output_suffix(&host.redactor, &argv.unwrap_or_default(), streams);
     }
     Outcome { exit_code, stdout, stderr, ..Outcome::failed(kind, failure) }
 }

@@ -11,7 +11,7 @@ use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
-use kb_attempt::{Context, Outcome, Request, SpecialistWork, beside_others};
+use kb_attempt::{Context, Outcome, Request, SpecialistWork, run_blocking};
 use kb_base::value::{StepId, json_text};
 use kb_clock::{Limit, RunClock};
 use kb_core::evidence::{Note, Phase, Record};
@@ -247,7 +247,7 @@ impl<'a> Attempt<'a> {
     pub(super) async fn record(&mut self, record: Record) -> Result<(), StopReason> {
         let stored = self.context.recorder.record(record.clone()).await;
         stored.map_err(|_| StopReason::Cancelled)?;
-        beside_others(|| self.conversation.apply(&record));
+        run_blocking(|| self.conversation.apply(&record));
         Ok(())
     }
 

@@ -141,7 +141,7 @@ impl Workspace {
             .open(&target)
             .map_err(io)?;
         let shared = shares_blocks(&copy, &from);
-        let digest = pour(&mut from, (!shared).then_some(&mut copy), keep).map_err(io)?;
+        let digest = copy_and_hash(&mut from, (!shared).then_some(&mut copy), keep).map_err(io)?;
         copy.set_permissions(Permissions::from_mode(state.mode & 0o777)).map_err(io)?;
         let time = Timespec {
             tv_sec: state.mtime_ns.div_euclid(1_000_000_000),
@@ -168,7 +168,7 @@ fn shares_blocks(copy: &File, from: &File) -> bool {
 const KEPT: usize = 1 << 20;
 
 /// Reads a file once: writes it, hashes it, and passes on the bytes of a small one.
-fn pour(
+fn copy_and_hash(
     from: &mut File,
     mut to: Option<&mut File>,
     keep: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,

@@ -31,7 +31,8 @@ impl ServeLease {
         if !try_own(&file).map_err(failed)? {
             let pid = daemon_of(state_dir);
             let process = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
-            let message = format!("`kb serve` runs already for `{}`{process}", root.display());
+            let message =
+                format!("`kb serve` is already running for `{}`{process}", root.display());
             let help = "use the running one, or stop it; the runs that it started continue";
             let failure = Failure::new(Code::DAEMON_RUNNING, message).help(help);
             return Err(ServiceError::environment(failure));

@@ -5,7 +5,7 @@
 //! so that a daemon that is killed forgets nothing and sends each event under one id. A hook may receive
 //! it twice; the id is the same.
 
-use kb_attempt::beside_others;
+use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, RunId, Timestamp};
 use kb_core::redaction::Masked;
@@ -208,7 +208,7 @@ async fn attempt(
             }
         }
     };
-    beside_others(|| store.notified(&due.id, state, problem.as_ref(), next))
+    run_blocking(|| store.notified(&due.id, state, problem.as_ref(), next))
 }
 
 fn event_of(status: RunStatus) -> Option<NotifyEvent> {

@@ -4,7 +4,7 @@
 //! twice; its ids are the same. The work is a task of its own: neither long runs nor a slow collector delay a
 //! schedule.
 
-use kb_attempt::beside_others;
+use kb_attempt::run_blocking;
 use kb_base::value::{RunStatus, Timestamp};
 use kb_core::redaction::Masked;
 use kb_engine::journal::{Journal, RunRow};
@@ -149,7 +149,7 @@ impl Telemetry {
         let to = followed.project.catalog.settings.traces.clone();
         match to {
             Some(to) => self.export(&followed, &to).await,
-            None => beside_others(|| forget(&followed)),
+            None => run_blocking(|| forget(&followed)),
         }
     }
 
@@ -181,12 +181,12 @@ impl Telemetry {
         if self.state().retry.is_some_and(|retry| now < retry) {
             return Ok(());
         }
-        let noted = beside_others(|| followed.store.note(CURSOR))?;
+        let noted = run_blocking(|| followed.store.note(CURSOR))?;
         let cursor = noted.and_then(|text| serde_json::from_str::<Cursor>(&text).ok());
         let Some(mut cursor) = cursor else {
             return note(followed, &Cursor::at(now));
         };
-        let ended = beside_others(|| cursor.new_ends(&*followed.journal))?;
+        let ended = run_blocking(|| cursor.new_ends(&*followed.journal))?;
         for row in ended.into_iter().take(MOST) {
             match export_trace(&followed.project, to, &followed.journal, &row.run).await {
                 Ok(()) => {
@@ -230,5 +230,5 @@ fn forget(followed: &Followed) -> Result<(), ServiceError> {
 
 fn note(followed: &Followed, cursor: &Cursor) -> Result<(), ServiceError> {
     let text = serde_json::to_string(cursor).unwrap_or_default();
-    Ok(beside_others(|| followed.store.set_note(CURSOR, &text))?)
+    Ok(run_blocking(|| followed.store.set_note(CURSOR, &text))?)
 }

@@ -6,7 +6,7 @@ r#"The journal is the database in which `kb` records runs. It could not be opene
 nothing was started: every step is recorded before it runs.
 
     the journal file is damaged: file is not a database
-    the disk of the journal failed: disk I/O error: `/home/me/.local/state/kb/shop-1a2b3c4d`
+    I/O error of the journal: disk I/O error: `/home/me/.local/state/kb/shop-1a2b3c4d`
     cannot make `/home/me/.local/state/kb/shop-1a2b3c4d`: Permission denied
 
 After a disk error the run stops at once, because the result of a later sync cannot be trusted. Fix the

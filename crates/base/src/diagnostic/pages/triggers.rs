@@ -105,10 +105,10 @@ parameters. Nothing was started.
 
 shows what would start, without starting it."#;
 
-    DAEMON_RUNNING = "KB1013", "kb serve runs already",
+    DAEMON_RUNNING = "KB1013", "kb serve is already running",
 r#"Another `kb serve` has the lease of this project's state folder. Two would start runs twice.
 
-    `kb serve` runs already for `/home/me/shop` (process 4711)
+    `kb serve` is already running for `/home/me/shop` (process 4711)
 
 Use the running one, or stop it (`kill 4711`); runs that it started continue."#;
 

@@ -32,7 +32,7 @@ impl From<rusqlite::Error> for JournalError {
             |what: &str| JournalError::Disk { what: format!("{what}: {error}"), folder: None };
         let text = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => return JournalError::Full(None),
-            Some(ErrorCode::SystemIoFailure) => return disk("the disk of the journal failed"),
+            Some(ErrorCode::SystemIoFailure) => return disk("I/O error of the journal"),
             Some(ErrorCode::CannotOpen) => return disk("the journal cannot be opened"),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 format!("the journal file is damaged: {error}")

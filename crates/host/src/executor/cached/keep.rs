@@ -16,7 +16,7 @@ const TRACE_BYTES: usize = 1 << 20;
 const FILES_BYTES: u64 = 512 << 20;
 
 /// What an attempt made.
-pub(super) struct Made {
+pub(super) struct CacheCandidate {
     pub(super) asked: CacheRequest,
     pub(super) key: CacheKey,
     pub(super) outcome: Outcome,
@@ -32,14 +32,19 @@ pub(super) async fn prepare(
     cache: &Arc<StepCache>,
     host: &HostAccess,
     request: &Request,
-    made: Made,
+    made: CacheCandidate,
 ) -> Result<(), String> {
     let (cache, host) = (cache.clone(), host.clone());
     let (run, instance) = (request.run.clone(), request.instance.clone());
     let work = move || {
         let files = files(&cache.results, &host, &made)?;
-        let Made {
-            asked, key: CacheKey { digest: key, parts }, outcome, trace, duration_ms, ..
+        let CacheCandidate {
+            asked,
+            key: CacheKey { digest: key, parts },
+            outcome,
+            trace,
+            duration_ms,
+            ..
         } = made;
         let at = host.clock.now();
         let origin = CachedOrigin {
@@ -76,7 +81,11 @@ pub(super) async fn prepare(
 
 /// The files that belong to the result. Their contents are stored now, because a later step may change
 /// them before the step ends.
-fn files(results: &ResultCache, host: &HostAccess, made: &Made) -> Result<Vec<CachedFile>, String> {
+fn files(
+    results: &ResultCache,
+    host: &HostAccess,
+    made: &CacheCandidate,
+) -> Result<Vec<CachedFile>, String> {
     let trace = serde_json::to_string(&made.trace).map_or(0, |text| text.len());
     if trace > TRACE_BYTES {
         return Err("its recorded calls are too large".to_owned());

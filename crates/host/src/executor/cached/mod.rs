@@ -72,7 +72,7 @@ where
     if outcome.kind != OutcomeKind::Ok || outcome.asks.is_some() || outcome.waits.is_some() {
         return outcome;
     }
-    let made = keep::Made {
+    let made = keep::CacheCandidate {
         asked,
         key,
         outcome: outcome.clone(),

@@ -8,7 +8,7 @@ mod observer;
 mod relied;
 
 pub(super) use before::run_before;
-pub(super) use relied::look_again;
+pub(super) use relied::recheck_relied_files;
 
 use super::GateRequest;
 use crate::executor::host_access::HostAccess;

@@ -11,7 +11,7 @@ const SHOWN: usize = 5;
 
 /// Compares the files that passed verdicts of earlier steps rest on with the disk, and records a warning
 /// for each step whose verdict no longer describes its files.
-pub(in crate::executor) async fn look_again(
+pub(in crate::executor) async fn recheck_relied_files(
     host: &HostAccess,
     request: &Request,
     context: &Context,

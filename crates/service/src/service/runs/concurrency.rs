@@ -1,7 +1,7 @@
 //! `concurrency:` of a playbook: runs of a group that must not execute at the same time.
 
 use crate::service::ServiceError;
-use kb_attempt::beside_others;
+use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, JsonMap, RunId};
 use kb_engine::journal::{Journal, LockCycle, LockRequest};
@@ -79,12 +79,12 @@ pub(super) async fn enter(
         None => playbook.id.to_string(),
     };
     let mut request =
-        beside_others(|| locks.request(&format!("group/{group}"), run.as_str(), run.as_str()))?;
+        run_blocking(|| locks.request(&format!("group/{group}"), run.as_str(), run.as_str()))?;
     let (mut pause, mut told) = (FIRST_PAUSE, None);
     // A run that cancels the other one does not wait for what that one waits for.
     let waits = concurrency.on_conflict == ConflictPolicy::Queue && !above.runs.is_empty();
     for round in 1_u32.. {
-        let queue = beside_others(|| request.queue())?;
+        let queue = run_blocking(|| request.queue())?;
         let Some(owner) = queue.before.first() else { return Ok(Some(request)) };
         if above.runs.iter().any(|run| run.as_str() == owner) {
             return Err(held_above(&group, owner));
@@ -111,7 +111,7 @@ pub(super) async fn enter(
         }
         if waits
             && round.is_multiple_of(CYCLE_ROUNDS)
-            && let Some(cycle) = beside_others(|| request.cycle())?
+            && let Some(cycle) = run_blocking(|| request.cycle())?
         {
             return Err(in_a_cycle(&cycle));
         }

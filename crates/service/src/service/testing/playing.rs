@@ -9,7 +9,7 @@ use crate::service::runs::{
     self, Decision, Doubles, Overrides, Prepared, ProjectContext, Replied, ReplyRequest, post_reply,
 };
 use crate::service::{Environment, Project, ServiceError, StartRequest, start};
-use kb_attempt::beside_others;
+use kb_attempt::run_blocking;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{Json, json_text};
 use kb_core::run::RunStatus;
@@ -38,7 +38,7 @@ pub(super) async fn play(
 ) -> Checked {
     let case = &test.case;
     let refused = |message: String| Box::new(failed(case, message));
-    beside_others(|| folder.fill(project, test)).map_err(refused)?;
+    run_blocking(|| folder.fill(project, test)).map_err(refused)?;
     if case.git {
         folder.commit(project).await.map_err(refused)?;
     }
@@ -58,7 +58,7 @@ pub(super) async fn play(
     let context = own.context.clone();
     let workspace = Workspace::open(&context.root, &[], &[])
         .map_err(|error| refused(format!("the project of the test cannot be opened: {error}")))?;
-    let before = beside_others(|| workspace.manifest());
+    let before = run_blocking(|| workspace.manifest());
     let limit = case.timeout.unwrap_or(LIMIT);
     let playing = Playing { test, context: context.clone() };
     let (run, status) = match tokio::time::timeout(limit, playing.run(own, request)).await {
@@ -159,7 +159,7 @@ impl Playing<'_> {
     }
 
     fn resume(&self, run: &str) -> Played<Prepared> {
-        beside_others(|| runs::resume(self.context.clone(), run, &Overrides::default()))
+        run_blocking(|| runs::resume(self.context.clone(), run, &Overrides::default()))
             .map_err(|error| self.error(&error))
     }
 
@@ -209,7 +209,7 @@ impl Playing<'_> {
                 .map_err(|error| self.error(&error))?;
             return posted.is_first.then(|| self.resume(run)).transpose();
         }
-        match beside_others(|| runs::reply(self.context.clone(), run, request)) {
+        match run_blocking(|| runs::reply(self.context.clone(), run, request)) {
             Ok(Replied::Ready(prepared)) => Ok(Some(*prepared)),
             Ok(Replied::Delivered(_)) => Ok(None),
             Err(error) => Err(self.error(&error)),
