@@ -13,32 +13,30 @@ pub(super) fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The crates of the workspace below the root package, each with its modules. A crate whose `lib.rs` is the
-/// root of one module, such as `process`, has the module of its own name.
-pub(super) static CRATES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
-    let names = folders(&project().join("crates"));
-    let modules = |name: &String| {
-        let found = folders(&project().join("crates").join(name).join("src"));
-        let is_module = |module: &String| {
-            project().join("crates").join(name).join("src").join(module).join("mod.rs").exists()
-        };
-        let facade = !one_module(name);
-        if facade { found.into_iter().filter(is_module).collect() } else { [name.clone()].into() }
-    };
-    names.into_iter().map(|name| (name.clone(), modules(&name))).collect()
-});
-
-/// Whether the crate is one module: its `lib.rs` has more than the list of its modules.
-fn one_module(name: &str) -> bool {
-    let lib = project().join("crates").join(name).join("src/lib.rs");
-    let text = std::fs::read_to_string(lib).expect("each crate has a lib.rs");
-    let code = text.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
-    code.into_iter().any(|line| !line.starts_with("pub mod "))
+/// A crate of the workspace below the root package.
+struct Crate {
+    /// Its folder of sources.
+    root: PathBuf,
+    modules: BTreeSet<String>,
+    /// Whether its `lib.rs` is the root of its only module, which has the name of the crate, such as `process`.
+    is_module: bool,
 }
 
+static CRATES: LazyLock<BTreeMap<String, Crate>> = LazyLock::new(|| {
+    let read = |name: String| {
+        let root = project().join("crates").join(&name).join("src");
+        let lib = std::fs::read_to_string(root.join("lib.rs")).expect("each crate has a lib.rs");
+        let mut code = lib.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
+        let is_module = code.any(|line| !line.starts_with("pub mod "));
+        let modules = if is_module { vec![name.clone()] } else { folders(&root) };
+        (name, Crate { root, modules: modules.into_iter().collect(), is_module })
+    };
+    folders(&project().join("crates")).into_iter().map(read).collect()
+});
+
 /// Whether the crate of this name is the module of this name.
-fn is_one_module(name: &str) -> bool {
-    CRATES.get(name).is_some_and(|modules| modules.len() == 1 && modules.contains(name))
+fn is_module(name: &str) -> bool {
+    CRATES.get(name).is_some_and(|found| found.is_module)
 }
 
 fn folders(path: &Path) -> Vec<String> {
@@ -49,7 +47,7 @@ fn folders(path: &Path) -> Vec<String> {
 
 /// The crate of a module; `kb` for the modules of the root package.
 pub(super) fn crate_of(module: &str) -> &'static str {
-    let found = CRATES.iter().find(|(_, modules)| modules.contains(module));
+    let found = CRATES.iter().find(|(_, found)| found.modules.contains(module));
     found.map_or("kb", |(name, _)| name)
 }
 
@@ -90,14 +88,14 @@ impl SourceFile {
         let supers = path.iter().take_while(|part| *part == "super").count();
         match path.first().map(String::as_str) {
             // In a crate of one module, the module is the root.
-            Some("crate") if is_one_module(&self.module) => {
+            Some("crate") if is_module(&self.module) => {
                 Some(std::iter::once(&self.module).chain(&path[1..]).cloned().collect())
             }
             Some("crate" | "kb") => Some(path[1..].to_vec()),
             Some(name) if name.starts_with("kb_") => {
                 let name = &name["kb_".len()..];
                 CRATES.get(name)?;
-                let module = is_one_module(name).then(|| name.to_owned());
+                let module = is_module(name).then(|| name.to_owned());
                 Some(module.into_iter().chain(path[1..].iter().cloned()).collect())
             }
             Some("super") => {
@@ -123,9 +121,8 @@ pub(super) fn sources() -> Vec<SourceFile> {
         files.map(|file| read(&root, &file, module)).collect()
     };
     let mut files = read_all(project().join("src"), None);
-    for name in CRATES.keys() {
-        let root = project().join("crates").join(name).join("src");
-        files.extend(read_all(root, one_module(name).then_some(name.as_str())));
+    for (name, found) in CRATES.iter() {
+        files.extend(read_all(found.root.clone(), found.is_module.then_some(name.as_str())));
     }
     files
 }

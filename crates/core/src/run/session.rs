@@ -349,9 +349,8 @@ fn id_of(step: &str, n: usize, artifact: &Artifact) -> String {
 
 /// Keeps the newest line of each text, so that what many steps repeat takes one place.
 fn once(listed: &mut Vec<SessionLine>) {
-    let mut seen = BTreeSet::new();
     listed.reverse();
-    listed.retain(|line| seen.insert(line.text.clone()));
+    first_of_each(listed, |line| line.text.clone());
     listed.reverse();
 }
 
@@ -362,7 +361,12 @@ fn newest<T>(listed: &mut Vec<T>, most: usize) {
 
 /// The first of equal texts, this many at most.
 fn unique(texts: &mut Vec<String>, most: usize) {
-    let mut seen = BTreeSet::new();
-    texts.retain(|text| seen.insert(text.clone()));
+    first_of_each(texts, String::clone);
     texts.truncate(most);
+}
+
+/// Keeps the first of the values with the same text.
+fn first_of_each<T>(values: &mut Vec<T>, text: impl Fn(&T) -> String) {
+    let mut seen = BTreeSet::new();
+    values.retain(|value| seen.insert(text(value)));
 }

@@ -7,7 +7,7 @@ use kb_base::value::Timestamp;
 use kb_core::evidence::{Purpose, Record, ToolTrace};
 use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus};
 use kb_language::definition::{NetworkAccess, StepKind};
-use kb_language::plan::{Plan, PlanStep};
+use kb_language::plan::Plan;
 use std::collections::BTreeMap;
 
 /// A replayed journal: the state, and the records of live instances.
@@ -174,7 +174,7 @@ impl Folded {
         let network = match self.state.specialist(plan, instance) {
             Some(specialist) if path.is_some() || specialist.may_write() => specialist.network,
             // The record of a child run does not say which of its steps changed a file.
-            None if has_writing_specialist(planned) => NetworkAccess::default(),
+            None if planned.has_writing_specialist() => NetworkAccess::default(),
             Some(_) | None => return,
         };
         let code = self.code.get_or_insert_with(|| ChangedCode {
@@ -188,13 +188,6 @@ impl Folded {
         }
         code.network = wider(code.network, network);
     }
-}
-
-/// Whether a specialist of the step, or of a child run, may write files.
-fn has_writing_specialist(planned: &PlanStep) -> bool {
-    let in_child = |child: &Plan| child.steps().iter().any(has_writing_specialist);
-    planned.specialists().any(|specialist| specialist.may_write())
-        || planned.child().is_some_and(|child| in_child(child))
 }
 
 /// The network of both.

@@ -280,6 +280,14 @@ impl PlanStep {
             || self.locks_workspace()
     }
 
+    /// Whether a specialist of the step, or of a child run, may write files.
+    pub fn has_writing_specialist(&self) -> bool {
+        self.specialists().any(|specialist| specialist.may_write())
+            || self
+                .child()
+                .is_some_and(|child| child.steps().iter().any(PlanStep::has_writing_specialist))
+    }
+
     /// Whether the step can change files: a specialist with a writing tool, a call of one, or a child
     /// run with such a step.
     pub fn writes(&self) -> bool {

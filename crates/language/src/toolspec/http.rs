@@ -34,8 +34,8 @@ fn request() -> ToolSpec {
             "properties": {
                 "url": {"type": "string", "description": "http or https."},
                 "method": {"enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]},
-                "headers": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
-                "query": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+                "headers": texts_by_name(),
+                "query": texts_by_name(),
                 "body": {},
             },
             "required": ["url"],
@@ -56,7 +56,6 @@ fn fetch() -> ToolSpec {
         aliases: &["web_fetch", "WebFetch"],
         groups: &["web_fetch"],
         restricted_by: &["http:get"],
-        level: ToolLevel::Restricted,
         description:
             "Read one public address with a GET request. Returns the response with any status code."
                 .into(),
@@ -64,19 +63,20 @@ fn fetch() -> ToolSpec {
             "type": "object",
             "properties": {
                 "url": {"type": "string", "description": "http or https."},
-                "headers": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
-                "query": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+                "headers": texts_by_name(),
+                "query": texts_by_name(),
             },
             "required": ["url"],
             "additionalProperties": false,
         }),
-        output: response(),
-        network: true,
-        input_check: InputCheck::Url,
         done: "Fetched",
-        subject: &["url"],
-        ..ToolSpec::base()
+        ..request()
     }
+}
+
+/// The schema of headers and of the query.
+fn texts_by_name() -> Json {
+    json!({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})
 }
 
 fn response() -> Json {
