@@ -271,9 +271,12 @@ fn only_the_journal_names_its_back_ends() {
     for file in sources().iter().filter(|file| file.module != "journal") {
         let text = std::fs::read_to_string(&file.file).expect("it was read");
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        // The pages of codes are documentation.
-        let names = code.filter(|line| line.contains("journal.sqlite3")).count();
-        assert!(names == 0 || file.path.starts_with("diagnostic/pages/"), "{}", file.path);
+        assert_eq!(
+            code.filter(|line| line.contains("journal.sqlite3")).count(),
+            0,
+            "{}",
+            file.path
+        );
     }
 }
 
