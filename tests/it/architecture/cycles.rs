@@ -26,14 +26,36 @@ fn imports(files: &[SourceFile]) -> BTreeMap<&str, BTreeSet<&str>> {
         files.iter().map(|file| (file.own.as_slice(), file)).collect();
     let mut imports = BTreeMap::new();
     for file in files {
+        let modules = imported_modules(&by_path, file);
         let target = |path: &Vec<String>| {
-            let target = defining_file(&by_path, &absolute(file, path)?, 8)?;
+            let full = absolute(file, path).or_else(|| below_import(&modules, path))?;
+            let target = defining_file(&by_path, &full, 8)?;
             (target.path != file.path).then_some(target.path.as_str())
         };
         let targets: BTreeSet<&str> = file.own_paths.iter().filter_map(target).collect();
         imports.insert(file.path.as_str(), targets);
     }
     imports
+}
+
+/// The modules that a file imports by name (`use super::runs;`, `use super::runs::{self}`).
+fn imported_modules(
+    by_path: &BTreeMap<&[String], &SourceFile>,
+    file: &SourceFile,
+) -> BTreeMap<String, Vec<String>> {
+    let modules = file.own_paths.iter().filter_map(|path| {
+        let mut full = absolute(file, path)?;
+        full.pop_if(|last| last == "self");
+        by_path.contains_key(full.as_slice()).then(|| Some((full.last()?.clone(), full)))?
+    });
+    modules.collect()
+}
+
+/// A path that starts with the name of an imported module, such as `runs::begin`.
+fn below_import(modules: &BTreeMap<String, Vec<String>>, path: &[String]) -> Option<Vec<String>> {
+    let (first, rest) = path.split_first()?;
+    let module = modules.get(first).filter(|_| !rest.is_empty())?;
+    Some(module.iter().chain(rest).cloned().collect())
 }
 
 /// A path from the crate root. In a `mod.rs`, a path may start with the name of a child.
@@ -130,4 +152,8 @@ fn reexports_count_as_the_defining_file_and_code_of_a_facade_as_its_own() {
     assert_eq!(cycles(&imports(&[facade, scope(), back])), [["m/root.rs", "m/scope.rs"]]);
     let facade = file("m/mod.rs", &["m"], &[&["scope", "new"]], &[]);
     assert_eq!(cycles(&imports(&[facade, scope()])), [["m/mod.rs", "m/scope.rs"]]);
+    let import: &[&[&str]] = &[&["super", "scope", "self"], &["scope", "Scope"]];
+    let back = file("m/root.rs", &["m", "root"], import, &[]);
+    let scope = file("m/scope.rs", &["m", "scope"], &[&["super", "root", "Root"]], &[]);
+    assert_eq!(cycles(&imports(&[back, scope])), [["m/root.rs", "m/scope.rs"]]);
 }

@@ -36,7 +36,7 @@ mod scaffold;
 mod schemas;
 mod specialist_templates;
 mod specialists;
-mod start;
+mod start_request;
 mod templates;
 mod testing;
 mod traces;
@@ -89,13 +89,14 @@ pub use recorded::{
     PointInTime, audit_run, audited_calls, list_runs, read_run, run_diff, run_output, run_session,
     show_children, show_run,
 };
+pub use runs::start;
 pub use scaffold::{Initialized, init};
 pub use schemas::{SCHEMA_NAMES, schema, write_schemas};
 pub use specialist_templates::{
     NewSpecialist, SpecialistForm, new_specialist, specialist_templates,
 };
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
-pub use start::{Selection, StartRequest, start};
+pub use start_request::{Selection, StartRequest};
 pub use templates::{NewDefinition, TemplateView, new_playbook, templates};
 pub use testing::{
     LoadedTests, PlaybookTest, RecordedFiles, RecordedTest, TestOptions, TestReport,

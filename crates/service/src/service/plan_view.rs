@@ -1,7 +1,7 @@
 //! The plan of a run before it starts: order, dependencies, prompts, models, tools and cost.
 
 use super::params::Ask;
-use super::start::{StartRequest, resolve};
+use super::start_request::{StartRequest, resolve};
 use super::{Project, ServiceError};
 use kb_base::value::{Json, JsonMap};
 use kb_host::llm::Tiers;

@@ -156,7 +156,8 @@ fn text_of(
     template: &str,
 ) -> Result<(SpecialistForm, String), ServiceError> {
     if let Some((form, _, path)) = own(root).into_iter().find(|(_, name, _)| name == template) {
-        let (_, bytes) = super::start::read_file(&project.context.environment, &root.join(&path))?;
+        let (_, bytes) =
+            super::start_request::read_file(&project.context.environment, &root.join(&path))?;
         return Ok((form, String::from_utf8_lossy(&bytes).into_owned()));
     }
     let found = SHIPPED.iter().find(|shipped| shipped.name == template);

@@ -209,7 +209,8 @@ pub fn new_playbook(
     if let Some((name, path)) =
         own_templates(root, FOLDER).into_iter().find(|(name, _)| name == template)
     {
-        let (_, bytes) = super::start::read_file(&project.context.environment, &root.join(&path))?;
+        let (_, bytes) =
+            super::start_request::read_file(&project.context.environment, &root.join(&path))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let is_workflow = path.ends_with(".md");
         return write(root, id, &definition(&text, &name, id), is_workflow, &[]);

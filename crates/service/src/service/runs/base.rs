@@ -8,7 +8,7 @@ use super::prepared::Prepared;
 use super::reopen::find;
 use super::task_files::all_task_files;
 use crate::project::ProjectFolder;
-use crate::service::start::{resolve_over, step_of};
+use crate::service::start_request::{resolve_over, step_of};
 use crate::service::{Ask, Project, ServiceError, StartRequest};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, RunId, StepId};

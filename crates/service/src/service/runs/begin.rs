@@ -11,7 +11,7 @@ use super::prepared::Prepared;
 use super::recorder::Recorder;
 use super::requirements;
 use super::task_files::all_task_files;
-use crate::service::start::read_file;
+use crate::service::start_request::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, StepId, json_text};

@@ -1,6 +1,6 @@
 //! Runs as use cases: start, resume, retry, approve, cancel.
 //!
-//! Each use case has two steps, so that a display can attach in between. `start`, [`resume`],
+//! Each use case has two steps, so that a display can attach in between. [`start`], [`resume`],
 //! [`retry`], [`reply`] and [`cancel`] check everything and take the lease of the run; then
 //! [`Prepared::drive`] executes it.
 
@@ -27,6 +27,7 @@ mod reopen;
 mod replying;
 mod requirements;
 mod secrets;
+mod start;
 mod task_files;
 mod trees;
 
@@ -47,6 +48,7 @@ pub use recorder::{FilesBefore, Recorder};
 pub use reopen::{Cancelled, RetryFrom, cancel, resume, retry};
 pub use replying::{Decision, Posted, Replied, ReplyRequest, post_reply, reply};
 pub use secrets::ConfiguredSecrets;
+pub use start::start;
 pub(super) use task_files::read_task_files;
 pub use trees::sweep_trees;
 pub(super) use trees::trees_of;

@@ -7,7 +7,7 @@ use super::prepared::Prepared;
 use super::present;
 use super::{Overrides, ProjectContext};
 use crate::service::ServiceError;
-use crate::service::start::step_of;
+use crate::service::start_request::step_of;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, RunId};
 use kb_core::redaction::{Mask, Redactor};

@@ -3,7 +3,7 @@
 use super::questions::steps_of;
 use super::report::{LoadedTests, PlaybookTest};
 use crate::project::test_files;
-use crate::service::start::read_file;
+use crate::service::start_request::read_file;
 use crate::service::{Project, ServiceError};
 use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
 use kb_language::definition::{self, FaultKind, TestCase};

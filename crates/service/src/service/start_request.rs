@@ -1,7 +1,7 @@
-//! Starting a run: from a request to a run that is ready to be driven.
+//! The request to start a run, and its parameters.
 
 use super::params::Ask;
-use super::runs::{self, Overrides, Prepared, WaitNotice};
+use super::runs::{Overrides, WaitNotice};
 use super::{Environment, Project, ResourceKind, ServiceError, params};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{DefinitionId, Failure, Json, JsonMap, RunId, StepId};
@@ -33,32 +33,10 @@ pub struct StartRequest {
     pub overrides: Overrides,
     /// The steps that run.
     pub selection: Selection,
-    /// Whether [`Prepared::predecessor`] is looked up.
+    /// Whether [`Prepared::predecessor`](super::runs::Prepared::predecessor) is looked up.
     pub finds_predecessor: bool,
     /// How its steps use stored results.
     pub cache: CacheUse,
-}
-
-/// Resolves the parameters, checks everything that can be checked, and creates a new run with a
-/// lease for this process. The project is consumed, so that the texts of its definitions are freed
-/// before the run executes.
-///
-/// Questions are asked at once, before the future is awaited. The future reads files and writes to the journal,
-/// so it blocks its thread: the command line awaits it on its own thread, whose memory the run then uses again.
-pub fn start(
-    project: Project,
-    request: StartRequest,
-    ask: Option<&mut Ask<'_>>,
-) -> impl Future<Output = Result<Prepared, ServiceError>> + use<> {
-    let resolved = resolve(&project, &request, ask);
-    drop(project);
-    async move {
-        let (project, definition, params) = resolved?;
-        let plan = project.plan(definition.as_str())?;
-        let skip = request.selection.skipped(&plan)?;
-        drop(plan);
-        runs::begin(project, definition, params, request, runs::Basis::skipping(skip)).await
-    }
 }
 
 /// The steps of a run that its request selects.
@@ -72,7 +50,7 @@ pub struct Selection {
 
 impl Selection {
     /// The steps that do not run. `finally` steps run unless they are named in `skip`.
-    fn skipped(&self, plan: &Plan) -> Result<Vec<StepId>, ServiceError> {
+    pub(super) fn skipped(&self, plan: &Plan) -> Result<Vec<StepId>, ServiceError> {
         let steps = |names: &[String]| -> Result<Vec<StepIx>, ServiceError> {
             names.iter().map(|name| step_of(plan, name)).collect()
         };
