@@ -48,7 +48,7 @@ pub fn judge_question(gate: &Gate, seen: &Observations) -> Option<JudgeQuestion>
     let executed = || gate.trace.iter().filter(|call| call.purpose == Purpose::Execution);
     let mut files_read: Vec<String> = executed()
         .filter(|call| call.status == InvocationStatus::Success)
-        .filter(|call| toolspec::known(&call.tool).is_some_and(|spec| spec.reads_a_file()))
+        .filter(|call| toolspec::assumed(&call.tool).reads_a_file())
         .filter_map(|call| call.args.get("path").and_then(Json::as_str).map(str::to_owned))
         .collect();
     files_read.sort();
@@ -81,9 +81,7 @@ fn line(call: &Invocation) -> String {
             }
         }
     };
-    let Some(spec) = toolspec::known(&call.tool) else {
-        return format!("Called {}{failed}", call.tool);
-    };
+    let spec = toolspec::assumed(&call.tool);
     let changed: Vec<&str> =
         call.changes.iter().take(10).map(|change| change.path.as_str()).collect();
     let changed = match spec.runs_processes && !changed.is_empty() {

@@ -98,8 +98,7 @@ impl AttemptChannel {
 
     /// Counts the running tool calls with processes.
     fn count_processes(&self, record: &Record) {
-        let runs_processes =
-            |tool: &str| toolspec::find(tool).is_none_or(|spec| spec.runs_processes);
+        let runs_processes = |tool: &str| toolspec::assumed(tool).runs_processes;
         match record {
             Record::ToolCall { tool, .. } if runs_processes(tool) => {
                 self.processes.fetch_add(1, Ordering::SeqCst);

@@ -65,7 +65,7 @@ fn is_durable_record(record: &Record) -> bool {
 }
 
 fn uses_network(tool: &str) -> bool {
-    toolspec::known(tool).is_some_and(|spec| spec.network)
+    toolspec::assumed(tool).network
 }
 
 /// Whether the arguments of a request name the method `GET`, or none.

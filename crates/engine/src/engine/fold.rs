@@ -172,7 +172,7 @@ impl Folded {
     fn note_writer(&mut self, plan: &Plan, instance: InstanceIx, path: Option<String>) {
         let planned = plan.step(self.state.instance(instance).step);
         let network = match self.state.specialist(plan, instance) {
-            Some(specialist) if path.is_some() || specialist.may_write() => specialist.network,
+            Some(specialist) if path.is_some() || specialist.writes() => specialist.network,
             // The record of a child run does not say which of its steps changed a file.
             None if planned.has_writing_specialist() => NetworkAccess::default(),
             Some(_) | None => return,

@@ -49,7 +49,7 @@ pub(super) fn kept(
 }
 
 fn reads_a_file(call: &CallRequest) -> bool {
-    toolspec::known(&call.tool).is_some_and(|spec| spec.reads_a_file())
+    toolspec::assumed(&call.tool).reads_a_file()
 }
 
 /// The exchanges among the first messages: a response of the model with the messages that answer it.
@@ -69,7 +69,7 @@ fn calls(messages: &[Message]) -> impl Iterator<Item = &CallRequest> {
 
 /// The paths that calls of file tools changed.
 fn paths_changed(messages: &[Message]) -> impl Iterator<Item = &str> {
-    let writes = |call: &&CallRequest| toolspec::known(&call.tool).is_some_and(|spec| spec.writes);
+    let writes = |call: &&CallRequest| toolspec::assumed(&call.tool).writes;
     calls(messages).filter(writes).filter_map(path)
 }
 

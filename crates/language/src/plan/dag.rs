@@ -282,7 +282,7 @@ impl PlanStep {
 
     /// Whether a specialist of the step, or of a child run, may write files.
     pub fn has_writing_specialist(&self) -> bool {
-        self.specialists().any(|specialist| specialist.may_write())
+        self.specialists().any(|specialist| specialist.writes())
             || self
                 .child()
                 .is_some_and(|child| child.steps().iter().any(PlanStep::has_writing_specialist))

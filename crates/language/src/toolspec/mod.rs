@@ -19,6 +19,6 @@ mod table;
 mod write_files;
 
 pub use names::{ToolMatch, allowed_by, allowed_by_settings, covers, permits, secured_by};
-pub use plugin::{PLUGIN_PREFIX, known, plugin_id};
+pub use plugin::{PLUGIN_PREFIX, assumed, plugin_id};
 pub use spec::{InputCheck, ResultPart, ToolLevel, ToolSpec};
 pub use table::{ARTIFACT_READER, FILE_READER, HTTP_REQUEST, OUTPUT_READER, find, names, tools};

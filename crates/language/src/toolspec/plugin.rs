@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 /// The start of the names of plugins.
 pub const PLUGIN_PREFIX: &str = "plugin:";
 
-/// What is assumed of a plugin whose definition is not known: the largest effects.
+/// What is assumed of a tool that is known by its name alone: the largest effects.
 static ANY: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::plugin(PLUGIN_PREFIX, "A plugin.", ToolLevel::Critical, Json::Null, Json::Null)
+    ToolSpec::plugin("", "A tool of others.", ToolLevel::Critical, Json::Null, Json::Null)
 });
 
 impl ToolSpec {
@@ -43,8 +43,26 @@ pub fn plugin_id(name: &str) -> Option<&str> {
     name.strip_prefix(PLUGIN_PREFIX)
 }
 
-/// What is known of a tool by its name alone: the entry of a built-in tool, or what is assumed of a
-/// plugin.
-pub fn known(name: &str) -> Option<&'static ToolSpec> {
-    find(name).or_else(|| plugin_id(name).map(|_| &*ANY))
+/// What holds for a tool by its name alone: the entry of a built-in tool, or for any other name the largest effects.
+/// So an unknown tool writes files, sends requests, starts processes and is critical.
+pub fn assumed(name: &str) -> &'static ToolSpec {
+    find(name).unwrap_or(&ANY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ToolLevel, assumed};
+
+    #[test]
+    fn an_unknown_tool_has_the_largest_effects() {
+        for name in ["plugin:deploy", "mcp:github:search", "fs:raed", ""] {
+            let spec = assumed(name);
+            assert!(
+                spec.writes && spec.network && spec.runs_processes && !spec.only_reads,
+                "{name}"
+            );
+            assert_eq!(spec.level, ToolLevel::Critical, "{name}");
+        }
+        assert!(!assumed("fs:read").writes);
+    }
 }

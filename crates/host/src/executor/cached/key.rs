@@ -134,7 +134,9 @@ fn reads_files(work: &StepWork) -> bool {
     match work.file_use() {
         FileUse::Nothing => false,
         FileUse::Everything { .. } => true,
-        FileUse::Tool(tool) => toolspec::find(tool.as_str())
-            .is_none_or(|spec| spec.reads_files || spec.writes || spec.runs_processes),
+        FileUse::Tool(tool) => {
+            let spec = toolspec::assumed(tool.as_str());
+            spec.reads_files || spec.writes || spec.runs_processes
+        }
     }
 }

@@ -66,12 +66,12 @@ impl StepType for Box<ToolStep> {
     }
 
     fn execution(&self) -> Execution<'_> {
-        let spec = toolspec::known(self.tool.as_str());
+        let spec = toolspec::assumed(self.tool.as_str());
         Execution::Attempt(Effects {
-            writes: spec.is_some_and(|spec| spec.writes),
+            writes: spec.writes,
             runs_program: false,
             // The method may be known only when the tool is called.
-            sends_request: spec.is_some_and(|spec| spec.network),
+            sends_request: spec.network,
         })
     }
 
@@ -89,8 +89,8 @@ impl StepType for Box<ToolStep> {
 }
 
 fn starts_process(fields: &Fields<'_>) -> bool {
-    let spec = fields.get("tool").and_then(Node::as_text).and_then(toolspec::known);
-    spec.is_some_and(|spec| spec.runs_processes)
+    let tool = fields.get("tool").and_then(Node::as_text);
+    tool.is_some_and(|tool| toolspec::assumed(tool).runs_processes)
 }
 
 impl Decoder {

@@ -138,16 +138,9 @@ impl Specialist {
         self.singleton.as_ref().map(|prefix| format!("{prefix}:{}", self.id))
     }
 
-    /// Whether one of its tools writes files or runs commands.
+    /// Whether one of its tools can write files or run commands. A tool that is not built in can.
     pub fn writes(&self) -> bool {
-        let spec = |tool: &ToolName| toolspec::known(tool.as_str());
-        self.tools.iter().filter_map(spec).any(|spec| spec.writes)
-    }
-
-    /// Whether one of its tools may write files. A tool of a plugin may.
-    pub fn may_write(&self) -> bool {
-        let mut specs = self.tools.iter().map(|tool| toolspec::known(tool.as_str()));
-        specs.any(|spec| spec.is_none_or(|spec| spec.writes))
+        self.tools.iter().any(|tool| toolspec::assumed(tool.as_str()).writes)
     }
 }
 
