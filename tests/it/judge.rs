@@ -88,16 +88,20 @@ fn thresholds_lower_a_verdict_and_never_raise_one() {
             json!({"confidence": 0.3}),
             "inconclusive: the answer is uncertain: confidence 0.3, below 0.6",
         ),
-        ("{}", json!({"completeness": 0.5}), "passed"),
         (
             "{}",
-            json!({"completeness": 0.5, "gaps": ["versions", "licenses", "tests"]}),
-            "failed: the completeness is 0.5, below 0.6; also cover: versions; licenses",
+            json!({"completeness": 0.5}),
+            "inconclusive: the completeness is 0.5, below 0.6; the judge names no gaps",
         ),
         (
             "{}",
-            json!({"warnings": ["contradiction: two and three packages"]}),
-            "inconclusive: the answer contradicts itself: contradiction: two and three packages",
+            json!({"completeness": 0.5, "gaps": ["versions", "licenses", "tests"]}),
+            "inconclusive: the completeness is 0.5, below 0.6; also cover: versions; licenses",
+        ),
+        (
+            "{}",
+            json!({"warnings": ["invented facts"]}),
+            "inconclusive: the judge warns about the answer: invented facts",
         ),
         ("{}", json!({"unverified": many}), "passed"),
         // The runtime knows that src/a.rs exists, and the answer does not name the fourth.
@@ -155,7 +159,10 @@ fn a_judge_that_does_not_judge_is_inconclusive() {
             "the model did not call `submit_verification`",
         ),
         (json!([{"error": {"status": 401}}]), "status 401"),
-        (json!([{"error": {"status": 503}}]), "status 503"),
+        (
+            json!([{"error": {"status": 503}}, {"error": {"status": 503}}, {"error": {"status": 503}}]),
+            "status 503",
+        ),
         (json!([]), "the script has no turn 1"),
         (broken(json!({"confidence": 1.5})), "`confidence` is 1.5, not a number from 0 to 1"),
         (broken(json!({"gaps": null})), "`gaps` is no list"),
@@ -325,4 +332,18 @@ fn a_judge_without_a_price_is_called_only_with_permission() {
     assert_eq!(events.iter().filter(|event| event["type"] == "ask:opened").count(), 1);
     // Without a limit of the cost nobody is asked.
     scratch.kb(&["playbook", "run", "p"]).code(0);
+}
+
+#[test]
+fn the_terminal_shows_confidence_completeness_and_gaps() {
+    let scratch = project("{}", 0);
+    let changes = json!({"completeness": 0.8, "gaps": ["versions", "tests"]});
+    let script = json!({"schema": "kb.script/1", "steps": {
+        "a": [{"output": {"summary": ANSWER}}], "a#judge": submit(&assessment(changes))}});
+    scratch.write("script.yml", &script.to_string());
+    let said = scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
+    let text = format!("{}{}", said.out, said.err);
+    let found = "confidence 0.9, completeness 0.8; gaps: versions, tests";
+    assert!(text.contains(&format!("judge {found}")), "{text}");
+    assert!(text.contains(&format!("judge     a: {found}")), "{text}");
 }

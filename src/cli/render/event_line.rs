@@ -1,5 +1,6 @@
 //! The text of an event, in live displays, on plain terminals and in `kb run logs`.
 
+use super::assessment::{assessment_text, is_judged};
 use super::event_clock::EventClock;
 use super::next::{OpenQuestion, quoted};
 use super::quantity::unproven as unproven_suffix;
@@ -285,7 +286,9 @@ fn verdict_line(
     };
     let open: Vec<&CheckView> = checks.iter().filter(|c| c.verdict != Verdict::Passed).collect();
     let texts = open.iter().filter(|_| open.len() > 1).map(|check| indented(&check_text(check)));
-    let facts = open.iter().filter(|_| verdict == Verdict::Failed).filter_map(|c| evidence_text(c));
+    let failed = |check: &CheckView| verdict == Verdict::Failed && check.verdict != Verdict::Passed;
+    let facts = checks.iter().filter(|check| failed(check) || is_judged(check));
+    let facts = facts.filter_map(evidence_text);
     let lines: String = texts.chain(facts.map(|text| indented(&text))).collect();
     format!("gate {}{why}{lines}", verdict.styled())
 }
@@ -293,7 +296,11 @@ fn verdict_line(
 /// The recorded observations of a check, shortened; `None` if there are none.
 pub(in crate::cli) fn evidence_text(check: &CheckView) -> Option<String> {
     const SHOWN: usize = 300;
-    let text = plain(&json_text(check.evidence.as_ref()?));
+    let seen = check.evidence.as_ref()?;
+    if is_judged(check) {
+        return Some(format!("{} {}", paint(DIM, "judge"), assessment_text(seen)));
+    }
+    let text = plain(&json_text(seen));
     let text = match text.char_indices().nth(SHOWN) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,

@@ -3,6 +3,7 @@
 //! Every display of a run uses the same public events, live or from the journal. Start at
 //! [`renderer`].
 
+mod assessment;
 pub(super) mod broken;
 mod choice;
 mod counts;
@@ -25,6 +26,7 @@ pub(super) mod summary;
 pub(super) mod table;
 mod workflow_command;
 
+pub(super) use assessment::is_judged;
 pub(super) use choice::renderer;
 pub(super) use event_line::{check_text, evidence_text, line};
 pub(super) use quantity::{bytes, spent, time, unproven};

@@ -1,5 +1,6 @@
 //! The totals of a run, collected from its events.
 
+use super::assessment::assessment_text;
 use super::event_line::{evidence_text, stdout_truncated};
 use super::failure::{self, Failed, LastAttempt};
 use super::next::OpenQuestion;
@@ -28,6 +29,8 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) verdicts: BTreeMap<String, Vec<Verdict>>,
     /// Reason of the last verdict of each step instance that did not pass.
     pub(in crate::cli) reasons: BTreeMap<String, String>,
+    /// What the last judge of each step instance found.
+    pub(in crate::cli) assessments: BTreeMap<String, String>,
     /// Changed files and their change.
     pub(in crate::cli) files: BTreeMap<String, ChangeKind>,
     /// Failed steps, including tolerated ones.
@@ -98,8 +101,11 @@ impl RunSummary {
         let name = event.place.as_ref().map(|place| place.instance.to_string()).unwrap_or_default();
         match &event.body {
             Body::RunStart { definition, .. } => self.definition.clone_from(definition),
-            Body::VerificationComplete { verdict, reason, checks, .. } => {
+            Body::VerificationComplete { verdict, reason, checks, assessment, .. } => {
                 self.verdicts.entry(name.clone()).or_default().push(*verdict);
+                let found = assessment.as_ref().map(assessment_text);
+                self.assessments.remove(&name);
+                self.assessments.extend(found.map(|found| (name.clone(), found)));
                 self.judged(&name, reason.as_ref(), checks);
             }
             Body::StepNote { level: Severity::Warning, text } | Body::BudgetWarning { text } => {
@@ -149,6 +155,7 @@ impl RunSummary {
                 self.warnings.retain(|(instance, _)| !closure.contains(instance));
                 self.failures.retain(|failed| !closure.contains(&failed.instance));
                 self.verdicts.retain(|instance, _| !closure.contains(instance));
+                self.assessments.retain(|instance, _| !closure.contains(instance));
                 self.unproven.retain(|instance| !closure.contains(instance));
                 (self.outputs, self.large_outputs, self.error) = (None, false, None);
             }

@@ -31,6 +31,8 @@ pub(in crate::cli) fn text(
         format!("{} {}: {}", paint(WARNING, "warning"), plain(instance), plain(text))
     }));
     out.extend(verdicts(summary));
+    let assessments = summary.assessments.iter();
+    out.extend(assessments.map(|(step, found)| row("judge", &format!("{}: {found}", plain(step)))));
     out.extend(files(summary));
     out.extend(spent(&summary.usage).map(|spent| {
         let calls = counted(summary.usage.model_calls as usize, "model call");

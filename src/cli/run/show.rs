@@ -4,7 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::prompting;
 use crate::cli::render::next::{OpenQuestion, next_command};
 use crate::cli::render::table::{Table, plain};
-use crate::cli::render::{Status, check_text, evidence_text, spent, time, unproven};
+use crate::cli::render::{Status, check_text, evidence_text, is_judged, spent, time, unproven};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use kb_base::value::Timestamp;
 use kb_core::wire::{
@@ -67,7 +67,9 @@ fn text(view: &RunView, children: &Children, now: Timestamp) -> String {
         out.push_str("* failure tolerated\n");
     }
     for step in &view.steps {
-        let open: Vec<_> = step.checks.iter().filter(|c| c.verdict != Verdict::Passed).collect();
+        let shown = step.checks.iter();
+        let open: Vec<_> =
+            shown.filter(|check| check.verdict != Verdict::Passed || is_judged(check)).collect();
         if !open.is_empty() {
             out.push_str(&format!("\ngate of {}\n", paint(TITLE, &plain(&step.instance))));
         }

@@ -7,6 +7,9 @@ use serde_json::json;
 /// The code of a warning that the judge itself gave, in the recorded assessment.
 pub const VERIFICATION_WARNING: &str = "VERIFICATION_WARNING";
 
+/// The key of the recorded assessment with the gaps that a rework is asked to close; empty if the answer is complete.
+pub const FOLLOW_UP: &str = "followUp";
+
 /// The tool with which a judge submits its assessment.
 pub const SUBMIT_VERIFICATION: &str = "submit_verification";
 
@@ -56,7 +59,7 @@ impl Judgement {
             "confidence": share("How likely the answer is correct: 1.0 certain, 0.7 fairly sure, 0.5 uncertain, 0.3 likely wrong"),
             "completeness": share("How completely the answer covers the task: 1.0 fully, 0.7 mostly, 0.5 partly, 0.3 barely"),
             "gaps": few("Parts of the task that the answer does not cover"),
-            "warnings": few("Contradictions, invented facts and other problems; start a contradiction with `contradiction:`"),
+            "warnings": few("Contradictions, invented facts and other reasons not to rely on the answer; none if it is fine"),
             "reasoning": {"type": "string", "maxLength": 300, "description": "A brief reason for the assessment"},
         });
         let schema = json!({

@@ -27,7 +27,7 @@ pub use handoff::{
     GOAL_TOKENS, HANDOFF, Handoff, PREVIEW_CHARS, SUMMARY_TOKENS,
 };
 pub use invocation::{EvidenceKind, EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
-pub use judgement::{Judgement, SUBMIT_VERIFICATION, VERIFICATION_WARNING};
+pub use judgement::{FOLLOW_UP, Judgement, SUBMIT_VERIFICATION, VERIFICATION_WARNING};
 pub use merged::{Merged, MergedTree};
 pub use phase::Phase;
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};

@@ -1,5 +1,6 @@
 //! Results of gates: check details and confidence, with the verdict of [`Verdict`].
 
+use super::judgement::FOLLOW_UP;
 use super::old_warning::old_warning;
 use kb_base::value::{Json, Usage};
 use serde::{Deserialize, Serialize};
@@ -122,6 +123,18 @@ fn no_usage() -> Usage {
 }
 
 impl Verification {
+    /// The assessment of the judge, if it judged the answer.
+    pub fn assessment(&self) -> Option<&Json> {
+        let judge = self.checks.iter().find(|check| check.check == "judge")?;
+        judge.evidence.as_ref().filter(|seen| seen["judged"] == true)
+    }
+
+    /// Whether a judge found gaps in an incomplete answer that a rework is asked to close.
+    pub(crate) fn asks_for_follow_up(&self) -> bool {
+        let gaps = self.assessment().and_then(|found| found[FOLLOW_UP].as_array());
+        gaps.is_some_and(|gaps| !gaps.is_empty())
+    }
+
     /// Combines checks: the worst verdict wins, `failed` before `inconclusive` before `passed`.
     pub fn of(confidence: Confidence, checks: Vec<CheckDetail>) -> Self {
         let verdict = checks.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Passed);

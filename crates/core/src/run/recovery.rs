@@ -4,7 +4,7 @@ use super::event::InstanceIx;
 use super::extras::Variation;
 use super::instance::Instance;
 use super::state::State;
-use crate::evidence::{Approach, Feedback};
+use crate::evidence::{Approach, Feedback, Verification};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, OutcomeSelector, Tier};
 use kb_language::definition::{
@@ -137,10 +137,7 @@ pub(super) fn next(
         let variation = instance.variation();
         return Some(NextAttempt { index: rows.len(), row, delay: Duration::ZERO, variation });
     }
-    let retries = state.specialist(plan, ix).and_then(|found| found.limits.max_retries);
-    let own = retries.map(|retries| retries.saturating_add(1));
-    let max = [planned.step.details().max_attempts, own].into_iter().flatten().min();
-    if max.is_some_and(|max| instance.attempts_of_pass() >= max) {
+    if is_last_attempt(planned, state, plan, ix) {
         return None;
     }
     let failure = fingerprint(instance);
@@ -160,6 +157,35 @@ pub(super) fn next(
         return Some(NextAttempt { index, row, delay, variation });
     }
     None
+}
+
+/// The rework for the gaps that a judge found in an incomplete answer: one, of a step whose gate permits reworks.
+pub(super) fn follow_up(plan: &Plan, state: &State, ix: InstanceIx) -> Option<NextAttempt> {
+    let instance = state.instance(ix);
+    let planned = plan.step(instance.step);
+    let ladder = state.specialist(plan, ix).map_or(&[][..], |found| plan.ladder(found));
+    let rows = table(planned, ladder, state.rules.inconclusive);
+    let reworks = |row: &RecoveryRow| {
+        row.action == RecoveryAction::Rework
+            && row.max > 0
+            && row.on.iter().any(|on| on.matches(OutcomeKind::GateFailed))
+    };
+    // Behind the rows of the table and the row of a stored result.
+    let index = rows.len() + 1;
+    let asked = instance.verification().is_some_and(Verification::asks_for_follow_up);
+    let is_first = instance.row_use(index).0 == 0 && !is_last_attempt(planned, state, plan, ix);
+    let row = RecoveryRow::new(&[OutcomeKind::GateInconclusive], RecoveryAction::Rework, 1);
+    let (delay, variation) = (Duration::ZERO, instance.variation());
+    let next = NextAttempt { index, row, delay, variation };
+    (asked && is_first && rows.iter().any(reworks)).then_some(next)
+}
+
+/// Whether the limits on attempts permit no further one.
+fn is_last_attempt(planned: &PlanStep, state: &State, plan: &Plan, ix: InstanceIx) -> bool {
+    let retries = state.specialist(plan, ix).and_then(|found| found.limits.max_retries);
+    let own = retries.map(|retries| retries.saturating_add(1));
+    let max = [planned.step.details().max_attempts, own].into_iter().flatten().min();
+    max.is_some_and(|max| state.instance(ix).attempts_of_pass() >= max)
 }
 
 /// The tier and specialist of the attempt that an action starts; `None` if the action is not possible.

@@ -204,11 +204,9 @@ impl Facts {
                     Verdict::Inconclusive => {}
                 }
             }
-            if check.check == "judge"
-                && let Some(found) = check.evidence.as_ref().filter(|seen| seen["judged"] == true)
-            {
-                facts.add_assessment(found);
-            }
+        }
+        if let Some(found) = verification.assessment() {
+            facts.add_assessment(found);
         }
         facts
     }

@@ -255,7 +255,7 @@ impl Translator {
             confidence: verification.confidence,
             reason: verification.reason.clone(),
             checks: verification.checks.iter().map(CheckView::from).collect(),
-            assessment: assessment(verification),
+            assessment: verification.assessment().cloned(),
             usage: (!verification.usage.is_none()).then(|| verification.usage.into()),
         };
         self.here(ix, body)
@@ -333,12 +333,6 @@ impl Translator {
 
 pub(super) fn elapsed(began: Option<Timestamp>, at: Timestamp) -> u64 {
     began.map_or(0, |began| at.since(began).as_millis() as u64)
-}
-
-/// The assessment of the judge, if it judged the answer.
-fn assessment(verification: &Verification) -> Option<Json> {
-    let judge = verification.checks.iter().find(|check| check.check == "judge")?;
-    judge.evidence.as_ref().filter(|seen| seen["judged"] == true).cloned()
 }
 
 fn run_start(definition: &str, digest: &Digest, params: &Json, environment: &Json) -> Body {

@@ -57,59 +57,105 @@ pub struct Judged {
     pub submitted: Result<Json, String>,
     /// Name of the model.
     pub model: String,
-    /// Whether the model replied.
-    pub replied: bool,
     /// Tokens and cost; of a stopped call the estimate.
     pub usage: Usage,
 }
 
+/// One call of a judge.
+#[derive(Clone, Copy)]
+struct Turn {
+    number: u32,
+    structured: bool,
+}
+
+impl Turn {
+    const FIRST: Turn = Turn { number: 1, structured: false };
+}
+
+/// How a call of a judge ended.
+enum End {
+    /// With the arguments of one assessment.
+    Assessed(Json),
+    /// With a reply that has no assessment, or several.
+    Unusable(String),
+    /// Without a reply; `retry` is the delay that the failure asks for if it may pass.
+    Failed { reason: String, retry: Option<Duration> },
+}
+
+/// The end of a call, with its model, tokens and cost.
+struct Asked {
+    end: End,
+    model: String,
+    usage: Usage,
+}
+
+/// Delays before calls after failures that may pass.
+const RETRIES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
 const TEMPERATURE: f64 = 0.1;
 /// Characters of the task in the question.
 const TASK: usize = 16_000;
 
 impl SpecialistRunner {
-    /// Calls the judge once. A reply without an assessment is asked for again in structured-output mode,
-    /// because small models do not call tools. Never fails: without an assessment, the result says why.
-    /// Each call is recorded before it is sent, and its reply when it arrives.
+    /// Calls the judge. A reply without one assessment is asked for again in structured-output mode, because
+    /// small models do not call tools, and a call with a failure that may pass is made again. Never fails: without
+    /// an assessment, the result says why. Each call is recorded before it is sent, and its reply when it arrives.
     pub async fn judge(
         &self,
         call: JudgeCall,
         recorder: &dyn Recorder,
         cancel: &CancellationToken,
     ) -> Judged {
-        let first = self.ask(&call, false, recorder, cancel).await;
-        if first.submitted.is_ok() || !first.replied {
-            return first;
+        let (mut turn, mut retries, mut usage) = (Turn::FIRST, RETRIES.iter(), Usage::NONE);
+        let mut unusable = None;
+        loop {
+            let asked = self.ask(&call, turn, recorder, cancel).await;
+            usage += asked.usage;
+            let submitted = match asked.end {
+                End::Assessed(args) => Ok(args),
+                End::Unusable(reason) if !turn.structured => {
+                    unusable = Some(reason);
+                    turn = Turn { number: turn.number + 1, structured: true };
+                    continue;
+                }
+                End::Unusable(reason) => Err(reason),
+                End::Failed { reason, retry } => {
+                    let wait = retry.zip(retries.next()).map(|(asked, own)| asked.max(*own));
+                    if let Some(wait) = wait.filter(|wait| *wait < call.timeout) {
+                        turn.number += 1;
+                        let due = self.clock.instant() + wait;
+                        tokio::select! {
+                            biased;
+                            () = cancel.cancelled() => {}
+                            _woken = self.clock.sleep_until(due) => {}
+                        }
+                        continue;
+                    }
+                    Err(unusable.unwrap_or(reason))
+                }
+            };
+            return Judged { submitted, model: asked.model, usage };
         }
-        let second = self.ask(&call, true, recorder, cancel).await;
-        let submitted = match second.replied {
-            true => second.submitted,
-            false => first.submitted,
-        };
-        let mut usage = first.usage;
-        usage += second.usage;
-        Judged { submitted, model: first.model, replied: true, usage }
     }
 
     async fn ask(
         &self,
         call: &JudgeCall,
-        structured: bool,
+        turn: Turn,
         recorder: &dyn Recorder,
         cancel: &CancellationToken,
-    ) -> Judged {
-        let none = |model: &str, reason: String, usage: Usage| Judged {
-            submitted: Err(reason),
+    ) -> Asked {
+        let failed = |model: &str, reason: String, usage: Usage, retry: Option<Duration>| Asked {
+            end: End::Failed { reason, retry },
             model: model.to_owned(),
-            replied: false,
             usage,
         };
+        let none = |model: &str, reason: String, usage: Usage| failed(model, reason, usage, None);
         let model = match self.provider.resolve(call.tier, call.model.as_deref()) {
             Ok(model) => model,
             Err(error) => return none("", error.to_string(), Usage::NONE),
         };
         let name = model.name.clone();
-        let request = request(call, model, structured);
+        let request = request(call, model, turn);
         let closed = || "the journal is closed".to_owned();
         let (reservation, estimate) = match self.reserve(call, &request).await {
             Ok(reserved) => reserved,
@@ -137,16 +183,18 @@ impl SpecialistRunner {
                 if let Some(reservation) = reservation {
                     reservation.settle(Amount::of(&reply.usage));
                 }
-                let (record, judged) = answered(&request, reply, call.max_tokens);
+                let (record, asked) = answered(&request, reply, call.max_tokens);
                 match recorder.record(record).await {
-                    Ok(()) => judged,
-                    Err(_) => none(&name, closed(), judged.usage),
+                    Ok(()) => asked,
+                    Err(_) => none(&name, closed(), asked.usage),
                 }
             }
             Err(error) => {
+                let retry = may_pass(&error);
                 // A stopped call counts at its reservation, which stays open.
                 if !error.is_free() {
-                    return none(&name, error.to_string(), estimate.unwrap_or(Usage::NONE));
+                    let spent = estimate.unwrap_or(Usage::NONE);
+                    return failed(&name, error.to_string(), spent, retry);
                 }
                 if let Some(reservation) = reservation {
                     reservation.settle(Amount::default());
@@ -155,7 +203,7 @@ impl SpecialistRunner {
                     // A journal that is closed ends the gate at its next record.
                     let _ = recorder.record(Record::Reservation { usage: None }).await;
                 }
-                none(&name, error.to_string(), Usage::NONE)
+                failed(&name, error.to_string(), Usage::NONE, retry)
             }
         }
     }
@@ -210,7 +258,21 @@ impl SpecialistRunner {
     }
 }
 
-fn request(call: &JudgeCall, model: ModelRef, structured: bool) -> ChatRequest {
+/// The delay that a failure asks for, if the same call may succeed later.
+fn may_pass(error: &ModelError) -> Option<Duration> {
+    match error {
+        ModelError::Transient { retry_after, .. } => Some(retry_after.unwrap_or_default()),
+        ModelError::Unreachable { .. } => Some(Duration::ZERO),
+        ModelError::Timeout { .. }
+        | ModelError::Refused { .. }
+        | ModelError::NoModel { .. }
+        | ModelError::ScriptEnded { .. }
+        | ModelError::Cancelled => None,
+    }
+}
+
+fn request(call: &JudgeCall, model: ModelRef, turn: Turn) -> ChatRequest {
+    let Turn { number, structured } = turn;
     let (description, schema) = Judgement::tool();
     ChatRequest {
         model,
@@ -238,7 +300,7 @@ fn request(call: &JudgeCall, model: ModelRef, structured: bool) -> ChatRequest {
             step: format!("{}#judge", call.instance.step),
             instance: format!("{}#judge", call.instance),
             attempt: call.attempt,
-            turn: if structured { 2 } else { 1 },
+            turn: number,
             params: call.params.clone(),
         },
     }
@@ -275,17 +337,28 @@ fn question(call: &JudgeCall) -> String {
     )
 }
 
+/// The one assessment in the calls of a reply: of different ones, none counts.
+pub(crate) fn assessment(calls: &[CallRequest]) -> Option<&CallRequest> {
+    let mut submitted = calls.iter().filter(|call| call.tool == SUBMIT_VERIFICATION);
+    let first = submitted.next()?;
+    submitted.all(|call| call.args == first.args).then_some(first)
+}
+
 /// The record of a reply, and the assessment in it.
-fn answered(request: &ChatRequest, mut reply: ChatReply, limit: u32) -> (Record, Judged) {
+fn answered(request: &ChatRequest, mut reply: ChatReply, limit: u32) -> (Record, Asked) {
     let usage = recorded_usage(reply.usage);
     let calls = std::mem::take(&mut reply.calls);
     // The arguments of a response that was cut off may not be whole.
     let is_whole = |call: &&CallRequest| !reply.cut_short || call.args.is_object();
-    let called = calls.iter().find(|call| call.tool == SUBMIT_VERIFICATION).filter(is_whole);
+    let has_called = calls.iter().any(|call| call.tool == SUBMIT_VERIFICATION);
+    let called = assessment(&calls).filter(is_whole);
+    let mut several = has_called && called.is_none();
     let written = || {
         let has_fields = |json: &Json| json.get("confidence").is_some();
-        let found = || json_candidates(&reply.text).into_iter().find(has_fields);
-        (!reply.cut_short).then(found).flatten()
+        let mut found = json_candidates(&reply.text).into_iter().filter(has_fields);
+        let first = found.next().filter(|_| !reply.cut_short && !has_called)?;
+        several = found.any(|other| other != first);
+        (!several).then_some(first)
     };
     let submitted = called.map(|call| call.args.clone()).or_else(written);
     let calls = match (&submitted, called) {
@@ -297,14 +370,20 @@ fn answered(request: &ChatRequest, mut reply: ChatReply, limit: u32) -> (Record,
         }],
         _ => calls,
     };
-    let submitted = submitted.ok_or_else(|| match reply.cut_short {
-        true => {
-            let tokens = reply.usage.completion_tokens;
-            let cut = cut_off::coded(&reply.model, tokens, cut_off::Limit::Judge(limit));
-            format!("{cut}; raise it, or choose a judge that reasons less")
-        }
-        false => format!("the model did not call `{SUBMIT_VERIFICATION}`"),
-    });
+    let end = submitted.map_or_else(
+        || {
+            End::Unusable(match (reply.cut_short, several) {
+                (true, _) => {
+                    let tokens = reply.usage.completion_tokens;
+                    let cut = cut_off::coded(&reply.model, tokens, cut_off::Limit::Judge(limit));
+                    format!("{cut}; raise it, or choose a judge that reasons less")
+                }
+                (false, true) => "the model submitted several different assessments".to_owned(),
+                (false, false) => format!("the model did not call `{SUBMIT_VERIFICATION}`"),
+            })
+        },
+        End::Assessed,
+    );
     let model = reply.model.clone();
-    (model_call(request, reply, calls), Judged { submitted, model, replied: true, usage })
+    (model_call(request, reply, calls), Asked { end, model, usage })
 }

@@ -47,6 +47,7 @@ pub use account::{Amount, Exhausted};
 pub use brief::Brief;
 pub use context::ContextLimits;
 pub use conversation::Conversation;
+pub(crate) use judge::assessment;
 pub use judge::{JudgeCall, Judged};
 pub use ledger::{ChildBudget, Ledger, ORCHESTRATOR, Payer, Reservation};
 pub use runner::SpecialistRunner;

@@ -85,6 +85,8 @@ impl Loader {
         let mut decoder = Decoder::default();
         decoder.names.secrets = self.secrets.clone();
         decoder.plugins = self.known_plugins.clone();
+        decoder.judges_answers =
+            self.settings.as_ref().is_some_and(|(settings, _)| settings.judge_every_answer);
         let digest = Digest::of(&*file.bytes);
         match file.role {
             FileRole::Playbook | FileRole::Workflow => {

@@ -111,6 +111,12 @@ impl Decider<'_> {
         if verdict == Verdict::Inconclusive && self.stopping(ix) {
             return self.end(ix, StepStatus::Cancelled, None);
         }
+        if verdict == Verdict::Inconclusive
+            && let Some(next) = recovery::follow_up(self.plan, self.state, ix)
+            && !self.parent_has_failed(ix)
+        {
+            return self.try_again(ix, OutcomeKind::GateInconclusive, next, None);
+        }
         let verify = self.step(ix).verify();
         let on_failed = verify.and_then(|v| v.on_failed);
         let on_inconclusive =
@@ -132,6 +138,17 @@ impl Decider<'_> {
         let Some(next) = next.filter(|_| !stops) else {
             return self.end(ix, StepStatus::Failed, Some(self.failure_of(ix, outcome)));
         };
+        self.try_again(ix, outcome, next, retry_after_ms);
+    }
+
+    /// Starts the next attempt, now, at its time, or after the approval of a person.
+    fn try_again(
+        &mut self,
+        ix: InstanceIx,
+        outcome: OutcomeKind,
+        next: NextAttempt,
+        retry_after_ms: Option<u64>,
+    ) {
         let NextAttempt { index, row, delay, variation } = next;
         let delay = delay.max(Duration::from_millis(retry_after_ms.unwrap_or(0)));
         // The approval of a person is the time of the next attempt.

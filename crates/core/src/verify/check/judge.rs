@@ -4,7 +4,7 @@ use super::super::answer::{answer, is_judged};
 use super::super::finding::Finding;
 use super::super::observation::{JudgeReply, Observation, ObservationQuery};
 use super::facts::{Evaluation, Facts};
-use crate::evidence::{Judgement, VERIFICATION_WARNING};
+use crate::evidence::{FOLLOW_UP, Judgement, VERIFICATION_WARNING};
 use kb_base::value::{Json, Tier};
 use kb_language::definition::JudgeCheck;
 use serde::{Deserialize, Serialize};
@@ -29,9 +29,9 @@ pub struct JudgeCriterion {
     pub min_confidence: f64,
     /// A lower confidence is inconclusive.
     pub uncertain_below: f64,
-    /// A lower completeness refutes the answer, if there are gaps.
+    /// A lower completeness is inconclusive.
     pub min_completeness: f64,
-    /// Number of gaps in the reason.
+    /// Number of gaps that a rework is asked to close.
     pub max_gaps: u32,
 }
 
@@ -71,7 +71,7 @@ impl JudgeCriterion {
     }
 
     fn finding(&self, found: &Judgement, unverified: &[&str]) -> Finding {
-        let Judgement { confidence, completeness, gaps, warnings, .. } = found;
+        let Judgement { confidence, completeness, warnings, .. } = found;
         if unverified.len() > self.max_unverified as usize {
             return Finding::failed(format!(
                 "the answer names what no tool result confirms: `{}`; only name what tool calls \
@@ -85,17 +85,19 @@ impl JudgeCriterion {
                 self.min_confidence, found.reasoning
             ));
         }
-        if *completeness < self.min_completeness && !gaps.is_empty() {
-            let listed: Vec<&str> =
-                gaps.iter().take(self.max_gaps as usize).map(String::as_str).collect();
-            return Finding::failed(format!(
-                "the completeness is {completeness}, below {}; also cover: {}",
+        if self.is_incomplete(found) {
+            let gaps = match self.follow_up(found).join("; ") {
+                none if none.is_empty() => "the judge names no gaps".to_owned(),
+                gaps => format!("also cover: {gaps}"),
+            };
+            return Finding::inconclusive(format!(
+                "the completeness is {completeness}, below {}; {gaps}",
                 self.min_completeness,
-                listed.join("; ")
             ));
         }
-        if let Some(warning) = warnings.iter().find(|text| is_contradiction(text)) {
-            return Finding::inconclusive(format!("the answer contradicts itself: {warning}"));
+        if !warnings.is_empty() {
+            let warnings = warnings.join("; ");
+            return Finding::inconclusive(format!("the judge warns about the answer: {warnings}"));
         }
         if *confidence < self.uncertain_below {
             return Finding::inconclusive(format!(
@@ -105,10 +107,16 @@ impl JudgeCriterion {
         }
         Finding::passed()
     }
-}
 
-fn is_contradiction(warning: &str) -> bool {
-    warning.to_lowercase().contains("contradict")
+    fn is_incomplete(&self, found: &Judgement) -> bool {
+        found.completeness < self.min_completeness
+    }
+
+    /// The gaps of an incomplete answer that a rework is asked to close.
+    fn follow_up<'f>(&self, found: &'f Judgement) -> Vec<&'f str> {
+        let most = if self.is_incomplete(found) { self.max_gaps as usize } else { 0 };
+        found.gaps.iter().take(most).map(String::as_str).collect()
+    }
 }
 
 /// The mentions that neither the judge nor the runtime could confirm: what is on disk or was changed
@@ -147,6 +155,7 @@ fn evidence(
         "confidence": found.confidence,
         "completeness": found.completeness,
         "gaps": found.gaps,
+        FOLLOW_UP: criterion.follow_up(found),
         "warnings": warnings,
         "reasoning": found.reasoning,
     })

@@ -2,10 +2,10 @@
 
 use crate::executor::JudgeSubject;
 use crate::executor::host_access::HostAccess;
-use crate::specialist::{JudgeCall, SpecialistRunner};
+use crate::specialist::{JudgeCall, SpecialistRunner, assessment};
 use kb_attempt::Recorder;
 use kb_base::value::{Json, Usage};
-use kb_core::evidence::{Judgement, Record, SUBMIT_VERIFICATION};
+use kb_core::evidence::{Judgement, Record};
 use kb_core::verify::{JudgeQuestion, JudgeReply};
 use kb_language::definition::JudgeCheck;
 use std::time::Duration;
@@ -100,7 +100,7 @@ fn used_before(records: &[Record]) -> Usage {
 fn recorded(subject: &JudgeSubject) -> Option<(Json, String)> {
     subject.records.iter().rev().find_map(|record| match record {
         Record::ModelCall { calls, model, .. } => {
-            let call = calls.iter().find(|call| call.tool == SUBMIT_VERIFICATION)?;
+            let call = assessment(calls)?;
             Some((call.args.clone(), model.clone()))
         }
         _ => None,

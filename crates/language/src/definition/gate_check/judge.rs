@@ -38,7 +38,7 @@ const JUDGE_KEYS: &[KeySpec] = &[
     key(
         "minCompleteness",
         Number(0.0, 1.0),
-        "A lower completeness refutes the answer, if the judge names gaps.",
+        "A lower completeness makes the check inconclusive, after one rework for the gaps.",
     )
     .default("0.6"),
     key("maxGaps", Integer(0, 100), "Number of gaps that a rework is asked to close.").default("2"),

@@ -164,12 +164,14 @@ const VERIFIER_KEYS: &[KeySpec] = &[
     key(
         "inconclusivePolicy",
         OneOf(const { &[Choice(INCONCLUSIVE_ACTION_NAMES), Map(&INCONCLUSIVE)] }),
-        "Default for `onInconclusive`. `retry` and `escalate` are not supported yet.",
+        "Default for `onInconclusive`. `retry` and `escalate` are refused: they are rows of `recovery` of a step.",
     )
     .default("warn")
     .example("fail"),
-    key("judge", Map(&JUDGE), "Defaults of `judge` checks. A gate without such a check has no judge.")
+    key("judge", Map(&JUDGE), "Defaults of `judge` checks.")
         .example("{minConfidence: 0.5}"),
+    key("judgeEveryAnswer", Boolean, "Whether every specialist step has a `judge` check.")
+        .default("false"),
     key(
         "strict",
         Boolean,
@@ -196,7 +198,7 @@ const INCONCLUSIVE_KEYS: &[KeySpec] = &[
     )
     .default("false"),
     key("maxRetries", Integer(0, 100), "Maximum number of repetitions of a probe.").default("1"),
-    key("escalateTo", Any, "Tier to escalate to.").example("large").planned(),
+    key("escalateTo", Any, "Whom `escalate` would ask.").example("orchestrator").planned(),
 ];
 
 pub(crate) static TOOLS: KeyTable =

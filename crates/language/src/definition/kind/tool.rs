@@ -50,7 +50,7 @@ impl StepType for Box<ToolStep> {
                 tool_input::check(&spec, node.span, fields.get("input"), decoder);
             }
             (Some(tool), _) => tool_input::check(tool, node.span, fields.get("input"), decoder),
-            (None, ToolMatch::NotYet) => decoder.not_yet(text, node.span, Some(refused)),
+            (None, ToolMatch::NotYet) => decoder.not_yet(text, node.span, refused),
             (None, pattern) => {
                 let meant = match pattern {
                     ToolMatch::Tools(tools) => tools.first().map(|tool| &*tool.name),

@@ -1,5 +1,6 @@
 //! `verify:`, the gate of a step, and its policies. `gate_check` has the checks.
 
+use super::judge::JudgeCheck;
 use crate::definition::gate_check::Check;
 
 /// `verify:`: the gate that decides whether a step counts as done.
@@ -19,6 +20,15 @@ pub struct Verify {
     pub on_inconclusive: Option<InconclusivePolicy>,
     /// Maximum number of attempts that `onFailed` starts. Default: 2.
     pub max_reworks: u32,
+}
+
+impl Verify {
+    /// Adds a `judge` check with the thresholds of the settings, if there is none.
+    pub(in crate::definition) fn add_judge(&mut self) {
+        if !self.checks.iter().any(|check| matches!(check, Check::Judge(_))) {
+            self.checks.push(Check::Judge(JudgeCheck::default()));
+        }
+    }
 }
 
 /// `claims:`: how strictly claims are compared with evidence.

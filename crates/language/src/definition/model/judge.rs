@@ -17,7 +17,7 @@ pub struct JudgeCheck {
     pub min_confidence: Option<f64>,
     /// A lower confidence makes the check inconclusive.
     pub uncertain_below: Option<f64>,
-    /// A lower completeness refutes the answer, if the judge names gaps.
+    /// A lower completeness makes the check inconclusive.
     pub min_completeness: Option<f64>,
     /// Number of gaps that a rework is asked to close.
     pub max_gaps: Option<u32>,

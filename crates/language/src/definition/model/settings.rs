@@ -30,6 +30,8 @@ pub struct Settings {
     pub probe_retries: u32,
     /// `verifier.judge`: defaults of `judge` checks.
     pub judge: super::JudgeCheck,
+    /// `verifier.judgeEveryAnswer`: whether the gate of each specialist step has a `judge` check.
+    pub judge_every_answer: bool,
     /// `verifier.strict`: whether steps whose gate did not pass fail the command.
     pub strict: bool,
     /// `tools.security`: restrictions by tool.

@@ -29,6 +29,8 @@ pub(crate) struct Decoder {
     pub(crate) secret_params: BTreeSet<String>,
     /// Every reference in an `env:`: the variable, and what it reads.
     pub(crate) env_sources: Vec<(String, Root)>,
+    /// Whether the gate of each specialist step has a judge (`verifier.judgeEveryAnswer`).
+    pub(crate) judges_answers: bool,
     /// Variables that are read where secrets are not allowed.
     pub(crate) env_reads: Vec<(String, Span)>,
 }

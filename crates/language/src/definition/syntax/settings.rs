@@ -239,6 +239,7 @@ fn shares(node: &Node, decoder: &mut Decoder) -> BTreeMap<String, u32> {
 fn verifier(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, &keys::VERIFIER) else { return };
     settings.strict = fields.boolean("strict", decoder).unwrap_or(false);
+    settings.judge_every_answer = fields.boolean("judgeEveryAnswer", decoder).unwrap_or(false);
     if let Some(node) = fields.get("judge") {
         settings.judge = judge(node, decoder).unwrap_or_default();
     }
@@ -270,7 +271,14 @@ fn inconclusive_policy(
 fn inconclusive(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy> {
     let policy = decoder.one_of(node, "action", INCONCLUSIVE_ACTION)?;
     if policy.is_none() {
-        decoder.not_yet(node.as_text().unwrap_or_default(), node.span, None);
+        let action = node.as_text().unwrap_or_default();
+        let row = if action == "retry" { "retry" } else { "escalateModel" };
+        let message = format!("the steps decide what `{action}` means, not the settings");
+        let help = format!(
+            "write `fail` here and `recovery: [{{on: [gate_inconclusive], do: {row}}}]` in the steps; with `askUser` a \
+             person decides"
+        );
+        decoder.push(Diagnostic::error(Code::MISPLACED_KEY, node.span, message).help(help));
     }
     policy
 }

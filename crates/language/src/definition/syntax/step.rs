@@ -8,7 +8,7 @@ use super::{Decoder, Fields, Node, Secrets, Value};
 use crate::definition::keys;
 use crate::definition::keys::choices::{AUTHOR_SANDBOX, EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
 use crate::definition::kind::{self, Kind, kinds};
-use crate::definition::model::{Step, StepDetails, StepPhase};
+use crate::definition::model::{Step, StepDetails, StepPhase, Verify};
 use crate::definition::schema::Schema;
 use crate::expression::{Expression, Reference, Root, Template};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -228,7 +228,10 @@ fn body(
         Some(node) => Some(verify(node, specialist, decoder, &mut not_yet)),
         None => specialist.then(|| default_verify(true)),
     };
-    let verify = decoder.loop_gate(fields, kind, &mut not_yet).or(verify);
+    let mut verify = decoder.loop_gate(fields, kind, &mut not_yet).or(verify);
+    if specialist && decoder.judges_answers {
+        verify.iter_mut().for_each(Verify::add_judge);
+    }
     let depends_on = depends_on(fields, decoder);
     let condition = fields.get("condition").and_then(|node| condition(node, decoder));
     let run_if = fields.choice("runIf", RUN_IF, decoder).unwrap_or_default();

@@ -20,22 +20,17 @@ impl Decoder {
                 Support::Full => {}
                 Support::Unused => self.unused(&name, key.span),
                 Support::Planned => self.comes_later(&name, key.span),
-                Support::RunRefused => self.not_yet(&name, key.span, Some(refused)),
+                Support::RunRefused => self.not_yet(&name, key.span, refused),
             }
         }
     }
 
-    /// Reports something that is not supported. With a list, a run without it would differ from what
-    /// was asked for, so it is added there and the run is refused.
-    pub(crate) fn not_yet(&mut self, what: &str, span: Span, refused: Option<&mut Vec<NotYet>>) {
-        let help = match refused.is_some() {
-            true => "the definition loads, but cannot run with this version",
-            false => "the definition loads and runs without it",
-        };
+    /// Reports something that is not supported. A run without it would differ from what was asked for, so it is
+    /// added to `refused`, and the run is refused.
+    pub(crate) fn not_yet(&mut self, what: &str, span: Span, refused: &mut Vec<NotYet>) {
+        let help = "the definition loads, but cannot run with this version";
         self.push(Diagnostic::warning(Code::NOT_IMPLEMENTED, span, unsupported(what)).help(help));
-        if let Some(list) = refused {
-            list.push(NotYet { what: what.to_owned(), span });
-        }
+        refused.push(NotYet { what: what.to_owned(), span });
     }
 
     /// Reports a key for other programs.
