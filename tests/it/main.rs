@@ -50,7 +50,6 @@ mod isolation;
 mod items;
 mod journal;
 mod journal_contract;
-mod journal_fixture;
 mod journals;
 mod judge;
 mod keep;

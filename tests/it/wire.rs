@@ -322,12 +322,6 @@ fn notes_are_told_and_warnings_are_marked() {
         let line = stream.one(record(recorded));
         assert_eq!(told(line), (json!("step:note"), json!(level), json!(text)));
     }
-    // Older versions marked warnings by a prefix of the text.
-    for (text, level, said) in [("repair", "info", "repair"), ("warning: odd", "warning", "odd")] {
-        let old: Record = serde_json::from_value(json!({"record": "note", "text": text})).unwrap();
-        let line = stream.one(record(old));
-        assert_eq!(told(line), (json!("step:note"), json!(level), json!(said)));
-    }
 }
 
 #[test]
@@ -340,12 +334,6 @@ fn a_check_that_passed_with_a_warning_is_marked() {
         evidence: None,
     };
     let new = Verification::of(Confidence::Low, vec![check]);
-    // The form of older versions.
-    let old = json!({
-        "verdict": "passed", "confidence": "low", "reason": "warning: `a` is not on disk",
-        "checks": [{"check": "claim created a", "verdict": "passed", "reason": "warning: `a` is not on disk"}],
-    });
-    assert_eq!(serde_json::from_value::<Verification>(old).unwrap(), new);
     let stored = serde_json::to_value(&new).unwrap();
     assert_eq!(serde_json::from_value::<Verification>(stored).unwrap(), new);
     let line = Stream::new().one(Event::Judged { instance: A, attempt: 1, verification: new });

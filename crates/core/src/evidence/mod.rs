@@ -10,7 +10,6 @@ mod handoff;
 mod invocation;
 mod judgement;
 mod merged;
-mod old_warning;
 mod phase;
 mod process_evidence;
 mod record;

@@ -2,7 +2,6 @@
 //!
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
-use super::old_warning::old_warning;
 use super::{CacheHit, CallRef, Invocation, Phase, VerdictCounts, Verification};
 use kb_base::diagnostic::Severity;
 use kb_base::value::{DefinitionId, Digest, Failure, Json, RunId, RunStatus, Tier, Usage};
@@ -63,10 +62,10 @@ pub enum Record {
         tier: Option<Tier>,
         /// Digest of the request: messages, tools, schema, options.
         request: Digest,
-        /// Digests of the parts of the request; `None` in journals older than this field.
+        /// Digests of the parts of the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digests: Option<Box<RequestDigests>>,
-        /// The request itself; `None` with `journal.prompts: digest` and in older journals.
+        /// The request itself; `None` with `journal.prompts: digest`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<Box<Prompt>>,
         /// Tokens and cost of the call.
@@ -203,7 +202,6 @@ impl Record {
 
 /// A message for the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StoredNote")]
 pub struct Note {
     /// Whether it is a warning.
     pub level: Severity,
@@ -220,24 +218,6 @@ impl Note {
     /// A note that displays mark as a warning.
     pub fn warning(text: impl Into<String>) -> Note {
         Note { level: Severity::Warning, text: text.into() }
-    }
-}
-
-/// A [`Note`] in the stored form of this and older versions.
-#[derive(Deserialize)]
-struct StoredNote {
-    level: Option<Severity>,
-    text: String,
-}
-
-impl From<StoredNote> for Note {
-    fn from(stored: StoredNote) -> Note {
-        let StoredNote { level, text } = stored;
-        match (level, old_warning(&text)) {
-            (Some(level), _) => Note { level, text },
-            (None, Some(text)) => Note::warning(text),
-            (None, None) => Note::info(text),
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Results of gates: check details and confidence, with the verdict of [`Verdict`].
 
 use super::judgement::FOLLOW_UP;
-use super::old_warning::old_warning;
 use kb_base::value::{Json, Usage};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -33,7 +32,7 @@ impl Confidence {
 
 /// The result of one check or claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", from = "StoredDetail")]
+#[serde(rename_all = "camelCase")]
 pub struct CheckDetail {
     /// Name of the check, such as `file src/**/*.rs` or `claim created src/a.rs`.
     pub check: String,
@@ -51,7 +50,7 @@ pub struct CheckDetail {
 
 /// The result of a gate with its checks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", from = "StoredVerification")]
+#[serde(rename_all = "camelCase")]
 pub struct Verification {
     /// The worst verdict of the checks.
     pub verdict: Verdict,
@@ -63,59 +62,11 @@ pub struct Verification {
     /// All checks and claims, in order.
     pub checks: Vec<CheckDetail>,
     /// Tokens and cost of the judge, if the gate has one.
-    #[serde(skip_serializing_if = "Usage::is_none")]
+    #[serde(default = "no_usage", skip_serializing_if = "Usage::is_none")]
     pub usage: Usage,
     /// The data that the verdict was computed from. The journal stores it as a separate record.
     #[serde(skip)]
     pub basis: Option<Arc<Json>>,
-}
-
-/// A [`CheckDetail`] in the stored form of this and older versions.
-#[derive(Deserialize)]
-struct StoredDetail {
-    check: String,
-    verdict: Verdict,
-    warning: Option<bool>,
-    reason: Option<String>,
-    evidence: Option<Json>,
-}
-
-/// A [`Verification`] in the stored form of this and older versions.
-#[derive(Deserialize)]
-struct StoredVerification {
-    verdict: Verdict,
-    confidence: Confidence,
-    reason: Option<String>,
-    checks: Vec<CheckDetail>,
-    #[serde(default = "no_usage")]
-    usage: Usage,
-}
-
-impl From<StoredVerification> for Verification {
-    fn from(stored: StoredVerification) -> Verification {
-        let StoredVerification { verdict, confidence, mut reason, checks, usage } = stored;
-        if verdict == Verdict::Passed {
-            strip_warning(&mut reason);
-        }
-        Verification { verdict, confidence, reason, checks, usage, basis: None }
-    }
-}
-
-impl From<StoredDetail> for CheckDetail {
-    fn from(stored: StoredDetail) -> CheckDetail {
-        let StoredDetail { check, verdict, warning, mut reason, evidence } = stored;
-        let is_old = warning.is_none() && verdict == Verdict::Passed;
-        let warning = warning.unwrap_or(false) || (is_old && strip_warning(&mut reason));
-        CheckDetail { check, verdict, warning, reason, evidence }
-    }
-}
-
-/// Removes the prefix of a warning in a journal of an older version; returns whether there was one.
-fn strip_warning(reason: &mut Option<String>) -> bool {
-    let stripped = reason.as_deref().and_then(old_warning).map(str::to_owned);
-    let was_there = stripped.is_some();
-    *reason = stripped.or(reason.take());
-    was_there
 }
 
 fn no_usage() -> Usage {

@@ -3,7 +3,6 @@
 use super::check::{Criterion, RecordedCriterion, digest};
 use super::gate::Gate;
 use super::observation::{Observation, ObservationQuery, Observations};
-use super::verdict_rules::VerdictRules;
 use crate::evidence::Invocation;
 use kb_base::value::{Digest, Json};
 use kb_language::definition::{Check, ClaimPolicy, Schema};
@@ -31,9 +30,6 @@ pub struct Basis {
     root: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     test_commands: Vec<String>,
-    /// Missing in journals of versions that checked only file claims.
-    #[serde(default)]
-    rules: VerdictRules,
     seen: Vec<(ObservationQuery, Observation)>,
 }
 
@@ -82,7 +78,6 @@ impl Basis {
             unwatched: gate.unwatched,
             root: gate.root.clone(),
             test_commands: gate.test_commands.clone(),
-            rules: gate.rules,
             seen: seen.iter().map(|(ask, seen)| (ask.clone(), seen.clone())).collect(),
         }
     }
@@ -127,7 +122,6 @@ impl Basis {
             root: self.root,
             test_commands: self.test_commands,
             plugins,
-            rules: self.rules,
         };
         Ok((gate, self.seen.into_iter().collect()))
     }

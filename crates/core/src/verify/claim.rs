@@ -3,7 +3,6 @@
 use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::{normalized, normalized_exact};
 use super::observation::ObservationQuery;
-use super::verdict_rules::VerdictRules;
 use kb_base::value::{Digest, Json};
 use std::fmt;
 
@@ -21,8 +20,6 @@ pub(super) struct Claim {
     pub(super) snippet: Option<String>,
     /// A text that the file is claimed to contain, or to have contained before the change.
     pub(super) earlier: Option<String>,
-    /// Whether lines of the texts are compared without their indentation.
-    by_line: bool,
 }
 
 impl Claim {
@@ -30,13 +27,12 @@ impl Claim {
         let is_spaced = path.trim() != path;
         let spaced = is_spaced.then(|| normalized_exact(path, root));
         let path = normalized(path, root);
-        Claim { kind, path, spaced, hash: None, snippet: None, earlier: None, by_line: false }
+        Claim { kind, path, spaced, hash: None, snippet: None, earlier: None }
     }
 
     /// Adds the digest and the texts of an entry, or of its `anchor`.
-    fn with_anchors(self, entry: &Json, rules: VerdictRules) -> Claim {
-        let by_line = rules >= VerdictRules::ToolCalls;
-        let anchor = field(entry, &["anchor"]).filter(|_| by_line);
+    fn with_anchors(self, entry: &Json) -> Claim {
+        let anchor = field(entry, &["anchor"]);
         let text = |names: &[&str]| {
             let values = [Some(entry), anchor].into_iter().flatten();
             values.filter_map(|object| field(object, names)?.as_str()).next()
@@ -48,8 +44,8 @@ impl Claim {
             text.map(str::to_owned)
         };
         let after = snippet(&["aftersnippet", "snippet", "inserted"]);
-        let earlier = snippet(&["beforesnippet"]).filter(|_| by_line);
-        Claim { hash, snippet: after, earlier, by_line, ..self }
+        let earlier = snippet(&["beforesnippet"]);
+        Claim { hash, snippet: after, earlier, ..self }
     }
 
     /// The queries for the claimed texts.
@@ -60,20 +56,14 @@ impl Claim {
 
     /// Whether a digest is the one of the claimed text instead of the whole file.
     pub(super) fn is_digest_of_text(&self, hash: &str) -> bool {
-        let text = self.snippet.as_ref().filter(|_| self.by_line);
+        let text = self.snippet.as_ref();
         text.is_some_and(|text| Digest::of(text.as_bytes()).to_string().eq_ignore_ascii_case(hash))
     }
 
-    /// The query for a text in the file.
+    /// The query for a text in the file; its lines are compared without their indentation.
     pub(super) fn text_query(&self, text: &str) -> ObservationQuery {
-        let count = match self.by_line {
-            true => {
-                let lines: Vec<String> =
-                    text.lines().map(|line| regex::escape(line.trim())).collect();
-                lines.join(r"[ \t]*\r?\n[ \t]*")
-            }
-            false => regex::escape(text),
-        };
+        let lines: Vec<String> = text.lines().map(|line| regex::escape(line.trim())).collect();
+        let count = lines.join(r"[ \t]*\r?\n[ \t]*");
         ObservationQuery::Files { pattern: self.path.clone(), count: Some(count) }
     }
 }
@@ -129,38 +119,30 @@ impl fmt::Display for ClaimKind {
 }
 
 /// The claims of an output, in order: lists of paths at the top level and below `artifacts`. An entry
-/// can be an object with `file` or `path`. Entries of `claims` and `fileEdits` count under the rules for
-/// all claims.
-pub(super) fn claims_of(output: &Json, root: &str, rules: VerdictRules) -> Vec<Claim> {
+/// can be an object with `file` or `path`. Entries of `claims` and `fileEdits` count too.
+pub(super) fn claims_of(output: &Json, root: &str) -> Vec<Claim> {
     let mut claims: Vec<Claim> = Vec::new();
     let mut add = |claim: Claim| {
         if !claims.contains(&claim) {
             claims.push(claim);
         }
     };
-    let all = rules >= VerdictRules::AllClaims;
-    let names: &[&str] = if rules >= VerdictRules::ToolCalls { PATHS } else { &["path", "file"] };
     for (key, value) in sources(output).flatten() {
         let kind = ClaimKind::ALL.into_iter().find(|kind| kind.has_key(key));
         if let Some(kind) = kind {
-            for (entry, path) in paths_in(value, rules) {
-                let claim = Claim::new(kind, path, root);
-                add(if rules >= VerdictRules::ToolCalls {
-                    claim.with_anchors(entry, rules)
-                } else {
-                    claim
-                });
+            for (entry, path) in paths_in(value) {
+                add(Claim::new(kind, path, root).with_anchors(entry));
             }
-        } else if all && is_key(key, &["claims", "fileedits"]) {
+        } else if is_key(key, &["claims", "fileedits"]) {
             for entry in entries(value) {
                 let kind = match is_key(key, &["claims"]) {
                     true => ClaimKind::of_entry(entry),
                     false => Some(ClaimKind::Modified),
                 };
-                let path = field(entry, names).and_then(Json::as_str);
+                let path = field(entry, PATHS).and_then(Json::as_str);
                 let path = path.or(entry.as_str());
                 if let Some((kind, path)) = kind.zip(path) {
-                    add(Claim::new(kind, path, root).with_anchors(entry, rules));
+                    add(Claim::new(kind, path, root).with_anchors(entry));
                 }
             }
         }
@@ -169,25 +151,16 @@ pub(super) fn claims_of(output: &Json, root: &str, rules: VerdictRules) -> Vec<C
 }
 
 /// The entries of a list of paths, each with its path.
-fn paths_in(value: &Json, rules: VerdictRules) -> Vec<(&Json, &str)> {
+fn paths_in(value: &Json) -> Vec<(&Json, &str)> {
     match value {
         Json::String(path) => vec![(value, path)],
         Json::Array(items) => items
             .iter()
             .filter_map(|item| match item {
                 Json::String(path) => Some((item, path.as_str())),
-                item => Some((item, path_of(item, rules)?)),
+                item => Some((item, field(item, PATHS)?.as_str()?)),
             })
             .collect(),
         _ => Vec::new(),
     }
-}
-
-/// The path of an entry that is an object.
-fn path_of(entry: &Json, rules: VerdictRules) -> Option<&str> {
-    let path = match rules >= VerdictRules::ToolCalls {
-        true => field(entry, PATHS),
-        false => entry.get("file").or_else(|| entry.get("path")),
-    };
-    path?.as_str()
 }

@@ -4,7 +4,6 @@ use super::claim::{Claim, ClaimKind};
 use super::finding::Finding;
 use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
 use super::recorded_changes::{History, RecordedChanges, is_same_content};
-use super::verdict_rules::VerdictRules;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
@@ -24,15 +23,8 @@ struct Subject<'a> {
 }
 
 /// The query that a file claim needs.
-pub(super) fn claim_query(claim: &Claim, rules: VerdictRules) -> ObservationQuery {
-    match rules {
-        VerdictRules::FileClaims => ObservationQuery::Path(claim.path.clone()),
-        VerdictRules::AllClaims
-        | VerdictRules::ToolCalls
-        | VerdictRules::Statements
-        | VerdictRules::TestOptions
-        | VerdictRules::Omissions => ObservationQuery::Location(claim.path.clone()),
-    }
+pub(super) fn claim_query(claim: &Claim) -> ObservationQuery {
+    ObservationQuery::Location(claim.path.clone())
 }
 
 /// The verdict over one claim. Under `claims: warn` a refuted claim passes with a warning.
@@ -82,15 +74,6 @@ fn subject<'a>(
             )),
         }
     };
-    if recorded.rules() == VerdictRules::FileClaims {
-        let now = match seen.get(&ObservationQuery::Path(path.clone())) {
-            Some(Observation::Path(now)) => now.as_ref().map_err(unseen)?.as_ref(),
-            _ => return Err(unseen(&STOPPED)),
-        };
-        let ignored = seen.get(&ObservationQuery::Ignored(path.clone()));
-        let ignored = ignored == Some(&Observation::Ignored(true));
-        return Ok(Subject { history: recorded.history(path), now, ignored, empty: false });
-    }
     if path.len() > MAX_PATH || path.split('/').any(|name| name.len() > MAX_NAME) {
         let shown: String = path.chars().take(60).collect();
         let reason =
@@ -182,24 +165,20 @@ fn brief(state: &FileState) -> serde_json::Value {
 
 fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) -> Finding {
     let Subject { history, now, ignored, empty } = subject;
-    let all = recorded.rules() >= VerdictRules::AllClaims;
     if history.is_empty() {
         return match now {
             Some(state) if state.kind == FileKind::Directory => folder(claim, recorded, *empty),
-            None if all
-                && claim.kind == ClaimKind::Deleted
-                && recorded.deleted_below(&claim.path) =>
-            {
+            None if claim.kind == ClaimKind::Deleted && recorded.deleted_below(&claim.path) => {
                 Finding::passed()
             }
             _ => unrecorded(claim, recorded, now.is_some(), *ignored),
         };
     }
     match claim.kind {
-        ClaimKind::Created => created(claim, history, *now, all),
-        ClaimKind::Modified => modified(claim, history, *now, all),
-        ClaimKind::Written if history.before().is_none() => created(claim, history, *now, all),
-        ClaimKind::Written => modified(claim, history, *now, all),
+        ClaimKind::Created => created(claim, history, *now),
+        ClaimKind::Modified => modified(claim, history, *now),
+        ClaimKind::Written if history.before().is_none() => created(claim, history, *now),
+        ClaimKind::Written => modified(claim, history, *now),
         ClaimKind::Deleted => deleted(claim, history, *now),
     }
 }
@@ -240,9 +219,7 @@ fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool) -> Finding
     if claim.kind == ClaimKind::Deleted {
         return Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"));
     }
-    let is_old = claim.kind == ClaimKind::Created
-        && recorded.rules() >= VerdictRules::Omissions
-        && recorded.existed_below(path);
+    let is_old = claim.kind == ClaimKind::Created && recorded.existed_below(path);
     if is_old {
         return Finding::failed(format!(
             "the folder `{path}` is claimed as created, but files in it existed before the step \
@@ -262,7 +239,7 @@ fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool) -> Finding
     }
 }
 
-fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>, all: bool) -> Finding {
+fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
     if history.before().is_some() {
         let path = &claim.path;
         return Finding::failed(format!(
@@ -271,7 +248,7 @@ fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>, all: b
     }
     let finding = still_as_recorded(claim, history, now);
     let is_link = now.is_some_and(|now| now.kind == FileKind::Symlink);
-    if all && is_link && finding.verdict == Verdict::Passed {
+    if is_link && finding.verdict == Verdict::Passed {
         return Finding::inconclusive(format!(
             "`{}` is claimed as {}, but the step created a link and no file",
             claim.path, claim.kind
@@ -280,20 +257,20 @@ fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>, all: b
     finding
 }
 
-fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>, all: bool) -> Finding {
+fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
     let path = &claim.path;
-    if history.before().is_none() && !history.was_modified(all) {
+    if history.before().is_none() && !history.was_modified() {
         return Finding::failed(format!(
             "`{path}` is claimed as modified, but it did not exist before: the step created it"
         ));
     }
-    let same = history.is_same(all);
-    if all && same.is_none() {
+    let same = history.is_same(true);
+    if same.is_none() {
         return Finding::inconclusive(format!(
             "`{path}` is claimed as modified, but no digest of its earlier content was recorded"
         ));
     }
-    if all && same == Some(true) && history.mode_changed() {
+    if same == Some(true) && history.mode_changed() {
         return Finding::inconclusive(format!(
             "`{path}` is claimed as modified, but only its mode changed"
         ));

@@ -2,7 +2,7 @@
 
 use super::call_claim::{CallClaim, call_claims};
 use super::check::{Facts, evaluate_schema};
-use super::claim::{Claim, ClaimKind, claims_of};
+use super::claim::{Claim, claims_of};
 use super::claim_check::{check_claim, claim_query, with_policy};
 use super::command_claim::{CommandClaim, command_claims};
 use super::finding::Finding;
@@ -15,7 +15,6 @@ use super::rerun::Rerun;
 use super::sourced_files::SourcedFiles;
 use super::test_claim::{TestClaim, test_claims};
 use super::test_command::TestCommands;
-use super::verdict_rules::VerdictRules;
 use super::{omission, statements, summary};
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_base::value::Json;
@@ -29,13 +28,9 @@ const LISTED: usize = 20;
 /// What must be observed, in order. Claimed paths come first, because the command of a check can
 /// change files.
 pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
-    let changes = RecordedChanges::of(&gate.trace, gate.rules, gate.unwatched);
     let claims = claims(gate);
-    let claimed = claims.iter().map(|claim| claim_query(claim, gate.rules));
+    let claimed = claims.iter().map(claim_query);
     let snippets = claims.iter().flat_map(Claim::snippet_queries);
-    let by_path = gate.rules == VerdictRules::FileClaims;
-    let unrecorded = claims.iter().filter(|claim| by_path && is_unrecorded(claim, &changes));
-    let ignored = unrecorded.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
     let execution = execution_claims(gate);
     let sourced = match execution.is_empty() {
         true => Vec::new(),
@@ -49,14 +44,14 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let repeated = execution.rerun(gate).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let mut known = BTreeSet::new();
-    let files = claimed.chain(snippets).chain(ignored).chain(edited).chain(sourced).chain(stated);
+    let files = claimed.chain(snippets).chain(edited).chain(sourced).chain(stated);
     let all = files.chain(repeated).chain(checks);
     all.filter(|query| known.insert(query.clone())).collect()
 }
 
 /// The paths that the summary says the step changed, without those that the output claims.
 fn stated(gate: &Gate) -> Vec<String> {
-    if gate.claims == ClaimPolicy::None || gate.rules < VerdictRules::Statements {
+    if gate.claims == ClaimPolicy::None {
         return Vec::new();
     }
     let claims = claims(gate);
@@ -65,14 +60,9 @@ fn stated(gate: &Gate) -> Vec<String> {
     paths.filter(|path| !is_claimed(path)).collect()
 }
 
-/// Whether a path is claimed to exist that no recorded call changed.
-fn is_unrecorded(claim: &Claim, changes: &RecordedChanges<'_>) -> bool {
-    claim.kind != ClaimKind::Deleted && changes.history(&claim.path).is_empty()
-}
-
 /// The verdict over the observations. A query without an observation is `inconclusive`.
 pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
-    let changes = RecordedChanges::of(&gate.trace, gate.rules, gate.unwatched);
+    let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
     let claims = claims(gate);
     let facts = Facts { output: &gate.output, changes: &changes, observations, trace: &gate.trace };
     let mut details: Vec<CheckDetail> = Vec::new();
@@ -111,10 +101,8 @@ fn claims(gate: &Gate) -> Vec<Claim> {
     match gate.claims {
         ClaimPolicy::None => Vec::new(),
         ClaimPolicy::Strict | ClaimPolicy::Warn => {
-            let mut claims = claims_of(&gate.output, &gate.root, gate.rules);
-            if gate.rules >= VerdictRules::ToolCalls {
-                claims.iter_mut().for_each(|claim| keep_spaces(claim, gate));
-            }
+            let mut claims = claims_of(&gate.output, &gate.root);
+            claims.iter_mut().for_each(|claim| keep_spaces(claim, gate));
             claims
         }
     }
@@ -138,7 +126,7 @@ struct ExecutionClaims {
 
 fn execution_claims(gate: &Gate) -> ExecutionClaims {
     let known = TestCommands::of(&gate.test_commands);
-    if gate.claims == ClaimPolicy::None || gate.rules == VerdictRules::FileClaims {
+    if gate.claims == ClaimPolicy::None {
         return ExecutionClaims {
             commands: Vec::new(),
             tests: Vec::new(),
@@ -151,10 +139,7 @@ fn execution_claims(gate: &Gate) -> ExecutionClaims {
         let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
         is_test && tests.iter().any(|claim| !claim.passed)
     });
-    let calls = match gate.rules >= VerdictRules::ToolCalls {
-        true => call_claims(&gate.output),
-        false => Vec::new(),
-    };
+    let calls = call_claims(&gate.output);
     ExecutionClaims { commands, tests, calls, known }
 }
 
@@ -170,7 +155,7 @@ impl ExecutionClaims {
     /// The test command that the gate repeats, if it repeats one.
     fn rerun(&self, gate: &Gate) -> Option<Rerun> {
         let claims_passed = self.passed_tests().next().is_some();
-        (claims_passed && gate.rules >= VerdictRules::Statements)
+        claims_passed
             .then(|| Rerun::of(&gate.trace, &gate.root, &self.commands, &self.known))
             .flatten()
     }
@@ -200,7 +185,7 @@ impl ExecutionClaims {
             let finding = if proven { Finding::passed() } else { finding };
             detail(format!("claim command {}", claim.text), (finding, evidence))
         });
-        let edits = LaterEdits::new(&gate.trace, observations, gate.rules);
+        let edits = LaterEdits::new(&gate.trace, observations);
         let tests = self.tests.iter().map(|claim| {
             let (finding, evidence) = claim.check(&runs, &self.known, &edits);
             let decided = (finding.verdict == Verdict::Inconclusive)
@@ -236,7 +221,7 @@ fn summary_statements(
 
 /// A statement that nothing else was changed, listed only if the record does not agree with it.
 fn omitted_changes(gate: &Gate, changes: &RecordedChanges<'_>) -> Option<CheckDetail> {
-    if gate.claims == ClaimPolicy::None || gate.rules < VerdictRules::Omissions {
+    if gate.claims == ClaimPolicy::None {
         return None;
     }
     let finding = omission::finding(&gate.output, &gate.trace, changes)?;
@@ -253,8 +238,7 @@ fn expected_changes(
         return None;
     }
     let changed: Vec<&str> = changes.changed().collect();
-    let says_done = gate.rules >= VerdictRules::Statements
-        && gate.changes_declared
+    let says_done = gate.changes_declared
         && gate.claims != ClaimPolicy::None
         && changes.gap().is_none()
         && statements::says_done(&gate.output);
@@ -269,11 +253,8 @@ fn expected_changes(
         true => Finding::inconclusive(
             "the step was expected to change files, but it claims nothing and no change was recorded",
         ),
-        false => match gate.rules >= VerdictRules::ToolCalls {
-            true => summary::doubt(&gate.output, changes, &gate.root)
-                .map_or_else(Finding::passed, Finding::inconclusive),
-            false => Finding::passed(),
-        },
+        false => summary::doubt(&gate.output, changes, &gate.root)
+            .map_or_else(Finding::passed, Finding::inconclusive),
     };
     let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
     let evidence = Some(json!({"changed": changed.len(), "files": listed}));

@@ -1,7 +1,6 @@
 //! The input of a verdict except for the observations.
 
 use super::check::Criterion;
-use super::verdict_rules::VerdictRules;
 use crate::evidence::Invocation;
 use kb_base::value::Json;
 use kb_language::definition::{ClaimPolicy, Schema};
@@ -33,6 +32,4 @@ pub struct Gate {
     pub test_commands: Vec<String>,
     /// The schemas of the outputs of plugins, by name of the tool.
     pub plugins: BTreeMap<String, Schema>,
-    /// The rules of the verdict.
-    pub rules: VerdictRules,
 }

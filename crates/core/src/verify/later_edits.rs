@@ -5,7 +5,6 @@ use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_runs::RecordedRun;
 use super::shell::CommandUse;
-use super::verdict_rules::VerdictRules;
 use crate::evidence::{Change, FileState, Invocation, Purpose, is_code};
 use std::collections::BTreeMap;
 
@@ -16,16 +15,11 @@ const INSPECTED: usize = 200;
 pub(super) struct LaterEdits<'a> {
     trace: &'a [Invocation],
     observations: &'a Observations,
-    pub(super) rules: VerdictRules,
 }
 
 impl<'a> LaterEdits<'a> {
-    pub(super) fn new(
-        trace: &'a [Invocation],
-        observations: &'a Observations,
-        rules: VerdictRules,
-    ) -> Self {
-        LaterEdits { trace, observations, rules }
+    pub(super) fn new(trace: &'a [Invocation], observations: &'a Observations) -> Self {
+        LaterEdits { trace, observations }
     }
 
     /// The queries about the changes of a step that may be ignored files.

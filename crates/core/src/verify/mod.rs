@@ -41,7 +41,6 @@ mod test_claim;
 mod test_command;
 mod test_options;
 mod tool_tier;
-mod verdict_rules;
 
 pub use basis::{Basis, IncompleteBasis};
 pub use check::*;
@@ -55,4 +54,3 @@ pub use observation::{
 };
 pub use project_code::{GitHook, executes_project_code};
 pub use run_before::{RUN_BEFORE, run_before_args};
-pub use verdict_rules::VerdictRules;

@@ -1,7 +1,6 @@
 //! The file changes that the runtime recorded for one step, by path.
 
 use super::changed_lines::ChangedLines;
-use super::verdict_rules::VerdictRules;
 use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
 use std::collections::BTreeMap;
 
@@ -14,7 +13,6 @@ pub(super) struct RecordedChanges<'a> {
     /// Each path once, in the order of the first changes.
     order: Vec<&'a str>,
     gap: Option<String>,
-    rules: VerdictRules,
 }
 
 /// The recorded changes of one path.
@@ -22,7 +20,7 @@ pub(super) struct History<'a>(&'a [RecordedChange<'a>]);
 
 impl<'a> RecordedChanges<'a> {
     /// `unwatched`: a command of the step ran whose changes were not recorded.
-    pub(super) fn of(trace: &'a [Invocation], rules: VerdictRules, unwatched: bool) -> Self {
+    pub(super) fn of(trace: &'a [Invocation], unwatched: bool) -> Self {
         let mut by_path: BTreeMap<&str, Vec<RecordedChange<'a>>> = BTreeMap::new();
         let mut order = Vec::new();
         for call in trace.iter().filter(|call| call.purpose == Purpose::Execution) {
@@ -34,12 +32,7 @@ impl<'a> RecordedChanges<'a> {
                 changes.push((call, change));
             }
         }
-        RecordedChanges { by_path, order, gap: gap(trace, unwatched), rules }
-    }
-
-    /// The rules of the verdict.
-    pub(super) fn rules(&self) -> VerdictRules {
-        self.rules
+        RecordedChanges { by_path, order, gap: gap(trace, unwatched) }
     }
 
     /// Whether the step deleted all files of a folder that it knows of, and there were any.
@@ -80,7 +73,7 @@ impl<'a> RecordedChanges<'a> {
         self.order.iter().copied().filter(|path| self.differs(path))
     }
 
-    /// The paths whose content is another one under the rules for claims, in the order of their first
+    /// The paths whose content is another one, in the order of their first
     /// change.
     pub(super) fn changed(&self) -> impl Iterator<Item = &'a str> {
         self.order.iter().copied().filter(|path| self.is_changed(path))
@@ -99,9 +92,9 @@ impl<'a> RecordedChanges<'a> {
         self.differs_by(path, false)
     }
 
-    /// Whether the content of a path differs, under the rules for claims.
+    /// Whether the content of a path differs.
     fn is_changed(&self, path: &str) -> bool {
-        self.differs_by(path, self.rules >= VerdictRules::AllClaims)
+        self.differs_by(path, true)
     }
 
     fn differs_by(&self, path: &str, by_content: bool) -> bool {
@@ -151,13 +144,12 @@ impl<'a> History<'a> {
         self.0.last().and_then(|(_, change)| change.after.as_ref())
     }
 
-    /// Whether a call changed the path while it existed. With `by_content`, writing the same content
-    /// again is no change.
-    pub(super) fn was_modified(&self, by_content: bool) -> bool {
+    /// Whether a call changed the path while it existed. Writing the same content again is no change.
+    pub(super) fn was_modified(&self) -> bool {
         self.0.iter().any(|recorded @ (_, change)| {
             let existed = change.before.is_some() && change.after.is_some();
             let only = History(std::slice::from_ref(recorded));
-            existed && !(by_content && only.is_same(true) == Some(true))
+            existed && only.is_same(true) != Some(true)
         })
     }
 

@@ -8,7 +8,6 @@ use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::shell::CommandUse;
 use super::test_command::TestCommands;
 use super::test_options::hides_failures;
-use super::verdict_rules::VerdictRules;
 use crate::evidence::TestCounts;
 use kb_base::value::Json;
 use serde_json::json;
@@ -100,12 +99,10 @@ impl TestClaim {
             .find(|run| run.script.unparsed.as_ref().is_some_and(|text| commands.may_be_in(text)));
         let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
         let finding = match (tests.is_empty(), unclear, self.passed) {
-            (true, Some(run), true) if edits.rules >= VerdictRules::ToolCalls && printed(&run) => {
-                Finding::failed(format!(
-                    "tests are claimed to have passed, but the output of call `{}` reports failed tests",
-                    run.call.id
-                ))
-            }
+            (true, Some(run), true) if printed(&run) => Finding::failed(format!(
+                "tests are claimed to have passed, but the output of call `{}` reports failed tests",
+                run.call.id
+            )),
             (true, Some(run), _) => Finding::inconclusive(format!(
                 "tests are claimed to have {}, but the script of call `{}` could not be analysed",
                 self.name(),
@@ -146,8 +143,7 @@ impl TestClaim {
             let refuted = match &test.result {
                 CommandResult::Succeeded => match self.succeeded(test, edits) {
                     Ok(()) => {
-                        let doubt =
-                            repeated(test, tests, edits).or_else(|| fewer(test, tests, edits));
+                        let doubt = repeated(test, tests, edits).or_else(|| fewer(test, tests));
                         return doubt.unwrap_or_else(Finding::passed);
                     }
                     Err(finding) => finding,
@@ -188,7 +184,7 @@ impl TestClaim {
         let (name, call) = (test.name(), &test.run.call.id);
         edits.check(test.run, test.used, &name)?;
         let hidden = hides_failures(&test.used.argv, &test.run.script.assigned);
-        if let Some(option) = hidden.filter(|_| edits.rules >= VerdictRules::TestOptions) {
+        if let Some(option) = hidden {
             return Err(Finding::inconclusive(format!(
                 "`{name}` (call `{call}`) exited with code 0, but with `{option}` it can do so whatever the \
                  tests do"
@@ -196,11 +192,7 @@ impl TestClaim {
         }
         let Some(counts) = test.run.tests else { return Ok(()) };
         if counts.ran() == 0 {
-            let unproven = match edits.rules >= VerdictRules::Statements {
-                true => Finding::failed,
-                false => Finding::inconclusive,
-            };
-            return Err(unproven(format!(
+            return Err(Finding::failed(format!(
                 "0 tests ran: `{name}` (call `{call}`) exited with code 0, but its output reports no \
                  test"
             )));
@@ -231,9 +223,9 @@ impl TestRun<'_> {
 }
 
 /// An earlier run of the same command that ran more tests.
-fn fewer(proof: &TestRun<'_>, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Option<Finding> {
+fn fewer(proof: &TestRun<'_>, tests: &[TestRun<'_>]) -> Option<Finding> {
     let ran = |test: &TestRun<'_>| test.run.tests.map(TestCounts::ran);
-    let now = ran(proof).filter(|_| edits.rules >= VerdictRules::ToolCalls)?;
+    let now = ran(proof)?;
     let earlier = tests.iter().filter(|test| {
         test.used.argv == proof.used.argv && test.run.at < proof.run.at && ran(test) > Some(now)
     });

@@ -4,7 +4,6 @@ use super::super::finding::Finding;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
 use super::super::run_before::run_before;
-use super::super::verdict_rules::VerdictRules;
 use super::facts::{Evaluation, Facts, not_observed};
 use super::path_glob::PathGlob;
 use crate::evidence::{ProcessEndKind, ProcessEvidence, TestCounts};
@@ -119,10 +118,7 @@ impl CommandCriterion {
             let listed = listed(&changed);
             let reason =
                 format!("exit code 0, but the step changed files that decide this check: {listed}");
-            return match changes.rules() >= VerdictRules::ToolCalls {
-                true => Finding::failed(reason),
-                false => Finding::inconclusive(reason),
-            };
+            return Finding::failed(reason);
         }
         if let Some(gap) = changes.gap().filter(|_| !self.inputs.is_empty()) {
             return Finding::inconclusive(format!("exit code 0, but {gap}"));

@@ -18,8 +18,8 @@ use kb_clock as clock;
 use kb_core::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_core::redaction::Redactor;
 use kb_core::verify::{
-    Basis, Criterion, Gate, Observation, ObservationQuery, Observations, VerdictRules, evaluate,
-    judge_question, queries,
+    Basis, Criterion, Gate, Observation, ObservationQuery, Observations, evaluate, judge_question,
+    queries,
 };
 use kb_language::definition::Check;
 use kb_language::expression::Scope;
@@ -52,7 +52,6 @@ pub async fn run_gate(
         root: host.workspace.root().to_string_lossy().into_owned(),
         test_commands: host.test_commands.to_vec(),
         plugins: request.plugins,
-        rules: VerdictRules::CURRENT,
     };
     let observer = Observer {
         host,
