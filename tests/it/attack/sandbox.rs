@@ -630,3 +630,35 @@ async fn a_command_is_denied_if_too_many_files_are_forbidden() {
         check(&bench, &many, &[("cat many/999.key", false), ("true", true)]).await;
     }
 }
+
+/// A file of the project that runs as the user of `kb` for everybody: no call makes one.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_file_of_the_project_gets_the_identity_of_kb() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let python = |call: &str| format!("python3 -c 'import os; {call}'");
+    let opens = python("os.open(\"o\", os.O_CREAT | os.O_WRONLY, 0o4755)");
+    let temporary = python("os.open(\".\", os.O_TMPFILE | os.O_WRONLY, 0o4755)");
+    let plain = python(
+        "os.close(os.open(\"n\", os.O_CREAT | os.O_WRONLY, 0o755)); os.open(\"n\", 0, 0o7777)",
+    );
+    let rows: [(&str, bool); 8] = [
+        ("chmod 4755 tool", false),
+        ("chmod g+s tool", false),
+        ("install -m 6755 tool other", false),
+        (&opens, false),
+        (&temporary, false),
+        ("mknod -m 4755 pipe p", false),
+        ("chmod 755 tool && cp -p tool copy", true),
+        (&plain, true),
+    ];
+    for supervisor in supervisors() {
+        let bench = confined(&supervisor, &[("tool", "#!/bin/sh\n")], Settings::default());
+        check(&bench, Path::new("/nowhere"), &rows).await;
+        assert_eq!(
+            shell(&bench, "find . -perm /6000 | grep .").await.status,
+            InvocationStatus::Failed
+        );
+    }
+}

@@ -56,14 +56,39 @@ const DENIED: [c_long; 44] = [
     libc::SYS_vhangup,
 ];
 /// System calls that fail with `ENOSYS`, so that programs fall back to older ones. The flags of
-/// `clone3` are in memory, where a filter cannot read them, and `io_uring` executes system calls
+/// `clone3` and `openat2` are in memory, where a filter cannot read them, and `io_uring` executes system calls
 /// that no filter sees.
-const ABSENT: [c_long; 4] = [
+const ABSENT: [c_long; 5] = [
     libc::SYS_clone3,
+    libc::SYS_openat2,
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
 ];
+/// The set-user-ID and set-group-ID bits of a mode. A file of the project that has them runs as the user of `kb` for
+/// everybody.
+const SET_ID: u32 = 0o6000;
+/// System calls that set a mode, with the argument that has it.
+const MODES: &[(c_long, u32)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+    (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+];
+/// System calls that can create a file, with the argument that has the flags; the next one has the mode.
+const OPENS: &[(c_long, u32)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+/// The flags of a call that creates a file.
+const CREATES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
 /// System calls whose first argument is a process; 0 is the caller.
 const OWN_PROCESS: [c_long; 5] = [
     libc::SYS_prlimit64,
@@ -146,6 +171,18 @@ impl SystemCallFilter {
                 filter.fail(libc::EPERM);
             });
         }
+        for (number, mode) in MODES {
+            filter.on(*number, |filter| filter.without_set_id(argument(*mode)));
+        }
+        for (number, flags) in OPENS {
+            filter.on(*number, |filter| {
+                let mut creates = SystemCallFilter(Vec::new());
+                creates.without_set_id(argument(flags + 1));
+                filter.load(argument(*flags));
+                filter.jump(BPF_JSET, CREATES, 0, creates.0.len() as u8);
+                filter.0.append(&mut creates.0);
+            });
+        }
         let families: &[u32] =
             if isolation.has(Isolation::NO_SOCKETS) { &FAMILIES[..1] } else { &FAMILIES };
         filter.on(libc::SYS_socket, |filter| {
@@ -182,6 +219,13 @@ impl SystemCallFilter {
         inner.load(NUMBER);
         self.jump(BPF_JEQ, number as u32, 0, inner.0.len() as u8);
         self.0.append(&mut inner.0);
+    }
+
+    /// Fails if a mode sets the user or the group of a program.
+    fn without_set_id(&mut self, argument: u32) {
+        self.load(argument);
+        self.jump(BPF_JSET, SET_ID, 0, 1);
+        self.fail(libc::EPERM);
     }
 
     /// Fails unless an argument has this value.
