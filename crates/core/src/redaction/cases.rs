@@ -10,6 +10,9 @@ use std::ops::ControlFlow;
 const CASES: &[(&str, &str, &str)] = &[
     ("the whole value", "tok-9f3a77b\n", "dG9rLTlmM2E3N2IK"),
     ("without surrounding white space", " tok-9f3a77b\n", "tok-9f3a77b"),
+    ("without a byte order mark", "\u{feff}tok-9f3a77b", "tok-9f3a77b"),
+    ("in composed letters (NFC)", "pa\u{308}sswort-12", "p\u{e4}sswort-12"),
+    ("in decomposed letters (NFD)", "p\u{e4}sswort-12", "pa\u{308}sswort-12"),
     ("each line", "first-line-1a\nsecond-line-2b", "second-line-2b"),
     ("each line", "first-line-1a\r\nsecond-line-2b", "first-line-1a"),
     ("each line", "first-line-1a\rsecond-line-2b", "second-line-2b"),

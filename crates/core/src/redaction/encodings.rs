@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use unicode_normalization::UnicodeNormalization;
 
 /// The minimum length of a line of a secret that is masked alone, in characters.
 const SHORTEST_LINE: usize = 8;
@@ -26,6 +27,9 @@ pub(super) struct Encoding {
 pub(super) const PARTS: &[Encoding] = &[
     Encoding { name: "the whole value", by: "a file or pipe with the value", write: |value| vec![value.to_owned()] },
     Encoding { name: "without surrounding white space", by: "`$(cat FILE)`, programs that trim", write: |value| vec![value.trim().to_owned()] },
+    Encoding { name: "without a byte order mark", by: "readers of `utf-8-sig`", write: |value| vec![value.trim_start_matches('\u{feff}').trim().to_owned()] },
+    Encoding { name: "in composed letters (NFC)", by: "browsers, `unicodedata.normalize`", write: |value| vec![value.trim().nfc().collect()] },
+    Encoding { name: "in decomposed letters (NFD)", by: "names of files on macOS", write: |value| vec![value.trim().nfd().collect()] },
     Encoding { name: "each line", by: "`grep`, `tail`, logs", write: lines },
     Encoding { name: "each string in JSON", by: "`jq`, JSON parsers", write: leaves },
 ];
