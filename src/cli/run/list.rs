@@ -1,8 +1,9 @@
 //! `kb run list`
 
 use crate::cli::exit::{CliResult, Exit};
-use crate::cli::render::table::Table;
+use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
+use kb_base::diagnostic::Code;
 use kb_base::value::format_duration;
 use kb_core::wire::StepStatus;
 use kb_service::service::runs::ProjectContext;
@@ -41,7 +42,15 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let is_filtered = !status.is_empty() || playbook.is_some() || since.is_some();
     let since = since.map(|since| since.at(environment.clock.now()));
     let filter = RunFilter { limit, statuses: status, definition: playbook, since, before: None };
-    let runs = service::list_runs(&ProjectContext::find(environment)?, &filter)?;
+    let context = ProjectContext::find(environment)?;
+    let runs = service::list_runs(&context, &filter)?;
+    for damaged in service::damaged_runs(&context)? {
+        terminal.err(&format!("warning: {}\n", plain(&damaged)))?;
+    }
+    let errors = runs.iter().filter_map(|run| run.error.as_ref());
+    for error in errors.filter(|error| error.code == Code::JOURNAL_UNUSABLE) {
+        terminal.err(&format!("warning: {}\n", plain(&error.message)))?;
+    }
     if json {
         terminal.json(&runs)?;
         return Ok(Exit::Done);

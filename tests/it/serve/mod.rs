@@ -6,6 +6,7 @@ mod browser;
 mod collector;
 mod commands;
 mod daemon;
+mod damaged;
 mod disks;
 mod events;
 mod faults;

@@ -8,7 +8,8 @@ use super::work_time::WorkTime;
 use crate::evidence::Verdict;
 use crate::redaction::Masked;
 use crate::run::{Instance, InstanceIx, Question, RunStatus, State, StepStatus};
-use kb_base::value::{RunId, Tier, Timestamp};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, RunId, Tier, Timestamp};
 use kb_language::plan::Plan;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -234,6 +235,14 @@ impl RunView {
     /// The view of a run without its events.
     pub fn head(head: &RunHead) -> Masked<RunView> {
         Masked::composed(RunView::empty(head))
+    }
+
+    /// The view of a run whose events cannot be read.
+    pub fn damaged(head: &RunHead, reason: &str) -> Masked<RunView> {
+        let help = format!("`kb run verify {}` shows what is damaged", head.run);
+        let failure = Failure::new(Code::JOURNAL_UNUSABLE, reason.to_owned()).help(help);
+        let error = Some(ErrorView::from(&failure));
+        Masked::composed(RunView { error, ..RunView::empty(head) })
     }
 
     /// The view with the folders of the run that are not merged.

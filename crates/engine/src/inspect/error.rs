@@ -42,6 +42,14 @@ pub enum InspectError {
         /// The message of the decoder.
         reason: String,
     },
+    /// The record of the run was changed after it was written.
+    #[error("run `{run}` is not what was recorded: {reason}; nothing of it is executed")]
+    NotAsRecorded {
+        /// The run that was to be continued.
+        run: RunId,
+        /// The first mismatch of its hash chain.
+        reason: String,
+    },
     /// The stored definitions or a script do not load.
     #[error("{}", kb_base::diagnostic::summary(diagnostics))]
     Definitions {

@@ -6,6 +6,7 @@
 //! run executes, [`audit`] checks the integrity of a run, [`run_diff`] lists its file changes, and
 //! [`Frozen`] holds the definitions that a run was started with.
 
+mod as_recorded;
 mod audit;
 mod base_run;
 mod diff;
@@ -24,6 +25,7 @@ mod tool_calls;
 mod trace;
 mod verified;
 
+pub use as_recorded::require_as_recorded;
 pub use audit::{Audit, Fault, audit};
 pub use base_run::BaseRun;
 pub use diff::{FileDiff, FileDiffKind, FileSnapshot, Patch, RunDiff, StepDiff, run_diff};

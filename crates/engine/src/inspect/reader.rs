@@ -62,16 +62,22 @@ pub fn list_rows(journal: &dyn Journal, filter: &RunFilter) -> Result<Vec<RunRow
     Ok(journal.select(&filter.query())?)
 }
 
-/// Reads all events of a run for its view as it is now. A run whose definitions cannot be loaded has no steps.
+/// Reads all events of a run for its view as it is now. A run whose definitions cannot be loaded has no steps; one
+/// whose events cannot be read has the reason as its error.
 pub fn run_view(
     journal: &Arc<dyn Journal>,
     row: RunRow,
     now: Timestamp,
 ) -> Result<Masked<RunView>, InspectError> {
-    match Reader::of(journal.clone(), row.clone()) {
-        Ok(mut reader) => reader.view(now),
-        // A run whose definitions cannot be loaded is still listed.
-        Err(_) => Ok(RunView::head(&head(&row))),
+    // A run whose definitions cannot be loaded is still listed.
+    let Ok(mut reader) = Reader::of(journal.clone(), row.clone()) else {
+        return Ok(RunView::head(&head(&row)));
+    };
+    match reader.view(now) {
+        Err(InspectError::Journal(
+            error @ (JournalError::Broken(_) | JournalError::Damaged(_)),
+        )) => Ok(RunView::damaged(&head(&row), &error.to_string())),
+        view => view,
     }
 }
 

@@ -34,6 +34,12 @@ pub trait RunIndex: Send + Sync {
     /// be as large as the definitions, so [`RunRow`] does not contain it.
     fn frozen(&self, run: &RunId) -> Result<Json, JournalError>;
 
+    /// Why runs cannot be listed, each with the id of its run. [`list`](RunIndex::list) and all other methods that
+    /// return several runs leave them out.
+    fn damaged(&self) -> Result<Vec<String>, JournalError> {
+        Ok(Vec::new())
+    }
+
     /// All runs, newest first.
     fn list(&self) -> Result<Vec<RunRow>, JournalError>;
 
@@ -139,6 +145,11 @@ pub trait EventLog: Send + Sync {
 
     /// The run exactly as it is stored, for verification. Succeeds even if the content is damaged.
     fn ledger(&self, run: &RunId) -> Result<Ledger, JournalError>;
+
+    /// The ledger with its first and its last event alone, for [`Ledger::break_of_ends`].
+    fn ledger_ends(&self, run: &RunId) -> Result<Ledger, JournalError> {
+        self.ledger(run)
+    }
 }
 
 /// Large values, stored by their digest.

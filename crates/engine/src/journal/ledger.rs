@@ -118,6 +118,22 @@ impl Ledger {
         Chain::begin(run, definition, *started_at, kb_version, frozen)
     }
 
+    /// The first mismatch of the ends of the chain: what the run was started with, its first and its last event. The
+    /// events between them are not needed.
+    pub fn break_of_ends(&self) -> Option<Break> {
+        let (first, last) = (self.rows.first()?, self.rows.last()?);
+        let computed = self.begin().add(first.at, first.epoch, &first.body);
+        let found = |seq, what| Some(Break { seq, what });
+        match () {
+            () if first.seq != 1 => found(1, BreakKind::Missing),
+            () if first.digest != Some(computed) => found(1, BreakKind::Altered),
+            () if last.seq > self.last_seq => found(last.seq, BreakKind::Added),
+            () if last.seq < self.last_seq => found(last.seq + 1, BreakKind::CutOff),
+            () if last.digest != self.head => found(last.seq, BreakKind::OtherHead),
+            () => None,
+        }
+    }
+
     /// All mismatches in order. After a mismatch, the check continues from the stored digest, so that
     /// one change is reported once.
     pub fn breaks(&self) -> Vec<Break> {

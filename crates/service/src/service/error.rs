@@ -183,6 +183,14 @@ impl From<InspectError> for ServiceError {
                 let code = Code::JOURNAL_UNUSABLE;
                 ServiceError::environment(Failure::new(code, error.to_string()))
             }
+            InspectError::NotAsRecorded { ref run, .. } => {
+                let help = format!(
+                    "`kb run verify {run}` lists every mismatch; start a new run with `kb playbook run`, or \
+                     restore the journal from a backup"
+                );
+                let failure = Failure::new(Code::CHAIN_BROKEN, error.to_string());
+                ServiceError::environment(failure.help(help))
+            }
             InspectError::Definitions { diagnostics, sources } => {
                 ServiceError::Definitions { diagnostics, sources }
             }

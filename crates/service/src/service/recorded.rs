@@ -20,6 +20,11 @@ pub fn list_runs(
     Ok(inspect::list_runs(&context.journal(Default::default())?, filter, now)?)
 }
 
+/// Why runs of a project cannot be listed, each with the id of its run.
+pub fn damaged_runs(context: &ProjectContext) -> Result<Vec<String>, ServiceError> {
+    Ok(context.journal(Default::default())?.damaged()?)
+}
+
 /// A time that a person gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointInTime {

@@ -1,6 +1,7 @@
 //! The SQLite back end: one type that implements every part of the contract.
 
 use super::group_commit::GroupCommit;
+use super::read::LedgerPart;
 use super::schema::{self, JournalPaths};
 use super::{backup, read, write};
 use crate::journal::blob_store::BlobStore;
@@ -177,6 +178,10 @@ impl RunIndex for SqliteJournal {
         self.read(read::list)?.into_iter().map(|row| self.with_current_status(row)).collect()
     }
 
+    fn damaged(&self) -> Result<Vec<String>, JournalError> {
+        self.read(read::damaged_runs)
+    }
+
     fn latest(
         &self,
         definition: Option<&str>,
@@ -248,7 +253,11 @@ impl EventLog for SqliteJournal {
     }
 
     fn ledger(&self, run: &RunId) -> Result<Ledger, JournalError> {
-        self.read(|connection| read::ledger(connection, run))
+        self.read(|connection| read::ledger(connection, run, LedgerPart::All))
+    }
+
+    fn ledger_ends(&self, run: &RunId) -> Result<Ledger, JournalError> {
+        self.read(|connection| read::ledger(connection, run, LedgerPart::Ends))
     }
 }
 

@@ -11,7 +11,7 @@ use kb_base::value::{Digest, Json, RunId, Timestamp, read_back};
 use kb_core::redaction::Masked;
 use kb_core::run::Event;
 use kb_core::run::RunStatus;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 use std::collections::{BTreeMap, BTreeSet};
 
 const ROW: &str =
@@ -37,7 +37,27 @@ pub(super) fn frozen(connection: &Connection, run: &RunId) -> Result<Json, Journ
 
 pub(super) fn list(connection: &Connection) -> Result<Vec<RunRow>, JournalError> {
     let mut query = connection.prepare_cached(&format!("{ROW} ORDER BY number DESC"))?;
-    query.query_and_then([], run_row)?.collect()
+    readable(query.query([])?)
+}
+
+/// The rows that can be read. The others are named by [`damaged_runs`].
+fn readable(mut rows: Rows<'_>) -> Result<Vec<RunRow>, JournalError> {
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.extend(run_row(row));
+    }
+    Ok(found)
+}
+
+/// Why rows of runs cannot be read, newest first.
+pub(super) fn damaged_runs(connection: &Connection) -> Result<Vec<String>, JournalError> {
+    let mut query = connection.prepare_cached(&format!("{ROW} ORDER BY number DESC"))?;
+    let mut rows = query.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.extend(run_row(row).err().map(|error| error.to_string()));
+    }
+    Ok(found)
 }
 
 /// The runs that may be in a query, newest first, until `take` has enough.
@@ -57,7 +77,9 @@ pub(super) fn select(
     let since = query.since.map(|since| since.0);
     let mut rows = rows.query(params![statuses, query.definition, since, before])?;
     while let Some(row) = rows.next()? {
-        if !take(run_row(row)?)? {
+        if let Ok(row) = run_row(row)
+            && !take(row)?
+        {
             break;
         }
     }
@@ -70,14 +92,14 @@ pub(super) fn ended_since(
     since: Timestamp,
 ) -> Result<Vec<RunRow>, JournalError> {
     let text = format!("{ROW} WHERE ended_at >= ?1 ORDER BY number DESC");
-    connection.prepare_cached(&text)?.query_and_then([since.0], run_row)?.collect()
+    readable(connection.prepare_cached(&text)?.query([since.0])?)
 }
 
 /// The runs that wait for a person, newest first.
 pub(super) fn waiting(connection: &Connection) -> Result<Vec<RunRow>, JournalError> {
     let text = format!("{ROW} WHERE status = ?1 ORDER BY number DESC");
     let status = RunStatus::Waiting.as_str();
-    connection.prepare_cached(&text)?.query_and_then([status], run_row)?.collect()
+    readable(connection.prepare_cached(&text)?.query([status])?)
 }
 
 /// The newest run that is not a child run, of this definition and with this status if they are given.
@@ -89,25 +111,33 @@ pub(super) fn latest(
     let mut query = connection.prepare_cached(&format!(
         "{ROW} WHERE (?1 IS NULL OR definition = ?1) AND (?2 IS NULL OR status = ?2) AND NOT EXISTS (
            SELECT 1 FROM frozen WHERE frozen.number = runs.number
-           AND json_extract(frozen.body, '$.parent') IS NOT NULL)
-         ORDER BY number DESC LIMIT 1"
+           AND json_valid(frozen.body) AND json_extract(frozen.body, '$.parent') IS NOT NULL)
+         ORDER BY number DESC"
     ))?;
     let status = status.map(RunStatus::as_str);
-    query.query_and_then((definition, status), run_row)?.next().transpose()
+    let mut rows = query.query((definition, status))?;
+    while let Some(row) = rows.next()? {
+        if let Ok(row) = run_row(row) {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
 }
 
 /// The parent of every child run.
 pub(super) fn parents(connection: &Connection) -> Result<BTreeMap<RunId, RunId>, JournalError> {
     let mut query = connection.prepare_cached(
-        "SELECT run, json_extract(body, '$.parent.run') AS parent FROM runs JOIN frozen USING (number)
-         WHERE parent IS NOT NULL",
+        "SELECT run, CASE WHEN json_valid(body) THEN json_extract(body, '$.parent.run') END AS parent
+         FROM runs JOIN frozen USING (number) WHERE parent IS NOT NULL",
     )?;
-    let pair = |row: &Row<'_>| {
-        let (run, parent): (String, String) = (row.get(0)?, row.get(1)?);
-        let id = |text: &str| RunId::new(text).map_err(|_| damaged(&run, "the id of its parent"));
-        Ok((id(&run)?, id(&parent)?))
-    };
-    query.query_and_then([], pair)?.collect()
+    let mut rows = query.query([])?;
+    let mut found = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let id =
+            |column: usize| row.get::<_, String>(column).ok().and_then(|id| RunId::new(id).ok());
+        found.extend(id(0).zip(id(1)));
+    }
+    Ok(found)
 }
 
 fn run_row(row: &Row<'_>) -> Result<RunRow, JournalError> {
@@ -210,16 +240,34 @@ pub(super) fn digests(
     Ok(found)
 }
 
+/// Which events a ledger has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LedgerPart {
+    All,
+    /// The first and the last one.
+    Ends,
+}
+
 /// A consistent snapshot of a run as it is stored.
-pub(super) fn ledger(connection: &Connection, run: &RunId) -> Result<Ledger, JournalError> {
+pub(super) fn ledger(
+    connection: &Connection,
+    run: &RunId,
+    part: LedgerPart,
+) -> Result<Ledger, JournalError> {
     // One read transaction, so that the row and its events are consistent.
     let snapshot = connection.unchecked_transaction()?;
     let base = base_position(run_number(&snapshot, run)?);
+    let which = match part {
+        LedgerPart::All => "position > ?1 AND position < ?2",
+        LedgerPart::Ends => {
+            "position IN ((SELECT min(position) FROM events WHERE position > ?1 AND position < ?2),
+               (SELECT max(position) FROM events WHERE position > ?1 AND position < ?2))"
+        }
+    };
     let rows = snapshot
-        .prepare_cached(
-            "SELECT position, at, epoch, type, body, digest FROM events
-             WHERE position > ?1 AND position < ?2 ORDER BY position",
-        )?
+        .prepare_cached(&format!(
+            "SELECT position, at, epoch, type, body, digest FROM events WHERE {which} ORDER BY position"
+        ))?
         .query_map(params![base, base + (1 << SEQ_BITS)], |row| {
             Ok(LedgerRow {
                 seq: (row.get::<_, i64>(0)? - base) as u64,

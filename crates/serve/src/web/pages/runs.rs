@@ -7,8 +7,9 @@ use crate::web::problem::Problem;
 use crate::web::state::WebProject;
 use kb_base::value::{Timestamp, one_line};
 use kb_core::wire::{RunView, Verdict};
+use kb_engine::inspect::run_view;
 use kb_engine::journal::RunRow;
-use kb_service::service::{PointInTime, Reader, RunStatus};
+use kb_service::service::{PointInTime, RunStatus};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -90,8 +91,10 @@ pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
     let page = query.number("page", 1, MOST_PAGES)?.max(1) as usize;
     let (playbook, text) = (query.get("playbook"), query.get("text").map(str::to_lowercase));
     let mut rows: Vec<(RunRow, &Arc<WebProject>)> = Vec::new();
+    let mut damaged = Vec::new();
     for project in &projects {
         rows.extend(project.shared.journal.list()?.into_iter().map(|row| (row, project)));
+        damaged.extend(project.shared.journal.damaged()?);
     }
     rows.sort_by_key(|(row, _)| std::cmp::Reverse(row.started_at));
     let mut names: BTreeSet<String> = rows.iter().map(|(row, _)| row.definition.clone()).collect();
@@ -106,9 +109,9 @@ pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
     let found: Vec<_> = rows.into_iter().filter(|(row, _)| fits(row)).collect();
     let mut lines = Vec::new();
     for (row, project) in found.iter().skip((page - 1) * PAGE).take(PAGE) {
-        let reader = Reader::open(project.shared.journal.clone(), row.run.as_str());
-        // A run whose definitions cannot be read by this version is left out, not the whole list.
-        let Ok(view) = reader.and_then(|mut reader| reader.view(call.now())) else { continue };
+        // A run that was removed meanwhile is left out.
+        let view = run_view(&project.shared.journal, row.clone(), call.now());
+        let Ok(view) = view else { continue };
         lines.push(RunLine::of(&view, None, call.now()));
     }
     names.extend(playbook.map(str::to_owned));
@@ -119,6 +122,7 @@ pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
     let more = found.len() > page * PAGE;
     let content = json!({
         "runs": lines,
+        "damaged": damaged,
         "statuses": RunStatus::ALL,
         "playbooks": names,
         "filter": {

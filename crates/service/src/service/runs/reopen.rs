@@ -13,7 +13,7 @@ use kb_base::value::{Digest, Failure, RunId};
 use kb_core::redaction::{Mask, Redactor};
 use kb_core::run::{InstanceIx, RunStatus};
 use kb_engine::engine::StartMode;
-use kb_engine::inspect::{Earlier, Frozen, find_run};
+use kb_engine::inspect::{Earlier, Frozen, find_run, require_as_recorded};
 use kb_engine::journal::Journal;
 use kb_host::llm::Tiers;
 use kb_language::plan::Plan;
@@ -147,6 +147,7 @@ fn prepare(
     opening: impl FnOnce(&Plan) -> Result<StartMode, ServiceError>,
     redactor: &Arc<Redactor>,
 ) -> Result<Prepared, ServiceError> {
+    require_as_recorded(journal, &run)?;
     let frozen = Frozen::of_run(journal, &run)?;
     let started_with = frozen.limits;
     let frozen = Frozen {

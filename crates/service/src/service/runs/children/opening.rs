@@ -8,7 +8,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, JsonMap, RunId};
 use kb_core::run::{Preset, Rules, RunStatus};
 use kb_engine::engine::{Folded, StartMode, VerifiedResults};
-use kb_engine::inspect::{BaseRun, Earlier, Frozen, ParentRun};
+use kb_engine::inspect::{BaseRun, Earlier, Frozen, ParentRun, require_as_recorded};
 use kb_engine::journal::{JournalError, NewRun, StoredEvent};
 use kb_language::plan::Plan;
 use std::collections::BTreeSet;
@@ -191,6 +191,8 @@ impl Shared {
         start: impl FnOnce(RunStatus) -> StartMode,
     ) -> Executed<Opened> {
         let killed_owner = self.journal.previous_owner(run);
+        require_as_recorded(&*self.journal, run)
+            .map_err(|error| Box::new(Failure::new(Code::CHAIN_BROKEN, error.to_string())))?;
         let history = self.journal.events(run, 0).map_err(unusable)?;
         let frozen = Frozen::of_run(&*self.journal, run)
             .map_err(|error| Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string())))?;
