@@ -61,7 +61,7 @@
 //! | [`engine`] | `engine` | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal |
 //! | [`wire`] (pure) | `core` | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
 //! | [`inspect`] | `engine` | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
-//! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition |
+//! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition, attempt |
 //! | [`trigger`] | `service` | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, journal |
 //! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | `serve` | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, schedule, definition, run, attempt, journal, process, wire, project, trigger, service |

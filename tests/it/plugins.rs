@@ -291,3 +291,22 @@ fn the_sandbox_confines_plugins_for_every_caller() {
     assert!(!scratch.has("../outside.txt"));
     assert_eq!(scratch.read(".kb/plugins/count.yml"), text);
 }
+
+/// What a plugin prints of a secret is masked, also without a run.
+#[test]
+fn a_test_of_a_plugin_prints_no_secret() {
+    let leak = "printf '{\"lines\":1,\"report\":\"%s\"}' \"$(cat token.txt)\"";
+    let scratch = project(&plugin(leak), STEP);
+    scratch.write("token.txt", "secret-token-012345\n");
+    scratch.write(".kb/kb.config.yml", "secrets: {TOKEN: file:token.txt}\n");
+    let said = scratch.kb(&["plugin", "test", "count", "--input", "{\"path\": \"t.txt\"}"]).code(0);
+    assert!(said.out.contains("«secret:TOKEN»"), "{}", said.out);
+    let failing = plugin("cat token.txt >&2; exit 3");
+    scratch.write(".kb/plugins/count.yml", &failing);
+    let said = scratch.kb(&["plugin", "test", "count", "--input", "{\"path\": \"t.txt\"}"]).code(1);
+    assert!(
+        !said.err.contains("secret-token") && !said.out.contains("secret-token"),
+        "{}",
+        said.err
+    );
+}

@@ -40,7 +40,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let id = args.id.or_else(|| variable("KB_IDEMPOTENCY_KEY"));
     let id = id.unwrap_or_else(|| format!("{}-{}", now.0, std::process::id()));
     let run = variable("KB_RUN").and_then(|run| RunId::new(run).ok());
-    let new = serve::publish(&project.context, &args.topic, &id, &body, run.as_ref(), now)?;
+    let new = serve::publish(&project, &args.topic, &id, &body, run.as_ref(), now)?;
     if !new {
         terminal.note(&format!("`{}` has a message with the id `{id}` already\n", args.topic))?;
     }

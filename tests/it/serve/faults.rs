@@ -240,3 +240,95 @@ fn browsers_get_pages_for_what_does_not_exist() {
     let stream = site.send("GET", "/healthz", &zipped[1..], "");
     assert_eq!(stream.status, 200);
 }
+
+/// Pipes, sockets and large files where a trigger reads delay neither schedules nor small files, of this project and
+/// of others, and the server tells how much is left.
+#[test]
+fn what_is_slow_to_read_delays_no_schedule() {
+    let file = "schema: kb.playbook/1\nid: f\nparams: [{name: path}]\non: {file: {paths: \"in/**\", payload: {path: path}, overlap: queueAll}}\nsteps: [{id: a, run: \"echo $P >> files\", env: {P: \"{{path}}\"}}]\n";
+    let task = HOURLY
+        .replace("id: p", "id: t")
+        .replace("run: \"echo done >> log\"", "specialist: dev, taskFile: task.md");
+    let slow = Scratch::new(&[
+        ("playbooks/p.yml", HOURLY),
+        ("playbooks/f.yml", file),
+        ("playbooks/t.yml", &task),
+        ("task.md", "Do it."),
+        (
+            ".kb/specialists/dev.yml",
+            "schema: kb.specialist/1\nid: dev\nrole: r\ntools: [fs:read]\n",
+        ),
+    ]);
+    let other = Scratch::new(&[("playbooks/p.yml", HOURLY)]);
+    let runtime = runtime();
+    let _context = runtime.enter();
+    let all = DaemonOptions { projects: vec![slow.root(), other.root()], ..options() };
+    let mut daemon = Daemon::open(&environment(&slow), &all).unwrap();
+    let shared = daemon.shared().unwrap();
+    let start = at("2026-01-01T00:30:00Z");
+    for (project, scratch) in shared.iter().zip([&slow, &other]) {
+        let catalog = kb::serve::trigger_catalog(&super::project(scratch));
+        for (id, loaded) in &catalog {
+            project.store.enable(id, &loaded.digest, start).unwrap();
+        }
+    }
+    daemon.tick(start);
+    let pipe = |path: &str| {
+        let path = slow.root().join(path);
+        let _ = std::fs::remove_file(&path);
+        let made = rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        );
+        made.unwrap();
+    };
+    slow.write("in/small.txt", "x");
+    pipe("in/pipe");
+    pipe("task.md");
+    pipe("playbooks/pipe.yml");
+    let _socket = std::os::unix::net::UnixListener::bind(slow.root().join("in/socket")).unwrap();
+    for number in 0..200 {
+        let path = slow.root().join(format!("in/large{number}"));
+        std::fs::File::create(path).unwrap().set_len(1 << 30).unwrap();
+    }
+    let (sent, received) = std::sync::mpsc::channel();
+    let mut now = at("2026-01-01T01:00:01Z");
+    let runtime_handle = runtime.handle().clone();
+    std::thread::spawn(move || {
+        let _context = runtime_handle.enter();
+        while sent.send((daemon.tick(now), daemon.handle().since_turn())).is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+            now = Timestamp(now.0 + 500);
+        }
+    });
+    let done = || {
+        let small = slow.has("files") && slow.read("files").contains("in/small.txt");
+        let waiting = shared[0].telemetry.counted().files_waiting;
+        small && waiting > 100 && slow.has("log") && other.has("log")
+    };
+    let deadline = Instant::now() + Duration::from_secs(100);
+    while !done() {
+        let turn = received.recv_timeout(Duration::from_secs(30));
+        assert!(turn.is_ok(), "a turn of the daemon takes longer than 30 s");
+        assert!(Instant::now() < deadline, "{:?}", shared[0].telemetry.counted());
+    }
+    assert!(!slow.read("files").contains("pipe"), "{}", slow.read("files"));
+}
+
+/// The health of the server and its metrics tell whether schedules are followed.
+#[test]
+fn health_and_metrics_tell_of_the_scheduler() {
+    let site = Site::new(&[("playbooks/p.yml", HOURLY)]);
+    let health = site.until("a turn", || {
+        let health = site.send("GET", "/healthz", &[], "").json();
+        health["schedulerIdleSeconds"].is_number().then_some(health)
+    });
+    assert_eq!(health["status"], "ok");
+    let metrics = site.get("/metrics", &site.token(Role::Read)).text();
+    for name in ["kb_scheduler_idle_seconds ", "kb_trigger_files_waiting{"] {
+        assert!(metrics.contains(&format!("\n{name}")), "{metrics}");
+    }
+}

@@ -2,6 +2,8 @@
 
 /// Maximum size of a definition file, in bytes.
 pub const DEFINITION_BYTES: usize = 1 << 20;
+/// Maximum size of a `taskFile`, in bytes.
+pub const TASK_FILE_BYTES: usize = 1 << 20;
 /// Maximum nesting depth of a definition file.
 pub const DEFINITION_DEPTH: usize = 32;
 /// Maximum number of YAML documents of a file that is imported.

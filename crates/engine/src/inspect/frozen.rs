@@ -3,8 +3,9 @@
 
 use super::{BaseRun, InspectError};
 use crate::journal::Journal;
+use kb_attempt::read_regular;
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
-use kb_base::value::{DefinitionId, Json, JsonMap, RunId, RunLimits, StepId};
+use kb_base::value::{DefinitionId, Json, JsonMap, RunId, RunLimits, StepId, limits};
 use kb_language::definition::{Catalog, FileRole, InputFile, Script, load, load_script};
 use kb_language::plan::Plan;
 use serde::{Deserialize, Serialize};
@@ -205,8 +206,11 @@ impl Frozen {
     /// left out.
     pub fn changed_since(&self, root: &Path) -> Vec<String> {
         let differs = |file: &&FrozenFile| {
-            let now = std::fs::read(root.join(&file.path));
-            now.is_ok_and(|now| String::from_utf8_lossy(&now) != file.text.as_str())
+            let now = read_regular(&root.join(&file.path), limits::DEFINITION_BYTES);
+            match now {
+                Ok(now) => String::from_utf8_lossy(&now) != file.text.as_str(),
+                Err(error) => error.kind() == std::io::ErrorKind::FileTooLarge,
+            }
         };
         self.files.iter().filter(differs).map(|file| file.path.clone()).collect()
     }

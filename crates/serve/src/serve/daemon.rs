@@ -130,6 +130,7 @@ impl Daemon {
 
     /// One turn of the loop. Returns how long nothing will be due.
     pub fn tick(&mut self, now: Timestamp) -> Duration {
+        self.handle.turn();
         self.ended.extend(self.processes.reap());
         let look = !self.ended.is_empty() || now < self.looked || now.since(self.looked) >= LOOK;
         if look {
@@ -147,6 +148,7 @@ impl Daemon {
             }
         }
         self.ended.clear();
+        self.handle.turn();
         sleep
     }
 
@@ -184,7 +186,8 @@ impl Daemon {
         let written = version != served.version;
         served.version = version;
         let changed = served.reload(due || written, now) || written;
-        if !(due || changed || look) {
+        let found = served.have_files();
+        if !(due || changed || look || found) {
             return Ok(());
         }
         let remove_runs = served.prune(now)?;
@@ -197,7 +200,8 @@ impl Daemon {
             self.cancel(index, &fire);
         }
         self.follow_all(index, now)?;
-        self.projects[index].take_events(now)?;
+        let daemon = self.handle.clone();
+        self.projects[index].take_events(&daemon, now)?;
         self.projects[index].notify(now)?;
         self.projects[index].follow_ends(now);
         self.start_all(index, now)

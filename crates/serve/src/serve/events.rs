@@ -8,7 +8,7 @@ use kb_engine::journal::{Journal, RunRow};
 use kb_language::definition::{RunEnd, TriggerSource};
 use kb_language::schedule::{ActiveRuns, Decision, overlap};
 use kb_service::service::runs::ProjectContext;
-use kb_service::service::{ServiceError, run_output};
+use kb_service::service::{Project, ServiceError, open_triggers, run_output};
 use kb_service::trigger::{
     Delivery, Enabled, FireFilter, FireState, NewFire, Recorded, StoredMessage, TriggerState,
     TriggerStore, VerifiedWebhook,
@@ -156,14 +156,14 @@ pub(super) fn messages(
 
 /// Stores a message of a topic. Returns false if the topic has a message with this id.
 pub fn publish(
-    context: &ProjectContext,
+    project: &Project,
     topic: &str,
     id: &str,
     body: &Json,
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<bool, ServiceError> {
-    Ok(TriggerStore::open(&context.state_dir)?.publish(topic, id, body, run, now)?)
+    Ok(open_triggers(project)?.publish(topic, id, body, run, now)?)
 }
 
 /// The webhook trigger with an address.

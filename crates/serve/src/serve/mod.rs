@@ -14,6 +14,7 @@ mod catalog;
 mod daemon;
 mod delays;
 mod events;
+mod file_scan;
 mod files;
 mod follow;
 mod lease;

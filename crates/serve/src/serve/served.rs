@@ -12,10 +12,11 @@ use super::shared::{DaemonHandle, ProjectState, SharedProject};
 use super::telemetry::{Followed, Telemetry};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, RunId, Timestamp};
+use kb_core::redaction::Redactor;
 use kb_engine::journal::Journal;
 use kb_service::project::ProjectFolder;
 use kb_service::service::runs::ProjectContext;
-use kb_service::service::{Environment, Project, ServiceError};
+use kb_service::service::{Environment, Project, ServiceError, learn_secrets};
 use kb_service::trigger::{Fire, FireFilter, FireState, TriggerStore};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub struct ServedProject {
     environment: Environment,
     /// The folders of the project.
     pub context: ProjectContext,
+    /// Masks what is stored.
+    redactor: Arc<Redactor>,
     /// The trigger store.
     pub store: Arc<TriggerStore>,
     /// The journal of the project.
@@ -75,7 +78,9 @@ impl ServedProject {
     ) -> Result<ServedProject, ServiceError> {
         let context = ProjectContext::of(&folder, environment);
         let lease = ServeLease::take(&context.state_dir, &context.root)?;
-        let store = Arc::new(TriggerStore::open(&context.state_dir)?);
+        let redactor = Arc::new(Redactor::default());
+        let store = TriggerStore::open_with(&context.state_dir, redactor.clone())?;
+        let store = Arc::new(store);
         keep_folder(&store, &context)?;
         let stamp = folder.stamp();
         let project = Arc::new(Project::load(folder.clone(), environment));
@@ -91,6 +96,7 @@ impl ServedProject {
             folder,
             environment: environment.clone(),
             context,
+            redactor,
             store,
             journal,
             project,
@@ -170,8 +176,12 @@ impl ServedProject {
     pub(super) fn shared(&self, daemon: DaemonHandle) -> Result<SharedProject, ServiceError> {
         Ok(SharedProject {
             context: self.context.clone(),
-            store: Arc::new(TriggerStore::open(&self.context.state_dir)?),
+            store: Arc::new(TriggerStore::open_with(
+                &self.context.state_dir,
+                self.redactor.clone(),
+            )?),
             journal: self.journal.clone(),
+            redactor: self.redactor.clone(),
             daemon,
             telemetry: self.telemetry.clone(),
             state: self.state.subscribe(),
@@ -240,6 +250,7 @@ impl ServedProject {
         for fire in &queued {
             self.store.ended(fire, FireState::Skipped, Some(REPLACED), now)?;
         }
+        self.learn_secrets();
         self.store.record(&passed.recorded, now)?;
         Ok(started)
     }
@@ -259,21 +270,37 @@ impl ServedProject {
         self.notifier.send(&notified, now)
     }
 
+    /// The secrets as they are now: a file may have a new one.
+    fn learn_secrets(&self) {
+        learn_secrets(&self.project, &self.redactor);
+    }
+
+    /// Whether files of triggers were found that are not recorded yet.
+    pub(super) fn have_files(&mut self) -> bool {
+        let found = self.files.have_found();
+        self.telemetry.set_files_waiting(self.files.waiting);
+        found
+    }
+
     /// Records the fires of events: ends of runs, messages, files.
-    pub(super) fn take_events(&mut self, now: Timestamp) -> Result<(), ServiceError> {
+    pub(super) fn take_events(
+        &mut self,
+        daemon: &DaemonHandle,
+        now: Timestamp,
+    ) -> Result<(), ServiceError> {
         let mut active = active_runs(self.open_fires()?.iter());
         let mut recorded =
             run_ends(&self.context, &*self.journal, &self.store, &self.triggers, &mut active)?;
-        if self.files.is_due(now) {
-            let root = &self.context.root;
-            let found = self.files.compare(root, &self.store, &self.triggers, &mut active, now)?;
-            recorded.extend(found);
-        }
+        recorded.extend(self.files.fires(&self.store, &self.triggers, &mut active)?);
         if !recorded.is_empty() {
+            self.learn_secrets();
             self.store.record(&recorded, now)?;
         }
+        self.files.recorded();
+        self.files.compare(&self.context.root, &self.store, &self.triggers, daemon, now)?;
         let (taken, fires) = messages(&self.store, &self.triggers, &mut active)?;
         if !taken.is_empty() {
+            self.learn_secrets();
             self.store.take_messages(&taken, &fires, now)?;
         }
         Ok(())

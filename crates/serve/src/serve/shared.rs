@@ -3,13 +3,15 @@
 use super::catalog::TriggerCatalog;
 use super::telemetry::Telemetry;
 use kb_base::value::RunId;
+use kb_core::redaction::Redactor;
 use kb_engine::journal::Journal;
-use kb_service::service::Project;
 use kb_service::service::runs::ProjectContext;
+use kb_service::service::{Project, learn_secrets};
 use kb_service::trigger::TriggerStore;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
 /// Wakes a daemon from another task of its process, after a write to a store.
@@ -17,6 +19,7 @@ use tokio::sync::{Notify, watch};
 pub struct DaemonHandle {
     pub(super) wake: Arc<Notify>,
     commands: Arc<Mutex<VecDeque<RunCommand>>>,
+    turned: Arc<Mutex<Option<Instant>>>,
 }
 
 /// A `kb` that the daemon starts for a run.
@@ -51,6 +54,17 @@ impl DaemonHandle {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
+    /// The loop of the daemon begins or ends a turn.
+    pub(super) fn turn(&self) {
+        *self.turned.lock().unwrap_or_else(PoisonError::into_inner) = Some(kb_clock::instant());
+    }
+
+    /// How long ago the loop of the daemon began or ended a turn; `None` before the first one.
+    pub fn since_turn(&self) -> Option<Duration> {
+        let turned = *self.turned.lock().unwrap_or_else(PoisonError::into_inner);
+        turned.map(|turned| kb_clock::instant().saturating_duration_since(turned))
+    }
+
     /// Ends the sleep of the daemon.
     pub fn wake(&self) {
         self.wake.notify_one();
@@ -81,10 +95,16 @@ pub struct SharedProject {
     pub daemon: DaemonHandle,
     /// What the daemon counts.
     pub telemetry: Telemetry,
+    pub(super) redactor: Arc<Redactor>,
     pub(super) state: watch::Receiver<ProjectState>,
 }
 
 impl SharedProject {
+    /// Makes the store mask the secrets of the settings as they are now.
+    pub fn learn_secrets(&self) {
+        learn_secrets(&self.state().project, &self.redactor);
+    }
+
     /// The definitions as they are now.
     pub fn state(&self) -> ProjectState {
         self.state.borrow().clone()

@@ -49,6 +49,8 @@ pub struct Counted {
     pub exported: u64,
     /// Number of runs whose traces the collector refused.
     pub refused: u64,
+    /// Number of files of triggers whose digest is computed later.
+    pub files_waiting: usize,
     /// Why the last attempt to send traces failed.
     pub problem: Option<Masked<String>>,
 }
@@ -114,6 +116,10 @@ impl Telemetry {
     /// What was counted up to now.
     pub fn counted(&self) -> Counted {
         self.lock().clone()
+    }
+
+    pub(super) fn set_files_waiting(&self, count: usize) {
+        self.lock().files_waiting = count;
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {

@@ -8,7 +8,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, JsonMap, RunId, Timestamp, counted};
 use kb_language::definition::{RunEnd, TriggerSource};
 use kb_language::schedule::Schedule;
-use kb_service::service::{Project, ServiceError, params};
+use kb_service::service::{Project, ServiceError, open_triggers, params};
 use kb_service::trigger::{
     FireFilter, FireState, NewFire, TriggerState, TriggerStore, parameters, run_id, schedule_key,
 };
@@ -61,7 +61,7 @@ pub struct Tested {
 }
 
 fn store(project: &Project) -> Result<TriggerStore, ServiceError> {
-    Ok(TriggerStore::open(&project.context.state_dir)?)
+    Ok(open_triggers(project)?)
 }
 
 /// All triggers of a project, each with its next times and its newest fires, at most `count`.
@@ -233,9 +233,10 @@ pub fn start(
     let fire = NewFire::queued(API, key.to_owned(), definition.id.as_str(), values);
     let store = store(project)?;
     let repeated = !store.add(&fire, project.clock().wall())?;
+    let masked = store.redactor().mask_json(&Json::Object(fire.params.clone()));
     if repeated
         && let Some(first) = store.fire(API, key)?
-        && (first.playbook != fire.playbook || first.params != fire.params)
+        && (first.playbook != fire.playbook || Json::Object(first.params) != masked)
     {
         let message = format!("the key `{key}` was used for another start");
         return Err(ServiceError::refused(

@@ -11,6 +11,7 @@ use crate::serve::{ProjectState, SharedProject};
 use kb_base::value::Digest;
 use kb_clock::Clock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// A project of the server.
@@ -80,6 +81,11 @@ impl WebState {
     /// The served projects, in the order of the options.
     pub fn projects(&self) -> &[Arc<WebProject>] {
         &self.projects
+    }
+
+    /// How long ago the scheduler made its last turn; `None` before the first one.
+    pub fn since_turn(&self) -> Option<Duration> {
+        self.projects.first()?.shared.daemon.since_turn()
     }
 
     /// All projects as [`Feed`] reads them.

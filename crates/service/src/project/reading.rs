@@ -1,18 +1,15 @@
 //! Reads definition files, at most one byte more than their limit.
 
+use kb_attempt::open_regular;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::limits;
 use kb_language::definition::FileBytes;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 pub(super) fn read_bounded(path: &Path) -> io::Result<FileBytes> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(limits::DEFINITION_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    open_regular(path)?.take(limits::DEFINITION_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes.into())
 }
 

@@ -2,7 +2,8 @@
 
 use super::Project;
 use crate::trigger::definition_digest;
-use kb_base::value::Digest;
+use kb_attempt::read_regular;
+use kb_base::value::{Digest, limits};
 use kb_language::definition::{InputFile, Playbook};
 use std::collections::BTreeMap;
 
@@ -27,7 +28,8 @@ impl<'p> DefinitionDigests<'p> {
         let own = found.map(|file| (Digest::of(&*file.bytes), file.path.as_str()));
         let task = |path: &'_ String| {
             // A file that cannot be read starts nothing; it is a change all the same.
-            let text = std::fs::read(self.project.context.root.join(path)).unwrap_or_default();
+            let path = self.project.context.root.join(path);
+            let text = read_regular(&path, limits::TASK_FILE_BYTES).unwrap_or_default();
             Digest::of(text)
         };
         definition_digest(own.chain(tasks.iter().map(|path| (task(path), path.as_str()))))

@@ -58,7 +58,7 @@ pub use error::{ResourceKind, ServiceError};
 pub use evaluation::{EvalRequest, evaluate};
 pub use fires::start_fire;
 pub use formatting::{FormattedFile, format_files};
-pub use hook_secrets::hook_secrets;
+pub use hook_secrets::{hook_secrets, learn_secrets, open_triggers};
 pub use importing::{FileNote, ImportRequest, Imported, import};
 pub use kb_attempt::Progress;
 pub use kb_clock::Clock;
@@ -86,8 +86,8 @@ pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plu
 pub use project::{BrokenFile, Project};
 pub use pruning::{PruneRequest, Pruned, prune_runs};
 pub use recorded::{
-    PointInTime, audit_run, audited_calls, list_runs, read_run, run_diff, run_output, run_session,
-    show_children, show_run,
+    PointInTime, audit_run, audited_calls, damaged_runs, list_runs, read_run, run_diff, run_output,
+    run_session, show_children, show_run,
 };
 pub use runs::start;
 pub use scaffold::{Initialized, init};

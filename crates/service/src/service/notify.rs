@@ -1,9 +1,10 @@
 //! Notifications: the text of one, and how it is sent to a hook of `notify`.
 
+use super::hook_secrets::{open_triggers, secrets_of};
 use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
 use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError, params};
-use crate::trigger::{NewFire, Notification, TriggerStore, sign_standard};
+use crate::trigger::{NewFire, Notification, sign_standard};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Json, JsonMap, RunId, Timestamp, one_line};
 use kb_core::redaction::{Masked, Redactor};
@@ -119,16 +120,9 @@ pub async fn send_notification(
 
 /// The secrets of the settings, and the redactor that masks what was read of them.
 pub(super) fn reading_secrets(project: &Project) -> (ConfiguredSecrets, Arc<Redactor>) {
-    let (context, settings) = (&project.context, project.catalog.settings.clone());
     let redactor = Arc::new(Redactor::default());
-    context.environment.redactors.register(&redactor);
-    let secrets = ConfiguredSecrets::new(
-        settings.clone(),
-        context.environment.variables.clone(),
-        context.root.clone(),
-        context.supervisor(&settings),
-        redactor.clone(),
-    );
+    project.context.environment.redactors.register(&redactor);
+    let secrets = secrets_of(project, redactor.clone());
     secrets.reveal_all_to_redactor();
     (secrets, redactor)
 }
@@ -248,8 +242,7 @@ fn queue(
         let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
         Unmasked::final_(format!("{}: {}", Code::PAYLOAD, messages.join("; ")))
     })?;
-    let store = TriggerStore::open(&project.context.state_dir);
-    let store = store.map_err(|error| Unmasked::new(error.to_string()))?;
+    let store = open_triggers(project).map_err(|error| Unmasked::new(error.to_string()))?;
     let source = RunId::new(&what.run).ok().and_then(|run| store.fire_of(&run).ok().flatten());
     let depth = source.map_or(0, |fire| fire.depth) + 1;
     if depth > DEEPEST {

@@ -1,6 +1,7 @@
 //! Plugins of a project: list, description, and a call without a run.
 
 use super::error::{ResourceKind, ServiceError};
+use super::hook_secrets::learn_secrets;
 use super::project::{BrokenFile, Project};
 use super::runs::{available_sandbox, supervisor};
 use kb_base::diagnostic::Code;
@@ -134,6 +135,7 @@ pub async fn test_plugin(
     })?;
     let redactor = Arc::new(Redactor::default());
     context.environment.redactors.register(&redactor);
+    learn_secrets(project, &redactor);
     let toolbox = Toolbox::new(ToolboxParts {
         workspace,
         sandbox: available_sandbox(settings, &supervisor)?,

@@ -12,7 +12,10 @@ fn site() -> Site {
     let playbook = "schema: kb.playbook/1\nid: p\nparams: [{name: what, default: none}]\non: {webhook: {path: hook, secret: [ONE, TWO], payload: {what: a.b}, overlap: queueAll}}\nsteps: [{id: a, run: \"printf '%s\\\\n' \\\"$WHAT\\\" >> got\", env: {WHAT: \"{{what}}\"}}]\n";
     let github = "schema: kb.playbook/1\nid: g\non: {webhook: {secret: ONE, form: github, overlap: queueAll}}\nsteps: [{id: a, run: \"true\"}]\n";
     let site = Site::new(&[
-        (".kb/kb.config.yml", "secrets: {ONE: file:one.secret, TWO: file:two.secret}\n"),
+        (
+            ".kb/kb.config.yml",
+            "secrets: {ONE: file:one.secret, TWO: file:two.secret, LEAKED: file:leaked.secret}\n",
+        ),
         ("one.secret", SECRET),
         ("two.secret", SECOND),
         ("playbooks/p.yml", playbook),
@@ -168,4 +171,33 @@ fn wrong_signatures_do_not_lock_out_others() {
     assert_eq!(send(&site, "hook", &signed(SECRET, "m7", now(0), body), body).status, 202);
     let token = site.token(kb::trigger::Role::Read);
     assert_eq!(site.login(&format!("{{\"token\": \"{token}\"}}"), &[]).status, 200);
+}
+
+/// A delivery, a message or a start with the value of a secret: neither the store nor the API has it.
+#[test]
+fn secrets_in_payloads_are_masked_in_the_store_and_in_the_api() {
+    const LEAKED: &str = "leaked-token-0123456789";
+    let site = site();
+    site.scratch.write("leaked.secret", LEAKED);
+    let admin = site.token(kb::trigger::Role::Admin);
+    let body = serde_json::json!({"a": {"b": format!("token={LEAKED}")}}).to_string();
+    assert_eq!(send(&site, "hook", &signed(SECRET, "m1", now(0), &body), &body).status, 202);
+    let start = format!("{{\"definition\": \"p\", \"params\": {{\"what\": \"{LEAKED}\"}}}}");
+    site.post("/api/v1/runs", &admin, &start);
+    site.scratch.write("m.json", &format!("{{\"x\": \"{LEAKED}\"}}"));
+    site.scratch.kb(&["trigger", "publish", "topic", "--payload", "m.json"]).code(0);
+    let fires = fires(&site.store);
+    assert!(fires.iter().any(|fire| fire.params["what"] == "token=«secret:LEAKED»"), "{fires:?}");
+    for address in ["/api/v1/triggers", "/api/v1/triggers/p.webhook", "/triggers"] {
+        let text = site.get(address, &admin).text();
+        assert!(!text.contains(LEAKED), "{address}\n{text}");
+    }
+    let folder = crate::serve::project(&site.scratch).context.state_dir;
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with("serve.sqlite3") {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            assert!(!String::from_utf8_lossy(&bytes).contains(LEAKED), "{name}");
+        }
+    }
 }

@@ -64,6 +64,7 @@ fn record(call: &Call, body: &Bytes) -> Answer {
     if store.fires(&filter)?.len() >= MOST_WAITING {
         return Err(Problem::too_many("too many runs of this webhook wait", 30));
     }
+    project.shared.learn_secrets();
     let Some(delivery) = deliver(store, &loaded, &verified, &payload, call.now())? else {
         return Err(Problem::not_found("the trigger is not enabled"));
     };

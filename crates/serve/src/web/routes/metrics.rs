@@ -47,6 +47,12 @@ fn metrics(call: &Call) -> Answer {
         let problem = project.state().problem.is_some();
         text.sample(name, &[("project", &project.id)], f64::from(u8::from(problem)));
     }
+    let since_turn = call.state.since_turn();
+    let name = "kb_scheduler_idle_seconds";
+    text.family(name, MetricKind::Gauge, "Time since the last turn of the scheduler.");
+    if let Some(since) = since_turn {
+        text.sample(name, &[], since.as_secs_f64());
+    }
     runs(&mut text, &projects)?;
     ended(&mut text, &projects);
     triggers(&mut text, &projects)?;
@@ -104,6 +110,11 @@ fn ended(text: &mut Exposition, projects: &[Arc<WebProject>]) {
                 text.sample(name, &labels, value(ended));
             }
         }
+    }
+    let name = "kb_trigger_files_waiting";
+    text.family(name, MetricKind::Gauge, "Files of triggers that are read later.");
+    for (project, counted) in &counted {
+        text.sample(name, &[("project", &*project.id)], counted.files_waiting as f64);
     }
     let name = "kb_traces_total";
     text.family(name, MetricKind::Counter, "Traces of runs, by what the collector did with them.");

@@ -7,12 +7,22 @@ use axum::http::StatusCode;
 use kb_service::trigger::Role;
 use serde::Serialize;
 use serde_json::json;
+use std::time::Duration;
 
 pub(super) const ROUTES: &[Route] = &[
-    get("/healthz", Role::Read, health, "Whether the server answers.").public(),
+    get(
+        "/healthz",
+        Role::Read,
+        health,
+        "Whether the server answers and schedules are followed; 503 if not for a minute.",
+    )
+    .public(),
     get("/api/v1/projects", Role::Read, projects, "The served projects that the caller sees."),
     get("/api/v1/openapi.json", Role::Read, openapi, "The OpenAPI document of this API."),
 ];
+
+/// The scheduler turns at least twice a second.
+const STALLED: Duration = Duration::from_secs(60);
 
 /// A served project.
 #[derive(Serialize)]
@@ -26,8 +36,19 @@ struct ProjectView {
     problem: Option<String>,
 }
 
-fn health(_: &Call) -> Answer {
-    reply::json(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+fn health(call: &Call) -> Answer {
+    let idle = call.state.since_turn();
+    let (code, status) = match idle.is_some_and(|idle| idle > STALLED) {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "stalled"),
+        false => (StatusCode::OK, "ok"),
+    };
+    let idle = idle.map(|idle| idle.as_secs());
+    reply::json_with(
+        code,
+        &json!({
+            "status": status, "version": env!("CARGO_PKG_VERSION"), "schedulerIdleSeconds": idle,
+        }),
+    )
 }
 
 fn openapi(call: &Call) -> Answer {

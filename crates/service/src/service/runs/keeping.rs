@@ -3,6 +3,7 @@
 //! The decision itself is [`choose`], which is pure. A run that a person starts and a child run take it
 //! in the same way.
 
+use kb_attempt::open_regular;
 use kb_base::value::{Digest, Hasher, JsonMap, RunId, StepId};
 use kb_core::run::{Choice, Comparison, Preset, Version, choose, continues_child};
 use kb_engine::engine::VerifiedResults;
@@ -55,7 +56,7 @@ pub(super) fn choices(
 }
 
 fn file_digest(path: &Path) -> Option<Digest> {
-    let mut file = std::fs::File::open(path).ok()?;
+    let mut file = open_regular(path).ok()?;
     let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 64 << 10]);
     loop {
         match file.read(&mut buffer).ok()? {

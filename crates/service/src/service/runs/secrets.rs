@@ -2,6 +2,7 @@
 
 use crate::service::params::SecretSources;
 use futures::future::BoxFuture;
+use kb_attempt::read_regular;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_clock as clock;
@@ -10,8 +11,6 @@ use kb_engine::engine::Secrets;
 use kb_language::definition::{SecretSource, Settings};
 use kb_process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -176,14 +175,10 @@ impl Secrets for ConfiguredSecrets {
     }
 }
 
-/// The content of a small regular file. Reading other files could block.
+/// The content of a small regular file.
 fn read_file(path: &Path) -> Option<String> {
-    if !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    File::open(path).ok()?.take(LONGEST as u64 + 1).read_to_string(&mut text).ok()?;
-    (text.len() <= LONGEST).then(|| without_line_end(&text))
+    let text = String::from_utf8(read_regular(path, LONGEST).ok()?).ok()?;
+    Some(without_line_end(&text))
 }
 
 fn without_line_end(text: &str) -> String {

@@ -15,11 +15,12 @@ pub use tokens::{Role, TokenRow};
 pub use write::{Delivery, StoredMessage};
 
 use kb_base::value::{RunId, Timestamp};
+use kb_core::redaction::Redactor;
 use kb_engine::journal::JournalError;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How much longer than fires deliveries are kept, in milliseconds: 30 days.
 const DELIVERIES_MS: i64 = 30 * 24 * 3600 * 1000;
@@ -27,6 +28,8 @@ const DELIVERIES_MS: i64 = 30 * 24 * 3600 * 1000;
 /// The state of the triggers of a project. Can be shared between threads; processes share the file.
 pub struct TriggerStore {
     connection: Mutex<Connection>,
+    /// Masks the payloads, parameters and reasons that are stored.
+    redactor: Arc<Redactor>,
 }
 
 impl TriggerStore {
@@ -35,7 +38,21 @@ impl TriggerStore {
 
     /// Opens the store of a state folder and creates both if they are missing.
     pub fn open(state_dir: &Path) -> Result<TriggerStore, JournalError> {
-        Ok(TriggerStore { connection: Mutex::new(schema::open(state_dir)?) })
+        TriggerStore::open_with(state_dir, Arc::default())
+    }
+
+    /// Opens the store as [`TriggerStore::open`] does. In what is stored, the secrets that the redactor knows are
+    /// masked.
+    pub fn open_with(
+        state_dir: &Path,
+        redactor: Arc<Redactor>,
+    ) -> Result<TriggerStore, JournalError> {
+        Ok(TriggerStore { connection: Mutex::new(schema::open(state_dir)?), redactor })
+    }
+
+    /// The redactor of what is stored.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     /// Whether a state folder has a store.
@@ -45,7 +62,8 @@ impl TriggerStore {
 
     /// The store of another project, for reading; `None` if there is none that this version can read.
     pub fn read(state_dir: &Path) -> Option<TriggerStore> {
-        Some(TriggerStore { connection: Mutex::new(schema::read(state_dir)?) })
+        let connection = Mutex::new(schema::read(state_dir)?);
+        Some(TriggerStore { connection, redactor: Arc::default() })
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {

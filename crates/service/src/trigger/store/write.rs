@@ -3,6 +3,7 @@
 use super::{Fire, FireState, NewFire, Recorded, TriggerStore};
 use crate::trigger::ids::run_id;
 use kb_base::value::{Digest, Json, JsonMap, RunId, Timestamp};
+use kb_core::redaction::Redactor;
 use kb_engine::journal::JournalError;
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -77,7 +78,7 @@ impl TriggerStore {
                     .execute(params![recorded.trigger, recorded.cursor.0])?;
                 if moved == 1 {
                     for fire in &recorded.fires {
-                        insert(c, fire, now)?;
+                        self.insert(c, fire, now)?;
                     }
                 }
             }
@@ -87,7 +88,7 @@ impl TriggerStore {
 
     /// Records one fire. Returns false if the key exists already.
     pub fn add(&self, fire: &NewFire, now: Timestamp) -> Result<bool, JournalError> {
-        self.transaction(|c| insert(c, fire, now))
+        self.transaction(|c| self.insert(c, fire, now))
     }
 
     /// Records that the process of a fire is about to be started.
@@ -155,7 +156,7 @@ impl TriggerStore {
                 params![hook, key, run.as_str(), now.0],
             )?;
             if new == 1 {
-                insert(c, fire, now)?;
+                self.insert(c, fire, now)?;
             }
             Ok(Delivery { run, repeated: new == 0 })
         })
@@ -174,7 +175,13 @@ impl TriggerStore {
             c.execute(
                 "INSERT INTO messages (id, topic, body, run, at) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT DO NOTHING",
-                params![id, topic, body.to_string(), run.map(RunId::as_str), now.0],
+                params![
+                    id,
+                    topic,
+                    self.redactor.mask_json(body).to_string(),
+                    run.map(RunId::as_str),
+                    now.0
+                ],
             )
         })
         .map(|new| new == 1)
@@ -213,8 +220,33 @@ impl TriggerStore {
                     [&message.topic, &message.id],
                 )?;
             }
-            fires.iter().try_for_each(|fire| insert(c, fire, now).map(drop))
+            fires.iter().try_for_each(|fire| self.insert(c, fire, now).map(drop))
         })
+    }
+
+    fn insert(&self, c: &Connection, fire: &NewFire, now: Timestamp) -> rusqlite::Result<bool> {
+        let run = (fire.state == FireState::Queued).then(|| run_id(&fire.trigger, &fire.key));
+        let new = c
+            .prepare_cached(
+                "INSERT INTO fires (trigger, key, playbook, nominal, until, run, digest, state, reason,
+                 params, depth, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                 ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![
+                fire.trigger,
+                fire.key,
+                fire.playbook,
+                fire.nominal.map(|at| at.0),
+                fire.until.map(|at| at.0),
+                run.as_ref().map(RunId::as_str),
+                fire.digest.map(|digest| digest.to_string()),
+                fire.state.as_str(),
+                fire.reason.as_deref().map(|reason| self.redactor.mask_text(reason)),
+                params_text(&self.redactor, &fire.params),
+                fire.depth,
+                now.0
+            ])?;
+        Ok(new == 1)
     }
 }
 
@@ -242,31 +274,6 @@ pub struct Delivery {
     pub repeated: bool,
 }
 
-fn insert(c: &Connection, fire: &NewFire, now: Timestamp) -> rusqlite::Result<bool> {
-    let run = (fire.state == FireState::Queued).then(|| run_id(&fire.trigger, &fire.key));
-    let new = c
-        .prepare_cached(
-            "INSERT INTO fires (trigger, key, playbook, nominal, until, run, digest, state, reason,
-             params, depth, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-             ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![
-            fire.trigger,
-            fire.key,
-            fire.playbook,
-            fire.nominal.map(|at| at.0),
-            fire.until.map(|at| at.0),
-            run.as_ref().map(RunId::as_str),
-            fire.digest.map(|digest| digest.to_string()),
-            fire.state.as_str(),
-            fire.reason,
-            params_text(&fire.params),
-            fire.depth,
-            now.0
-        ])?;
-    Ok(new == 1)
-}
-
-fn params_text(params: &JsonMap) -> String {
-    serde_json::to_string(params).unwrap_or_else(|_| "{}".to_owned())
+fn params_text(redactor: &Redactor, params: &JsonMap) -> String {
+    redactor.mask_json(&Json::Object(params.clone())).to_string()
 }
