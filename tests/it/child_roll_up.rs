@@ -41,7 +41,8 @@ fn verdicts_and_changed_files_reach_every_run_above() {
     let scratch = project("  - {id: call, playbook: middle, evidence: full}\n", &[MIDDLE, WRITES]);
     let said = scratch.kb(&["playbook", "run", "parent", "--json"]).code(0);
     let parent = parent_run(&scratch);
-    let counts = json!({"passed": 1, "failed": 1, "inconclusive": 0, "unproven": 1});
+    let counts =
+        json!({"passed": 1, "failed": 1, "inconclusive": 0, "unchecked": 0, "unproven": 1});
     let events = said.events();
     let ended = events.iter().find(|event| event["type"] == "child:end").expect("child:end");
     assert_eq!(ended["verdicts"], counts);

@@ -283,7 +283,7 @@ async fn work_that_was_to_change_something_and_did_not_is_not_done() {
         "schema: kb.script/1\nsteps:\n  write:\n    - output: {created: [], summary: done}\n";
     let ran = bench.run(json!({}), Some(script)).await;
     assert_eq!(ran.status, RunStatus::Failed);
-    assert!(ran.failures["write"].contains("KB0553"), "{}", ran.failures["write"]);
+    assert!(ran.failures["write"].contains("KB0552"), "{}", ran.failures["write"]);
 }
 
 #[test]

@@ -106,6 +106,7 @@ impl Work {
             checks: Vec::new(),
             claims: ClaimPolicy::Strict,
             changes_declared: false,
+            after_refuted: false,
             expect_changes: false,
             output: Arc::new(output),
             output_schema: None,
@@ -426,7 +427,8 @@ async fn expected_changes_that_did_not_happen_are_inconclusive() {
     assert_eq!(told(&work.judge(request(&work)).await), nothing);
     work.write("a.rs", "z").await;
     assert_eq!(told(&work.judge(request(&work)).await), "passed");
-    assert_eq!(told(&work.judge(work.request(silent)).await), "passed");
+    let unchecked = "unchecked: the output claims nothing, and the step has no checks";
+    assert_eq!(told(&work.judge(work.request(silent)).await), unchecked);
 }
 
 #[tokio::test]
@@ -574,6 +576,7 @@ async fn many_changes_are_judged_in_one_pass() {
         plugins: Default::default(),
         checks: vec![command(&["true"]), deciding(&["true"], &["docs/**"]), file("src/0/f.rs")],
         changes_declared: false,
+        after_refuted: false,
         expect_changes: true,
         claims: ClaimPolicy::None,
         ..work.request(json!({}))

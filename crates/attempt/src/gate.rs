@@ -19,6 +19,8 @@ pub struct GateRequest {
     pub expect_changes: bool,
     /// Whether the definition of the step says that it changes files.
     pub changes_declared: bool,
+    /// Whether the gate refuted an earlier attempt of the pass.
+    pub after_refuted: bool,
     /// The output of the step.
     pub output: Arc<Json>,
     /// The output schema of the step.

@@ -223,6 +223,9 @@ impl RunSummary {
             Some(Verdict::Inconclusive) => {
                 self.warn(&name, format!("its gate is inconclusive{reason}"))
             }
+            Some(Verdict::Unchecked) => {
+                self.warn(&name, format!("its gate found nothing to check{reason}"))
+            }
             Some(Verdict::Passed) | None => {}
         }
         for claim in self.claims.remove(&name).unwrap_or_default() {

@@ -56,6 +56,7 @@ impl Status for Verdict {
         match self {
             Verdict::Passed => GOOD,
             Verdict::Inconclusive => WARNING,
+            Verdict::Unchecked => HINT,
             Verdict::Failed => ERROR,
         }
     }

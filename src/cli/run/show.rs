@@ -247,7 +247,10 @@ fn gate(step: &InstanceView) -> String {
     let own = step.verdict.map(|verdict| verdict.name().to_owned());
     let below = step.child_verdicts.map(|found| {
         let counts = [(found.passed, Verdict::Passed), (found.failed, Verdict::Failed)];
-        let counts = counts.into_iter().chain([(found.inconclusive, Verdict::Inconclusive)]);
+        let counts = counts.into_iter().chain([
+            (found.inconclusive, Verdict::Inconclusive),
+            (found.unchecked, Verdict::Unchecked),
+        ]);
         let shown = counts.filter(|(count, _)| *count > 0);
         let shown: Vec<_> =
             shown.map(|(count, verdict)| format!("{count} {}", verdict.name())).collect();

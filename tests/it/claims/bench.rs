@@ -197,6 +197,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         checks: case.checks.clone(),
         claims: ClaimPolicy::Strict,
         changes_declared: true,
+        after_refuted: false,
         expect_changes: true,
         output: Arc::new(output),
         output_schema: None,
@@ -225,7 +226,7 @@ pub(super) async fn table(name: &str, cases: &[Case], wrong: Verdict) -> Vec<Str
         match verification.verdict {
             Verdict::Failed => counts.0 += 1,
             Verdict::Passed => counts.1 += 1,
-            Verdict::Inconclusive => counts.2 += 1,
+            Verdict::Inconclusive | Verdict::Unchecked => counts.2 += 1,
         }
         if verification.verdict == wrong {
             let reason = verification.reason.as_deref().unwrap_or_default();

@@ -53,6 +53,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             checks: Vec::new(),
             claims: ClaimPolicy::Strict,
             changes_declared: false,
+            after_refuted: false,
             expect_changes: false,
             output: Arc::new(json!({
                 "modified": ["large.bin"],

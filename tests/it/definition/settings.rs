@@ -28,7 +28,7 @@ fn json_settings_are_read_whole() {
     assert_eq!(said, "");
     assert_eq!(found.tiers[&Tier::Small].endpoint.as_deref(), Some("http://127.0.0.1:8080/v1"));
     assert_eq!(found.tiers[&Tier::Large].price.expect("a price").cached_input, Some(0.3));
-    assert_eq!(found.inconclusive, Some(InconclusivePolicy::Fail));
+    assert_eq!(found.undecided.inconclusive, Some(InconclusivePolicy::Fail));
     assert_eq!(found.tool_security["shell:exec"].enabled, Some(false));
     assert_eq!(found.tool_security["fs:delete"].denied_paths, ["**/.env"]);
     assert_eq!(found.allowed_hosts, ["localhost:8080"]);

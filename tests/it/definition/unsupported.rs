@@ -80,7 +80,7 @@ fn rows_of_a_recovery_table_are_checked() {
   - {id: d, run: x, recovery: [{on: [\"*\"], do: retry, max: 2, backoff: linear, initial: soon}]}
 "
     ), @"
-    error KB0112 5:38 `bogus` is not an outcome | write one of *, transient, timeout, exit, exit:N, tool_error, validation_failed, gate_failed, gate_inconclusive, stuck, policy_denied, unknown
+    error KB0112 5:38 `bogus` is not an outcome | write one of *, transient, timeout, exit, exit:N, tool_error, validation_failed, gate_failed, gate_inconclusive, gate_unchecked, stuck, policy_denied, unknown
     error KB0112 5:50 `fly` is not a value of `do` | write one of retry, rework, escalateModel, changeStrategy, switchSpecialist, askUser, fail
     error KB0112 5:62 `transiemt` is not an outcome | did you mean `transient`?
     error KB0112 5:78 `retri` is not a value of `do` | did you mean `retry`?

@@ -194,7 +194,7 @@ fn verify(check: Check) -> Verify {
         expect_changes: None,
         checks: vec![check],
         on_failed: Some(FailurePolicy::Fail),
-        on_inconclusive: None,
+        undecided: Undecided::default(),
         max_reworks: 0,
     }
 }

@@ -348,7 +348,10 @@ impl Spec {
                 expect_changes: None,
                 checks: vec![Check::Expr(condition("true", ids))],
                 on_failed: gate.on_failed,
-                on_inconclusive: gate.on_inconclusive,
+                undecided: Undecided {
+                    inconclusive: gate.on_inconclusive,
+                    unchecked: gate.on_inconclusive,
+                },
                 max_reworks: gate.max_reworks,
             })
         });
@@ -424,7 +427,10 @@ impl Case {
     pub(super) fn rules(&self) -> Rules {
         Rules {
             max_parallel: self.max_parallel,
-            inconclusive: self.inconclusive,
+            undecided: Undecided {
+                inconclusive: Some(self.inconclusive),
+                unchecked: Some(self.inconclusive),
+            },
             ..Rules::default()
         }
     }
@@ -440,7 +446,9 @@ impl Case {
         match verdict {
             Verdict::Passed => true,
             Verdict::Failed => on_failed == Some(FailurePolicy::Warn),
-            Verdict::Inconclusive => self.on_inconclusive(spec) == InconclusivePolicy::Warn,
+            Verdict::Inconclusive | Verdict::Unchecked => {
+                self.on_inconclusive(spec) == InconclusivePolicy::Warn
+            }
         }
     }
 }

@@ -237,6 +237,7 @@ fn ends(dice: &mut Dice) -> Vec<End> {
             verdict: dice.one_of(&[
                 Verdict::Passed,
                 Verdict::Inconclusive,
+                Verdict::Unchecked,
                 Verdict::Failed,
                 Verdict::Failed,
             ]),

@@ -281,6 +281,7 @@ fn rows(case: &Case, spec: &Spec) -> Vec<Left> {
     }
     if case.on_inconclusive(spec) == InconclusivePolicy::AskUser {
         rows.push(row(&[of(OutcomeKind::GateInconclusive)], Action::Ask, 1000));
+        rows.push(row(&[of(OutcomeKind::GateUnchecked)], Action::Ask, 1000));
     }
     rows
 }
@@ -294,6 +295,7 @@ fn failure(case: &Case, spec: &Spec, end: End) -> Option<OutcomeKind> {
         _ if !spec.is_verified() => None,
         verdict if case.lets_pass(spec, verdict) => None,
         Verdict::Failed => Some(OutcomeKind::GateFailed),
+        Verdict::Unchecked => Some(OutcomeKind::GateUnchecked),
         _ => Some(OutcomeKind::GateInconclusive),
     }
 }

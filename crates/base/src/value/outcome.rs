@@ -25,6 +25,8 @@ pub enum OutcomeKind {
     GateFailed,
     /// The gate was inconclusive, and the policy does not accept that.
     GateInconclusive,
+    /// The gate found nothing to check, and the policy does not accept that.
+    GateUnchecked,
     /// The specialist repeated the same call or reached a limit.
     Stuck,
     /// A policy denied the request.
@@ -46,6 +48,7 @@ impl fmt::Display for OutcomeKind {
             OutcomeKind::ValidationFailed => "validation_failed",
             OutcomeKind::GateFailed => "gate_failed",
             OutcomeKind::GateInconclusive => "gate_inconclusive",
+            OutcomeKind::GateUnchecked => "gate_unchecked",
             OutcomeKind::Stuck => "stuck",
             OutcomeKind::PolicyDenied => "policy_denied",
             OutcomeKind::Cancelled => "cancelled",
@@ -80,6 +83,7 @@ impl OutcomeSelector {
             "validation_failed" => OutcomeSelector::Kind(OutcomeKind::ValidationFailed),
             "gate_failed" => OutcomeSelector::Kind(OutcomeKind::GateFailed),
             "gate_inconclusive" => OutcomeSelector::Kind(OutcomeKind::GateInconclusive),
+            "gate_unchecked" => OutcomeSelector::Kind(OutcomeKind::GateUnchecked),
             "stuck" => OutcomeSelector::Kind(OutcomeKind::Stuck),
             "policy_denied" => OutcomeSelector::Kind(OutcomeKind::PolicyDenied),
             "unknown" => OutcomeSelector::Kind(OutcomeKind::Unknown),
@@ -91,7 +95,7 @@ impl OutcomeSelector {
     }
 
     /// The names that [`OutcomeSelector::parse`] reads, for messages.
-    pub const NAMES: [&'static str; 12] = [
+    pub const NAMES: [&'static str; 13] = [
         "*",
         "transient",
         "timeout",
@@ -101,6 +105,7 @@ impl OutcomeSelector {
         "validation_failed",
         "gate_failed",
         "gate_inconclusive",
+        "gate_unchecked",
         "stuck",
         "policy_denied",
         "unknown",

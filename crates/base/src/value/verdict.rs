@@ -3,10 +3,16 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The result of a gate. A gate that cannot decide is `inconclusive`, never `passed`.
+/// The result of a gate. A gate that cannot decide is `inconclusive`, and one that found nothing to
+/// check is `unchecked`; neither is `passed`.
+///
+/// The order is that of the combination of checks: the last one wins, so a check that checked nothing
+/// changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
+    /// Nothing was checked.
+    Unchecked,
     /// Every check and claim is proven.
     Passed,
     /// Evidence is missing or cannot be obtained.
@@ -17,11 +23,13 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of their declaration.
-    pub const ALL: [Verdict; 3] = [Verdict::Passed, Verdict::Inconclusive, Verdict::Failed];
+    pub const ALL: [Verdict; 4] =
+        [Verdict::Unchecked, Verdict::Passed, Verdict::Inconclusive, Verdict::Failed];
 
     /// The verdict as shown and serialised.
     pub fn as_str(self) -> &'static str {
         match self {
+            Verdict::Unchecked => "unchecked",
             Verdict::Passed => "passed",
             Verdict::Inconclusive => "inconclusive",
             Verdict::Failed => "failed",

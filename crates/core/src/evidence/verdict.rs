@@ -69,6 +69,9 @@ pub struct Verification {
     pub basis: Option<Arc<Json>>,
 }
 
+/// The reason of a gate without any check.
+const NOTHING_TO_CHECK: &str = "the output claims nothing, and the step has no checks";
+
 fn no_usage() -> Usage {
     Usage::NONE
 }
@@ -86,13 +89,16 @@ impl Verification {
         gaps.is_some_and(|gaps| !gaps.is_empty())
     }
 
-    /// Combines checks: the worst verdict wins, `failed` before `inconclusive` before `passed`.
+    /// Combines checks: `failed` wins before `inconclusive` before `passed`. A gate in which nothing passed
+    /// and nothing was refuted or doubted is `unchecked`.
     pub fn of(confidence: Confidence, checks: Vec<CheckDetail>) -> Self {
-        let verdict = checks.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Passed);
+        let verdict = checks.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Unchecked);
         let decides =
             |c: &&CheckDetail| c.verdict == verdict && (verdict != Verdict::Passed || c.warning);
         let first = checks.iter().find(decides);
         let reason = first.map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
+        let nothing = || (verdict == Verdict::Unchecked).then(|| NOTHING_TO_CHECK.to_owned());
+        let reason = reason.or_else(nothing);
         Verification { verdict, confidence, reason, checks, usage: Usage::NONE, basis: None }
     }
 }

@@ -13,6 +13,9 @@ pub struct VerdictCounts {
     pub failed: u32,
     /// Number of gates that could not decide.
     pub inconclusive: u32,
+    /// Number of gates that found nothing to check.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unchecked: u32,
     /// Number of steps and items that succeeded although their gate did not pass.
     #[serde(skip_serializing_if = "is_zero")]
     pub unproven: u32,
@@ -25,6 +28,7 @@ impl VerdictCounts {
             Verdict::Passed => &mut self.passed,
             Verdict::Failed => &mut self.failed,
             Verdict::Inconclusive => &mut self.inconclusive,
+            Verdict::Unchecked => &mut self.unchecked,
         };
         *count += 1;
         self.unproven += u32::from(succeeded && verdict != Verdict::Passed);
@@ -35,6 +39,7 @@ impl VerdictCounts {
         self.passed += other.passed;
         self.failed += other.failed;
         self.inconclusive += other.inconclusive;
+        self.unchecked += other.unchecked;
         self.unproven += other.unproven;
     }
 

@@ -58,6 +58,8 @@ pub(super) struct Recovery {
     pub(super) variation: Variation,
     /// Action of the row that was taken last.
     pub(super) last: Option<RecoveryKind>,
+    /// Whether the gate refuted an attempt of the pass.
+    pub(super) refuted: bool,
     pub(super) escalations: u32,
     /// The comment of the person who permitted the next attempt.
     pub(super) advice: Option<Box<str>>,

@@ -79,6 +79,7 @@ pub fn hints(step: &Step, outcome: Option<OutcomeKind>, failure: &Failure) -> Ve
 fn by_code(code: Code, specialist: bool) -> Option<&'static [Note]> {
     const TABLE: &[(Code, &[Note])] = &[
         (Code::GATE_INCONCLUSIVE, UNDECIDED),
+        (Code::GATE_UNCHECKED, UNDECIDED),
         (Code::APPROVAL_REJECTED, REJECTED),
         (Code::ITEMS_FAILED, ITEMS),
         (Code::LOOP_EXHAUSTED, LOOP),
@@ -110,7 +111,7 @@ fn by_outcome(outcome: OutcomeKind, specialist: bool) -> &'static [Note] {
         OutcomeKind::ValidationFailed => BAD_OUTPUT,
         OutcomeKind::GateFailed if specialist => REFUTED_WORK,
         OutcomeKind::GateFailed => REFUTED_RESULT,
-        OutcomeKind::GateInconclusive => UNDECIDED,
+        OutcomeKind::GateInconclusive | OutcomeKind::GateUnchecked => UNDECIDED,
         OutcomeKind::Stuck => NO_PROGRESS,
         OutcomeKind::PolicyDenied => DENIED,
         // The attempt succeeded; something after it failed.

@@ -8,7 +8,7 @@ use super::items::{Item, Items};
 use super::join::DependencyEnds;
 use super::optional_time::OptionalTime;
 use super::question::Question;
-use crate::evidence::{CacheHit, Verification};
+use crate::evidence::{CacheHit, Verdict, Verification};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, OutcomeKind, RunId, Timestamp, Usage};
 use kb_language::definition::RecoveryKind;
@@ -209,9 +209,15 @@ impl Instance {
         match (self.failure()?.code, self.outcome) {
             (Code::GATE_FAILED, _) => Some(OutcomeKind::GateFailed),
             (Code::GATE_INCONCLUSIVE, _) => Some(OutcomeKind::GateInconclusive),
+            (Code::GATE_UNCHECKED, _) => Some(OutcomeKind::GateUnchecked),
             (_, Some(OutcomeKind::Ok)) => None,
             (_, outcome) => outcome,
         }
+    }
+
+    /// Whether the gate refuted an earlier attempt of this pass.
+    pub fn was_refuted(&self) -> bool {
+        self.recovery().is_some_and(|recovery| recovery.refuted)
     }
 
     /// How often recovery chose a larger model in this iteration.
@@ -342,7 +348,9 @@ impl Instance {
         variation: Variation,
         action: RecoveryKind,
     ) {
+        let verdict = self.verification().map(|found| found.verdict);
         let recovery = self.extras.get_or_insert_default().recovery.get_or_insert_default();
+        recovery.refuted |= verdict == Some(Verdict::Failed);
         let row = row as usize;
         if recovery.rows.len() <= row {
             recovery.rows.resize(row + 1, (0, None));

@@ -4,11 +4,13 @@ use super::event::InstanceIx;
 use super::extras::Variation;
 use super::instance::Instance;
 use super::state::State;
+use crate::evidence::Verdict;
 use crate::evidence::{Approach, Feedback, Verification};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, OutcomeSelector, Tier};
 use kb_language::definition::{
     Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RecoveryKind, RetryPolicy,
+    Undecided,
 };
 use kb_language::plan::{Plan, PlanStep};
 use std::time::Duration;
@@ -45,16 +47,15 @@ fn default_retry() -> RetryPolicy {
 }
 
 /// The recovery table of a step: `retry`, then the rows of `recovery`, then `verify.onFailed`, then
-/// the default rows of specialists, then `onInconclusive: askUser`.
+/// the default rows of specialists, then `onInconclusive: askUser` and
+/// `onUnchecked: askUser`.
 ///
 /// `ladder` is the ladder that the specialist or the settings name. The default rows escalate only
 /// along such a ladder, because a larger model costs more.
-pub fn table(
-    step: &PlanStep,
-    ladder: &[Tier],
-    inconclusive: InconclusivePolicy,
-) -> Vec<RecoveryRow> {
-    use OutcomeKind::{GateFailed, GateInconclusive, Stuck, Timeout, ToolError, ValidationFailed};
+pub fn table(step: &PlanStep, ladder: &[Tier], above: Undecided) -> Vec<RecoveryRow> {
+    use OutcomeKind::{
+        GateFailed, GateInconclusive, GateUnchecked, Stuck, Timeout, ToolError, ValidationFailed,
+    };
     let step = &step.step;
     let details = step.details();
     let specialist = step.kind.is_specialist();
@@ -93,10 +94,14 @@ pub fn table(
         }
         rows.push(RecoveryRow::new(&[Stuck, ToolError], RecoveryAction::ChangeStrategy, 1));
     }
-    let policy = step.verify().and_then(|verify| verify.on_inconclusive);
-    if policy.unwrap_or(inconclusive) == InconclusivePolicy::AskUser {
-        let max = kb_language::definition::UNLIMITED_QUESTIONS;
-        rows.push(RecoveryRow::new(&[GateInconclusive], RecoveryAction::AskUser, max));
+    let own = step.verify().map(|verify| verify.undecided).unwrap_or_default();
+    for (verdict, outcome) in
+        [(Verdict::Inconclusive, GateInconclusive), (Verdict::Unchecked, GateUnchecked)]
+    {
+        if own.or(above).policy(verdict) == Some(InconclusivePolicy::AskUser) {
+            let max = kb_language::definition::UNLIMITED_QUESTIONS;
+            rows.push(RecoveryRow::new(&[outcome], RecoveryAction::AskUser, max));
+        }
     }
     rows
 }
@@ -127,7 +132,7 @@ pub(super) fn next(
     let instance = state.instance(ix);
     let planned = plan.step(instance.step);
     let ladder = state.specialist(plan, ix).map_or(&[][..], |found| plan.ladder(found));
-    let rows = table(planned, ladder, state.rules.inconclusive);
+    let rows = table(planned, ladder, state.rules.undecided);
     let verified = instance.verified_from().is_some();
     if instance.cached_from().is_some() || verified {
         // The gate refuted a stored result: the step has not done its work yet.
@@ -164,7 +169,7 @@ pub(super) fn follow_up(plan: &Plan, state: &State, ix: InstanceIx) -> Option<Ne
     let instance = state.instance(ix);
     let planned = plan.step(instance.step);
     let ladder = state.specialist(plan, ix).map_or(&[][..], |found| plan.ladder(found));
-    let rows = table(planned, ladder, state.rules.inconclusive);
+    let rows = table(planned, ladder, state.rules.undecided);
     let reworks = |row: &RecoveryRow| {
         row.action == RecoveryAction::Rework
             && row.max > 0

@@ -201,7 +201,7 @@ impl Facts {
                 match check.verdict {
                     Verdict::Passed if !check.warning => facts.verified.push(claim),
                     Verdict::Failed | Verdict::Passed => facts.refuted.push(claim),
-                    Verdict::Inconclusive => {}
+                    Verdict::Inconclusive | Verdict::Unchecked => {}
                 }
             }
         }

@@ -7,7 +7,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{
     Digest, Failure, InstanceKey, RunLimits, RunStatus, SpecialistId, Timestamp, Usage,
 };
-use kb_language::definition::{InconclusivePolicy, OnError, Specialist, StepPhase};
+use kb_language::definition::{OnError, Specialist, StepPhase, Undecided};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 pub struct Rules {
     /// Maximum number of instances that run or verify at the same time; at least 1.
     pub max_parallel: u32,
-    /// What follows an `inconclusive` verdict if the step sets no policy.
-    pub inconclusive: InconclusivePolicy,
+    /// What follows a verdict that decides nothing, if the step sets no policy.
+    pub undecided: Undecided,
     /// Limits of the command line, which a resume keeps.
     pub limits: RunLimits,
     /// Whether another run executes it and is acknowledged for both.
@@ -29,7 +29,7 @@ impl Default for Rules {
     fn default() -> Self {
         Rules {
             max_parallel: 2,
-            inconclusive: InconclusivePolicy::Warn,
+            undecided: Undecided::default(),
             limits: RunLimits::default(),
             is_child: false,
         }

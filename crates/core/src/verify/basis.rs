@@ -20,6 +20,8 @@ pub struct Basis {
     expect_changes: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     changes_declared: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    after_refuted: bool,
     output: Digest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output_schema: Option<Digest>,
@@ -72,6 +74,7 @@ impl Basis {
             },
             expect_changes: gate.expect_changes,
             changes_declared: gate.changes_declared,
+            after_refuted: gate.after_refuted,
             output: Digest::of_json(&gate.output),
             output_schema: gate.output_schema.as_ref().map(digest),
             calls: gate.trace.len(),
@@ -115,6 +118,7 @@ impl Basis {
             },
             expect_changes: self.expect_changes,
             changes_declared: self.changes_declared,
+            after_refuted: self.after_refuted,
             output,
             output_schema,
             trace,

@@ -5,6 +5,7 @@ use super::check::{Facts, evaluate_schema};
 use super::claim::{Claim, claims_of};
 use super::claim_check::{check_claim, claim_query, with_policy};
 use super::command_claim::{CommandClaim, command_claims};
+use super::expected_changes::expected_changes;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::later_edits::LaterEdits;
@@ -15,15 +16,11 @@ use super::rerun::Rerun;
 use super::sourced_files::SourcedFiles;
 use super::test_claim::{TestClaim, test_claims};
 use super::test_command::TestCommands;
-use super::{omission, statements, summary};
+use super::{omission, statements};
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
-use serde_json::json;
 use std::collections::BTreeSet;
-
-/// Maximum number of files in the evidence.
-const LISTED: usize = 20;
 
 /// What must be observed, in order. Claimed paths come first, because the command of a check can
 /// change files.
@@ -74,7 +71,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(execution.check(gate, observations));
     details.extend(summary_statements(gate, &changes, observations));
     details.extend(omitted_changes(gate, &changes));
-    details.extend(expected_changes(gate, &claims, &changes));
+    details.extend(expected_changes(gate, !claims.is_empty(), &changes));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
     let has_claims = !claims.is_empty() || !execution.is_empty();
     let by_plugin = execution.calls.iter().any(|claim| claim.is_about_plugin(&gate.trace));
@@ -226,39 +223,6 @@ fn omitted_changes(gate: &Gate, changes: &RecordedChanges<'_>) -> Option<CheckDe
     }
     let finding = omission::finding(&gate.output, &gate.trace, changes)?;
     Some(with_policy(finding, gate.claims).into_detail("nothing else changed".to_owned(), None))
-}
-
-/// With `expectChanges`, a step without claims and without recorded changes is inconclusive.
-fn expected_changes(
-    gate: &Gate,
-    claims: &[Claim],
-    changes: &RecordedChanges<'_>,
-) -> Option<CheckDetail> {
-    if !gate.expect_changes || !claims.is_empty() {
-        return None;
-    }
-    let changed: Vec<&str> = changes.changed().collect();
-    let says_done = gate.changes_declared
-        && gate.claims != ClaimPolicy::None
-        && changes.gap().is_none()
-        && statements::says_done(&gate.output);
-    let finding = match changed.is_empty() {
-        true if says_done => with_policy(
-            Finding::failed(
-                "the summary says that the work is done, but the step was to change files, and no \
-                 recorded call changed one",
-            ),
-            gate.claims,
-        ),
-        true => Finding::inconclusive(
-            "the step was expected to change files, but it claims nothing and no change was recorded",
-        ),
-        false => summary::doubt(&gate.output, changes, &gate.root)
-            .map_or_else(Finding::passed, Finding::inconclusive),
-    };
-    let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
-    let evidence = Some(json!({"changed": changed.len(), "files": listed}));
-    Some(finding.into_detail("changes".to_owned(), evidence))
 }
 
 /// The weakest confidence: observed checks are strong, checks of the output alone are weak.

@@ -21,6 +21,10 @@ impl Finding {
         Finding { verdict: Verdict::Failed, reason: Some(reason.into()), warning: false }
     }
 
+    pub(super) fn unchecked(reason: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Unchecked, reason: Some(reason.into()), warning: false }
+    }
+
     pub(super) fn inconclusive(reason: impl Into<String>) -> Finding {
         Finding { verdict: Verdict::Inconclusive, reason: Some(reason.into()), warning: false }
     }

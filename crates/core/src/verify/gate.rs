@@ -18,6 +18,8 @@ pub struct Gate {
     pub expect_changes: bool,
     /// Whether the definition of the step says so (`expectChanges: true`), and not only its tools.
     pub changes_declared: bool,
+    /// Whether the gate refuted an earlier attempt of the pass.
+    pub after_refuted: bool,
     /// The output of the step.
     pub output: Arc<Json>,
     /// The schema that the output must satisfy.

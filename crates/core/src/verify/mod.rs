@@ -20,6 +20,7 @@ mod claim_check;
 mod command_claim;
 mod commands_before;
 mod evaluate;
+mod expected_changes;
 mod finding;
 mod gate;
 mod judging;

@@ -57,9 +57,6 @@ const DOUBTS: [&str; 21] = [
     "else",
     "unless",
 ];
-/// Words that say that the work is done.
-const DONE: [&str; 7] =
-    ["done", "completed", "finished", "implemented", "fixed", "created", "готово"];
 /// Words with which a report can mean that nothing was to be done.
 const NOTHING: [&str; 12] = [
     "nothing",
@@ -114,14 +111,11 @@ pub(super) fn refuted<'p>(
     stated.iter().filter(|path| !is_recorded(path)).find(is_known).map(String::as_str)
 }
 
-/// Whether the summary says that the work is done, and nothing that can mean the opposite.
-pub(super) fn says_done(output: &Json) -> bool {
+/// Whether the summary has a word that can mean that nothing was to be done.
+pub(super) fn says_nothing(output: &Json) -> bool {
     let summary = summary(output).to_lowercase();
-    let has = |known: &[&str]| {
-        let is_word = |c: char| c.is_alphanumeric() || c == '\'';
-        summary.split(|c| !is_word(c)).any(|word| known.contains(&word))
-    };
-    has(&DONE) && !has(&NOTHING)
+    let is_word = |c: char| c.is_alphanumeric() || c == '\'';
+    summary.split(|c| !is_word(c)).any(|word| NOTHING.contains(&word))
 }
 
 /// The part of the summary that is read.
@@ -231,20 +225,6 @@ mod tests {
             ("I created `src/*.rs`.", &[]),
         ] {
             assert_eq!(stated_paths(&json!({ "summary": summary }), "/w"), expected, "{summary}");
-        }
-    }
-
-    #[test]
-    fn a_report_that_nothing_was_to_be_done_does_not_say_that_it_is_done() {
-        for (summary, expected) in [
-            ("All done.", true),
-            ("Everything is implemented and the tests pass!", true),
-            ("Done: nothing had to be changed.", false),
-            ("The function was already implemented.", false),
-            ("I read the files.", false),
-            ("", false),
-        ] {
-            assert_eq!(says_done(&json!({ "summary": summary })), expected, "{summary}");
         }
     }
 }

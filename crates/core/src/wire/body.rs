@@ -218,7 +218,7 @@ pub enum Body {
     #[schemars(rename = "verification:complete")]
     VerificationComplete {
         /// Verdict of the gate.
-        #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive"]))]
+        #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive", "unchecked"]))]
         verdict: Verdict,
         /// Strength of the proof.
         #[schemars(with = "String", extend("enum" = ["low", "medium", "high"]))]

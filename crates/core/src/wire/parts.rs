@@ -237,7 +237,7 @@ pub struct CheckView {
     /// Name of the check.
     pub check: String,
     /// The result of the check.
-    #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive"]))]
+    #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive", "unchecked"]))]
     pub verdict: Verdict,
     /// Whether it passed with a warning, like a refuted claim under `claims: warn`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -14,13 +14,15 @@ pub struct VerdictsView {
     pub failed: u32,
     /// Number of gates that could not decide.
     pub inconclusive: u32,
+    /// Number of gates that found nothing to check.
+    pub unchecked: u32,
     /// Number of steps and items that succeeded although their gate did not pass.
     pub unproven: u32,
 }
 
 impl From<VerdictCounts> for VerdictsView {
     fn from(counts: VerdictCounts) -> Self {
-        let VerdictCounts { passed, failed, inconclusive, unproven } = counts;
-        VerdictsView { passed, failed, inconclusive, unproven }
+        let VerdictCounts { passed, failed, inconclusive, unchecked, unproven } = counts;
+        VerdictsView { passed, failed, inconclusive, unchecked, unproven }
     }
 }

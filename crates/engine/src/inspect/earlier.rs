@@ -9,7 +9,7 @@ use kb_core::evidence::{EvidenceKind, Handoff, Invocation};
 use kb_core::run::{
     Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, Rules, State, StepStatus,
 };
-use kb_language::definition::{Catalog, InconclusivePolicy, StepTexts, content_digest};
+use kb_language::definition::{Catalog, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -54,9 +54,9 @@ impl Earlier {
     pub fn read(journal: &dyn Journal, run: &RunId, up_to: u64) -> Result<Earlier, InspectError> {
         let frozen = Frozen::of_run(journal, run)?;
         let (catalog, plan) = frozen.load()?;
-        let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
+        let undecided = catalog.settings.undecided;
         let rules =
-            Rules { max_parallel: frozen.max_parallel.max(1), inconclusive, ..Rules::default() };
+            Rules { max_parallel: frozen.max_parallel.max(1), undecided, ..Rules::default() };
         let state = State::new(&plan, rules);
         let (ends, kept, handoffs, files) = Default::default();
         let (run, seq, head) = (run.clone(), 0, None);

@@ -13,7 +13,6 @@ use kb_core::run::{self, Rules, RunStatus, Session, State};
 use kb_core::wire::{
     BaseView, BlobRef, Event, InstanceRef, ParentView, RunHead, RunView, Translator, WorkTime,
 };
-use kb_language::definition::InconclusivePolicy;
 use kb_language::plan::Plan;
 use std::sync::Arc;
 
@@ -131,9 +130,9 @@ impl Reader {
     fn of(journal: Arc<dyn Journal>, row: RunRow) -> Result<Reader, InspectError> {
         let frozen = Frozen::of_run(&*journal, &row.run)?;
         let (catalog, plan) = frozen.load()?;
-        let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
+        let undecided = catalog.settings.undecided;
         let rules =
-            Rules { max_parallel: frozen.max_parallel.max(1), inconclusive, ..Rules::default() };
+            Rules { max_parallel: frozen.max_parallel.max(1), undecided, ..Rules::default() };
         let translator = Translator::new(row.run.clone(), plan.clone());
         let payloads = Payloads::new(journal.clone());
         let parent = frozen

@@ -69,6 +69,7 @@ fn code_of(kind: OutcomeKind) -> Code {
         | OutcomeKind::ToolError
         | OutcomeKind::GateFailed
         | OutcomeKind::GateInconclusive
+        | OutcomeKind::GateUnchecked
         | OutcomeKind::Stuck
         | OutcomeKind::PolicyDenied
         | OutcomeKind::Cancelled

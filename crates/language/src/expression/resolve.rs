@@ -366,7 +366,9 @@ fn unknown_name(names: &Names, name: &str, at: Range<usize>) -> Unresolved {
         }
         "TRUE" | "FALSE" => Some(format!("write `{}`", name.to_lowercase())),
         "pending" | "running" | "succeeded" | "failed" | "skipped" | "blocked" | "cancelled"
-        | "passed" | "inconclusive" => Some(format!("a text needs quotes: `'{name}'`")),
+        | "passed" | "inconclusive" | "unchecked" => {
+            Some(format!("a text needs quotes: `'{name}'`"))
+        }
         _ if STEP_FIELDS.contains(&name) => Some(format!("name the step too, as in `STEP.{name}`")),
         _ => None,
     };

@@ -67,6 +67,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             checks: Vec::new(),
             claims: ClaimPolicy::Strict,
             changes_declared: false,
+            after_refuted: false,
             expect_changes: true,
             output: Arc::new(json!({ "artifacts": {"filesCreated": claimed} })),
             output_schema: None,

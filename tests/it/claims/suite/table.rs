@@ -47,7 +47,7 @@ impl Table {
             let row = self.rows.entry(case.operator).or_default();
             match verification.verdict {
                 Verdict::Failed => row.refuted += 1,
-                Verdict::Inconclusive => row.inconclusive += 1,
+                Verdict::Inconclusive | Verdict::Unchecked => row.inconclusive += 1,
                 Verdict::Passed => row.passed += 1,
             }
             if verification.verdict == wrong {
@@ -69,7 +69,7 @@ impl Table {
         let row = self.rows.entry(name).or_default();
         match verdict {
             Verdict::Failed => row.refuted += 1,
-            Verdict::Inconclusive => row.inconclusive += 1,
+            Verdict::Inconclusive | Verdict::Unchecked => row.inconclusive += 1,
             Verdict::Passed => row.passed += 1,
         }
         self.wrong.extend(wrong.map(|wrong| (name, wrong)));

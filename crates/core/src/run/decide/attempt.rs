@@ -65,6 +65,7 @@ impl Decider<'_> {
             | OutcomeKind::ValidationFailed
             | OutcomeKind::GateFailed
             | OutcomeKind::GateInconclusive
+            | OutcomeKind::GateUnchecked
             | OutcomeKind::Stuck
             | OutcomeKind::PolicyDenied
             | OutcomeKind::Unknown) => match self.exhausted_budget(ix) {
@@ -119,16 +120,22 @@ impl Decider<'_> {
         }
         let verify = self.step(ix).verify();
         let on_failed = verify.and_then(|v| v.on_failed);
-        let on_inconclusive =
-            verify.and_then(|v| v.on_inconclusive).unwrap_or(self.state.rules.inconclusive);
+        let own = verify.map(|verify| verify.undecided).unwrap_or_default();
+        let undecided = own.or(self.state.rules.undecided).policy(verdict);
+        let is_accepted = undecided.is_none_or(|policy| policy == InconclusivePolicy::Warn);
         match verdict {
             Verdict::Failed if on_failed != Some(FailurePolicy::Warn) => {
                 self.recover(ix, OutcomeKind::GateFailed, None);
             }
-            Verdict::Inconclusive if on_inconclusive != InconclusivePolicy::Warn => {
+            Verdict::Inconclusive if !is_accepted => {
                 self.recover(ix, OutcomeKind::GateInconclusive, None);
             }
-            Verdict::Passed | Verdict::Failed | Verdict::Inconclusive => self.passed(ix),
+            Verdict::Unchecked if !is_accepted => {
+                self.recover(ix, OutcomeKind::GateUnchecked, None);
+            }
+            Verdict::Passed | Verdict::Failed | Verdict::Inconclusive | Verdict::Unchecked => {
+                self.passed(ix);
+            }
         }
     }
 
@@ -199,7 +206,8 @@ impl Decider<'_> {
         let judged = instance.verification().map(|found| found.verdict);
         let outcome = match (judged, instance.outcome) {
             (Some(Verdict::Failed), _) => OutcomeKind::GateFailed,
-            (Some(_), _) => OutcomeKind::GateInconclusive,
+            (Some(Verdict::Unchecked), _) => OutcomeKind::GateUnchecked,
+            (Some(Verdict::Passed | Verdict::Inconclusive), _) => OutcomeKind::GateInconclusive,
             (None, outcome) => outcome.unwrap_or(OutcomeKind::Unknown),
         };
         self.failure_of(ix, outcome)
@@ -218,6 +226,10 @@ impl Decider<'_> {
             OutcomeKind::GateInconclusive => Failure::new(
                 Code::GATE_INCONCLUSIVE,
                 format!("the gate was inconclusive: {}", reason()),
+            ),
+            OutcomeKind::GateUnchecked => Failure::new(
+                Code::GATE_UNCHECKED,
+                format!("the gate checked nothing: {}", reason()),
             ),
             OutcomeKind::Ok
             | OutcomeKind::Transient

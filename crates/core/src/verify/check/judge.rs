@@ -51,7 +51,8 @@ impl JudgeCriterion {
 
     pub(super) fn evaluate(&self, facts: &Facts<'_>) -> Evaluation {
         if !is_judged(&answer(facts.output)) {
-            return (Finding::passed(), Some(json!({"judged": false})));
+            let reason = "the answer is too short to be judged";
+            return (Finding::unchecked(reason), Some(json!({"judged": false})));
         }
         match facts.observations.get(&ObservationQuery::Judge) {
             Some(Observation::Judge(JudgeReply { judgement: Ok(found), confirmed, model })) => {

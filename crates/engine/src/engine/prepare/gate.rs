@@ -57,6 +57,7 @@ pub(in crate::engine) fn gate(
             .verify()
             .as_ref()
             .is_some_and(|own| own.expect_changes == Some(true)),
+        after_refuted: scope.state.instance(ix).was_refuted(),
         output,
         output_schema: step.details().output_schema.clone(),
         unwatched: is_unwatched(step, &trace),

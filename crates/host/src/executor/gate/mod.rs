@@ -45,6 +45,7 @@ pub async fn run_gate(
         claims: request.claims,
         expect_changes: request.expect_changes,
         changes_declared: request.changes_declared,
+        after_refuted: request.after_refuted,
         output: request.output,
         output_schema: request.output_schema,
         trace: request.trace,

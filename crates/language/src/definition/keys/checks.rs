@@ -18,7 +18,7 @@ const VERIFY_KEYS: &[KeySpec] = &[
     key(
         "expectChanges",
         Boolean,
-        "Whether a step without file changes makes the gate inconclusive.",
+        "Whether the step is there to change files: no claim and no change then fails the gate.",
     )
     .default("`true` for specialists with a writing tool"),
     key("checks", List(const { &Map(&CHECK) }), "The checks, in order.")
@@ -27,6 +27,8 @@ const VERIFY_KEYS: &[KeySpec] = &[
         .default("`rework` for specialists, else `fail`"),
     key("onInconclusive", Choice(ON_INCONCLUSIVE_NAMES), "What follows an `inconclusive` verdict.")
         .default("`verifier.inconclusivePolicy` of the settings, else `warn`"),
+    key("onUnchecked", Choice(ON_INCONCLUSIVE_NAMES), "What follows an `unchecked` verdict.")
+        .default("`verifier.uncheckedPolicy` of the settings, else `warn`"),
     key(
         "maxReworks",
         Integer(0, 100),

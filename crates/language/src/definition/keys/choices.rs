@@ -251,6 +251,7 @@ choices! {
     VERDICT, VERDICT_NAMES: Verdict = {
         "passed" => Verdict::Passed,
         "inconclusive" => Verdict::Inconclusive,
+        "unchecked" => Verdict::Unchecked,
         "failed" => Verdict::Failed,
     }
     /// The values of `journal.sync`.
@@ -261,4 +262,4 @@ choices! {
 }
 
 /// Names of outcomes in `on`; `exit:N` is accepted too.
-pub(crate) const OUTCOME_PATTERN: &str = r"^(\*|transient|timeout|exit|exit:[0-9]+|tool_error|validation_failed|gate_failed|gate_inconclusive|stuck|policy_denied|unknown)$";
+pub(crate) const OUTCOME_PATTERN: &str = r"^(\*|transient|timeout|exit|exit:[0-9]+|tool_error|validation_failed|gate_failed|gate_inconclusive|gate_unchecked|stuck|policy_denied|unknown)$";

@@ -1,8 +1,8 @@
 //! Keys of the project settings.
 
 use super::choices::{
-    CONTEXT_PROFILE_NAMES, INCONCLUSIVE_ACTION_NAMES, PROCESSES_NAMES, PROMPTS_NAMES,
-    REASONING_NAMES, SANDBOX_LEVEL_NAMES, SYNC_NAMES, TIER_NAMES,
+    CONTEXT_PROFILE_NAMES, INCONCLUSIVE_ACTION_NAMES, ON_INCONCLUSIVE_NAMES, PROCESSES_NAMES,
+    PROMPTS_NAMES, REASONING_NAMES, SANDBOX_LEVEL_NAMES, SYNC_NAMES, TIER_NAMES,
 };
 use super::notify::NOTIFY;
 use super::table::KeyType::{
@@ -178,6 +178,8 @@ const VERIFIER_KEYS: &[KeySpec] = &[
         "Whether a command exits with code 1 if its run succeeded with a step whose gate did not pass, as with `--strict`.",
     )
     .default("false"),
+    key("uncheckedPolicy", Choice(ON_INCONCLUSIVE_NAMES), "Default for `onUnchecked`.")
+        .default("warn"),
 ];
 
 pub(crate) static INCONCLUSIVE: KeyTable = table(

@@ -2,6 +2,7 @@
 
 use super::judge::JudgeCheck;
 use crate::definition::gate_check::Check;
+use kb_base::value::Verdict;
 
 /// `verify:`: the gate that decides whether a step counts as done.
 #[derive(Debug, Clone)]
@@ -16,8 +17,8 @@ pub struct Verify {
     /// What follows a `failed` verdict. `None`: `rework` for specialists without `recovery`, else
     /// `fail`.
     pub on_failed: Option<FailurePolicy>,
-    /// What follows an `inconclusive` verdict. `None`: the policy of the settings, else `warn`.
-    pub on_inconclusive: Option<InconclusivePolicy>,
+    /// What follows a verdict that is neither `passed` nor `failed`.
+    pub undecided: Undecided,
     /// Maximum number of attempts that `onFailed` starts. Default: 2.
     pub max_reworks: u32,
 }
@@ -57,7 +58,37 @@ pub enum FailurePolicy {
     Fail,
 }
 
-/// `onInconclusive:`: what follows an `inconclusive` verdict.
+/// What follows each verdict that is neither `passed` nor `failed`, as one level states it: a step, or
+/// the settings. `None`: the level above decides, else `warn`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Undecided {
+    /// `onInconclusive`, `verifier.inconclusivePolicy`.
+    pub inconclusive: Option<InconclusivePolicy>,
+    /// `onUnchecked`, `verifier.uncheckedPolicy`.
+    pub unchecked: Option<InconclusivePolicy>,
+}
+
+impl Undecided {
+    /// The policies of this level, and of the level above where this one states none.
+    pub fn or(self, above: Undecided) -> Undecided {
+        Undecided {
+            inconclusive: self.inconclusive.or(above.inconclusive),
+            unchecked: self.unchecked.or(above.unchecked),
+        }
+    }
+
+    /// The policy for a verdict; `None` if it decides.
+    pub fn policy(self, verdict: Verdict) -> Option<InconclusivePolicy> {
+        let stated = match verdict {
+            Verdict::Passed | Verdict::Failed => return None,
+            Verdict::Inconclusive => self.inconclusive,
+            Verdict::Unchecked => self.unchecked,
+        };
+        Some(stated.unwrap_or(InconclusivePolicy::Warn))
+    }
+}
+
+/// `onInconclusive:` and `onUnchecked:`: what follows such a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InconclusivePolicy {
     /// The verdict is reported; the step succeeds.

@@ -35,7 +35,7 @@ pub use concurrency::{Concurrency, ConflictPolicy};
 pub use context::{ContextProfile, Reasoning};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use for_each::{ForEach, ItemSource, Matrix};
-pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Verify};
+pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Undecided, Verify};
 pub use hook::{Hook, HookEvent};
 pub use judge::JudgeCheck;
 pub use not_yet::NotYet;

@@ -24,8 +24,9 @@ pub struct Settings {
     pub escalation: EscalationLimits,
     /// `security.globalLimits`.
     pub global: GlobalLimits,
-    /// `verifier.inconclusivePolicy`: default for `onInconclusive`.
-    pub inconclusive: Option<super::InconclusivePolicy>,
+    /// `verifier.inconclusivePolicy` and `uncheckedPolicy`: defaults for `onInconclusive` and
+    /// `onUnchecked`.
+    pub undecided: super::Undecided,
     /// `retryWithProbes` and `maxRetries`: how often a probe that could not decide is repeated.
     pub probe_retries: u32,
     /// `verifier.judge`: defaults of `judge` checks.

@@ -5,7 +5,7 @@ use super::{Decoder, Fields, Node};
 use crate::definition::keys::step_parts;
 use crate::definition::kind::Kind;
 use crate::definition::model::{
-    Backoff, FailurePolicy, InconclusivePolicy, Loop, NotYet, Until, Verify,
+    Backoff, FailurePolicy, InconclusivePolicy, Loop, NotYet, Undecided, Until, Verify,
 };
 use kb_base::diagnostic::{Code, Diagnostic};
 use std::time::Duration;
@@ -66,7 +66,10 @@ impl Decoder {
         Some(Verify {
             checks: work_checks(node, "until", specialist, self, not_yet),
             on_failed: Some(FailurePolicy::Warn),
-            on_inconclusive: Some(InconclusivePolicy::Warn),
+            undecided: Undecided {
+                inconclusive: Some(InconclusivePolicy::Warn),
+                unchecked: Some(InconclusivePolicy::Warn),
+            },
             ..default_verify(specialist)
         })
     }

@@ -7,7 +7,8 @@ use super::tool_security::{agent_security, tools};
 use super::{Decoder, Key, Node};
 use crate::definition::gate_check::judge;
 use crate::definition::keys::choices::{
-    CONTEXT_PROFILE, INCONCLUSIVE_ACTION, PROCESSES, PROMPTS, REASONING, SANDBOX_LEVEL, SYNC,
+    CONTEXT_PROFILE, INCONCLUSIVE_ACTION, ON_INCONCLUSIVE, PROCESSES, PROMPTS, REASONING,
+    SANDBOX_LEVEL, SYNC,
 };
 use crate::definition::keys::settings as keys;
 use crate::definition::model::{
@@ -244,8 +245,9 @@ fn verifier(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
         settings.judge = judge(node, decoder).unwrap_or_default();
     }
     if let Some(node) = fields.get("inconclusivePolicy") {
-        settings.inconclusive = inconclusive_policy(node, settings, decoder);
+        settings.undecided.inconclusive = inconclusive_policy(node, settings, decoder);
     }
+    settings.undecided.unchecked = fields.choice("uncheckedPolicy", ON_INCONCLUSIVE, decoder);
 }
 
 /// Decodes `verifier.inconclusivePolicy`: a map, or its `action` alone.

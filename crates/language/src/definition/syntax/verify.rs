@@ -4,7 +4,7 @@ use super::{Decoder, Node};
 use crate::definition::gate_check::{Check, checks};
 use crate::definition::keys;
 use crate::definition::keys::choices::{CLAIMS, ON_FAILED, ON_INCONCLUSIVE};
-use crate::definition::model::{ClaimPolicy, FailurePolicy, NotYet, Verify};
+use crate::definition::model::{ClaimPolicy, FailurePolicy, NotYet, Undecided, Verify};
 use kb_base::diagnostic::{Code, Diagnostic};
 
 /// The gate of a step without `verify:`.
@@ -14,7 +14,7 @@ pub(crate) fn default_verify(specialist: bool) -> Verify {
         expect_changes: None,
         checks: Vec::new(),
         on_failed: None,
-        on_inconclusive: None,
+        undecided: Undecided::default(),
         max_reworks: 2,
     }
 }
@@ -43,7 +43,10 @@ pub(crate) fn verify(
     if let Some(node) = fields.get("onFailed") {
         verify.on_failed = on_failed(node, specialist, decoder);
     }
-    verify.on_inconclusive = fields.choice("onInconclusive", ON_INCONCLUSIVE, decoder);
+    verify.undecided = Undecided {
+        inconclusive: fields.choice("onInconclusive", ON_INCONCLUSIVE, decoder),
+        unchecked: fields.choice("onUnchecked", ON_INCONCLUSIVE, decoder),
+    };
     verify.max_reworks = fields.integer("maxReworks", decoder).unwrap_or(2);
     verify
 }

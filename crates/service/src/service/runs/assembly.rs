@@ -23,7 +23,7 @@ use kb_host::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tier
 use kb_host::specialist::{Ledger, SpecialistRunner};
 use kb_host::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
 use kb_host::workspace::{IgnoreFiles, Workspace};
-use kb_language::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Script, Settings};
+use kb_language::definition::{ApprovalLevel, ProcessChoice, Script, Settings};
 use kb_language::plan::Plan;
 use kb_process::Supervisor;
 use std::path::Path;
@@ -148,7 +148,7 @@ pub(super) fn assemble(
     let machine = Machine { process: process_level, sandbox, sandbox_missing };
     let rules = Rules {
         max_parallel: frozen.max_parallel.max(1),
-        inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
+        undecided: settings.undecided,
         limits: frozen.limits,
         is_child: false,
     };
@@ -170,7 +170,7 @@ pub(super) fn assemble(
     if !plans.is_empty() {
         let (machine, root) = (machine.clone(), context.root.clone());
         let children =
-            Children::new(&parts, plans, rules.inconclusive, (machine, root), ledger.clone());
+            Children::new(&parts, plans, rules.undecided, (machine, root), ledger.clone());
         let children = Arc::new(children);
         parts.executor = Arc::new(local.with_children(children));
     }

@@ -27,7 +27,7 @@ use kb_engine::inspect::{Frozen, ParentRun};
 use kb_engine::journal::{Journal, JournalError};
 use kb_host::executor::{ChildRuns, Executor};
 use kb_host::specialist::Ledger;
-use kb_language::definition::{InconclusivePolicy, PromptRecording};
+use kb_language::definition::{PromptRecording, Undecided};
 use kb_language::plan::Plan;
 use kb_process::wait_for_orphans_of;
 use opening::{Leased, Opened};
@@ -48,7 +48,7 @@ struct Shared {
     redactor: Arc<Redactor>,
     prompts: PromptRecording,
     clock: RunClock,
-    inconclusive: InconclusivePolicy,
+    undecided: Undecided,
     plans: BTreeMap<DefinitionId, Arc<Plan>>,
     machine: Machine,
     /// The project root.
@@ -75,7 +75,7 @@ impl Children {
     pub(super) fn new(
         parts: &Parts,
         plans: BTreeMap<DefinitionId, Arc<Plan>>,
-        inconclusive: InconclusivePolicy,
+        undecided: Undecided,
         (machine, root): (Machine, PathBuf),
         ledger: Arc<Ledger>,
     ) -> Children {
@@ -87,7 +87,7 @@ impl Children {
             redactor,
             prompts,
             clock,
-            inconclusive,
+            undecided,
             plans,
             machine,
             root,
@@ -300,7 +300,7 @@ impl Shared {
     fn rules(&self, frozen: &Frozen) -> Rules {
         Rules {
             max_parallel: frozen.max_parallel.max(1),
-            inconclusive: self.inconclusive,
+            undecided: self.undecided,
             is_child: true,
             ..Rules::default()
         }

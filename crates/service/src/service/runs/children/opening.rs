@@ -77,8 +77,7 @@ impl Shared {
         let is_new = self.ledger.open_child(&child.run, budget);
         if let Some(previous) = child.previous.as_ref().filter(|_| is_new) {
             let events = self.journal.events(&child.run, 0).unwrap_or_default();
-            let rules =
-                Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
+            let rules = Rules { max_parallel: 1, undecided: self.undecided, ..Rules::default() };
             budget::decide_models(&self.ledger, &events);
             let folded = Folded::of(&child.plan, rules, &events);
             let of = (&child.run, &*child.plan);

@@ -53,7 +53,7 @@ impl Shared {
     /// What a waiting child run waits for, as text for people: a person, or a higher budget.
     fn what_it_waits_for(&self, run: &RunId, plan: &Arc<Plan>) -> String {
         let events = self.journal.events(run, 0).unwrap_or_default();
-        let rules = Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
+        let rules = Rules { max_parallel: 1, undecided: self.undecided, ..Rules::default() };
         let state = Folded::of(plan, rules, &events).state;
         let waiting = || state.instances().filter(|(_, own)| own.status == StepStatus::Waiting);
         let person = format!("child run {run} waits for a person");
@@ -100,7 +100,7 @@ impl Shared {
     /// The verdicts and file changes of a child run that ended.
     pub(super) fn roll_up(&self, run: &RunId, plan: &Arc<Plan>) -> Executed<RollUp> {
         let events = self.journal.events(run, 0).map_err(unusable)?;
-        let rules = Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
+        let rules = Rules { max_parallel: 1, undecided: self.undecided, ..Rules::default() };
         let state = Folded::of(plan, rules, &events).state;
         Ok(RollUp::of(plan, &state, &events))
     }
@@ -121,7 +121,7 @@ impl Shared {
 
     fn first_failed_step(&self, run: &RunId, plan: &Arc<Plan>) -> Option<String> {
         let events = self.journal.events(run, 0).ok()?;
-        let rules = Rules { max_parallel: 1, inconclusive: self.inconclusive, ..Rules::default() };
+        let rules = Rules { max_parallel: 1, undecided: self.undecided, ..Rules::default() };
         let state = Folded::of(plan, rules, &events).state;
         let failed = state
             .instances()

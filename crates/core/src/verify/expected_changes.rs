@@ -1,0 +1,79 @@
+//! Whether a step that is there to change files changed some, or said that nothing was to be changed.
+
+use super::claim_check::with_policy;
+use super::finding::Finding;
+use super::gate::Gate;
+use super::keys::{is_key, sources};
+use super::recorded_changes::RecordedChanges;
+use super::{statements, summary};
+use crate::evidence::CheckDetail;
+use kb_base::value::Json;
+use kb_language::definition::ClaimPolicy;
+use serde_json::json;
+
+/// Maximum number of files in the evidence.
+const LISTED: usize = 20;
+
+/// What an output without claims about files proves where changes are expected, and whether the record
+/// agrees with `noChanges`. `None`: nothing is expected and nothing is said.
+pub(super) fn expected_changes(
+    gate: &Gate,
+    has_claims: bool,
+    changes: &RecordedChanges<'_>,
+) -> Option<CheckDetail> {
+    let changed: Vec<&str> = changes.changed().collect();
+    let is_declared = gate.claims != ClaimPolicy::None && declares_no_changes(&gate.output);
+    let finding = match (changed.first(), is_declared) {
+        (Some(path), true) => with_policy(
+            Finding::failed(format!("the output says `noChanges`, but the step changed `{path}`")),
+            gate.claims,
+        ),
+        _ if !gate.expect_changes || has_claims => return None,
+        (Some(_), false) => summary::doubt(&gate.output, changes, &gate.root)
+            .map_or_else(Finding::passed, Finding::inconclusive),
+        (None, _) => unchanged(gate, is_declared, changes.gap()),
+    };
+    let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
+    let evidence = Some(json!({"changed": changed.len(), "files": listed}));
+    Some(finding.into_detail("changes".to_owned(), evidence))
+}
+
+/// The verdict over a step without claims and without changes. `is_declared`: its output says so.
+fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
+    let nothing = "it claims nothing and no change was recorded";
+    if let Some(gap) = gap {
+        return Finding::inconclusive(format!(
+            "the step was expected to change files, but {nothing}; {gap}"
+        ));
+    }
+    if is_declared && gate.after_refuted {
+        return Finding::inconclusive(
+            "the output says `noChanges` after an attempt that was refuted, and no check decides",
+        );
+    }
+    if is_declared {
+        return Finding::unchecked(
+            "the output says `noChanges`, and no change was recorded; nothing shows that none was needed",
+        );
+    }
+    let with_help = |text: &str| {
+        Finding::failed(format!("{text}; name the changes, or submit `noChanges` with the reason"))
+    };
+    if gate.after_refuted {
+        return with_help(&format!("after an attempt that was refuted, {nothing}"));
+    }
+    if gate.changes_declared && !statements::says_nothing(&gate.output) {
+        return with_help(&format!("the step was to change files, but {nothing}"));
+    }
+    Finding::inconclusive(format!("the step was expected to change files, but {nothing}"))
+}
+
+/// Whether an output says that nothing was to be changed: `noChanges: true`, or with the reason.
+fn declares_no_changes(output: &Json) -> bool {
+    let says = |value: &Json| match value {
+        Json::Bool(said) => *said,
+        Json::String(reason) => !reason.trim().is_empty(),
+        _ => false,
+    };
+    sources(output).flatten().any(|(key, value)| is_key(key, &["nochanges"]) && says(value))
+}
