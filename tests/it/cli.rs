@@ -293,10 +293,18 @@ fn specialists_are_listed_and_shown() {
     let ids: Vec<&str> =
         list.as_array().unwrap().iter().map(|s| s["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["implementer", "researcher"]);
-    scratch
-        .kb(&["specialist", "info", "implementer"])
-        .code(0)
-        .says(&["shell:exec", "created: string[]"]);
+    scratch.kb(&["specialist", "info", "implementer"]).code(0).says(&[
+        "shell:exec",
+        "created: string[]",
+        "capabilities",
+        "static context",
+        "examples",
+    ]);
+    for id in ids {
+        let info = scratch.json(&["specialist", "info", id, "--json"]);
+        assert!(info["staticContext"].is_string(), "{info:#}");
+        assert_ne!(info["examples"], json!([]), "{info:#}");
+    }
     let info = scratch.json(&["specialist", "info", "researcher", "--json"]);
     assert_eq!((&info["tier"], &info["writes"]), (&json!("small"), &json!(false)));
     assert_eq!(info.get("notYet"), None);

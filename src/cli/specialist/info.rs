@@ -3,9 +3,10 @@
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
+use kb_core::wire::{ExampleView, SpecialistView};
 use kb_service::service::{self, Environment, Project, SpecialistSheet};
 
-/// Show the role, model, tools, limits, input and output of a specialist
+/// Show the role, model, tools, limits, context, examples, input and output of a specialist
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Id of the specialist
@@ -48,7 +49,18 @@ fn text(sheet: &SpecialistSheet) -> String {
     row("input", keys(view.input_schema.as_ref()));
     row("output", keys(view.output_schema.as_ref()));
     row("role", sheet.role.clone());
+    row("static context", view.static_context.clone().unwrap_or_default());
+    row("examples", examples(view));
     out
+}
+
+/// Task, approach and outcome of each example.
+fn examples(view: &SpecialistView) -> String {
+    let example = |example: &ExampleView| {
+        let approach = example.approach.trim_end().lines().map(|line| format!("  {line}\n"));
+        format!("{}\n{}→ {}\n", example.task, approach.collect::<String>(), example.outcome)
+    };
+    view.examples.iter().map(example).collect::<Vec<_>>().join("\n")
 }
 
 /// The keys of an object schema with their types, one on each line; `?` marks optional keys.
