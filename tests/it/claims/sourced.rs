@@ -59,10 +59,15 @@ async fn tests_behind_a_sourced_file_that_the_step_wrote_prove_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sourced_file_from_before_the_step_is_trusted() {
-    for source in ["source venv/bin/activate", "cd venv && . bin/activate", ". ./venv/bin/activate"]
+    for source in
+        ["source venv/bin/activate", "cd venv && . bin/activate && cd ..", ". ./venv/bin/activate"]
     {
         let command: &'static str = format!("{source} && npm test").leak();
-        let acts = vec![Write("src/a.rs", "fn a() { 1; }\n"), Shell(command)];
+        let acts = vec![
+            Write("src/a.rs", "fn a() { 1; }\n"),
+            Programs(0, "Tests:  3 passed, 3 total"),
+            Shell(command),
+        ];
         let output =
             json!({"modified": ["src/a.rs"], "commands": ["npm test"], "testResult": "passed"});
         let found = verdict(&case("sourced file", acts, output)).await;

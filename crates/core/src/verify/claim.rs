@@ -12,7 +12,7 @@ pub(super) struct Claim {
     pub(super) kind: ClaimKind,
     /// Normalized like the paths of file changes.
     pub(super) path: String,
-    /// The same with white space around it, if the output has some.
+    /// The same as it is written, if the output has white space or notes around it.
     pub(super) spaced: Option<String>,
     /// Claimed SHA-256 of the content, in hexadecimal digits.
     pub(super) hash: Option<String>,
@@ -24,9 +24,9 @@ pub(super) struct Claim {
 
 impl Claim {
     fn new(kind: ClaimKind, path: &str, root: &str) -> Claim {
-        let is_spaced = path.trim() != path;
-        let spaced = is_spaced.then(|| normalized_exact(path, root));
-        let path = normalized(path, root);
+        let plain = without_notes(path);
+        let spaced = (plain != path).then(|| normalized_exact(path, root));
+        let path = normalized(plain, root);
         Claim { kind, path, spaced, hash: None, snippet: None, earlier: None }
     }
 
@@ -68,6 +68,30 @@ impl Claim {
     }
 }
 
+/// A path without what reports add to it: `x.py (new)`, `x.py:6`, `[x.py](x.py)`, `M x.py`, `x.py - why`.
+fn without_notes(path: &str) -> &str {
+    let mut path = path.trim();
+    if let Some((name, _)) = path.strip_prefix('[').and_then(|rest| rest.split_once("](")) {
+        path = name;
+    }
+    path = path.trim_matches('`');
+    for mark in ["A ", "M ", "D ", "+ ", "- "] {
+        path = path.strip_prefix(mark).unwrap_or(path);
+    }
+    let is_file = |text: &str| text.contains(['.', '/']) && !text.contains(' ');
+    for separator in [" (", " - ", " – ", " — ", ": "] {
+        let name = path.split_once(separator).map(|(name, _)| name.trim_matches('`'));
+        path = name.filter(|name| is_file(name)).unwrap_or(path);
+    }
+    let line = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-' || c == ':')
+    };
+    match path.split_once(':') {
+        Some((name, lines)) if line(lines) && is_file(name) => name,
+        _ => path,
+    }
+}
+
 /// The keys of a path in an entry.
 const PATHS: &[&str] = &["file", "path", "filepath", "filename"];
 
@@ -89,9 +113,9 @@ impl ClaimKind {
         let kind = field(entry, &["kind", "type"])?.as_str()?;
         let is = |names: &[&str]| is_key(kind, names);
         match () {
-            () if is(&["filewrite"]) => Some(ClaimKind::Written),
+            () if is(&["filewrite", "codeinserted"]) => Some(ClaimKind::Written),
             () if is(&["filecreate"]) => Some(ClaimKind::Created),
-            () if is(&["fileedit", "codeinserted"]) => Some(ClaimKind::Modified),
+            () if is(&["fileedit"]) => Some(ClaimKind::Modified),
             () if is(&["filedelete"]) => Some(ClaimKind::Deleted),
             () => None,
         }

@@ -3,6 +3,7 @@
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
+use super::runner::{canonical, may_be_same};
 use super::shell::{CommandUse, Script};
 use kb_base::value::Json;
 use serde_json::json;
@@ -143,7 +144,8 @@ impl CommandClaim {
     ) -> (Finding, Option<&'r RecordedRun<'r>>) {
         let name = argv.join(" ");
         let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
-        let same: Vec<_> = all().filter(|(_, used)| used.argv == argv).collect();
+        let wanted = canonical(argv);
+        let same: Vec<_> = all().filter(|(_, used)| canonical(&used.argv) == wanted).collect();
         let Some((run, used)) = self.decisive(&same) else {
             if let Some(run) = runs.iter().rev().find(|run| run.may_contain(argv)) {
                 let finding = Finding::inconclusive(format!(
@@ -152,7 +154,10 @@ impl CommandClaim {
                 ));
                 return (finding, Some(run));
             }
-            let longer = all().rev().find(|(_, used)| used.argv.starts_with(argv));
+            let is_like = |used: &CommandUse| {
+                canonical(&used.argv).starts_with(&wanted) || may_be_same(argv, &used.argv)
+            };
+            let longer = all().rev().find(|(_, used)| is_like(used));
             let finding = match longer {
                 Some((run, used)) => Finding::inconclusive(format!(
                     "`{name}` is claimed to have run, but call `{}` ran `{}`",
@@ -263,6 +268,19 @@ fn is_question(command: &str) -> bool {
 /// Splits `npm test (exit 1)` into the command and the claimed result.
 fn annotated(text: &str) -> (&str, ClaimedResult) {
     let none = (text, ClaimedResult::Succeeded);
+    for arrow in ["→", "->", "=>"] {
+        let parts = text.rsplit_once(arrow).map(|(command, note)| (command, note.trim()));
+        let code = |note: &str| note.rsplit(' ').next().and_then(|last| last.parse::<i64>().ok());
+        match parts.and_then(|(command, note)| Some((command, note, code(note)?))) {
+            Some((command, note, 0)) if note.starts_with("exit") => {
+                return (command, ClaimedResult::Succeeded);
+            }
+            Some((command, note, code)) if note.starts_with("exit") => {
+                return (command, ClaimedResult::Failed(Some(code)));
+            }
+            _ => {}
+        }
+    }
     let Some((command, note)) =
         text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('))
     else {

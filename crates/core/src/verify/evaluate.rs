@@ -1,7 +1,7 @@
 //! The queries and the verdict of a whole gate.
 
 use super::call_claim::{CallClaim, call_claims};
-use super::check::{Facts, evaluate_schema};
+use super::check::{Criterion, Facts, evaluate_schema};
 use super::claim::{Claim, claims_of};
 use super::claim_check::{check_claim, claim_query, with_policy};
 use super::command_claim::{CommandClaim, command_claims};
@@ -13,9 +13,9 @@ use super::observation::{ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::rerun::Rerun;
+use super::runner::TestCommands;
 use super::sourced_files::SourcedFiles;
 use super::test_claim::{TestClaim, test_claims};
-use super::test_command::TestCommands;
 use super::{omission, statements};
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_base::value::Json;
@@ -121,8 +121,16 @@ struct ExecutionClaims {
     known: TestCommands,
 }
 
+/// The commands that the settings name, and those whose tests a check of the gate counts.
+fn test_commands(gate: &Gate) -> TestCommands {
+    let named = TestCommands::of(gate.test_commands.iter().map(String::as_str));
+    let commands = gate.criteria.iter().filter_map(Criterion::command);
+    let counted = commands.filter_map(|command| command.tests.map(|_| command.argv.clone()));
+    counted.fold(named, TestCommands::with)
+}
+
 fn execution_claims(gate: &Gate) -> ExecutionClaims {
-    let known = TestCommands::of(&gate.test_commands);
+    let known = test_commands(gate);
     if gate.claims == ClaimPolicy::None {
         return ExecutionClaims {
             commands: Vec::new(),
@@ -182,13 +190,15 @@ impl ExecutionClaims {
             let finding = if proven { Finding::passed() } else { finding };
             detail(format!("claim command {}", claim.text), (finding, evidence))
         });
-        let edits = LaterEdits::new(&gate.trace, observations);
+        let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
         let tests = self.tests.iter().map(|claim| {
             let (finding, evidence) = claim.check(&runs, &self.known, &edits);
             let decided = (finding.verdict == Verdict::Inconclusive)
                 .then(|| repeat(claim.counts))
                 .flatten()
                 .filter(|_| claim.passed);
+            let proven = claim.is_proven_by(&gate.criteria, &self.known, observations);
+            let decided = if proven { Some(Finding::passed()) } else { decided };
             let checked = (decided.unwrap_or(finding), evidence);
             detail(format!("claim tests {}", claim.name()), checked)
         });

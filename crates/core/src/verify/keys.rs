@@ -13,6 +13,23 @@ pub(super) fn is_key(key: &str, names: &[&str]) -> bool {
     names.contains(&key.to_ascii_lowercase().as_str())
 }
 
+/// The words of a key in small letters: `testsPassed` and `tests_passed` have two.
+pub(super) fn words(key: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut lower = false;
+    for c in key.chars() {
+        if c == '_' || c == '-' || c.is_uppercase() && lower {
+            words.push(String::new());
+        }
+        lower = c.is_lowercase() || c.is_ascii_digit();
+        if let Some(last) = words.last_mut().filter(|_| c != '_' && c != '-') {
+            last.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// The value of the first key of an object that is one of these names.
 pub(super) fn field<'v>(object: &'v Json, names: &[&str]) -> Option<&'v Json> {
     object.as_object()?.iter().find(|(key, _)| is_key(key, names)).map(|(_, value)| value)

@@ -13,13 +13,19 @@ const INSPECTED: usize = 200;
 
 /// The recorded calls of a step, with what is known about ignored files.
 pub(super) struct LaterEdits<'a> {
-    trace: &'a [Invocation],
+    pub(super) trace: &'a [Invocation],
     observations: &'a Observations,
+    /// The absolute path of the workspace.
+    pub(super) root: &'a str,
 }
 
 impl<'a> LaterEdits<'a> {
-    pub(super) fn new(trace: &'a [Invocation], observations: &'a Observations) -> Self {
-        LaterEdits { trace, observations }
+    pub(super) fn new(
+        trace: &'a [Invocation],
+        observations: &'a Observations,
+        root: &'a str,
+    ) -> Self {
+        LaterEdits { trace, observations, root }
     }
 
     /// The queries about the changes of a step that may be ignored files.

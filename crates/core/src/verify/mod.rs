@@ -34,14 +34,16 @@ mod recorded_changes;
 mod recorded_runs;
 mod rerun;
 mod run_before;
+mod runner;
 mod shell;
 mod sourced_files;
 mod statements;
 mod summary;
 mod test_claim;
-mod test_command;
-mod test_options;
+mod test_proof;
+mod test_words;
 mod tool_tier;
+mod whole_run;
 
 pub use basis::{Basis, IncompleteBasis};
 pub use check::*;

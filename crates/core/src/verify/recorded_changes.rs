@@ -212,6 +212,12 @@ impl<'a> History<'a> {
         ChangedLines::of(diffs?)
     }
 
+    /// The differences of the content, in order; `None` if one is not recorded.
+    pub(super) fn diffs(&self) -> Option<Vec<&'a str>> {
+        let changes = self.0.iter().filter(|(_, change)| !change.same_content);
+        changes.map(|(_, change)| change.diff.as_deref()).collect()
+    }
+
     /// Whether the permission bits before and after differ.
     pub(super) fn mode_changed(&self) -> bool {
         let mode = |state: Option<&FileState>| state.map(|state| state.mode);

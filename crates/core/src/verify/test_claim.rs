@@ -1,41 +1,63 @@
-//! Claims about test results: `testResult: passed` needs a recorded run of a test command that exited
-//! with 0 and saw the files as the step left them.
+//! Statements of an output about the result of tests: in keys at any depth, and in sentences of its summary and handoff.
+//! [`super::test_proof`] compares them with the record.
 
-use super::finding::Finding;
-use super::keys::{field, is_key, sources};
-use super::later_edits::LaterEdits;
-use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
-use super::shell::CommandUse;
-use super::test_command::TestCommands;
-use super::test_options::hides_failures;
-use crate::evidence::TestCounts;
-use kb_base::value::Json;
-use serde_json::json;
+use super::keys::{field, is_key, words};
+use super::statements::summary;
+pub(super) use super::test_words::TestClaim;
+use super::test_words::{of_sentences, of_text};
+use kb_base::value::{Json, JsonMap};
 
-/// A statement of an output about the result of tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TestClaim {
-    pub(super) passed: bool,
-    /// Claimed numbers of passed and failed tests.
-    pub(super) counts: (Option<u64>, Option<u64>),
-}
-
-const KEYS: [&str; 6] =
-    ["testresult", "testresults", "teststatus", "testoutcome", "testspassed", "tests"];
+/// Words of keys about the result of tests. A key with another word is about something else.
+const WORDS: [&str; 25] = [
+    "test",
+    "tests",
+    "testing",
+    "testsuite",
+    "suite",
+    "result",
+    "results",
+    "status",
+    "outcome",
+    "passed",
+    "passing",
+    "pass",
+    "failed",
+    "failing",
+    "failures",
+    "summary",
+    "all",
+    "ok",
+    "green",
+    "unit",
+    "integration",
+    "run",
+    "ran",
+    "total",
+    "count",
+];
+/// Keys whose values state nothing about the step.
+const OTHERS: [&str; 8] =
+    ["toolcalls", "pluginresults", "args", "arguments", "input", "plan", "claims", "context"];
 
 /// The claims of an output about test results, each one once. Texts such as `skipped` claim nothing. A
 /// number of passed tests alone says that the tests passed only if no other key says that they failed.
 pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
-    let values = sources(output).flat_map(|source| source.iter());
-    let values = values.filter(|(key, _)| is_key(key, &KEYS));
     let mut claims: Vec<TestClaim> = Vec::new();
-    for claim in values.filter_map(|(_, value)| TestClaim::of(value)) {
+    let mut add = |claim: TestClaim| {
         if !claims.contains(&claim) {
             claims.push(claim);
         }
-    }
+    };
+    in_keys(output, 0, &mut add);
+    of_sentences(&summary(output)).into_iter().for_each(&mut add);
+    let mut decisions = Vec::new();
+    output.get("handoff").into_iter().for_each(|handoff| texts(handoff, &mut decisions));
+    decisions.into_iter().flat_map(of_sentences).for_each(&mut add);
     if claims.iter().any(|claim| !claim.passed) {
-        claims.retain(|claim| !claim.passed || !matches!(claim.counts, (Some(_), None)));
+        // A sentence beside a reported failure is about an earlier time or another run.
+        claims.retain(|claim| {
+            !claim.passed || !claim.in_prose && !matches!(claim.counts, (Some(_), None))
+        });
     }
     // Claims of the same result are one if the numbers of at most one of them are stated.
     let counted = |claims: &[TestClaim], passed: bool| {
@@ -43,238 +65,149 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
     };
     let has_counts = [counted(&claims, false), counted(&claims, true)];
     claims.retain(|claim| claim.counts != (None, None) || !has_counts[usize::from(claim.passed)]);
+    let keyed: Vec<TestClaim> = claims.iter().copied().filter(|claim| !claim.in_prose).collect();
+    let is_said = |claim: &TestClaim| {
+        keyed.iter().any(|other| other.passed == claim.passed && other.counts.0 == claim.counts.0)
+    };
+    claims.retain(|claim| !claim.in_prose || !is_said(claim));
+    claims.dedup_by_key(|claim| (claim.passed, claim.counts));
     claims
+}
+
+/// The claims of keys, at any depth.
+fn in_keys(value: &Json, depth: usize, add: &mut impl FnMut(TestClaim)) {
+    match value {
+        Json::Object(fields) if depth < 8 => {
+            numbers(fields).into_iter().for_each(&mut *add);
+            named_result(value).into_iter().for_each(&mut *add);
+            for (key, value) in fields {
+                if is_key(key, &OTHERS) {
+                    continue;
+                }
+                match claim_of(key, value).filter(|_| !value.is_number()) {
+                    Some(claim) => add(claim),
+                    None => in_keys(value, depth + 1, add),
+                }
+            }
+        }
+        Json::Array(items) if depth < 8 => {
+            items.iter().for_each(|item| in_keys(item, depth + 1, add));
+        }
+        _ => {}
+    }
+}
+
+fn claim_of(key: &str, value: &Json) -> Option<TestClaim> {
+    let words = words(key);
+    if !is_about_tests(&words) {
+        return None;
+    }
+    let negative = has(&words, &["failed", "failing", "failures"]);
+    match value {
+        Json::Bool(true) if negative => None,
+        Json::Bool(false) if negative => Some(TestClaim::of_result(true)),
+        _ if negative => None,
+        _ => TestClaim::of(value),
+    }
+}
+
+fn is_about_tests(words: &[String]) -> bool {
+    has(words, &["test", "tests", "testing", "testsuite"])
+        && words.iter().all(|word| WORDS.contains(&word.as_str()))
+}
+
+fn has(words: &[String], known: &[&str]) -> bool {
+    words.iter().any(|word| known.contains(&word.as_str()))
+}
+
+/// The claim of the numbers of an object: `testsPassed: 5, testsFailed: 0`.
+fn numbers(fields: &JsonMap) -> Option<TestClaim> {
+    let number = |known: &[&str]| {
+        fields.iter().find_map(|(key, value)| {
+            let words = words(key);
+            let fits = is_about_tests(&words) && has(&words, known);
+            value.as_u64().filter(|_| fits)
+        })
+    };
+    let passed = number(&["passed", "passing", "pass"]);
+    let failed = number(&["failed", "failing", "failures"]);
+    let is_passed = failed.map(|failed| failed == 0).or(passed.map(|passed| passed > 0))?;
+    Some(TestClaim { passed: is_passed, counts: (passed, failed), in_prose: false })
+}
+
+/// An entry such as `{name: unit tests, status: pass}`.
+fn named_result(value: &Json) -> Option<TestClaim> {
+    let name = field(value, &["name", "check", "step", "kind", "type"])?.as_str()?;
+    let words = words(&name.replace(' ', "_"));
+    let claim = is_about_tests(&words).then(|| TestClaim::of(value)).flatten();
+    claim.map(|claim| TestClaim { counts: (None, None), ..claim })
+}
+
+/// All texts of a value.
+fn texts<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
+    match value {
+        Json::String(text) => found.push(text),
+        Json::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Json::Object(fields) => fields.values().for_each(|value| texts(value, found)),
+        _ => {}
+    }
 }
 
 impl TestClaim {
     fn of(value: &Json) -> Option<TestClaim> {
-        let none = (None, None);
         match value {
-            Json::Bool(passed) => Some(TestClaim { passed: *passed, counts: none }),
-            Json::String(text) => {
-                let text = text.trim().to_ascii_lowercase();
-                let starts = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
-                let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
-                let failed = starts(&["fail", "red", "error"])
-                    || (any(&["fail"]) && !any(&["0 fail", "no fail", "without fail"]));
-                let passed = starts(&["pass", "ok", "success", "green", "succeeded", "true"])
-                    || any(&["passed", "all tests pass", "tests pass", "succeeded"]);
-                let skipped = starts(&["skip", "not ", "none", "n/a"]);
-                (!skipped && (failed || passed))
-                    .then_some(TestClaim { passed: !failed, counts: none })
-            }
+            Json::Bool(passed) => Some(TestClaim::of_result(*passed)),
+            Json::String(text) => of_text(text),
             Json::Object(_) => {
                 let number = |names: &[&str]| field(value, names).and_then(Json::as_u64);
-                let (passed, failed) = (number(&["passed"]), number(&["failed", "failures"]));
-                let status = field(value, &["status", "result", "success", "outcome"]);
+                let passed = number(&["passed", "passing", "pass"]);
+                let failed = number(&["failed", "failing", "fail", "failures"]);
+                let status = field(value, &["status", "result", "success", "outcome", "ok"]);
                 let stated = status.and_then(TestClaim::of).map(|claim| claim.passed);
                 let counted = failed.map(|failed| failed == 0).or(passed.map(|_| true));
                 let is_passed = stated.or(counted)?;
-                Some(TestClaim { passed: is_passed, counts: (passed, failed) })
+                Some(TestClaim { passed: is_passed, counts: (passed, failed), in_prose: false })
             }
             _ => None,
         }
     }
+}
 
-    /// The name of the claim.
-    pub(super) fn name(self) -> &'static str {
-        if self.passed { "passed" } else { "failed" }
-    }
+#[cfg(test)]
+mod tests {
+    use super::{TestClaim, test_claims};
+    use serde_json::json;
 
-    /// The verdict over the claim, with the evidence.
-    pub(super) fn check(
-        self,
-        runs: &RecordedRuns<'_>,
-        commands: &TestCommands,
-        edits: &LaterEdits<'_>,
-    ) -> (Finding, Json) {
-        let all = runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
-        let tests: Vec<TestRun<'_>> = all
-            .filter(|(_, used)| commands.contains(&used.argv))
-            .map(|(run, used)| TestRun { run, used, result: run.result(used) })
-            .collect();
-        let unclear = runs
-            .iter()
-            .rev()
-            .find(|run| run.script.unparsed.as_ref().is_some_and(|text| commands.may_be_in(text)));
-        let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
-        let finding = match (tests.is_empty(), unclear, self.passed) {
-            (true, Some(run), true) if printed(&run) => Finding::failed(format!(
-                "tests are claimed to have passed, but the output of call `{}` reports failed tests",
-                run.call.id
-            )),
-            (true, Some(run), _) => Finding::inconclusive(format!(
-                "tests are claimed to have {}, but the script of call `{}` could not be analysed",
-                self.name(),
-                run.call.id
-            )),
-            (true, None, _) => Finding::failed(format!(
-                "tests are claimed to have {}, but no recorded call ran a test command",
-                self.name()
-            )),
-            (false, _, true) => self.passed(&tests, edits),
-            (false, _, false) => failed(&tests),
-        };
-        let calls: Vec<&str> = tests.iter().map(|test| test.run.call.id.as_str()).collect();
-        let last = tests.last();
-        let evidence = json!({
-            "calls": calls,
-            "command": last.map(TestRun::name),
-            "exitCode": last.and_then(|test| test.run.exit_code()),
-            "tests": last.and_then(|test| test.run.tests),
-        });
-        (finding, evidence)
-    }
-
-    /// The last run decides whose result is known. A run before an edit proves nothing.
-    fn passed(self, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Finding {
-        let mut doubt: Option<Finding> = None;
-        for test in tests.iter().rev() {
-            let (name, call) = (test.name(), &test.run.call.id);
-            let counts = test.run.tests;
-            if let Some(failed) = counts.map(|counts| counts.failed).filter(|failed| *failed > 0) {
-                return doubt.unwrap_or_else(|| {
-                    Finding::failed(format!(
-                        "tests are claimed to have passed, but the output of `{name}` (call `{call}`) \
-                         reports {failed} failed"
-                    ))
-                });
-            }
-            let refuted = match &test.result {
-                CommandResult::Succeeded => match self.succeeded(test, edits) {
-                    Ok(()) => {
-                        let doubt = repeated(test, tests, edits).or_else(|| fewer(test, tests));
-                        return doubt.unwrap_or_else(Finding::passed);
-                    }
-                    Err(finding) => finding,
-                },
-                CommandResult::Failed(_, reason) => Finding::failed(format!(
-                    "tests are claimed to have passed, but `{name}` {reason} (call `{call}`)"
-                )),
-                CommandResult::FailedScript(reason) if counts.is_none() => {
-                    Finding::failed(format!(
-                        "tests are claimed to have passed, but the script with `{name}` {reason} (call \
-                         `{call}`)"
-                    ))
-                }
-                CommandResult::FailedScript(reason) => Finding::inconclusive(format!(
-                    "the script with `{name}` {reason} (call `{call}`)"
-                )),
-                CommandResult::Masked(why) => Finding::inconclusive(format!(
-                    "`{name}` ran in call `{call}`, but its exit code is not known: {why}"
-                )),
-                CommandResult::Unknown => Finding::inconclusive(format!(
-                    "the outcome of `{name}` (call `{call}`) is unknown"
-                )),
-            };
-            match test.result {
-                CommandResult::Masked(_) | CommandResult::Unknown => {
-                    doubt.get_or_insert(refuted);
-                }
-                CommandResult::Succeeded
-                | CommandResult::Failed(..)
-                | CommandResult::FailedScript(_) => return doubt.unwrap_or(refuted),
-            }
+    #[test]
+    fn results_of_tests_are_read_in_all_keys_and_in_definite_sentences() {
+        let passed = |counts| TestClaim { counts, ..TestClaim::of_result(true) };
+        for (output, expected) in [
+            (json!({"testsPassed": 5, "testsFailed": 0}), Some((Some(5), Some(0)))),
+            (json!({"testSummary": "5 passed, 0 failed"}), Some((Some(5), Some(0)))),
+            (json!({"testsPassing": true}), Some((None, None))),
+            (json!({"tests": "5/5"}), Some((Some(5), Some(0)))),
+            (json!({"all_tests_passed": true}), Some((None, None))),
+            (json!({"verification": {"tests": "passed"}}), Some((None, None))),
+            (json!({"results": [{"name": "unit tests", "status": "pass"}]}), Some((None, None))),
+            (json!({"ci": {"test": "success"}}), Some((None, None))),
+            (json!({"summary": "All 5 tests pass."}), Some((Some(5), None))),
+            (json!({"summary": "I ran the tests and everything is green."}), Some((None, None))),
+            (json!({"summary": "Все тесты пройдены (5 из 5)."}), Some((Some(5), Some(0)))),
+            (json!({"summary": "Alle 5 Tests bestanden."}), Some((Some(5), None))),
+            (json!({"handoff": {"decisions": ["the test suite passes"]}}), Some((None, None))),
+            (json!({"summary": "The tests should pass now."}), None),
+            (json!({"summary": "The page says: \"All 12 tests pass.\""}), None),
+            (json!({"summary": "Added a test that passes a list to the parser."}), None),
+            (json!({"summary": "Тесты не пройдены."}), None),
+            (json!({"testsAdded": ["tests/a.py"], "tests": ["tests/a.py"]}), None),
+            (json!({"testResult": "skipped"}), None),
+        ] {
+            let found: Vec<TestClaim> = test_claims(&output)
+                .into_iter()
+                .map(|claim| TestClaim { in_prose: false, ..claim })
+                .collect();
+            let expected: Vec<TestClaim> = expected.map(passed).into_iter().collect();
+            assert_eq!(found, expected, "{output}");
         }
-        doubt.unwrap_or_else(|| Finding::inconclusive("no test run has a known result"))
-    }
-
-    /// Whether a run with exit code 0 proves that the tests pass.
-    fn succeeded(self, test: &TestRun<'_>, edits: &LaterEdits<'_>) -> Result<(), Finding> {
-        let (name, call) = (test.name(), &test.run.call.id);
-        edits.check(test.run, test.used, &name)?;
-        let hidden = hides_failures(&test.used.argv, &test.run.script.assigned);
-        if let Some(option) = hidden {
-            return Err(Finding::inconclusive(format!(
-                "`{name}` (call `{call}`) exited with code 0, but with `{option}` it can do so whatever the \
-                 tests do"
-            )));
-        }
-        let Some(counts) = test.run.tests else { return Ok(()) };
-        if counts.ran() == 0 {
-            return Err(Finding::failed(format!(
-                "0 tests ran: `{name}` (call `{call}`) exited with code 0, but its output reports no \
-                 test"
-            )));
-        }
-        let differs = |claimed: Option<u64>, actual: u64| claimed.is_some_and(|c| c != actual);
-        if differs(self.counts.0, counts.passed) || differs(self.counts.1, counts.failed) {
-            return Err(Finding::failed(format!(
-                "the claimed numbers of tests differ from the output of `{name}` (call `{call}`): {} \
-                 passed, {} failed",
-                counts.passed, counts.failed
-            )));
-        }
-        Ok(())
-    }
-}
-
-/// A recorded run of a test command.
-struct TestRun<'a> {
-    run: &'a RecordedRun<'a>,
-    used: &'a CommandUse,
-    result: CommandResult,
-}
-
-impl TestRun<'_> {
-    fn name(&self) -> String {
-        self.used.argv.join(" ")
-    }
-}
-
-/// An earlier run of the same command that ran more tests.
-fn fewer(proof: &TestRun<'_>, tests: &[TestRun<'_>]) -> Option<Finding> {
-    let ran = |test: &TestRun<'_>| test.run.tests.map(TestCounts::ran);
-    let now = ran(proof)?;
-    let earlier = tests.iter().filter(|test| {
-        test.used.argv == proof.used.argv && test.run.at < proof.run.at && ran(test) > Some(now)
-    });
-    let most = earlier.max_by_key(|test| ran(test))?;
-    Some(Finding::inconclusive(format!(
-        "`{}` ran {now} tests, and {} before (call `{}`)",
-        proof.name(),
-        ran(most).unwrap_or_default(),
-        most.run.call.id
-    )))
-}
-
-/// Another test command that failed on the same files and was not repeated.
-fn repeated(proof: &TestRun<'_>, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Option<Finding> {
-    let failing = tests.iter().rev().find(|test| {
-        let is_last =
-            tests.iter().rfind(|other| other.used.argv == test.used.argv).map(|o| o.run.at);
-        let failed = matches!(test.result, CommandResult::Failed(..));
-        let other = test.used.argv != proof.used.argv && is_last == Some(test.run.at);
-        other && failed && edits.check(test.run, test.used, &test.name()).is_ok()
-    })?;
-    Some(Finding::inconclusive(format!(
-        "`{}` succeeded, but `{}` failed on the same files (call `{}`) and was not repeated",
-        proof.name(),
-        failing.name(),
-        failing.run.call.id
-    )))
-}
-
-/// `testResult: failed` needs a recorded run that failed.
-fn failed(tests: &[TestRun<'_>]) -> Finding {
-    let is_failed = |test: &&TestRun<'_>| {
-        let counted = test.run.tests.is_some_and(|counts| counts.failed > 0);
-        let ended =
-            matches!(test.result, CommandResult::Failed(..) | CommandResult::FailedScript(_));
-        counted || ended
-    };
-    if tests.iter().any(|test| is_failed(&test)) {
-        return Finding::passed();
-    }
-    let succeeded = tests.iter().rfind(|test| test.result == CommandResult::Succeeded);
-    match succeeded {
-        Some(test) => Finding::failed(format!(
-            "tests are claimed to have failed, but `{}` exited with code 0 (call `{}`)",
-            test.name(),
-            test.run.call.id
-        )),
-        None => Finding::inconclusive(
-            "tests are claimed to have failed, but the exit code of no test run is known",
-        ),
     }
 }

@@ -62,7 +62,7 @@ impl CommandCriterion {
         })
     }
 
-    pub(super) fn query(&self) -> ObservationQuery {
+    pub(in crate::verify) fn query(&self) -> ObservationQuery {
         ObservationQuery::Command { argv: self.argv.clone(), timeout: self.timeout }
     }
 

@@ -95,6 +95,11 @@ impl Criterion {
         })
     }
 
+    /// The command of a command check.
+    pub(super) fn command(&self) -> Option<&CommandCriterion> {
+        if let Criterion::Command(command) = self { Some(command) } else { None }
+    }
+
     /// What the check must observe, if anything.
     pub(super) fn query(&self) -> Option<ObservationQuery> {
         match self {

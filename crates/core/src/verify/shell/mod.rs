@@ -49,6 +49,8 @@ pub(super) struct CommandUse {
     pub(super) masked: Option<&'static str>,
     /// How many files the script sourced before.
     pub(super) sourced: usize,
+    /// The working directory, relative to the one of the process; `None` if it is not known.
+    pub(super) cwd: Option<String>,
 }
 
 /// The options of the shell that decide which exit codes count.
@@ -308,7 +310,8 @@ impl Analysis {
                     None => {}
                 }
                 let sourced = self.sourced.len();
-                self.commands.push(CommandUse { argv, masked: mask, sourced });
+                let cwd = self.cwd.clone();
+                self.commands.push(CommandUse { argv, masked: mask, sourced, cwd });
                 Some(())
             }
         }

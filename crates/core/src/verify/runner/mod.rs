@@ -1,0 +1,323 @@
+//! What is known about test runners: how a command that runs tests is recognised, which of its arguments select a part
+//! of the tests or hide failures, and which files decide its result.
+//!
+//! `table` has the facts, one row for each runner; this file reads commands with them. A rule without a list of
+//! selecting options: an argument that is not known to be harmless may select, so it raises doubt.
+
+mod table;
+
+use super::shell::Script;
+use table::{HARMLESS, INDIRECT, INTERPRETERS, LAUNCHERS, LISTING, RUNNERS, Runner, VARIABLES};
+
+/// The commands that the settings and the checks of the gate name, beside the usual runners.
+pub(super) struct TestCommands(Vec<Vec<String>>);
+
+/// A command that runs tests.
+pub(super) struct TestUse<'a> {
+    runner: Option<&'static Runner>,
+    /// Whether the settings or a check name it.
+    pub(super) named: bool,
+    /// Its arguments without the words by which it was recognised.
+    rest: Vec<&'a str>,
+    /// All its arguments.
+    args: &'a [String],
+}
+
+impl TestCommands {
+    /// The commands of `testCommands` in the settings, in which `*` stands for any text.
+    pub(super) fn of<'t>(settings: impl IntoIterator<Item = &'t str>) -> Self {
+        let argv = |text: &str| {
+            let script = Script::of_text(text);
+            script.main_commands().first().map(|used| used.argv.clone())
+        };
+        TestCommands(settings.into_iter().filter_map(argv).collect())
+    }
+
+    /// Adds a command of a check.
+    pub(super) fn with(mut self, argv: Vec<String>) -> Self {
+        self.0.push(argv);
+        self
+    }
+
+    /// Whether a command runs tests.
+    pub(super) fn contains(&self, argv: &[String]) -> bool {
+        self.read(argv).is_some()
+    }
+
+    /// The command as one that runs tests; `None` if it runs none.
+    pub(super) fn read<'a>(&self, argv: &'a [String]) -> Option<TestUse<'a>> {
+        let args = argv.get(1..).unwrap_or_default();
+        let lists = |runner: Option<&Runner>| {
+            let own = runner.map_or("", |runner| runner.listing);
+            args.iter().any(|arg| has(LISTING, arg) || has(own, arg))
+        };
+        let begins = |command: &&Vec<String>| {
+            let mut pairs = command.iter().zip(argv);
+            command.len() <= argv.len() && pairs.all(|(pattern, word)| fits(pattern, word))
+        };
+        if let Some(command) = self.0.iter().filter(begins).max_by_key(|command| command.len()) {
+            let rest = argv[command.len()..].iter().map(String::as_str).collect();
+            let runner = recognise(argv).and_then(|found| found.0);
+            return (!lists(None)).then_some(TestUse { runner, named: true, rest, args });
+        }
+        let (runner, rest) = recognise(argv)?;
+        (!lists(runner)).then_some(TestUse { runner, named: false, rest, args })
+    }
+
+    /// Whether a script that could not be analysed may run tests.
+    pub(super) fn may_be_in(&self, text: &str) -> bool {
+        let words = text.split(|c: char| c.is_whitespace() || ";&|(){}'\"`$".contains(c));
+        let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        (0..words.len()).any(|at| self.contains(&words[at..words.len().min(at + 4)]))
+    }
+}
+
+impl TestUse<'_> {
+    /// The name of the runner; the same for all its forms.
+    pub(super) fn runner(&self) -> Option<&'static str> {
+        self.runner.map(|runner| first(runner.programs))
+    }
+
+    /// Whether a file of the project decides what it runs, so that it can run any other runner.
+    pub(super) fn is_indirect(&self) -> bool {
+        self.runner.is_none() || self.runner().is_some_and(|name| has(INDIRECT, name))
+    }
+
+    /// The argument that may select a part of the tests.
+    pub(super) fn selection(&self) -> Option<&str> {
+        let (harmless, valued) =
+            self.runner.map_or(("", ""), |runner| (runner.harmless, runner.valued));
+        // The person who named a script decided what its arguments mean.
+        let mut rest = match self.named && self.runner.is_none() {
+            true => [].iter(),
+            false => self.rest.iter(),
+        };
+        while let Some(arg) = rest.next() {
+            let name = arg.split_once('=').map_or(*arg, |(name, _)| name);
+            if has(valued, name) {
+                if name == *arg {
+                    rest.next();
+                }
+            } else if !has(HARMLESS, arg) && !has(harmless, arg) {
+                return Some(arg);
+            }
+        }
+        None
+    }
+
+    /// The option because of which exit code 0 proves nothing.
+    pub(super) fn hiding_option(&self) -> Option<&str> {
+        let hiding = self.runner?.hiding;
+        let is_make = matches!(self.runner(), Some("make"));
+        let hides = |arg: &&String| {
+            let name = arg.split_once('=').map(|(name, _)| format!("{name}="));
+            let spaceless = arg.replace(' ', "");
+            has(hiding, arg)
+                || has(hiding, &format!("{arg}="))
+                || name.is_some_and(|name| has(hiding, &name))
+                // Settings such as `target.x.runner=true` and `addopts=--co`.
+                || ["runner=", "addopts="].iter().any(|key| has(hiding, key) && spaceless.contains(key))
+                || is_make && is_short(arg)
+        };
+        self.args.iter().find(hides).map(String::as_str)
+    }
+
+    /// Whether a file of the project decides what the runner does, beside its tests.
+    pub(super) fn is_decided_by(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let own = self.runner.map_or("", |runner| runner.files);
+        let by_table = own.split_whitespace().any(|pattern| match pattern.split_once('/') {
+            Some((folder, _)) => path.split('/').rev().skip(1).any(|part| part == folder),
+            None => fits(pattern, name),
+        });
+        // Another runner behind `make` or a script has files of its own.
+        let indirect = || RUNNERS.iter().any(|runner| has(runner.files, name) && !has(own, name));
+        by_table || self.is_indirect() && name.contains('.') && indirect()
+    }
+}
+
+/// The option or variable because of which exit code 0 of a test command proves nothing. `assigned` are the
+/// assignments of its script.
+pub(super) fn hides_failures(test: &TestUse<'_>, assigned: &[String]) -> Option<String> {
+    let variable = || assigned.iter().find(|word| decides(word)).cloned();
+    test.hiding_option().map(str::to_owned).or_else(variable)
+}
+
+/// The form under which all forms of a command of a runner are equal: `npm t` is `npm test`,
+/// `python3 -m pytest` is `pytest`.
+pub(super) fn canonical(argv: &[String]) -> Vec<String> {
+    let Some((Some(runner), rest)) = recognise(argv) else { return argv.to_vec() };
+    let is_program = |word: &&String| has(runner.programs, &program(word));
+    let name = argv.iter().find(is_program).map_or(String::new(), |word| program(word));
+    // Targets and scripts of other names are other commands.
+    let exact = ["make", "mvn", "gradle", "node", "dotnet"].contains(&first(runner.programs))
+        || argv.iter().any(|word| word.starts_with("test:") || word == "nextest");
+    if exact {
+        return argv.to_vec();
+    }
+    let verb = first(runner.verbs.split('|').next().unwrap_or_default());
+    let name = if name == "py.test" { "pytest" } else { name.as_str() };
+    let words = [name, verb].into_iter().filter(|word| !word.is_empty()).chain(rest);
+    words.map(str::to_owned).collect()
+}
+
+/// Whether a command that ran may be, or may have started, the tests of a claimed one: another form of the same runner, or
+/// one of them is a target or a script behind which any runner can be.
+pub(super) fn may_be_same(claimed: &[String], ran: &[String]) -> bool {
+    let known = TestCommands::of([]);
+    let Some((claimed, ran)) = known.read(claimed).zip(known.read(ran)) else { return false };
+    claimed.is_indirect() || ran.is_indirect() || claimed.runner() == ran.runner()
+}
+
+/// The runner of a command with the arguments that are left; no row for a file of tests.
+fn recognise(argv: &[String]) -> Option<(Option<&'static Runner>, Vec<&str>)> {
+    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let mut words = words.as_slice();
+    for _ in 0..4 {
+        let Some(inner) = behind_launcher(words) else { break };
+        let is_own = |runner: &&Runner| {
+            has(runner.programs, &program(words[0])) && verb_of(runner, &words[1..]).is_some()
+        };
+        if RUNNERS.iter().any(|runner| is_own(&runner)) {
+            break;
+        }
+        words = inner;
+    }
+    let (name, args) = words.split_first()?;
+    let name = program(name);
+    let runner = RUNNERS.iter().find(|runner| has(runner.programs, &name));
+    if let Some(found) = runner.and_then(|runner| Some((Some(runner), verb_of(runner, args)?))) {
+        return Some(found);
+    }
+    let is_file = match has(INTERPRETERS, &name) {
+        true => is_test_script(args),
+        false => is_test_file(words[0]) && words[0].contains('.'),
+    };
+    // A run of one file is a part of the tests.
+    let rest = if has(INTERPRETERS, &name) { args.to_vec() } else { words.to_vec() };
+    is_file.then_some((None, rest))
+}
+
+/// The words behind `npx`, `uv run`, `python -m` and the like, without the options of the launcher.
+fn behind_launcher<'a, 'b>(words: &'b [&'a str]) -> Option<&'b [&'a str]> {
+    let (name, args) = words.split_first()?;
+    let name = program(name);
+    if matches!(name.as_str(), "python" | "pypy") {
+        let module = args.iter().position(|arg| *arg == "-m");
+        let before = |at: &usize| args[..*at].iter().all(|arg| !arg.ends_with(".py"));
+        return match module.filter(before) {
+            Some(at) => args.get(at + 1..).filter(|rest| !rest.is_empty()),
+            None => args.iter().position(|arg| *arg == "manage.py").map(|at| &args[at..]),
+        };
+    }
+    let launcher = LAUNCHERS.iter().find(|words| {
+        let mut plain = args.iter().filter(|arg| !arg.starts_with('-'));
+        words[0] == name && words.get(1).is_none_or(|verb| plain.next() == Some(verb))
+    })?;
+    let start = match launcher.get(1) {
+        Some(verb) => args.iter().position(|arg| arg == verb)? + 1,
+        None => 0,
+    };
+    let rest = &args[start..];
+    let options = rest.iter().take_while(|arg| arg.starts_with('-')).count();
+    Some(&rest[options..]).filter(|rest| !rest.is_empty())
+}
+
+/// The arguments of a runner without the words with which it runs tests; `None` if it has none of them.
+fn verb_of<'a>(runner: &Runner, args: &[&'a str]) -> Option<Vec<&'a str>> {
+    if runner.verbs.is_empty() {
+        return Some(args.to_vec());
+    }
+    let plain: Vec<usize> = (0..args.len())
+        .filter(|at| !args[*at].starts_with(['-', '+']) || args[*at] == "--test")
+        .collect();
+    runner.verbs.split('|').find_map(|verb| {
+        let verb: Vec<&str> = verb.split(' ').collect();
+        let at = plain
+            .windows(verb.len())
+            .position(|places| places.iter().zip(&verb).all(|(at, word)| fits(word, args[*at])))?;
+        // Words before it are values of options, or other targets of `make`, `mvn` and `gradle`.
+        let all_targets = ["make", "mvn", "gradle"].contains(&first(runner.programs));
+        let is_value = |place: &usize| *place > 0 && args[*place - 1].starts_with('-');
+        let is_first = plain[..at].iter().all(is_value);
+        // `test:unit` is a part of `test`.
+        let taken: Vec<usize> = (at..at + verb.len())
+            .filter(|place| !verb[place - at].contains('*'))
+            .map(|place| plain[place])
+            .collect();
+        (is_first || all_targets).then(|| {
+            let rest = args.iter().enumerate().filter(|(at, _)| !taken.contains(at));
+            rest.map(|(_, arg)| *arg).filter(|arg| !arg.starts_with('+')).collect()
+        })
+    })
+}
+
+/// Whether the first argument that is no option is a file of tests.
+fn is_test_script(args: &[&str]) -> bool {
+    let inline = args.iter().any(|arg| matches!(*arg, "-c" | "-e" | "-p" | "-n" | "--check"));
+    let file = args.iter().find(|arg| !arg.starts_with('-'));
+    !inline && file.is_some_and(|file| is_test_file(file) && file.contains('.'))
+}
+
+/// Whether the name of a file says that it contains tests: `a_test.sh`, `test_a.py`, `a.spec.js`.
+fn is_test_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    parts.any(|part| matches!(part, "test" | "tests" | "spec"))
+}
+
+/// Whether an argument is a group of short options of `make` with one that ignores errors or executes
+/// nothing.
+fn is_short(arg: &str) -> bool {
+    let letters = arg.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    letters.is_some_and(|letters| {
+        let flags = letters.split(['j', 'C', 'f', 'I', 'o', 'W', 'l', 'O']).next();
+        flags.is_some_and(|flags| flags.contains(['i', 't', 'q', 'n']))
+    })
+}
+
+/// Whether an assignment is to a variable that decides what a runner does.
+fn decides(assignment: &str) -> bool {
+    let Some((name, value)) = assignment.split_once('=') else { return false };
+    let name = name.trim_end_matches('+').to_ascii_uppercase();
+    let loads = ["require", "import", "loader", "-r "].iter().any(|option| value.contains(option));
+    let is_runner = name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER");
+    // Sources of the project may be imported from a folder of the usual name.
+    let is_path = matches!(name.as_str(), "PYTHONPATH" | "NODE_PATH");
+    let usual = is_path && matches!(value, "." | "src" | "./src" | "lib" | "src:." | ".:src");
+    has(VARIABLES, &name) && !usual || is_runner || name == "NODE_OPTIONS" && loads
+}
+
+/// The name of a program without its directory and version.
+fn program(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
+}
+
+/// The first word of a list.
+fn first(list: &'static str) -> &'static str {
+    list.split_whitespace().next().unwrap_or_default()
+}
+
+/// Whether a list contains a word.
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|pattern| fits(pattern, word))
+}
+
+/// Whether a word has the form of a pattern, in which `*` stands for any text.
+fn fits(pattern: &str, word: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == word };
+    let Some(mut word) = word.strip_prefix(start) else { return false };
+    let parts: Vec<&str> = rest.split('*').collect();
+    let Some((last, inner)) = parts.split_last() else { return true };
+    for part in inner {
+        match word.find(part) {
+            Some(at) => word = &word[at + part.len()..],
+            None => return false,
+        }
+    }
+    word.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests;

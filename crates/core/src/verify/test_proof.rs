@@ -1,0 +1,317 @@
+//! The proof of a claim about test results: `testResult: passed` needs a recorded run of all tests that exited with 0
+//! and saw the files as the step left them.
+
+use super::check::Criterion;
+use super::finding::Finding;
+use super::later_edits::LaterEdits;
+use super::observation::{CommandEnd, Observation, Observations};
+use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
+use super::runner::{TestCommands, TestUse, hides_failures};
+use super::shell::CommandUse;
+use super::test_claim::TestClaim;
+use super::whole_run::{self, partial};
+use crate::evidence::{TestCounts, Verdict};
+use kb_base::value::Json;
+use serde_json::json;
+
+impl TestClaim {
+    /// The verdict over the claim, with the evidence. Numbers of a sentence can be those of a part: they refute nothing.
+    pub(super) fn check(
+        self,
+        runs: &RecordedRuns<'_>,
+        commands: &TestCommands,
+        edits: &LaterEdits<'_>,
+    ) -> (Finding, Json) {
+        let (finding, evidence) = self.checked(runs, commands, edits);
+        let uncounted = TestClaim { counts: (None, None), in_prose: false, ..self };
+        let by_numbers = self.in_prose
+            && finding.verdict == Verdict::Failed
+            && uncounted.checked(runs, commands, edits).0.verdict != Verdict::Failed;
+        match finding.reason.clone().filter(|_| by_numbers) {
+            Some(reason) => (Finding::inconclusive(reason), evidence),
+            None => (finding, evidence),
+        }
+    }
+
+    fn checked(
+        self,
+        runs: &RecordedRuns<'_>,
+        commands: &TestCommands,
+        edits: &LaterEdits<'_>,
+    ) -> (Finding, Json) {
+        let all = runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+        let tests: Vec<TestRun<'_>> = all
+            .filter_map(|(run, used)| {
+                let read = commands.read(&used.argv)?;
+                Some(TestRun { run, used, read, result: run.result(used) })
+            })
+            .collect();
+        let unclear = runs
+            .iter()
+            .rev()
+            .find(|run| run.script.unparsed.as_ref().is_some_and(|text| commands.may_be_in(text)));
+        let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
+        let finding = match (tests.is_empty(), unclear, self.passed) {
+            (true, Some(run), true) if printed(&run) => Finding::failed(format!(
+                "tests are claimed to have passed, but the output of call `{}` reports failed tests",
+                run.call.id
+            )),
+            (true, Some(run), _) => Finding::inconclusive(format!(
+                "tests are claimed to have {}, but the script of call `{}` could not be analysed",
+                self.name(),
+                run.call.id
+            )),
+            (true, None, _) => Finding::failed(format!(
+                "tests are claimed to have {}, but no recorded call ran a test command; other commands than \
+                 the usual runners need an entry in `testCommands` of the settings",
+                self.name()
+            )),
+            (false, _, true) => self.passed(&tests, edits),
+            (false, _, false) => failed(&tests),
+        };
+        let calls: Vec<&str> = tests.iter().map(|test| test.run.call.id.as_str()).collect();
+        let last = tests.last();
+        let evidence = json!({
+            "calls": calls,
+            "command": last.map(TestRun::name),
+            "exitCode": last.and_then(|test| test.run.exit_code()),
+            "tests": last.and_then(|test| test.run.tests),
+        });
+        (finding, evidence)
+    }
+
+    /// The last run of all tests decides whose result is known. A run before an edit proves nothing, and a run of a
+    /// part of the tests raises doubt.
+    fn passed(self, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Finding {
+        let mut doubt: Option<Finding> = None;
+        for test in tests.iter().rev() {
+            let (name, call) = (test.name(), &test.run.call.id);
+            let counts = test.run.tests;
+            if let Some(failed) = counts.map(|counts| counts.failed).filter(|failed| *failed > 0) {
+                return doubt.unwrap_or_else(|| {
+                    Finding::failed(format!(
+                        "tests are claimed to have passed, but the output of `{name}` (call `{call}`) \
+                         reports {failed} failed"
+                    ))
+                });
+            }
+            let (finding, is_known) = match &test.result {
+                CommandResult::Succeeded => {
+                    let part = partial(test.run, test.used, &test.read, edits.root);
+                    let finding = self.succeeded(test, tests, edits).err();
+                    let finding = finding
+                        .or_else(|| repeated(test, tests, edits))
+                        .or_else(|| fewer(test, tests))
+                        .or_else(|| {
+                            whole_run::doubt(
+                                test.run,
+                                test.used,
+                                &test.read,
+                                (edits.trace, edits.root),
+                            )
+                        });
+                    let Some(finding) = finding else { return Finding::passed() };
+                    (finding, part.is_none())
+                }
+                CommandResult::Failed(_, reason) => (
+                    Finding::failed(format!(
+                        "tests are claimed to have passed, but `{name}` {reason} (call `{call}`)"
+                    )),
+                    true,
+                ),
+                CommandResult::FailedScript(reason) if counts.is_none() => (
+                    Finding::failed(format!(
+                        "tests are claimed to have passed, but the script with `{name}` {reason} (call \
+                         `{call}`)"
+                    )),
+                    true,
+                ),
+                CommandResult::FailedScript(reason) => (
+                    Finding::inconclusive(format!(
+                        "the script with `{name}` {reason} (call `{call}`)"
+                    )),
+                    true,
+                ),
+                CommandResult::Masked(why) => (
+                    Finding::inconclusive(format!(
+                        "`{name}` ran in call `{call}`, but its exit code is not known: {why}"
+                    )),
+                    false,
+                ),
+                CommandResult::Unknown => {
+                    let reason = format!("the outcome of `{name}` (call `{call}`) is unknown");
+                    (Finding::inconclusive(reason), false)
+                }
+            };
+            let first = doubt.get_or_insert(finding);
+            if is_known {
+                return first.clone();
+            }
+        }
+        doubt.unwrap_or_else(|| Finding::inconclusive("no test run has a known result"))
+    }
+
+    /// Whether a run with exit code 0 shows that its tests pass.
+    fn succeeded(
+        self,
+        test: &TestRun<'_>,
+        tests: &[TestRun<'_>],
+        edits: &LaterEdits<'_>,
+    ) -> Result<(), Finding> {
+        let (name, call) = (test.name(), &test.run.call.id);
+        edits.check(test.run, test.used, &name)?;
+        if let Some(option) = hides_failures(&test.read, &test.run.script.assigned) {
+            return Err(Finding::inconclusive(format!(
+                "`{name}` (call `{call}`) exited with code 0, but with `{option}` it can do so whatever the \
+                 tests do"
+            )));
+        }
+        let Some(counts) = test.run.tests else { return Ok(()) };
+        if counts.ran() == 0 {
+            return Err(Finding::failed(format!(
+                "0 tests ran: `{name}` (call `{call}`) exited with code 0, but its output reports no \
+                 test"
+            )));
+        }
+        if self.counts_differ(counts) {
+            let reason = format!(
+                "the claimed numbers of tests differ from the output of `{name}` (call `{call}`): {} \
+                 passed, {} failed",
+                counts.passed, counts.failed
+            );
+            return Err(match self.is_sum_of(tests) {
+                true => {
+                    Finding::inconclusive(format!("{reason}; they are the sum of several runs"))
+                }
+                false => Finding::failed(reason),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the claimed numbers differ from those of a run.
+    fn counts_differ(self, counts: TestCounts) -> bool {
+        let differs = |claimed: Option<u64>, actual: u64| claimed.is_some_and(|c| c != actual);
+        differs(self.counts.0, counts.passed) || differs(self.counts.1, counts.failed)
+    }
+
+    /// Whether the claimed number of passed tests is the sum of the last runs of different commands.
+    fn is_sum_of(self, tests: &[TestRun<'_>]) -> bool {
+        let is_last = |test: &&TestRun<'_>| {
+            let same = |other: &&TestRun<'_>| {
+                other.used.argv == test.used.argv && other.used.cwd == test.used.cwd
+            };
+            tests.iter().rfind(same).is_some_and(|last| last.run.at == test.run.at)
+        };
+        let passed = |test: &TestRun<'_>| test.run.tests.map(|counts| counts.passed);
+        let sum: u64 = tests.iter().filter(is_last).filter_map(passed).sum();
+        self.counts.0 == Some(sum)
+    }
+
+    /// Whether a command check of the gate that ran the tests itself proves the claim.
+    pub(super) fn is_proven_by(
+        self,
+        criteria: &[Criterion],
+        known: &TestCommands,
+        observations: &Observations,
+    ) -> bool {
+        self.passed
+            && criteria.iter().any(|criterion| {
+                let Some(command) = criterion.command() else { return false };
+                let Some(test) = known.read(&command.argv) else { return false };
+                let Some(Observation::Command(run)) = observations.get(&command.query()) else {
+                    return false;
+                };
+                let counts = run.process.as_ref().and_then(|process| process.tests);
+                let fits = match counts {
+                    Some(counts) => {
+                        counts.failed == 0 && counts.ran() > 0 && !self.counts_differ(counts)
+                    }
+                    None => test.named && self.counts == (None, None),
+                };
+                let whole = test.named || test.selection().is_none();
+                run.ended == CommandEnd::Code(0) && fits && whole && test.hiding_option().is_none()
+            })
+    }
+}
+
+/// A recorded run of a test command.
+struct TestRun<'a> {
+    run: &'a RecordedRun<'a>,
+    used: &'a CommandUse,
+    read: TestUse<'a>,
+    result: CommandResult,
+}
+
+impl TestRun<'_> {
+    fn name(&self) -> String {
+        self.used.argv.join(" ")
+    }
+}
+
+/// An earlier run of the same command that ran more tests.
+fn fewer(proof: &TestRun<'_>, tests: &[TestRun<'_>]) -> Option<Finding> {
+    let ran = |test: &TestRun<'_>| test.run.tests.map(TestCounts::ran);
+    let now = ran(proof)?;
+    let earlier = tests.iter().filter(|test| {
+        let same = match proof.read.runner() {
+            Some(runner) => test.read.runner() == Some(runner) && test.used.cwd == proof.used.cwd,
+            None => test.used.argv == proof.used.argv,
+        };
+        same && test.run.at < proof.run.at && ran(test) > Some(now)
+    });
+    let most = earlier.max_by_key(|test| ran(test))?;
+    Some(Finding::inconclusive(format!(
+        "`{}` ran {now} tests, and {} before (call `{}`)",
+        proof.name(),
+        ran(most).unwrap_or_default(),
+        most.run.call.id
+    )))
+}
+
+/// Another test command that failed on the same files and was not repeated.
+fn repeated(proof: &TestRun<'_>, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Option<Finding> {
+    let failing = tests.iter().rev().find(|test| {
+        let is_last =
+            tests.iter().rfind(|other| other.used.argv == test.used.argv).map(|o| o.run.at);
+        let reported = test.run.tests.is_some_and(|counts| counts.failed > 0);
+        let failed = matches!(test.result, CommandResult::Failed(..)) || reported;
+        // A later run of all tests of the same runner repeats a part of them.
+        let again = proof.read.runner().is_some()
+            && proof.read.runner() == test.read.runner()
+            && proof.read.selection().is_none()
+            && proof.run.at > test.run.at;
+        let other = test.used.argv != proof.used.argv && is_last == Some(test.run.at) && !again;
+        other && failed && edits.check(test.run, test.used, &test.name()).is_ok()
+    })?;
+    Some(Finding::inconclusive(format!(
+        "`{}` succeeded, but `{}` failed on the same files (call `{}`) and was not repeated",
+        proof.name(),
+        failing.name(),
+        failing.run.call.id
+    )))
+}
+
+/// `testResult: failed` needs a recorded run that failed.
+fn failed(tests: &[TestRun<'_>]) -> Finding {
+    let is_failed = |test: &&TestRun<'_>| {
+        let counted = test.run.tests.is_some_and(|counts| counts.failed > 0);
+        let ended =
+            matches!(test.result, CommandResult::Failed(..) | CommandResult::FailedScript(_));
+        counted || ended
+    };
+    if tests.iter().any(|test| is_failed(&test)) {
+        return Finding::passed();
+    }
+    let succeeded = tests.iter().rfind(|test| test.result == CommandResult::Succeeded);
+    match succeeded {
+        Some(test) => Finding::failed(format!(
+            "tests are claimed to have failed, but `{}` exited with code 0 (call `{}`)",
+            test.name(),
+            test.run.call.id
+        )),
+        None => Finding::inconclusive(
+            "tests are claimed to have failed, but the exit code of no test run is known",
+        ),
+    }
+}
