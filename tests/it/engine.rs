@@ -125,6 +125,7 @@ impl House {
             params: Arc::new(json!({})),
             rules: Rules { max_parallel: 4, ..Rules::default() },
             task_files: JsonMap::new(),
+            touched: None,
             start: opening,
             history: self.journal.events(&self.run, 0).unwrap(),
             verified: Default::default(),

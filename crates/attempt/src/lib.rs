@@ -23,6 +23,6 @@ pub use items::FileItems;
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped};
 pub use regular_file::{open_regular, read_regular};
-pub use request::{CacheRequest, ChangedCode, CommandsBefore, Confined, ReliedFile, Request};
+pub use request::{CacheRequest, CommandsBefore, Confined, ReliedFile, Request, Touched};
 pub use tree::TreeRequest;
 pub use work::*;

@@ -3,6 +3,7 @@
 use super::{StepWork, TreeRequest};
 use kb_base::value::{Digest, InstanceKey, RunId, StepId};
 use kb_language::definition::{CacheScope, NetworkAccess};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Everything that one attempt needs, with all templates rendered.
@@ -48,22 +49,20 @@ pub struct Request {
 pub enum Confined {
     /// The definition of the step says so.
     Always,
-    /// A specialist of the run may have written the code that they execute. Commands that execute no
-    /// file of the project run outside.
-    IfCode(ChangedCode),
+    /// A specialist of the run could write to the files of the run.
+    Touched(Touched),
 }
 
-/// A specialist that may have changed what a later command executes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangedCode {
+/// A specialist that could write to the files of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touched {
     /// The step of the specialist.
     pub step: StepId,
     /// The first file that it is known to have changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The widest network of the specialists that may have changed files.
+    /// The widest network of the specialists that could write.
     pub network: NetworkAccess,
-    /// Whether protected paths were changed, such as hooks of git: any command can execute them.
-    pub is_protected: bool,
 }
 
 /// A file that a passed verdict rests on.

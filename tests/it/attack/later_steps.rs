@@ -1,5 +1,5 @@
-//! Files that a specialist changed and that a later step of the author executes: build files, scripts
-//! and test code. Such a step runs in the sandbox, or waits for a person.
+//! Commands of the author after a specialist that could write: all of them run in the sandbox, whatever they are, or
+//! wait for a person.
 
 use crate::running::Start;
 use crate::scratch::Scratch;
@@ -36,6 +36,12 @@ fn attacks() -> Vec<(&'static str, String, &'static str)> {
         ("x.sh", PLANT.to_owned(), "run: 'chmod +x x.sh; find . -name x.sh -exec {} +'"),
         ("ls", PLANT.to_owned(), "run: 'chmod +x ls; PATH=.:$PATH; ls'"),
         ("ls", PLANT.to_owned(), "run: 'chmod +x ls; tar -I ./ls -cf /dev/null .'"),
+        ("ls", PLANT.to_owned(), "run: 'chmod +x ls; PATH+=:.; rm -f x; hash -p ./ls cat; cat x'"),
+        ("mylint", PLANT.to_owned(), "run: 'chmod +x mylint; out=$(./mylint)'"),
+        // What executes nothing of the project too: no command is read.
+        ("ci.sh", PLANT.to_owned(), "run: 'touch $HOME/pwned'"),
+        ("ci.sh", PLANT.to_owned(), "run: [bash, -c, 'touch $HOME/pwned']"),
+        ("ci.sh", PLANT.to_owned(), "run: 'git init -q .; touch $HOME/pwned'"),
     ];
     if std::process::Command::new("npm").arg("--version").finish_if_found().is_some() {
         let scripts = json!({"name": "x", "scripts": {"test": PLANT}}).to_string();
@@ -143,19 +149,12 @@ fn what_git_executes_of_a_specialist_is_executed_in_the_sandbox() {
         let scratch = repository(prepare, command, step);
         let (said, escaped) = run(&scratch, &RUN, "kernel");
         assert!(!escaped, "{command}; {step}: {said:?}");
-        assert_ne!(said.code, 0, "{command}; {step}: {said:?}");
         // As the author trusts it, so that the attack is known to work.
         if step == commit {
             let step = format!("{step}, sandbox: never");
             let (said, executed) = run(&repository(prepare, command, &step), &RUN, "kernel");
             assert!(executed, "{command}; {step}: {said:?}");
         }
-    }
-    // Without hooks that execute files of the project, a step commits as before.
-    let harmless = "printf '#!/bin/sh\\ngrep -q x /dev/null || true\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
-    for prepare in ["", harmless] {
-        let (said, _) = run(&repository(prepare, tool, commit), &RUN, "kernel");
-        assert_eq!(said.code, 0, "{said:?}");
     }
 }
 
@@ -188,7 +187,7 @@ fn without_a_sandbox_such_a_step_needs_an_approval() {
 fn without_a_sandbox_the_command_of_a_gate_proves_nothing() {
     for step in [
         "gate: [{command: [bash, ci.sh]}]",
-        "run: 'true', verify: {checks: [{command: [bash, ci.sh]}]}",
+        "tool: fs:exists, input: {path: ci.sh}, verify: {checks: [{command: [bash, ci.sh]}]}",
     ] {
         let scratch = project("ci.sh", PLANT, step, "");
         let (said, escaped) = run(&scratch, &RUN, "process");
@@ -202,20 +201,24 @@ fn without_a_sandbox_the_command_of_a_gate_proves_nothing() {
     }
 }
 
-/// What executes nothing of the project runs as before; so does what a person approved.
+/// What ran before, and what follows the decision of a person, is free. The end of a timeout decides nothing.
 #[test]
-fn other_commands_of_the_author_are_not_confined() {
-    let approve = "  - {id: ok, dependsOn: work, approve: 'Execute it?'}\n";
-    let write = "run: 'touch $HOME/pwned'";
-    for (path, step) in [("ci.sh", write), ("ci.sh", "run: git init -q .; touch $HOME/pwned")] {
-        let scratch = project(path, PLANT, step, "");
-        let (said, executed) = run(&scratch, &RUN, "kernel");
-        assert!(executed && said.code == 0, "{step}: {said:?}");
+fn only_a_person_releases_the_later_commands() {
+    if !has_kernel_sandbox() {
+        return;
     }
-    let scratch = project("ci.sh", PLANT, "run: bash ci.sh", approve);
+    let step = "run: bash ci.sh";
+    let approve = "  - {id: ok, dependsOn: work, approve: 'Execute it?'}\n";
+    let scratch = project("ci.sh", PLANT, step, approve);
     assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
     let (said, executed) = run(&scratch, &["run", "approve", "@last", "ok"], "kernel");
     assert!(executed && said.code == 0, "{said:?}");
+    let timed = "  - {id: ok, dependsOn: work, approve: {message: 'Execute it?', timeout: 1s, onTimeout: approve}}\n";
+    let (said, escaped) = run(&project("ci.sh", PLANT, step, timed), &RUN, "kernel");
+    assert!(!escaped && said.code == 1, "{said:?}");
+    let before = "  - {id: first, run: 'touch $HOME/pwned'}\n  - {id: ok, dependsOn: [first, work], run: 'true'}\n";
+    let (said, free) = run(&project("ci.sh", "true", step, before), &RUN, "kernel");
+    assert!(free && said.code == 0, "{said:?}");
 }
 
 /// The change is found in the journal when another process continues the run, and a step that a retry
@@ -274,4 +277,47 @@ fn the_specialist_of_a_child_run_counts() {
         run(&scratch, &["playbook", "run", "parent", "--script", "script.yml"], "kernel");
     assert!(!escaped && said.code == 1, "{said:?}");
     said.says(&["step `child` changed `ci.sh`"]);
+}
+
+/// Files of a parent count in its child runs, also if the specialist starts while the child run runs, and in runs
+/// that keep results.
+#[test]
+fn the_specialist_of_a_parent_counts_in_its_child_runs() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let child = "schema: kb.playbook/1\nid: child\nsteps:\n  - {id: later, run: bash ci.sh}\n";
+    let slow = "schema: kb.playbook/1\nid: child\nsteps:\n  - {id: wait, run: 'until test -e ci.sh; do sleep 0.05; done'}\n  - {id: later, dependsOn: wait, run: bash ci.sh}\n";
+    for (child, after) in [(child, "dependsOn: work, "), (slow, "")] {
+        let scratch = project("ci.sh", PLANT, "run: 'true'", "");
+        scratch.write(".kb/playbooks/child.yml", child);
+        scratch.write(
+            ".kb/playbooks/p.yml",
+            &format!(
+                "schema: kb.playbook/1\nid: p\nsteps:
+  - {{id: work, agent: worker, task: Write., verify: {{claims: none}}}}
+  - {{id: later, {after}playbook: child}}\n"
+            ),
+        );
+        let (said, escaped) = run(&scratch, &RUN, "kernel");
+        assert!(!escaped && said.code == 1, "{after}: {said:?}");
+        let (said, escaped) = run(&scratch, &["run", "retry", "@last"], "kernel");
+        assert!(!escaped && said.code == 1, "{after}: {said:?}");
+    }
+}
+
+/// A new run that keeps nothing of the specialist's step knows that it could write.
+#[test]
+fn a_run_that_continues_another_knows_its_specialists() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let scratch = project("ci.sh", PLANT, "run: bash ci.sh", "");
+    assert_eq!(run(&scratch, &RUN, "kernel").0.code, 1);
+    scratch.write(
+        ".kb/playbooks/p.yml",
+        "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: later, run: bash ci.sh}\n",
+    );
+    let (said, escaped) = run(&scratch, &["run", "retry", "@last", "--with-current"], "kernel");
+    assert!(!escaped && said.code == 1, "{said:?}");
 }

@@ -391,6 +391,7 @@ impl<'a> House<'a> {
             params: Arc::new(json!({})),
             rules: Rules { max_parallel: 3, ..Rules::default() },
             task_files: JsonMap::new(),
+            touched: None,
             start: opening,
             history,
             verified: Default::default(),

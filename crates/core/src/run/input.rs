@@ -7,6 +7,9 @@ use crate::evidence::{Handoff, Merged, Payload, Record, Verification};
 use crate::redaction::{Mask, Masked, Redactor};
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 
+/// Who decides when the time is up, as recorded in `by`.
+pub const TIMEOUT: &str = "timeout";
+
 /// One input with its time and epoch. `at` is the only time that the state machine reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {

@@ -29,7 +29,6 @@ mod later_edits;
 mod normalized_path;
 mod observation;
 mod omission;
-mod project_code;
 mod recorded_changes;
 mod recorded_runs;
 mod rerun;
@@ -55,5 +54,4 @@ pub use observation::{
     CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, Observation, ObservationError,
     ObservationQuery, Observations,
 };
-pub use project_code::{GitHook, executes_project_code};
 pub use run_before::{RUN_BEFORE, run_before_args};

@@ -98,13 +98,13 @@ impl Dispatcher {
         events: Option<EventSender>,
         control: UnboundedReceiver<RunControl>,
     ) -> Self {
-        let Setup { parts, run, epoch, plan, params, task_files, rules, start, history, verified } =
-            setup;
+        let Setup { parts, run, epoch, plan, params, task_files, rules, .. } = setup;
+        let Setup { touched, start, history, verified, .. } = setup;
         let mut parts = parts;
         if let Some(last) = history.last() {
             parts.clock = parts.clock.continuing(last.at);
         }
-        let folded = Folded::of(&plan, rules, &history);
+        let folded = Folded::since(touched, &plan, rules, &history);
         let clock = parts.clock.clone();
         let timers = Timers::new(clock.clone(), plan.playbook().limits.timeout);
         let payloads = Payloads::new(parts.journal.clone());

@@ -11,7 +11,7 @@ use super::setup::Update;
 use super::step_locks::WantedLocks;
 use super::{compute, evaluate, session, trees};
 use crate::journal::JournalError;
-use kb_attempt::{Outcome, Progress};
+use kb_attempt::{Outcome, Progress, Touched};
 use kb_base::value::{Failure, Json, OutcomeKind};
 use kb_core::evidence::{Feedback, Record};
 use kb_core::run::{Effect, Input, InstanceIx, StepStatus};
@@ -166,9 +166,9 @@ impl Dispatcher {
         let session = session::brief(&self.context, &self.folded, work.instance);
         let request = history.and_then(|history| {
             let session = session?;
-            let code = self.folded.code.clone();
+            let touched = self.touched_before(work.instance);
             let inputs =
-                AttemptInputs { work, feedback, history, task_files, is_fresh, session, code };
+                AttemptInputs { work, feedback, history, task_files, is_fresh, session, touched };
             let scope = self.context.scope(&self.folded.state, Some(work.instance));
             scope.check_reads(prepare::request(&scope, inputs))
         });
@@ -197,6 +197,20 @@ impl Dispatcher {
         }
     }
 
+    /// The specialist that could write to the files of a step before it starts, or while its child run runs.
+    fn touched_before(&self, ix: InstanceIx) -> Option<Touched> {
+        let (plan, state) = (&self.context.plan, &self.folded.state);
+        let step = state.instance(ix).step;
+        let meanwhile = || {
+            plan.step(step).child()?;
+            // The first instances are those of the steps.
+            let steps = state.instances().take(plan.steps().len());
+            let open = steps.filter(|(_, step)| !step.status.has_ended()).map(|(_, of)| of.step);
+            prepare::touched_meanwhile(plan, step, &open.collect())
+        };
+        self.folded.touched.clone().or_else(meanwhile)
+    }
+
     /// The records of the attempt that a resumed attempt continues.
     fn history(&self, ix: InstanceIx) -> Result<Vec<Record>, Box<Failure>> {
         let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
@@ -216,8 +230,8 @@ impl Dispatcher {
             let scope = self.context.scope(&self.folded.state, Some(ix));
             let task_files = &self.context.task_files;
             let records = self.history(ix)?;
-            let code = self.folded.code.as_ref();
-            let inputs = prepare::GateInputs { work, output, trace, records, task_files, code };
+            let touched = self.folded.touched.as_ref();
+            let inputs = prepare::GateInputs { work, output, trace, records, task_files, touched };
             scope.check_reads(prepare::gate(&scope, inputs))
         });
         match gate {

@@ -1,11 +1,10 @@
 //! Replays the events of a run.
 
 use crate::journal::StoredEvent;
-use kb_attempt::ChangedCode;
-use kb_base::diagnostic::Code;
+use kb_attempt::Touched;
 use kb_base::value::Timestamp;
 use kb_core::evidence::{Purpose, Record, ToolTrace};
-use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus};
+use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus, TIMEOUT};
 use kb_language::definition::{NetworkAccess, StepKind};
 use kb_language::plan::Plan;
 use std::collections::BTreeMap;
@@ -23,8 +22,8 @@ pub struct Folded {
     pub histories: BTreeMap<InstanceIx, Vec<Record>>,
     /// What the specialists of the run left behind.
     pub session: Session,
-    /// The first specialist that may have changed what later commands of the author execute.
-    pub code: Option<ChangedCode>,
+    /// The first specialist that could write to the files of the run, since a person has read the changes.
+    pub touched: Option<Touched>,
 }
 
 impl Folded {
@@ -37,13 +36,23 @@ impl Folded {
             traces: BTreeMap::new(),
             histories: BTreeMap::new(),
             session: Session::default(),
-            code: None,
+            touched: None,
         }
     }
 
     /// Folds stored events into the state at their end.
     pub fn of(plan: &Plan, rules: Rules, events: &[StoredEvent]) -> Self {
-        let mut folded = Folded::empty(plan, rules);
+        Folded::since(None, plan, rules, events)
+    }
+
+    /// The same for a run whose files a specialist of another run could write to before.
+    pub fn since(
+        touched: Option<Touched>,
+        plan: &Plan,
+        rules: Rules,
+        events: &[StoredEvent],
+    ) -> Self {
+        let mut folded = Folded { touched, ..Folded::empty(plan, rules) };
         for stored in events {
             folded.state.apply(plan, stored.at, &stored.event);
             folded.note(plan, stored.at, &stored.event);
@@ -55,7 +64,7 @@ impl Folded {
     /// Keeps the records of live instances, and what specialists left behind.
     pub fn note(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
         self.session.apply(at, event);
-        self.note_code(plan, event);
+        self.note_touched(plan, event);
         match event {
             Event::Recorded { instance, record, .. } => {
                 let trace = self.traces.entry(*instance);
@@ -127,9 +136,8 @@ impl Folded {
         }
     }
 
-    /// Keeps that a specialist may have changed files: from the start of its attempt, whatever it is seen to
-    /// change.
-    fn note_code(&mut self, plan: &Plan, event: &Event) {
+    /// Keeps that a specialist could write: from the start of its attempt, whatever it is seen to change.
+    fn note_touched(&mut self, plan: &Plan, event: &Event) {
         let (instance, path) = match event {
             // A step of this run, or one whose changes are in the journal of another.
             Event::Started { instance, .. }
@@ -142,19 +150,11 @@ impl Folded {
                 let Some(change) = changes.find(|change| !change.same_content) else { return };
                 (*instance, Some(change.path.clone()))
             }
-            Event::AttemptEnded { instance, failure: Some(failure), .. }
-                if failure.code == Code::PATH_PROTECTED =>
-            {
-                let step = plan.step(self.state.instance(*instance).step).step.id.clone();
-                let network = self.code.take().map(|code| code.network).unwrap_or_default();
-                self.code = Some(ChangedCode { step, path: None, network, is_protected: true });
-                return;
-            }
             // A person read the changes.
-            Event::Answered { instance, approved: true, .. } => {
+            Event::Answered { instance, approved: true, by, .. } if by != TIMEOUT => {
                 let step = &plan.step(self.state.instance(*instance).step).step;
                 if matches!(step.kind, StepKind::Approve(_)) {
-                    self.code = None;
+                    self.touched = None;
                     // What executes now may change files after the person read them.
                     let executing = self.state.instances();
                     let executing = executing.filter(|(_, of)| of.status == StepStatus::Running);
@@ -168,7 +168,7 @@ impl Folded {
         self.note_writer(plan, instance, path);
     }
 
-    /// Keeps that a step may have changed files, and the file that it is known to have changed.
+    /// Keeps that a step could write, and the file that it is known to have changed.
     fn note_writer(&mut self, plan: &Plan, instance: InstanceIx, path: Option<String>) {
         let planned = plan.step(self.state.instance(instance).step);
         let network = match self.state.specialist(plan, instance) {
@@ -177,16 +177,13 @@ impl Folded {
             None if planned.has_writing_specialist() => NetworkAccess::default(),
             Some(_) | None => return,
         };
-        let code = self.code.get_or_insert_with(|| ChangedCode {
-            step: planned.step.id.clone(),
-            path: None,
-            network,
-            is_protected: false,
-        });
-        if code.path.is_none() && code.step == planned.step.id {
-            code.path = path;
+        let id = &planned.step.id;
+        let first = || Touched { step: id.clone(), path: None, network };
+        let touched = self.touched.get_or_insert_with(first);
+        if touched.path.is_none() && touched.step == *id {
+            touched.path = path;
         }
-        code.network = wider(code.network, network);
+        touched.network = wider(touched.network, network);
     }
 }
 

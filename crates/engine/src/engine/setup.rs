@@ -2,7 +2,7 @@
 
 use crate::journal::{Journal, StoredEvent};
 use kb_attempt::Executor;
-use kb_attempt::{Progress, Recorder};
+use kb_attempt::{Progress, Recorder, Touched};
 use kb_base::value::{Digest, Failure, InstanceKey, Json, JsonMap, RunId, Timestamp, Usage};
 use kb_clock::RunClock;
 use kb_core::evidence::Payload;
@@ -54,6 +54,8 @@ pub struct Setup {
     pub task_files: JsonMap,
     /// Options that are not in the plan.
     pub rules: Rules,
+    /// The specialist of another run that could write to the files of this one before.
+    pub touched: Option<Touched>,
     /// How the run starts or continues.
     pub start: StartMode,
     /// All events of the run so far; empty for a new run.

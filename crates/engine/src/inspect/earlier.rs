@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 /// An earlier run, read up to one of its events.
 pub struct Earlier {
-    pub(super) run: RunId,
+    /// Its id.
+    pub run: RunId,
     /// The definitions and values that it was started with.
     pub frozen: Frozen,
     /// Its definitions.

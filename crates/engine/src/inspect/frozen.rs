@@ -3,7 +3,7 @@
 
 use super::{BaseRun, InspectError};
 use crate::journal::Journal;
-use kb_attempt::read_regular;
+use kb_attempt::{Touched, read_regular};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{DefinitionId, Json, JsonMap, RunId, RunLimits, StepId, limits};
 use kb_language::definition::{Catalog, FileRole, InputFile, Script, load, load_script};
@@ -62,6 +62,9 @@ pub struct Frozen {
     /// The run that executes this one as a child run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentRun>,
+    /// The specialist of another run that could write to the files of this one before it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched: Option<Touched>,
 }
 
 /// How the steps of a run with `cache` use stored results.

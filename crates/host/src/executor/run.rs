@@ -30,7 +30,7 @@ pub(super) async fn run(
     };
     let argv = spawn.argv.clone();
     let confined = request.confined.as_deref();
-    let (supervisor, network) = match confinement::supervisor(host, confined, &argv) {
+    let (supervisor, network) = match confinement::supervisor(host, confined) {
         Ok(found) => found,
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
     };
@@ -74,8 +74,7 @@ fn spawn(
             words.iter().map(|word| word.text.clone()).collect()
         }
     };
-    let mut env = confinement::environment(request.confined.as_deref());
-    env.extend(request.env.iter().cloned());
+    let mut env = request.env.clone();
     env.extend(request.identity());
     Ok(Spawn {
         argv,

@@ -31,8 +31,7 @@ pub(super) async fn call(
         return lease_lost();
     }
     context.recorder.progress(Progress::Tool(tool.to_owned()));
-    let mut env = confinement::environment(request.confined.as_deref());
-    env.extend(request.env.iter().cloned());
+    let mut env = request.env.clone();
     env.extend(request.identity());
     let call = Call {
         approved: false,
@@ -47,7 +46,7 @@ pub(super) async fn call(
     let confined = request.confined.as_deref();
     let argv = command(tool, args);
     let network = match &argv {
-        Some(argv) => match confinement::supervisor(host, confined, argv) {
+        Some(_) => match confinement::supervisor(host, confined) {
             Ok((_, network)) => network,
             Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
         },

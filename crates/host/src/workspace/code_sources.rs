@@ -4,7 +4,6 @@
 
 use super::protected_names::{AT_ROOT, GIT};
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Maximum size of a settings file of git in bytes.
@@ -19,41 +18,13 @@ const MAX_DEPTH: usize = 8;
 /// the home directory, whose settings of git count too. Paths that do not exist yet are included.
 pub(super) fn code_sources(root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = BTreeSet::new();
-    git_sources(root, home, &mut found, &mut Vec::new());
+    git_sources(root, home, &mut found);
     let mut left = MAX_ENTRIES;
     for name in AT_ROOT.iter().chain(&[".kb"]) {
         links(&root.join(name), MAX_DEPTH, &mut left, &mut found);
     }
     let git = root.join(GIT);
     found.into_iter().filter(|path| is_inside(path, root) && !path.starts_with(&git)).collect()
-}
-
-/// Maximum size of a hook that is read, in bytes.
-const MAX_HOOK: u64 = 64 << 10;
-
-/// The hooks of git that are in force: their names, and their texts if they are shell scripts.
-pub(super) fn git_hooks(root: &Path, home: Option<&Path>) -> Vec<(String, Option<String>)> {
-    let mut folders = Vec::new();
-    git_sources(root, home, &mut BTreeSet::new(), &mut folders);
-    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
-    let files = files.flatten().flatten().filter_map(|entry| {
-        let name = entry.file_name().into_string().ok().filter(|name| !name.contains('.'))?;
-        let found = entry.path().metadata().ok()?;
-        let is_hook = found.is_file() && found.permissions().mode() & 0o111 != 0;
-        is_hook.then(|| (name, shell_script(&entry.path(), found.len())))
-    });
-    files.collect()
-}
-
-/// The text of a shell script.
-fn shell_script(path: &Path, size: u64) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok().filter(|_| size <= MAX_HOOK)?;
-    let interpreter = text.lines().next().unwrap_or_default().strip_prefix("#!");
-    let program = interpreter.map_or("sh", |line| {
-        let words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
-        words.into_iter().find(|word| *word != "env").unwrap_or_default()
-    });
-    ["sh", "bash", "dash", "ash", "zsh", "ksh"].contains(&program).then_some(text)
 }
 
 fn is_inside(path: &Path, root: &Path) -> bool {
@@ -79,23 +50,15 @@ fn links(path: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathB
     }
 }
 
-/// Collects the paths that the settings of git execute or read settings from, and the folders of hooks. Conditions of
-/// `includeIf` count as true.
-fn git_sources(
-    root: &Path,
-    home: Option<&Path>,
-    found: &mut BTreeSet<PathBuf>,
-    hooks: &mut Vec<PathBuf>,
-) {
+/// Collects the paths that the settings of git execute or read settings from. Conditions of `includeIf` count
+/// as true.
+fn git_sources(root: &Path, home: Option<&Path>, found: &mut BTreeSet<PathBuf>) {
     let top = root.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok());
     let mut files = vec![PathBuf::from("/etc/gitconfig")];
     if let Some(home) = home {
         files.extend([home.join(".config/git/config"), home.join(".gitconfig")]);
     }
-    let own = top.map(repository_settings).unwrap_or_default();
-    // The settings of a repository are beside its hooks.
-    hooks.extend(own.iter().filter_map(|file| Some(file.parent()?.join("hooks"))));
-    files.extend(own);
+    files.extend(top.map(repository_settings).unwrap_or_default());
     let (mut read, top) = (BTreeSet::new(), top.unwrap_or(root));
     while let Some(file) = files.pop() {
         if read.len() >= MAX_FILES || !read.insert(file.clone()) {
@@ -117,9 +80,7 @@ fn git_sources(
                     files.push(included);
                 }
                 Use::Path => {
-                    let path = real(&at(top, &value));
-                    hooks.extend((name == "hookspath").then(|| path.clone()));
-                    found.insert(path);
+                    found.insert(real(&at(top, &value)));
                 }
                 Use::Command => {
                     let words =

@@ -288,11 +288,6 @@ impl Workspace {
         self.0.protected.present(self.root(), git_data)
     }
 
-    /// The hooks of git that are in force: their names, and their texts if they are shell scripts. Reads files.
-    pub fn git_hooks(&self) -> Vec<(String, Option<String>)> {
-        self.0.protected.git_hooks(self.root())
-    }
-
     /// The paths that settings of git execute or links of definitions lead to.
     pub(super) fn code_sources(&self) -> Vec<PathBuf> {
         self.0.protected.sources(self.root())

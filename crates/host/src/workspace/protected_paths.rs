@@ -1,6 +1,6 @@
 //! Protected paths: which paths tools may read and never change.
 
-use super::code_sources::{code_sources, git_hooks, real};
+use super::code_sources::{code_sources, real};
 use super::dir_handle::{DirHandle, FileId};
 use super::protected_names::{
     ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, normalized, protected_name, shown_name,
@@ -64,11 +64,6 @@ impl ProtectedPaths {
                 sources
             }
         }
-    }
-
-    /// The hooks of git that are in force.
-    pub(super) fn git_hooks(&self, root: &Path) -> Vec<(String, Option<String>)> {
-        git_hooks(root, self.home.as_deref())
     }
 
     /// The protected paths that exist now and can be made read-only for a whole process. Links are

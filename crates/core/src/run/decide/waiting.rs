@@ -4,15 +4,12 @@ use super::Decider;
 use crate::evidence::{CallRef, Payload, Record};
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
-use crate::run::input::{Reply, Wait};
+use crate::run::input::{Reply, TIMEOUT, Wait};
 use crate::run::state::ModelDecision;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json};
 use kb_language::definition::OnTimeout;
 use serde_json::json;
-
-/// Who decides when the time is up, as recorded in `by`.
-const TIMEOUT: &str = "timeout";
 
 impl Decider<'_> {
     /// The question or the moment of a waiting step was evaluated: it leaves its slot.

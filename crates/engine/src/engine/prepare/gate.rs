@@ -6,8 +6,7 @@ use super::work::{chosen_specialist, rendered_task};
 use crate::engine::attempt::Attempt;
 use crate::engine::scope::{RunScope, Snapshot};
 use crate::engine::trees::tree;
-use kb_attempt::ChangedCode;
-use kb_attempt::{GateRequest, JudgeSubject};
+use kb_attempt::{GateRequest, JudgeSubject, Touched};
 use kb_base::value::{Json, JsonMap};
 use kb_core::evidence::{Invocation, Purpose, Record};
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
@@ -22,8 +21,8 @@ pub(in crate::engine) struct GateInputs<'a> {
     /// The records since the end of the attempt.
     pub(in crate::engine) records: Vec<Record>,
     pub(in crate::engine) task_files: &'a JsonMap,
-    /// The first change of a specialist that its commands can execute.
-    pub(in crate::engine) code: Option<&'a ChangedCode>,
+    /// The first specialist that could write to the files of the run.
+    pub(in crate::engine) touched: Option<&'a Touched>,
 }
 
 /// The request of a gate, with the values that its checks read.
@@ -32,7 +31,7 @@ pub(in crate::engine) fn gate(
     inputs: GateInputs<'_>,
 ) -> Result<(GateRequest, Snapshot), EvalError> {
     let judged = judged(scope, &inputs)?;
-    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, code, .. } = inputs;
+    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, touched, .. } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
     let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
@@ -67,7 +66,7 @@ pub(in crate::engine) fn gate(
         tree: tree(scope, ix).map(Box::new),
         plugins: scope.plan.plugin_schemas(),
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
-        confined: confined(planned, code).map(Box::new),
+        confined: confined(planned, touched).map(Box::new),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
         judged,
     };

@@ -9,6 +9,7 @@ mod request;
 mod values;
 mod work;
 
+pub(super) use confined::touched_meanwhile;
 pub(super) use gate::{GateInputs, gate};
 pub(super) use request::{check_output, request};
 pub(super) use values::{attempt_timeout, secrets};

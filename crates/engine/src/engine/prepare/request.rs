@@ -37,7 +37,7 @@ pub(in crate::engine) fn request(
         cwd: cwd(scope, step)?,
         evidence: takes_evidence(step),
         tree: tree(scope, ix).map(Box::new),
-        confined: confined(planned, inputs.code.as_ref()).map(Box::new),
+        confined: confined(planned, inputs.touched.as_ref()).map(Box::new),
         before: if inputs.is_fresh { before(scope, planned) } else { None },
         relied: if inputs.is_fresh { relied(scope, ix) } else { Vec::new() },
         cache: caching::request(scope, step, inputs.work, &inputs.history)?.map(Box::new),

@@ -4,8 +4,7 @@ use crate::engine::attempt::Attempt;
 use crate::engine::scope::RunScope;
 use crate::engine::session_reader;
 use kb_attempt::{
-    Argument, ChangedCode, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork,
-    StepWork,
+    Argument, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork, StepWork, Touched,
 };
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, JsonMap, json_text};
@@ -29,8 +28,8 @@ pub(in crate::engine) struct AttemptInputs {
     pub(in crate::engine) is_fresh: bool,
     /// What earlier steps left behind.
     pub(in crate::engine) session: Option<Arc<SessionBrief>>,
-    /// The first change of a specialist that its commands can execute.
-    pub(in crate::engine) code: Option<ChangedCode>,
+    /// The first specialist that could write to the files of the run.
+    pub(in crate::engine) touched: Option<Touched>,
 }
 
 pub(super) fn work(

@@ -99,7 +99,7 @@ impl Observer<'_> {
         let spawn = Spawn {
             argv: argv.to_vec(),
             cwd,
-            env: [&confinement::environment(self.confined), self.env].concat(),
+            env: self.env.to_vec(),
             stdin: Vec::new(),
             timeout: [timeout, left].into_iter().flatten().min(),
             idle: None,
@@ -107,7 +107,7 @@ impl Observer<'_> {
         };
         let supervisor = match self.sandboxed {
             Some(network) => self.host.processes.confined(network),
-            None => match confinement::supervisor(self.host, self.confined, argv) {
+            None => match confinement::supervisor(self.host, self.confined) {
                 Ok((supervisor, _)) => supervisor,
                 Err(refused) => {
                     let reason = format!("{}; `--yes` approves it", refused.message);

@@ -5,6 +5,7 @@ use crate::definition::Schema;
 use crate::toolspec;
 use kb_base::diagnostic::Span;
 use kb_base::value::{Digest, SpecialistId, Tier, ToolName};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A checked specialist, from any of the file forms (see `docs/reference/specialists.md`).
@@ -146,7 +147,8 @@ impl Specialist {
 
 /// `network:` of a specialist: the network that its commands, and the commands that check its work,
 /// can use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum NetworkAccess {
     /// A private loopback interface: servers that a command starts can be reached by itself.
     #[default]

@@ -53,10 +53,21 @@ impl Assembly {
         // An earlier run that was removed meanwhile has no results.
         let verified = Earlier::verified_of(&frozen, &*self.parts.journal).unwrap_or_default();
         let params = Arc::new(Json::Object(frozen.params));
-        let task_files = frozen.task_files;
+        let (task_files, touched) = (frozen.task_files, frozen.touched);
         let Assembly { context, parts, rules, strict, .. } = self;
-        let setup =
-            Setup { parts, run, epoch, plan, params, task_files, rules, start, history, verified };
+        let setup = Setup {
+            parts,
+            run,
+            epoch,
+            plan,
+            params,
+            task_files,
+            rules,
+            touched,
+            start,
+            history,
+            verified,
+        };
         let (changed, killed_owner, group, predecessor) = (Vec::new(), None, None, None);
         Prepared { context, setup, changed, strict, killed_owner, group, predecessor }
     }

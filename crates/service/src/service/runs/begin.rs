@@ -13,6 +13,7 @@ use super::requirements;
 use super::task_files::all_task_files;
 use crate::service::start_request::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
+use kb_attempt::Touched;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, StepId, json_text};
 use kb_core::redaction::{Mask, Masked, Redactor};
@@ -36,6 +37,8 @@ pub(in crate::service) struct Basis {
     pub(super) script: Option<FrozenFile>,
     /// Steps that do not run.
     pub(super) skip: Vec<StepId>,
+    /// The specialist of that run that could write to the files.
+    pub(super) touched: Option<Touched>,
 }
 
 impl Basis {
@@ -102,6 +105,7 @@ async fn create(
         skip: basis.skip,
         cache,
         parent: None,
+        touched: basis.touched,
     };
     // The texts of the definitions are in `frozen` now.
     drop(project);

@@ -13,7 +13,9 @@ use super::machine::Machine;
 use crate::service::params;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use kb_attempt::{ChildWork, Context, Outcome, PreviousChild, Request, StepWork};
+use kb_attempt::{
+    ChildWork, Confined, Context, Outcome, PreviousChild, Request, StepWork, Touched,
+};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{
     DefinitionId, Digest, Failure, Json, JsonMap, OutcomeKind, RunId, StepId, Usage, json_text,
@@ -66,6 +68,8 @@ struct Child {
     /// The step of the parent.
     step: StepId,
     params: JsonMap,
+    /// The specialist that could write to the files before.
+    touched: Option<Touched>,
     previous: Option<PreviousChild>,
     /// An earlier child run that could have been continued and was removed.
     removed: Option<RunId>,
@@ -229,11 +233,15 @@ impl Shared {
         let Request { run, instance, iteration, attempt, .. } = request;
         let fresh = child_id(run, &instance.to_string(), *iteration, *attempt);
         let step = request.instance.step.clone();
+        let touched = match request.confined.as_deref() {
+            Some(Confined::Touched(touched)) => Some(touched.clone()),
+            Some(Confined::Always) | None => None,
+        };
         blocking(move || {
             let removed = self.removed(previous.as_ref(), &parent, &fresh);
             let previous = previous.filter(|previous| self.continues(previous, &params));
             let run = previous.as_ref().map_or(fresh, |previous| previous.run.clone());
-            Ok(Child { run, plan, parent, step, params, previous, removed })
+            Ok(Child { run, plan, parent, step, params, touched, previous, removed })
         })
         .await
     }
@@ -270,6 +278,7 @@ impl Shared {
             params: Arc::new(Json::Object(frozen.params)),
             task_files: frozen.task_files,
             rules,
+            touched: frozen.touched,
             start,
             history,
             verified,

@@ -93,7 +93,7 @@ impl Shared {
             return self.create(child);
         }
         let fresh = child.previous.is_none();
-        self.lease(&child.run, &child.plan, |status| match status {
+        let opened = self.lease(&child.run, &child.plan, |status| match status {
             _ if cancelled => StartMode::Cancel { by: "its parent run".to_owned() },
             RunStatus::Failed | RunStatus::Cancelled if !fresh => {
                 StartMode::Retry { from: Vec::new(), alone: false }
@@ -104,12 +104,20 @@ impl Shared {
             | RunStatus::Succeeded
             | RunStatus::Failed
             | RunStatus::Cancelled => StartMode::Resume,
+        });
+        Ok(match opened? {
+            Opened::Leased(mut leased) => {
+                leased.frozen.touched = leased.frozen.touched.or_else(|| child.touched.clone());
+                Opened::Leased(leased)
+            }
+            other => other,
         })
     }
 
     fn create(&self, child: &Child) -> Executed<Opened> {
         let parent = self.frozen_parent(&child.parent.run)?;
         let mut frozen = parent.child(&child.plan, child.params.clone(), child.parent.clone());
+        frozen.touched = child.touched.clone();
         frozen.base = parent.base.as_ref().and_then(|base| self.base_of(child, base, &frozen));
         let stored = self.redactor.accept(frozen.json()).map_err(|name| {
             let message = format!(
