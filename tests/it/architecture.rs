@@ -53,6 +53,7 @@ const MODULES: &[Module] = &[
     impure("process", "the only starter of processes: init process, namespace workers, limits, sandbox"),
     impure("workspace", "the project files: path guard, manifests, watching, text diffs"),
     impure("http", "the HTTP client, address rules, redirects"),
+    impure("git", "`kb`'s own git, which executes nothing that settings or the project name"),
     impure("tool", "tool calls, their policy and the implementations; one file per tool"),
     impure("llm", "model tiers, providers, prices, scripts and recordings"),
     impure("specialist", "the agent loop: a conversation is the fold of its records"),

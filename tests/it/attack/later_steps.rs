@@ -216,8 +216,14 @@ fn only_a_person_releases_the_later_commands() {
     let timed = "  - {id: ok, dependsOn: work, approve: {message: 'Execute it?', timeout: 1s, onTimeout: approve}}\n";
     let (said, escaped) = run(&project("ci.sh", PLANT, step, timed), &RUN, "kernel");
     assert!(!escaped && said.code == 1, "{said:?}");
-    let before = "  - {id: first, run: 'touch $HOME/pwned'}\n  - {id: ok, dependsOn: [first, work], run: 'true'}\n";
-    let (said, free) = run(&project("ci.sh", "true", step, before), &RUN, "kernel");
+    let scratch = project("ci.sh", "true", step, "");
+    scratch.write(
+        ".kb/playbooks/p.yml",
+        "schema: kb.playbook/1\nid: p\nsteps:
+  - {id: first, run: 'touch $HOME/pwned'}
+  - {id: work, dependsOn: first, agent: worker, task: Write., verify: {claims: none}}\n",
+    );
+    let (said, free) = run(&scratch, &RUN, "kernel");
     assert!(free && said.code == 0, "{said:?}");
 }
 
@@ -320,4 +326,38 @@ fn a_run_that_continues_another_knows_its_specialists() {
     );
     let (said, escaped) = run(&scratch, &["run", "retry", "@last", "--with-current"], "kernel");
     assert!(!escaped && said.code == 1, "{said:?}");
+}
+
+/// `git:commit` commits what it is given, and executes nothing of the repository, of its settings or of a folder
+/// of the project that is on `PATH`.
+#[test]
+fn a_step_commits_without_executing_anything_of_the_project() {
+    let prepare = "printf '#!/bin/sh\\necho pwned > $HOME/pwned\\n' > .git/hooks/pre-commit
+        chmod +x .git/hooks/pre-commit; cp .git/hooks/pre-commit .git/hooks/post-commit
+        git config filter.x.clean 'sh -c \"echo pwned > $HOME/pwned; cat\"'; echo '*.txt filter=x' > .gitattributes
+        git config core.fsmonitor 'echo pwned > $HOME/pwned;'
+        mkdir bin; cp .git/hooks/pre-commit bin/git; echo old > gone.txt; echo old > other.txt
+        git -c core.fsmonitor=false add gone.txt other.txt .gitattributes; git -c core.fsmonitor=false commit -nqm one; rm gone.txt; echo new > other.txt";
+    let step = "tool: 'git:commit', input: {paths: [a.txt, gone.txt], message: \"two\\n# kept\"}";
+    for level in ["kernel", "process"] {
+        let scratch = repository(prepare, "echo new > a.txt", step);
+        let home = scratch.root().parent().unwrap().join("home");
+        let _ = std::fs::remove_file(home.join("pwned"));
+        std::fs::create_dir_all(&home).unwrap();
+        let path =
+            format!("{}:{}", scratch.root().join("bin").display(), std::env::var("PATH").unwrap());
+        let args = [&RUN[..], &["--yes"]].concat();
+        let said = scratch.kb_with(&args, |kb| {
+            kb.env("HOME", &home).env("PATH", &path).env("KB_SANDBOX_AT_MOST", level);
+        });
+        assert!(said.code == 0 && !home.join("pwned").exists(), "{said:?}");
+        let show = "git -c core.fsmonitor=false -c core.pager=cat log -1 --format=%B --name-status; git -c core.fsmonitor=false status --short other.txt";
+        let mut command = std::process::Command::new("bash");
+        let shown = command.args(["-ec", show]).current_dir(scratch.root()).finish();
+        let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(text.starts_with("two\n# kept\n"), "{text}");
+        for line in ["A\ta.txt", "D\tgone.txt", " M other.txt"] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    }
 }

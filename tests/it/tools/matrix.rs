@@ -141,6 +141,7 @@ fn fitting(tool: &str) -> serde_json::Value {
         "fs:list" => json!({}),
         "shell:exec" => json!({"command": "true"}),
         "http:request" | "http:fetch" => json!({"url": "http://127.0.0.1/"}),
+        "git:commit" => json!({"paths": ["a"], "message": "x"}),
         "artifact:get" => json!({"id": "x"}),
         "output:read" => json!({"ref": "x"}),
         _ => json!({"path": "a"}),

@@ -17,7 +17,6 @@
 mod base;
 mod create;
 mod failures;
-mod git;
 mod merge;
 mod plan;
 mod rebase;

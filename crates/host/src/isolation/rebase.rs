@@ -125,12 +125,7 @@ impl Trees {
         if self.git.run(files, &["diff", "--cached", "--quiet"]).await.is_ok() {
             return Ok(());
         }
-        let mut args = Vec::new();
-        for (name, value) in [("user.name", "kb"), ("user.email", "kb@localhost")] {
-            if self.git.line(files, &["config", name]).await.is_none() {
-                args.extend(["-c".to_owned(), format!("{name}={value}")]);
-            }
-        }
+        let mut args = self.git.identity(files).await;
         args.extend(
             ["commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m"].map(str::to_owned),
         );

@@ -2,7 +2,7 @@
 
 use super::base::{Base, TreePaths, read_json};
 use super::failures::{joined, unusable};
-use super::git::Git;
+use crate::git::Git;
 use crate::workspace::Workspace;
 use kb_attempt::TreeRequest;
 use kb_base::value::{Digest, Failure, RunId};
@@ -49,7 +49,8 @@ pub struct Tree {
 impl Trees {
     /// The trees of a project. `home` is [`home_of`] its state folder.
     pub fn new(project: Workspace, home: PathBuf, supervisor: Supervisor) -> Trees {
-        Trees { project, home, git: Git::new(supervisor), shared: Arc::default() }
+        let git = Git::new(supervisor, project.root());
+        Trees { project, home, git, shared: Arc::default() }
     }
 
     /// The trees of steps in a tree, for the child run of a step with files of its own.

@@ -6,6 +6,7 @@
 //! `docs/reference/generated/tools.md`. The implementations are in `tool::builtin`. Pure. Start
 //! reading at [`ToolSpec`]; one file per family contains the entries.
 
+mod git;
 mod http;
 mod name_glob;
 mod names;

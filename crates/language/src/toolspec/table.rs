@@ -1,12 +1,18 @@
 //! The table itself, in the order of the reference page.
 
 use super::spec::ToolSpec;
-use super::{http, output, read_files, shell, write_files};
+use super::{git, http, output, read_files, shell, write_files};
 use std::sync::LazyLock;
 
 static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
-    let families =
-        [read_files::specs(), write_files::specs(), shell::specs(), http::specs(), output::specs()];
+    let families = [
+        read_files::specs(),
+        write_files::specs(),
+        git::specs(),
+        shell::specs(),
+        http::specs(),
+        output::specs(),
+    ];
     families.into_iter().flatten().collect()
 });
 

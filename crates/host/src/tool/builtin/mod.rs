@@ -9,6 +9,7 @@ mod fs_list;
 mod fs_read;
 mod fs_search;
 mod fs_write;
+mod git_commit;
 mod http_request;
 mod output_read;
 mod plugin;
@@ -29,6 +30,7 @@ pub(super) fn all() -> Vec<Box<dyn Tool>> {
         Box::new(fs_write::tool()),
         Box::new(fs_edit::tool()),
         Box::new(fs_delete::tool()),
+        Box::new(git_commit::GitCommit),
         Box::new(shell_exec::ShellExec),
         Box::new(http_request::HTTP_REQUEST),
         Box::new(http_request::HTTP_FETCH),

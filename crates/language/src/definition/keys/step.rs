@@ -121,8 +121,8 @@ const COMMON: &[KeySpec] = &[
     key(
         "sandbox",
         Choice(AUTHOR_SANDBOX_NAMES),
-        "Whether its commands run in the sandbox of specialists: with `auto` if they execute files of \
-         the project after a specialist that may write files has started in the run.",
+        "Whether its commands run in the sandbox of specialists: with `auto` after the start of a specialist \
+         of the run that can write files, until a person has answered an `approve` step.",
     )
     .only(AUTHOR)
     .default("auto"),

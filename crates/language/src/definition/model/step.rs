@@ -70,8 +70,7 @@ pub struct StepDetails {
     pub output_schema: Option<Schema>,
     /// Whether file changes of its processes are recorded. `None`: only if its checks need them.
     pub evidence: Option<EvidenceMode>,
-    /// `sandbox`: when its commands run in the sandbox of specialists. `None`: if they execute files
-    /// that a specialist of the run may have written.
+    /// `sandbox`: when its commands run in the sandbox of specialists. `None`: as with `auto`.
     pub sandbox: Option<AuthorSandbox>,
     /// Whether it takes the `workspace` lock. `None`: only if its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
@@ -208,7 +207,7 @@ pub enum EvidenceMode {
 /// `sandbox:`: whether the commands of a step of the author run in the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthorSandbox {
-    /// If they execute files of the project and a specialist of the run has changed some.
+    /// After a specialist of the run that could write.
     Auto,
     /// In any case.
     Always,

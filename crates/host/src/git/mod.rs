@@ -1,9 +1,10 @@
-//! Runs `git` without anything that configuration files of a repository or user can make it execute.
+//! `kb`'s own `git`: nothing that configuration files of a repository or user name is executed, and neither is a
+//! program of the project.
 
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_process::{ProcessEnd, Spawn, Supervisor};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The maximum output of one command, in bytes.
 const OUTPUT: usize = 64 << 20;
 /// Settings that make `git` execute programs or change more than it is asked to.
-const OFF: [(&str, &str); 16] = [
+const OFF: [(&str, &str); 18] = [
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.untrackedCache", "false"),
@@ -30,29 +31,36 @@ const OFF: [(&str, &str); 16] = [
     ("rerere.enabled", "false"),
     ("protocol.allow", "never"),
     ("merge.renormalize", "false"),
+    ("diff.ignoreSubmodules", "all"),
+    ("log.showSignature", "false"),
 ];
 /// Settings whose names contain a name of the user and whose values are programs.
 const PROGRAMS: &str = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|diff\..*\.(command|textconv))$";
 
 /// Runs `git`. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Git {
+pub(crate) struct Git {
     supervisor: Supervisor,
+    /// The program: not one of a folder of the project, which is on `PATH` for some projects.
+    program: String,
     programs: std::sync::Arc<OnceCell<Vec<String>>>,
 }
 
 impl Git {
-    pub(super) fn new(supervisor: Supervisor) -> Git {
-        Git { supervisor, programs: Default::default() }
+    /// For the files of a project.
+    pub(crate) fn new(supervisor: Supervisor, project: &Path) -> Git {
+        let path = supervisor.base().get("PATH").unwrap_or_default();
+        let program = program_outside(project, path).unwrap_or_else(|| "git".to_owned());
+        Git { supervisor, program, programs: Default::default() }
     }
 
     /// Runs a command in a directory and returns its output.
-    pub(super) async fn run(&self, cwd: &Path, args: &[&str]) -> Result<String, Box<Failure>> {
+    pub(crate) async fn run(&self, cwd: &Path, args: &[&str]) -> Result<String, Box<Failure>> {
         self.run_with(cwd, args, "").await
     }
 
     /// The same with an input.
-    pub(super) async fn run_with(
+    pub(crate) async fn run_with(
         &self,
         cwd: &Path,
         args: &[&str],
@@ -69,10 +77,21 @@ impl Git {
     }
 
     /// The first line of the output, or `None` if the command failed or there is none.
-    pub(super) async fn line(&self, cwd: &Path, args: &[&str]) -> Option<String> {
+    pub(crate) async fn line(&self, cwd: &Path, args: &[&str]) -> Option<String> {
         let output = self.run(cwd, args).await.ok()?;
         let line = output.lines().next().filter(|line| !line.is_empty())?;
         Some(line.to_owned())
+    }
+
+    /// Settings of the command line for the author of a commit: `kb`, where git knows none.
+    pub(crate) async fn identity(&self, cwd: &Path) -> Vec<String> {
+        let mut args = Vec::new();
+        for (name, value) in [("user.name", "kb"), ("user.email", "kb@localhost")] {
+            if self.line(cwd, &["config", name]).await.is_none() {
+                args.extend(["-c".to_owned(), format!("{name}={value}")]);
+            }
+        }
+        args
     }
 
     /// Names of settings whose values are programs, of all configuration files. Reading them executes
@@ -106,7 +125,7 @@ impl Git {
             env.push((format!("GIT_CONFIG_KEY_{index}"), (*name).to_owned()));
             env.push((format!("GIT_CONFIG_VALUE_{index}"), (*value).to_owned()));
         }
-        let argv = ["git"].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
+        let argv = [&*self.program].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
         let spawn = Spawn {
             argv,
             cwd: cwd.to_owned(),
@@ -139,4 +158,15 @@ impl Git {
             }
         }
     }
+}
+
+/// The first `git` of a search path that is no file of the project.
+fn program_outside(project: &Path, search: &str) -> Option<String> {
+    let folders = search.split(':').map(Path::new).filter(|folder| folder.is_absolute());
+    let programs = folders.map(|folder| folder.join("git")).filter(|path| path.is_file());
+    let is_outside = |path: &PathBuf| {
+        let real = path.canonicalize();
+        !path.starts_with(project) && real.is_ok_and(|real| !real.starts_with(project))
+    };
+    programs.filter(is_outside).find_map(|path| path.to_str().map(str::to_owned))
 }
