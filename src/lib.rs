@@ -51,11 +51,12 @@
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction |
 //! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |
-//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, process, workspace, http |
+//! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process |
+//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, process, workspace, http, git |
 //! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition |
 //! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, tool, llm |
 //! | [`import`] (pure) | `import` | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
-//! | [`isolation`] | `host` | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace |
+//! | [`isolation`] | `host` | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace, git |
 //! | [`cache`] | `host` | results of steps by the content of what made them: keys, results, files, size | value, clock, evidence, redaction |
 //! | [`executor`] | `host` | executes one attempt; observes for gates | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist, isolation, cache |
 //! | [`engine`] | `engine` | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal |

@@ -2,7 +2,7 @@
 
 pub mod cache;
 pub mod executor;
-mod git;
+pub mod git;
 pub mod http;
 pub mod isolation;
 pub mod llm;

@@ -213,6 +213,7 @@ fn every_tool_has_the_names_of_the_language() {
     fs:write Restricted path,content -> created,bytes
     fs:edit Restricted path,old,new,all -> replaced,line
     fs:delete Restricted path -> deleted
+    git:commit Restricted paths,message -> commit,files
     shell:exec Critical command,argv,cwd,env,timeoutMs -> exitCode,stdout,stderr,error
     http:request Restricted url,method,headers,query,body -> status,headers,body,bodyBase64
     http:fetch Restricted url,headers,query -> status,headers,body,bodyBase64
