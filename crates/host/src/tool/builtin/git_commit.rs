@@ -51,7 +51,7 @@ async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Re
     };
     let run = async |words: &[String], stdin: &str| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        git.run_with(root, &words, stdin).await.map_err(failed)
+        git.run_with(root, &words, stdin).await.map_err(|failure| failed(*failure))
     };
     run(&with_paths(&["--literal-pathspecs", "add", "--all"]), "").await?;
     let staged = ["--literal-pathspecs", "diff", "--cached", "--relative", "--name-only", "-z"];
@@ -75,7 +75,7 @@ async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Re
         "--file=-",
     ]));
     run(&words, &args.message).await?;
-    let made = git.run(root, &["rev-parse", "HEAD"]).await.map_err(failed)?;
+    let made = git.run(root, &["rev-parse", "HEAD"]).await.map_err(|failure| failed(*failure))?;
     Ok(CallResult::success(json!({"commit": made.trim(), "files": files})))
 }
 
@@ -88,6 +88,6 @@ fn require_inside(path: &str) -> Result<(), Refusal> {
     Err(Refusal::denied(Failure::new(Code::PATH_OUTSIDE, message)))
 }
 
-fn failed(failure: Box<Failure>) -> Refusal {
-    Refusal::failed(Failure { code: Code::COMMAND_FAILED, ..*failure })
+fn failed(failure: Failure) -> Refusal {
+    Refusal::failed(Failure { code: Code::COMMAND_FAILED, ..failure })
 }
