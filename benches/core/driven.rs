@@ -98,6 +98,7 @@ impl House {
             },
             history: Vec::new(),
             verified: Default::default(),
+            earlier: Default::default(),
         };
         let summary = drive(setup, None, commands).await.expect("a journal that works");
         assert_eq!(summary.status, RunStatus::Succeeded);

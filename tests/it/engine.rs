@@ -129,6 +129,7 @@ impl House {
             start: opening,
             history: self.journal.events(&self.run, 0).unwrap(),
             verified: Default::default(),
+            earlier: Default::default(),
         };
         drive(setup, self.updates.clone(), commands).await.unwrap()
     }

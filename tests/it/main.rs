@@ -7,6 +7,7 @@ mod approvals;
 mod architecture;
 mod attack;
 mod backup;
+mod before_step;
 mod bounds;
 mod budget;
 mod cache;

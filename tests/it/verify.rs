@@ -487,11 +487,11 @@ async fn file_checks_know_what_the_step_changed() {
         (changed("a.rs", true), "passed"),
         (
             changed("b.rs", true),
-            "failed: no recorded call of this step changed a file that matches `b.rs`",
+            "failed: no recorded call of this step changed the content of a file that matches `b.rs`",
         ),
         (
             changed("c.rs", true),
-            "failed: no recorded call of this step changed a file that matches `c.rs`",
+            "failed: no recorded call of this step changed the content of a file that matches `c.rs`",
         ),
         (changed("b.rs", false), "passed"),
         (changed("*.rs", false), "failed: this step changed `a.rs`, but must not"),

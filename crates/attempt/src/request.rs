@@ -1,6 +1,6 @@
 //! The request of one attempt.
 
-use super::{StepWork, TreeRequest};
+use super::{LeftChanges, StepWork, TreeRequest};
 use kb_base::value::{Digest, InstanceKey, RunId, StepId};
 use kb_language::definition::{CacheScope, NetworkAccess};
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,8 @@ pub struct Request {
     pub cache: Option<Box<CacheRequest>>,
     /// Files that passed verdicts on the dependencies of the step rest on; empty after a resume.
     pub relied: Vec<ReliedFile>,
+    /// What earlier attempts left without a record in this iteration; `None` if they left nothing.
+    pub left: Option<Box<LeftChanges>>,
 }
 
 /// Why commands of the author of a playbook run in the sandbox.

@@ -276,7 +276,8 @@ impl<'a> House<'a> {
             warned: Arc::default(),
             ledger: Arc::default(),
         };
-        LocalExecutor::new(host, toolbox, Some(Arc::new(runner)))
+        let states = kb::workspace::StatesBefore::of(&self.state_dir());
+        LocalExecutor::new(host, toolbox, Some(Arc::new(runner))).with_states_before(states)
     }
 
     /// One owner, from taking hold to its end or its death, in a runtime that dies with it.
@@ -395,6 +396,7 @@ impl<'a> House<'a> {
             start: opening,
             history,
             verified: Default::default(),
+            earlier: Default::default(),
         };
         drive(setup, Some(updates), commands).await
     }

@@ -299,6 +299,9 @@ fn a_run_from_before_the_chain_goes_on_and_says_that_it_has_none() {
     // A new run in the same journal has one.
     std::fs::remove_file(sample.scratch.root().join("notes.md")).unwrap();
     std::fs::remove_dir_all(sample.scratch.root().join("many")).unwrap();
+    for name in ["made-one.txt", "made-two.txt"] {
+        std::fs::remove_file(sample.scratch.root().join(name)).unwrap();
+    }
     sample.scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
     sample.scratch.kb(&["run", "verify", "@last"]).code(0).says(&["verified"]);
 }

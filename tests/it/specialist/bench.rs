@@ -389,6 +389,7 @@ pub(super) fn request(work: &SpecialistWork) -> Request {
         confined: None,
         tree: None,
         relied: Vec::new(),
+        left: None,
         run: RunId::new("r1").unwrap(),
         instance: InstanceKey::root(StepId::new("review").unwrap()),
         iteration: 1,

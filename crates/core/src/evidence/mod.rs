@@ -10,6 +10,7 @@ mod handoff;
 mod invocation;
 mod judgement;
 mod merged;
+mod net_changes;
 mod phase;
 mod process_evidence;
 mod record;
@@ -28,6 +29,7 @@ pub use handoff::{
 pub use invocation::{EvidenceKind, EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
 pub use judgement::{FOLLOW_UP, Judgement, SUBMIT_VERIFICATION, VERIFICATION_WARNING};
 pub use merged::{Merged, MergedTree};
+pub use net_changes::NetChanges;
 pub use phase::Phase;
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{

@@ -21,6 +21,7 @@ mod command_claim;
 mod commands_before;
 mod evaluate;
 mod expected_changes;
+mod files_before;
 mod finding;
 mod gate;
 mod judging;
@@ -48,6 +49,7 @@ pub use basis::{Basis, IncompleteBasis};
 pub use check::*;
 pub use commands_before::commands_before;
 pub use evaluate::{evaluate, queries};
+pub use files_before::FILES_BEFORE;
 pub use gate::Gate;
 pub use judging::{JudgeQuestion, judge_question};
 pub use observation::{

@@ -92,6 +92,16 @@ impl<'a> RecordedChanges<'a> {
         self.differs_by(path, false)
     }
 
+    /// Whether the content of a path differs from the state before the first attempt; `None` if that
+    /// is not known.
+    pub(super) fn content_differs(&self, path: &str) -> Option<bool> {
+        let history = self.history(path);
+        match (history.before(), history.after()) {
+            (Some(_), Some(_)) => history.is_same(true).map(|same| !same),
+            (before, after) => Some(before.is_some() != after.is_some()),
+        }
+    }
+
     /// Whether the content of a path differs.
     fn is_changed(&self, path: &str) -> bool {
         self.differs_by(path, true)

@@ -98,13 +98,13 @@ impl Dispatcher {
         events: Option<EventSender>,
         control: UnboundedReceiver<RunControl>,
     ) -> Self {
-        let Setup { parts, run, epoch, plan, params, task_files, rules, .. } = setup;
-        let Setup { touched, start, history, verified, .. } = setup;
-        let mut parts = parts;
+        let Setup { mut parts, run, epoch, plan, params, task_files, rules, .. } = setup;
+        let Setup { touched, start, history, verified, earlier, .. } = setup;
         if let Some(last) = history.last() {
             parts.clock = parts.clock.continuing(last.at);
         }
-        let folded = Folded::since(touched, &plan, rules, &history);
+        let mut folded = Folded::since(touched, &plan, rules, &history);
+        folded.earlier.continue_from(earlier);
         let clock = parts.clock.clone();
         let timers = Timers::new(clock.clone(), plan.playbook().limits.timeout);
         let payloads = Payloads::new(parts.journal.clone());

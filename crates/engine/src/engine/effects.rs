@@ -4,6 +4,7 @@ use super::attempt::Attempt;
 use super::attempts::{self, Fetched, Message};
 use super::dispatcher::Dispatcher;
 use super::items::{self, Listing};
+use super::left_changes::left_changes;
 use super::payloads::journal_failure;
 use super::prepare::{self, AttemptInputs};
 use super::report;
@@ -167,9 +168,18 @@ impl Dispatcher {
         let request = history.and_then(|history| {
             let session = session?;
             let touched = self.touched_before(work.instance);
-            let inputs =
-                AttemptInputs { work, feedback, history, task_files, is_fresh, session, touched };
             let scope = self.context.scope(&self.folded.state, Some(work.instance));
+            let left = left_changes(&self.folded, &scope, work.instance, is_fresh);
+            let inputs = AttemptInputs {
+                work,
+                feedback,
+                history,
+                task_files,
+                is_fresh,
+                session,
+                touched,
+                left,
+            };
             scope.check_reads(prepare::request(&scope, inputs))
         });
         let request = match request {

@@ -1,10 +1,12 @@
 //! Replays the events of a run.
 
+use super::earlier_changes::EarlierChanges;
 use crate::journal::StoredEvent;
 use kb_attempt::Touched;
 use kb_base::value::Timestamp;
 use kb_core::evidence::{Purpose, Record, ToolTrace};
 use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus, TIMEOUT};
+use kb_core::verify::FILES_BEFORE;
 use kb_language::definition::{NetworkAccess, StepKind};
 use kb_language::plan::Plan;
 use std::collections::BTreeMap;
@@ -24,6 +26,10 @@ pub struct Folded {
     pub session: Session,
     /// The first specialist that could write to the files of the run, since a person has read the changes.
     pub touched: Option<Touched>,
+    /// What earlier iterations of instances changed.
+    pub earlier: EarlierChanges,
+    /// Instances whose work a process left when it was killed, with its last sign of life.
+    pub killed: BTreeMap<InstanceIx, Timestamp>,
 }
 
 impl Folded {
@@ -37,6 +43,8 @@ impl Folded {
             histories: BTreeMap::new(),
             session: Session::default(),
             touched: None,
+            earlier: EarlierChanges::default(),
+            killed: BTreeMap::new(),
         }
     }
 
@@ -54,15 +62,22 @@ impl Folded {
     ) -> Self {
         let mut folded = Folded { touched, ..Folded::empty(plan, rules) };
         for stored in events {
+            folded.earlier.replay(plan, &folded.state, &stored.event);
             folded.state.apply(plan, stored.at, &stored.event);
-            folded.note(plan, stored.at, &stored.event);
+            folded.note_records(plan, stored.at, &stored.event);
             folded.seq = stored.seq;
         }
         folded
     }
 
-    /// Keeps the records of live instances, and what specialists left behind.
+    /// Adds a new event of the run to all but the state.
     pub fn note(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
+        self.earlier.add(event);
+        self.note_records(plan, at, event);
+    }
+
+    /// Keeps the records of live instances, and what specialists left behind.
+    fn note_records(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
         self.session.apply(at, event);
         self.note_touched(plan, event);
         match event {
@@ -87,15 +102,20 @@ impl Folded {
             Event::Started { instance, .. } => drop(self.histories.remove(instance)),
             Event::AttemptEnded { instance, .. } => {
                 self.histories.remove(instance);
+                self.killed.remove(instance);
                 self.traces.entry(*instance).and_modify(ToolTrace::end_attempt);
             }
-            Event::RunResumed { in_flight, .. } => {
+            Event::RunResumed { in_flight, lost_ms, .. } => {
+                let alive = Timestamp(at.0 - *lost_ms as i64);
                 for instance in in_flight {
                     self.traces.entry(*instance).and_modify(ToolTrace::interrupt);
                 }
+                let working: Vec<_> = self.working().map(|ix| (ix, alive)).collect();
+                self.killed.extend(working);
             }
             Event::Ended { instance, .. } => {
                 self.histories.remove(instance);
+                self.killed.remove(instance);
                 self.traces.remove(instance);
             }
             // The record of a judge is part of the verdict from now on.
@@ -134,6 +154,17 @@ impl Folded {
             | Event::Draining { .. }
             | Event::RunEnded { .. } => {}
         }
+    }
+
+    /// The instances whose work has no recorded end: a killed process leaves what they changed.
+    pub fn working(&self) -> impl Iterator<Item = InstanceIx> {
+        let all = self.state.instances();
+        let working =
+            all.filter(|(_, of)| of.status == StepStatus::Running && of.items().is_none());
+        working.map(|(ix, _)| ix).filter(|ix| {
+            let history = self.histories.get(ix).map_or(&[][..], Vec::as_slice);
+            !ended_its_work(history)
+        })
     }
 
     /// Keeps that a specialist could write: from the start of its attempt, whatever it is seen to change.
@@ -185,6 +216,19 @@ impl Folded {
         }
         touched.network = wider(touched.network, network);
     }
+}
+
+/// Whether the last call of an attempt ended: what came after it changed no files.
+fn ended_its_work(history: &[Record]) -> bool {
+    let ended = |record: &Record| match record {
+        Record::ToolCall { .. } => Some(false),
+        Record::ToolResult { invocation, .. } => {
+            let works = invocation.purpose == Purpose::Execution;
+            (works && invocation.tool != FILES_BEFORE).then_some(true)
+        }
+        _ => None,
+    };
+    history.iter().rev().find_map(ended).unwrap_or(false)
 }
 
 /// The network of both.

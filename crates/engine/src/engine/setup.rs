@@ -12,6 +12,7 @@ use kb_language::definition::PromptRecording;
 use kb_language::plan::Plan;
 use std::sync::Arc;
 
+use super::earlier_changes::EarlierWork;
 use super::secrets::Secrets;
 use super::verified_result::VerifiedResults;
 use super::write_fault::WriteFaults;
@@ -62,6 +63,8 @@ pub struct Setup {
     pub history: Vec<StoredEvent>,
     /// Results of an earlier run that are verified again in place of the work of their steps.
     pub verified: VerifiedResults,
+    /// What the runs that this one continues left.
+    pub earlier: EarlierWork,
 }
 
 /// How a lease owner starts or continues a run.

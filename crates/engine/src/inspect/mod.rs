@@ -11,6 +11,7 @@ mod audit;
 mod base_run;
 mod diff;
 mod earlier;
+mod earlier_changes;
 mod error;
 mod frozen;
 mod live;

@@ -1,20 +1,24 @@
 //! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
 
 use super::cached::{self, StepCache};
+use super::heard_recorder::HeardRecorder;
 use super::host_access::HostAccess;
 use super::lease::lease_lost;
 use super::stubs::{self, Stubs};
-use super::{ChildRuns, Executor, GateRequest, Judges, gate, http, items, run, specialist, tool};
-use crate::isolation::{Tree, Trees};
+use super::{ChildRuns, Executor, GateRequest, Judges};
+use super::{gate, http, items, left_changes, run, specialist, tool};
+use crate::isolation::{Tree, Trees, gone};
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
+use crate::workspace::{StateBefore, StatesBefore};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb_attempt::{Context, FileItems, Outcome, Request, StepWork, TreeRequest};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, InstanceKey, OutcomeKind, RunId};
+use kb_base::value::{Failure, InstanceKey, OutcomeKind, RunId, Timestamp};
 use kb_core::evidence::{Merged, Verification};
 use kb_language::expression::Scope;
+use kb_language::toolspec;
 use std::sync::Arc;
 
 /// Executes attempts with the tools and models of this machine.
@@ -26,6 +30,7 @@ pub struct LocalExecutor {
     children: Option<Arc<dyn ChildRuns>>,
     stubs: Option<Arc<Stubs>>,
     trees: Option<Trees>,
+    states: Option<StatesBefore>,
     cache: Option<Arc<StepCache>>,
     /// Whether the file changes of all steps are recorded, because the gate of a `playbook` step above
     /// them reads them.
@@ -46,6 +51,7 @@ impl LocalExecutor {
             children: None,
             stubs: None,
             trees: None,
+            states: None,
             cache: None,
             watches: false,
         }
@@ -67,6 +73,13 @@ impl LocalExecutor {
     #[must_use]
     pub fn with_trees(self, trees: Trees) -> Self {
         LocalExecutor { trees: Some(trees), ..self }
+    }
+
+    /// The same executor, which stores the state of the files before the work of steps. Without it, what a
+    /// killed attempt left counts as there before.
+    #[must_use]
+    pub fn with_states_before(self, states: StatesBefore) -> Self {
+        LocalExecutor { states: Some(states), ..self }
     }
 
     /// The same executor for the files of a tree.
@@ -121,9 +134,61 @@ impl LocalExecutor {
         cached::execute(&cache, &host, request, context, work).await
     }
 
+    /// Does the work of an attempt. What the files were before it is stored until its changes are recorded.
     async fn work(self, request: Request, context: Context) -> Outcome {
+        let executor = self.with_state_before(&request);
+        let Some(before) = executor.host.workspace.state_before().cloned() else {
+            return executor.done(request, context).await;
+        };
+        let recorder = Arc::new(HeardRecorder::of(context.recorder.clone()));
+        let context = Context { recorder: recorder.clone(), ..context };
+        let outcome = executor.done(request, context).await;
+        if recorder.stored_all() {
+            before.forget();
+        }
+        outcome
+    }
+
+    /// The same executor for an attempt whose work may change files, which are compared.
+    fn with_state_before(self, request: &Request) -> LocalExecutor {
+        let Some(states) = &self.states else { return self };
+        let workspace =
+            self.host.workspace.with_state_before(states.of_step(&request.run, &request.instance));
+        match &request.work {
+            StepWork::Run { .. } if request.evidence => {
+                let host = self.host.within(&workspace);
+                LocalExecutor { host, ..self }
+            }
+            StepWork::Tool { tool, .. }
+                if toolspec::find(tool.as_str()).is_none_or(|t| t.writes) =>
+            {
+                self.within(&Tree { workspace })
+            }
+            StepWork::Specialist(_) => self.within(&Tree { workspace }),
+            StepWork::Run { .. }
+            | StepWork::Tool { .. }
+            | StepWork::Http(_)
+            | StepWork::Playbook(_) => self,
+        }
+    }
+
+    /// Where the states are stored in which killed processes found the files of an attempt, with their last
+    /// signs of life. An earlier run had other files of its own.
+    fn killed(&self, request: &Request) -> Vec<(StateBefore, Timestamp)> {
+        let left = request.left.iter().flat_map(|left| &left.killed);
+        let same = left.filter(|work| request.tree.is_none() || work.run == request.run);
+        let stored = same.filter_map(|work| {
+            let states = self.states.as_ref()?;
+            Some((states.of_step(&work.run, &request.instance), work.at))
+        });
+        stored.collect()
+    }
+
+    async fn done(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
-        if gate::recheck_relied_files(&self.host, &request, &context).await.is_err()
+        let killed = self.killed(&request);
+        if left_changes::record(&self.host, &request, killed, &context).await.is_err()
+            || gate::recheck_relied_files(&self.host, &request, &context).await.is_err()
             || gate::run_before(&self.host, &request, &context).await.is_err()
         {
             return lease_lost();
@@ -165,10 +230,11 @@ impl Executor for LocalExecutor {
     }
 
     fn merge(&self, asked: Vec<TreeRequest>) -> BoxFuture<'static, Merged> {
-        let trees = self.trees.clone();
+        let (trees, has_stubs) = (self.trees.clone(), self.stubs.is_some());
         async move {
             let (trees, failure) = match trees {
-                Some(trees) => trees.merge(asked).await,
+                // A result that a test gave has no files.
+                Some(trees) => trees.merge(asked, has_stubs).await,
                 None => (Vec::new(), Some(no_trees())),
             };
             Merged { trees, failure }
@@ -191,7 +257,11 @@ impl Executor for LocalExecutor {
         let executor = self.clone();
         async move {
             let tree = match (&request.tree, &executor.trees) {
-                (Some(asked), Some(trees)) => trees.find(asked).await.ok().flatten(),
+                (Some(asked), Some(trees)) => match trees.find(asked).await {
+                    Ok(None) if executor.stubs.is_none() => return gate::refused(&gone(asked)),
+                    Ok(found) => found,
+                    Err(failure) => return gate::refused(&failure),
+                },
                 (Some(_), None) | (None, _) => None,
             };
             let executor = match &tree {

@@ -1,5 +1,6 @@
 //! Failures of trees, and running what blocks.
 
+use kb_attempt::TreeRequest;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use std::io;
@@ -15,6 +16,15 @@ pub(super) fn unusable(path: &Path, error: &io::Error) -> Box<Failure> {
         }
         _ => failure.help("check the permissions and the disk of that folder"),
     })
+}
+
+/// The failure for a tree that was removed from outside.
+pub(crate) fn gone(request: &TreeRequest) -> Box<Failure> {
+    let TreeRequest { run, instance, .. } = request;
+    let message =
+        format!("the files of `{instance}` do not exist any more, so its changes are lost");
+    let help = format!("do the work again: `kb run retry {run} --from {}`", instance.step);
+    Box::new(Failure::new(Code::TREE_UNAVAILABLE, message).help(help))
 }
 
 /// One failure for several.

@@ -1,7 +1,7 @@
 //! Merges one tree into the project.
 
 use super::base::{Base, TreePaths, read_json, write_json};
-use super::failures::{blocking, unusable};
+use super::failures::{blocking, gone, unusable};
 use super::plan::MergePlan;
 use super::trees::{Tree, Trees};
 use kb_attempt::TreeRequest;
@@ -13,12 +13,13 @@ use kb_language::definition::MergePolicy;
 type Merging<T> = Result<T, Box<Failure>>;
 
 impl Trees {
-    /// Merges a tree, or returns what became of it before a crash. A tree that no attempt made has
-    /// nothing to merge.
+    /// Merges a tree, or returns what became of it before a crash. A tree that does not exist any more is a
+    /// failure: its changes were accepted and would be missing.
     pub(super) async fn merge_one(
         &self,
         request: &TreeRequest,
         paths: &TreePaths,
+        may_miss: bool,
     ) -> Merging<(MergedTree, Option<Failure>)> {
         let instance = request.instance.to_string();
         let io = |error| unusable(&paths.merged(), &error);
@@ -27,8 +28,12 @@ impl Trees {
             return Ok((done, None));
         }
         let base = read_json::<Base>(&paths.base()).map_err(|e| unusable(&paths.base(), &e))?;
-        let Some(base) = base else {
-            return Ok((MergedTree { instance, ..MergedTree::default() }, None));
+        let base = match base {
+            Some(base) => base,
+            None if may_miss => {
+                return Ok((MergedTree { instance, ..MergedTree::default() }, None));
+            }
+            None => return Err(gone(request)),
         };
         let tree = self.tree(paths)?;
         let merged = match request.isolation.merge {

@@ -24,5 +24,6 @@ mod sweep;
 mod three_way;
 mod trees;
 
+pub(crate) use failures::gone;
 pub use sweep::{Leftover, Need};
 pub use trees::{Tree, Trees, home_of};

@@ -85,7 +85,13 @@ impl Trees {
 
     /// Merges trees into the project, in this order. Each is merged whole or not at all. Returns what
     /// became of each, and why not all were merged.
-    pub async fn merge(&self, requests: Vec<TreeRequest>) -> (Vec<MergedTree>, Option<Failure>) {
+    ///
+    /// With `may_miss`, a tree that does not exist has nothing to merge.
+    pub async fn merge(
+        &self,
+        requests: Vec<TreeRequest>,
+        may_miss: bool,
+    ) -> (Vec<MergedTree>, Option<Failure>) {
         let _turn = self.shared.turn.lock().await;
         let locked = self.lock_merges().await;
         let (mut done, mut failures) = (Vec::new(), Vec::new());
@@ -97,7 +103,7 @@ impl Trees {
                 break;
             }
             let paths = self.paths(request);
-            match self.merge_one(request, &paths).await {
+            match self.merge_one(request, &paths, may_miss).await {
                 Ok((tree, failure)) => {
                     done.push(tree);
                     failures.extend(failure);

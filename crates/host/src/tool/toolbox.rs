@@ -213,6 +213,10 @@ impl Toolbox {
     pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> (CallResult, Invocation) {
         let (at, began) = (self.shared.parts.clock.now(), clock::instant());
         let redactor = &self.shared.redactor;
+        if let Some(before) = self.shared.workspace.state_before().filter(|_| self.may_write(call))
+        {
+            before.forget();
+        }
         let result = self.execute(call, cancel).await;
         let args = redactor.mask_json(&recorded(&call.args));
         let text = json_text(&result.result);
@@ -233,6 +237,11 @@ impl Toolbox {
             bytes: text.len() as u64,
         };
         (result, invocation)
+    }
+
+    /// Whether a call may change files. Those that only read run beside others.
+    fn may_write(&self, call: &Call) -> bool {
+        self.shared.registry.find(&call.tool).is_some_and(|tool| !tool.spec().only_reads)
     }
 
     /// Executes a call; the result is masked.

@@ -9,6 +9,7 @@ use super::own_writes::OwnWrites;
 use super::path_error::{PathError, refused, wrong_kind};
 use super::path_text::{shown, unicode_forms};
 use super::protected_paths::ProtectedPaths;
+use super::state_before::StateBefore;
 use kb_core::evidence::{FileKind, FileState};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -22,7 +23,11 @@ use std::sync::Arc;
 /// The kernel resolves every path of a tool, check or working directory beneath open directory
 /// handles; texts of paths are never compared. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Workspace(Arc<Roots>);
+pub struct Workspace {
+    roots: Arc<Roots>,
+    /// Where the state of the files before a step is stored.
+    before: Option<StateBefore>,
+}
 
 #[derive(Debug)]
 struct Roots {
@@ -107,8 +112,8 @@ impl Workspace {
     pub(crate) fn rooted_at(&self, root: &Path) -> std::io::Result<Workspace> {
         let alias = std::path::absolute(root)?;
         let root = DirHandle::open(root)?;
-        let protected = self.0.protected.elsewhere(&root.path);
-        Ok(Workspace::of(root, alias, Vec::new(), protected, self.0.ignore_files.clone()))
+        let protected = self.roots.protected.elsewhere(&root.path);
+        Ok(Workspace::of(root, alias, Vec::new(), protected, self.roots.ignore_files.clone()))
     }
 
     fn of(
@@ -121,17 +126,27 @@ impl Workspace {
         let known = ContentCache::default();
         let own_writes = Arc::default();
         let roots = Roots { root, alias, read, protected, known, own_writes, ignore_files };
-        Workspace(Arc::new(roots))
+        Workspace { roots: Arc::new(roots), before: None }
+    }
+
+    /// The same files for a step: what they were before it changes them is stored.
+    pub(crate) fn with_state_before(&self, before: StateBefore) -> Workspace {
+        Workspace { roots: self.roots.clone(), before: Some(before) }
+    }
+
+    /// Where the state of the files before the step is stored.
+    pub(crate) fn state_before(&self) -> Option<&StateBefore> {
+        self.before.as_ref()
     }
 
     /// The ignore rules for evidence and gates, before any directory is entered.
     pub(super) fn ignore_rules(&self) -> IgnoreRules {
-        IgnoreRules::new(self.0.ignore_files.clone())
+        IgnoreRules::new(self.roots.ignore_files.clone())
     }
 
     /// The real path of the workspace root.
     pub fn root(&self) -> &Path {
-        &self.0.root.path
+        &self.roots.root.path
     }
 
     /// Reads the whole content of a regular file.
@@ -251,8 +266,8 @@ impl Workspace {
         if !given.is_absolute() {
             return Ok((0, path.to_owned()));
         }
-        let roots = [(0, self.root()), (0, self.0.alias.as_path())];
-        let more = self.0.read.iter().enumerate().map(|(i, root)| (i + 1, root.path.as_path()));
+        let roots = [(0, self.root()), (0, self.roots.alias.as_path())];
+        let more = self.roots.read.iter().enumerate().map(|(i, root)| (i + 1, root.path.as_path()));
         roots
             .into_iter()
             .chain(more)
@@ -265,7 +280,7 @@ impl Workspace {
 
     /// Refuses a real path, relative to the workspace, that is protected.
     pub(crate) fn check_writable(&self, path: &str, real: &Path) -> Result<(), PathError> {
-        match self.0.protected.protecting(&self.0.root, real) {
+        match self.roots.protected.protecting(&self.roots.root, real) {
             Some(protected) => Err(PathError::Protected { path: path.to_owned(), protected }),
             None => Ok(()),
         }
@@ -274,28 +289,28 @@ impl Workspace {
     /// Whether a real path, relative to the workspace, lies in a path that was passed as
     /// `protected` to [`Workspace::open`], such as the state directory of `kb`.
     pub(super) fn is_state_path(&self, real: &Path) -> bool {
-        self.0.protected.is_further(self.root(), real)
+        self.roots.protected.is_further(self.root(), real)
     }
 
     /// The `protected` paths of [`Workspace::open`] that lie in the workspace, relative to it.
     pub(super) fn state_paths(&self) -> Vec<PathBuf> {
-        self.0.protected.further_inside(self.root())
+        self.roots.protected.further_inside(self.root())
     }
 
     /// The protected paths that exist now and can be made read-only for a whole process.
     /// `git_data` leaves the data of the repository writable.
     pub(crate) fn protected_now(&self, git_data: bool) -> Vec<PathBuf> {
-        self.0.protected.present(self.root(), git_data)
+        self.roots.protected.present(self.root(), git_data)
     }
 
     /// The paths that settings of git execute or links of definitions lead to.
     pub(super) fn code_sources(&self) -> Vec<PathBuf> {
-        self.0.protected.sources(self.root())
+        self.roots.protected.sources(self.root())
     }
 
     /// The handle of the workspace root, the only root that may be written.
     pub(super) fn writable(&self) -> &DirHandle {
-        &self.0.root
+        &self.roots.root
     }
 
     /// Opens a directory, relative to the root of a located path.
@@ -314,18 +329,18 @@ impl Workspace {
 
     /// The writes of `kb` itself while something is watched.
     pub(super) fn own_writes(&self) -> &Arc<OwnWrites> {
-        &self.0.own_writes
+        &self.roots.own_writes
     }
 
     /// The cached contents of small files.
     pub(super) fn content_cache(&self) -> &ContentCache {
-        &self.0.known
+        &self.roots.known
     }
 
     fn folder(&self, root: usize) -> &DirHandle {
         match root {
-            0 => &self.0.root,
-            more => &self.0.read[more - 1],
+            0 => &self.roots.root,
+            more => &self.roots.read[more - 1],
         }
     }
 }

@@ -37,6 +37,9 @@ impl WorkspaceWatch {
             let watching = scanned.own_writes().watching();
             let mut before = scanned.manifest();
             let racy = scanned.add_digests(&mut before, clock.of_files());
+            if let Some(stored) = scanned.state_before() {
+                stored.store_all(&before, &racy);
+            }
             (before, racy, Some(watching))
         };
         let looked = tokio::task::spawn_blocking(work).await;

@@ -10,10 +10,13 @@ impl Workspace {
     pub(crate) fn writing<T>(&self, path: &str, write: impl FnOnce() -> T) -> T {
         let writes = self.own_writes();
         let _alone = writes.writing();
-        if !writes.is_watched() {
+        if !writes.is_watched() && self.state_before().is_none() {
             return write();
         }
         let before = self.file_at(path);
+        if let Some(stored) = self.state_before() {
+            stored.store_path(path, before.clone());
+        }
         let result = write();
         let after = self.file_at(path);
         // The text is kept for the difference to a later change of the process.
@@ -26,7 +29,7 @@ impl Workspace {
     }
 
     /// The state of a file or link as a manifest has it, with its digest.
-    fn file_at(&self, path: &str) -> Option<FileState> {
+    pub(super) fn file_at(&self, path: &str) -> Option<FileState> {
         let state = self.symlink_stat(path).ok().flatten();
         state.filter(|state| state.kind != FileKind::Directory)
     }

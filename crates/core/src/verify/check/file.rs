@@ -183,11 +183,18 @@ fn changes(
     recorded: &RecordedChanges<'_>,
 ) -> Option<Finding> {
     let wanted = criterion.changed?;
-    let changed = files.iter().find(|file| recorded.differs(&file.path));
+    let with = |state| files.iter().find(|file| recorded.content_differs(&file.path) == state);
+    let changed = with(Some(true));
+    if let (None, Some(file)) = (changed, with(None)) {
+        let path = &file.path;
+        return Some(Finding::inconclusive(format!(
+            "this step wrote `{path}`, and whether its content is another one is not known"
+        )));
+    }
     match (wanted, changed, recorded.gap()) {
         (true, Some(_), _) | (false, None, None) => None,
         (true, None, None) => Some(Finding::failed(format!(
-            "no recorded call of this step changed a file that matches `{}`",
+            "no recorded call of this step changed the content of a file that matches `{}`",
             criterion.pattern
         ))),
         (false, Some(file), _) => {

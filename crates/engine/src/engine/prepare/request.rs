@@ -40,6 +40,7 @@ pub(in crate::engine) fn request(
         confined: confined(planned, inputs.touched.as_ref()).map(Box::new),
         before: if inputs.is_fresh { before(scope, planned) } else { None },
         relied: if inputs.is_fresh { relied(scope, ix) } else { Vec::new() },
+        left: inputs.left.clone().map(Box::new),
         cache: caching::request(scope, step, inputs.work, &inputs.history)?.map(Box::new),
     })
 }

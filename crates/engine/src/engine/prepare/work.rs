@@ -4,7 +4,8 @@ use crate::engine::attempt::Attempt;
 use crate::engine::scope::RunScope;
 use crate::engine::session_reader;
 use kb_attempt::{
-    Argument, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork, StepWork, Touched,
+    Argument, ChildWork, CommandLine, HttpWork, LeftChanges, PreviousChild, SpecialistWork,
+    StepWork, Touched,
 };
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, JsonMap, json_text};
@@ -30,6 +31,8 @@ pub(in crate::engine) struct AttemptInputs {
     pub(in crate::engine) session: Option<Arc<SessionBrief>>,
     /// The first specialist that could write to the files of the run.
     pub(in crate::engine) touched: Option<Touched>,
+    /// What earlier attempts left without a record in this iteration.
+    pub(in crate::engine) left: Option<LeftChanges>,
 }
 
 pub(super) fn work(

@@ -13,7 +13,7 @@ pub(super) use relied::recheck_relied_files;
 use super::GateRequest;
 use crate::executor::host_access::HostAccess;
 pub use judge::Judges;
-use kb_base::value::Usage;
+use kb_base::value::{Failure, Usage};
 use kb_clock as clock;
 use kb_core::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_core::redaction::Redactor;
@@ -102,11 +102,20 @@ fn evaluated(gate: &Gate, seen: &Observations, redactor: &Redactor) -> Verificat
 
 /// The verdict of a gate whose evaluation was stopped.
 fn stopped() -> Verification {
+    without_checks(Verdict::Inconclusive, "the gate was stopped")
+}
+
+/// The verdict of a gate that has no files to inspect.
+pub(super) fn refused(failure: &Failure) -> Verification {
+    without_checks(Verdict::Failed, &failure.message)
+}
+
+fn without_checks(verdict: Verdict, reason: &str) -> Verification {
     let detail = CheckDetail {
         check: "gate".to_owned(),
-        verdict: Verdict::Inconclusive,
+        verdict,
         warning: false,
-        reason: Some("the gate was stopped".to_owned()),
+        reason: Some(reason.to_owned()),
         evidence: None,
     };
     Verification::of(Confidence::Low, vec![detail])

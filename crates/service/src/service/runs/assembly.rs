@@ -22,7 +22,7 @@ use kb_host::isolation::{Trees, home_of};
 use kb_host::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tiers};
 use kb_host::specialist::{Ledger, SpecialistRunner};
 use kb_host::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
-use kb_host::workspace::{IgnoreFiles, Workspace};
+use kb_host::workspace::{IgnoreFiles, StatesBefore, Workspace};
 use kb_language::definition::{ApprovalLevel, ProcessChoice, Script, Settings};
 use kb_language::plan::Plan;
 use kb_process::Supervisor;
@@ -52,6 +52,7 @@ impl Assembly {
     ) -> Prepared {
         // An earlier run that was removed meanwhile has no results.
         let verified = Earlier::verified_of(&frozen, &*self.parts.journal).unwrap_or_default();
+        let earlier = Earlier::work_of(&frozen, &*self.parts.journal).unwrap_or_default();
         let params = Arc::new(Json::Object(frozen.params));
         let (task_files, touched) = (frozen.task_files, frozen.touched);
         let Assembly { context, parts, rules, strict, .. } = self;
@@ -67,6 +68,7 @@ impl Assembly {
             start,
             history,
             verified,
+            earlier,
         };
         let (changed, killed_owner, group, predecessor) = (Vec::new(), None, None, None);
         Prepared { context, setup, changed, strict, killed_owner, group, predecessor }
@@ -164,7 +166,9 @@ pub(super) fn assemble(
         is_child: false,
     };
     let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
-    let local = LocalExecutor::new(host, toolbox, specialists).with_trees(trees);
+    let local = LocalExecutor::new(host, toolbox, specialists)
+        .with_trees(trees)
+        .with_states_before(StatesBefore::of(&context.state_dir));
     let local = match &context.doubles.stubs {
         Some(stubs) => local.with_stubs(stubs.clone()),
         None => local,

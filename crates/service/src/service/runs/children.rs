@@ -255,7 +255,7 @@ impl Shared {
         context: &Context,
         executor: Arc<dyn Executor>,
     ) -> Result<Summary, JournalError> {
-        let Leased { epoch, frozen, start, history, killed_owner, verified } = leased;
+        let Leased { epoch, frozen, start, history, killed_owner, verified, earlier } = leased;
         if let Some(pid) = killed_owner {
             wait_for_orphans_of(pid).await;
         }
@@ -282,6 +282,7 @@ impl Shared {
             start,
             history,
             verified,
+            earlier,
         };
         let (control, commands) = unbounded_channel();
         let driven = engine::drive(setup, None, commands);

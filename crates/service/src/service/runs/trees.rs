@@ -6,7 +6,7 @@ use kb_core::run::RunStatus;
 use kb_core::wire::TreeView;
 use kb_engine::journal::{Journal, JournalError};
 use kb_host::isolation::{Leftover, Need, Trees, home_of};
-use kb_host::workspace::Workspace;
+use kb_host::workspace::{StatesBefore, Workspace};
 use kb_language::definition::Settings;
 
 fn trees(context: &ProjectContext) -> Option<Trees> {
@@ -21,6 +21,11 @@ fn trees(context: &ProjectContext) -> Option<Trees> {
 /// Removes the worktrees and copies that no run needs any more. Nothing fails: what cannot be removed
 /// now is removed by a later call.
 pub(in crate::service) async fn sweep(context: &ProjectContext, journal: &dyn Journal) {
+    let has_ended = |run: &RunId| match journal.run(run) {
+        Ok(row) => row.status.has_ended(),
+        Err(error) => matches!(error, JournalError::NoRun(_)),
+    };
+    StatesBefore::of(&context.state_dir).sweep(has_ended);
     let Some(trees) = trees(context) else { return };
     let need = |run: &RunId| match journal.run(run) {
         Ok(row) => match row.status {

@@ -7,7 +7,7 @@ use kb_attempt::PreviousChild;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, JsonMap, RunId};
 use kb_core::run::{Preset, Rules, RunStatus};
-use kb_engine::engine::{Folded, StartMode, VerifiedResults};
+use kb_engine::engine::{EarlierWork, Folded, StartMode, VerifiedResults};
 use kb_engine::inspect::{BaseRun, Earlier, Frozen, ParentRun, require_as_recorded};
 use kb_engine::journal::{JournalError, NewRun, StoredEvent};
 use kb_language::plan::Plan;
@@ -31,6 +31,8 @@ pub(super) struct Leased {
     pub(super) history: Vec<StoredEvent>,
     pub(super) killed_owner: Option<u32>,
     pub(super) verified: VerifiedResults,
+    /// What the child runs that it continues left.
+    pub(super) earlier: EarlierWork,
 }
 
 impl Shared {
@@ -229,7 +231,9 @@ impl Shared {
     ) -> Opened {
         // An earlier run that was removed meanwhile has no results.
         let verified = Earlier::verified_of(&frozen, &*self.journal).unwrap_or_default();
-        Opened::Leased(Box::new(Leased { epoch, frozen, start, history, killed_owner, verified }))
+        let earlier = Earlier::work_of(&frozen, &*self.journal).unwrap_or_default();
+        let leased = Leased { epoch, frozen, start, history, killed_owner, verified, earlier };
+        Opened::Leased(Box::new(leased))
     }
 
     /// The stored record of the run that starts a child run.

@@ -1,0 +1,77 @@
+//! Records what earlier attempts left, so that claims and checks compare with the state before the step.
+
+use super::host_access::HostAccess;
+use crate::workspace::StateBefore;
+use kb_attempt::{Context, Request, Stopped};
+use kb_base::value::{Digest, Json, Timestamp};
+use kb_core::evidence::{Change, Invocation, InvocationStatus, Note, Payload, Purpose, Record};
+use kb_core::verify::FILES_BEFORE;
+use std::collections::BTreeMap;
+
+/// Why the state before a step is not known, and what helps.
+const UNKNOWN: &str = "the state before the interrupted attempt is not known, so what it left counts as \
+                       there before; if a gate then finds no change, undo it (`git status` shows it) and \
+                       run `kb run retry`";
+
+/// Records the changes of earlier attempts that no record of this iteration has.
+pub(super) async fn record(
+    host: &HostAccess,
+    request: &Request,
+    killed: Vec<(StateBefore, Timestamp)>,
+    context: &Context,
+) -> Result<(), Stopped> {
+    let Some(left) = request.left.as_deref() else { return Ok(()) };
+    let at = host.clock.now();
+    let (found, is_known) = found(host, left.recorded.clone(), killed.clone()).await;
+    if !is_known {
+        context.recorder.record(Record::Note(Note::warning(UNKNOWN))).await?;
+    }
+    if !found.is_empty() {
+        let args = serde_json::json!({});
+        let invocation = Invocation {
+            id: "files-before".to_owned(),
+            tool: FILES_BEFORE.to_owned(),
+            args_hash: Digest::of_json(&args),
+            args,
+            at,
+            duration_ms: host.clock.now().since(at).as_millis() as u64,
+            purpose: Purpose::Execution,
+            status: InvocationStatus::Success,
+            changes: found,
+            evidence: Vec::new(),
+            process: None,
+            output: None,
+            bytes: 0,
+        };
+        let result = Payload::inline(Json::Null);
+        context.recorder.record(Record::ToolResult { turn: 0, invocation, result }).await?;
+    }
+    killed.iter().for_each(|(before, _)| before.forget());
+    Ok(())
+}
+
+/// The changes, in path order, and whether the state before an interrupted call is known.
+async fn found(
+    host: &HostAccess,
+    recorded: Vec<Change>,
+    killed: Vec<(StateBefore, Timestamp)>,
+) -> (Vec<Change>, bool) {
+    let (workspace, redactor) = (host.workspace.clone(), host.redactor.clone());
+    let look = move || {
+        let mut found = workspace.still_changed(&recorded);
+        let mut is_known = true;
+        for (before, alive) in &killed {
+            match workspace.left_by_killed(before, *alive, &redactor) {
+                Ok(left) => found.extend(left),
+                Err(_) => is_known = false,
+            }
+        }
+        // A path of several starts at the first state.
+        let mut all: BTreeMap<String, Change> = BTreeMap::new();
+        for change in found {
+            all.entry(change.path.clone()).or_insert(change);
+        }
+        (all.into_values().collect(), is_known)
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or((Vec::new(), false))
+}

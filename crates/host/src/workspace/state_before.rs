@@ -1,0 +1,106 @@
+//! [`StateBefore`]: the state of files before a step changes them, stored until the change is recorded, so
+//! that a later process knows what a killed one changed.
+
+use kb_base::value::{Digest, InstanceKey, RunId};
+use kb_core::evidence::{FileState, Manifest};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The folder for the states before the steps of all runs of a project. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct StatesBefore {
+    home: PathBuf,
+}
+
+impl StatesBefore {
+    /// The folder in a state folder.
+    pub fn of(state_dir: &Path) -> StatesBefore {
+        StatesBefore { home: state_dir.join("before") }
+    }
+
+    /// Where the state before a step or item is stored.
+    pub(crate) fn of_step(&self, run: &RunId, instance: &InstanceKey) -> StateBefore {
+        let name = format!("{run}.{}.before", Digest::of(instance.to_string()).short(6));
+        StateBefore { path: self.home.join(name), paths: Arc::default() }
+    }
+
+    /// Removes what ended runs left.
+    pub fn sweep(&self, has_ended: impl Fn(&RunId) -> bool) {
+        for entry in std::fs::read_dir(&self.home).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let run = name.split('.').next().and_then(|run| RunId::new(run).ok());
+            if run.is_some_and(|run| has_ended(&run)) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// Where the state before the present call of a step is stored. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct StateBefore {
+    path: PathBuf,
+    /// The paths that file tools change.
+    paths: Arc<Mutex<BTreeMap<String, Option<FileState>>>>,
+}
+
+/// What is known of the time before a call.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum StoredState {
+    /// All files, for a process. Those in `racy` may change without a change of their stat data.
+    All { files: Manifest, racy: Vec<String> },
+    /// The paths that a file tool changes.
+    Paths(BTreeMap<String, Option<FileState>>),
+}
+
+impl StateBefore {
+    /// Stores the state before a process that may change all files.
+    pub(super) fn store_all(&self, files: &Manifest, racy: &[String]) {
+        self.store(&StoredState::All { files: files.clone(), racy: racy.to_vec() });
+    }
+
+    /// Stores the state before a file tool changes a path.
+    pub(super) fn store_path(&self, path: &str, state: Option<FileState>) {
+        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.entry(path.to_owned()).or_insert(state);
+        self.store(&StoredState::Paths(paths.clone()));
+    }
+
+    /// Without the stored state a killed call leaves changes of unknown origin, as on a full disk.
+    fn store(&self, state: &StoredState) {
+        if let Err(error) = write(&self.path, state) {
+            tracing::warn!(%error, path = %self.path.display(), "the state before a step is not stored");
+        }
+    }
+
+    /// What is stored; `None` if no call of the step was left.
+    pub(super) fn stored(&self) -> Result<Option<StoredState>> {
+        match std::fs::read(&self.path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .map_err(|error| Error::new(ErrorKind::InvalidData, error)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The changes of the last call are recorded.
+    pub(crate) fn forget(&self) {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, state: &StoredState) -> Result<()> {
+    let text = serde_json::to_vec(state).map_err(Error::other)?;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    std::fs::write(&beside, text)?;
+    std::fs::rename(&beside, path)
+}
