@@ -5,6 +5,10 @@ use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 use serde_json::Value;
 use std::path::PathBuf;
+use std::process::Stdio;
+
+/// Stands for a folder outside of the project.
+const SHARED: &str = "OUTSIDE";
 
 /// A project with one commit.
 fn repository(playbook: &str) -> Scratch {
@@ -490,6 +494,114 @@ fn a_new_run_loses_no_change_of_items_whose_step_failed() {
         said.says(&["runs  e  its changes were not all merged in the earlier run"]);
         assert_eq!([scratch.read("made-a"), scratch.read("made-b")], ["a\n", "b\n"]);
         assert!(scratch.kb(&["run", "events", "@last"]).out.contains("\"made-a\""));
+    }
+}
+
+/// `kb` is killed when it has planned a merge, and the project changes before the run goes on: the plan does
+/// not fit any more.
+#[test]
+fn an_interrupted_merge_overwrites_no_later_edit() {
+    let lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    for (edited, merged) in [
+        (lines.replace('1', "one"), Some(lines.replace('1', "one").replace('5', "five"))),
+        (lines.replace('5', "mine"), None),
+    ] {
+        let scratch =
+            project("steps:\n  - {id: edit, workspace: copy, run: sed -i s/5/five/ lines.txt}\n");
+        let mut command = scratch.command();
+        command.args(["playbook", "run", "p"]);
+        let folder = scratch.root().parent().unwrap().to_owned();
+        let planned = Fault::below(&folder).ops("rename").file(".plan.");
+        planned.at(1, Deed::KillAfter).on(&mut command);
+        assert!(!command.finish().status.success(), "killed");
+        assert_eq!(scratch.read("lines.txt"), lines, "nothing is written yet");
+        scratch.write("lines.txt", &edited);
+        let said = scratch.kb(&["run", "resume", "@last"]);
+        assert_eq!(said.code, i32::from(merged.is_none()), "{said:?}");
+        assert_eq!(scratch.read("lines.txt"), merged.unwrap_or(edited));
+    }
+}
+
+/// A folder of trees that somebody removed: what its step changed is lost, and the run says so.
+#[test]
+fn a_removed_tree_is_never_merged_as_nothing() {
+    let scratch = project(
+        "steps:
+  - id: e
+    forEach: {in: [a, b], as: n, key: \"{{n}}\"}
+    workspace: copy
+    run: echo $N > made-$N && { [ $N = a ] || test -e fixed; }
+    env: {N: \"{{n}}\"}
+",
+    );
+    run(&scratch).code(1);
+    std::fs::remove_dir_all(home(&scratch).unwrap()).unwrap();
+    scratch.write("fixed", "");
+    let said = scratch.kb(&["run", "retry", "@last"]).code(1);
+    said.says(&["the files of `e[a]` do not exist any more", "--from e"]);
+    scratch.kb(&["run", "retry", "@last", "--from", "e"]).code(0);
+    assert_eq!([scratch.read("made-a"), scratch.read("made-b")], ["a\n", "b\n"]);
+}
+
+/// Whatever the order of kills, resumes, retries and new runs that continue earlier ones, also with stored
+/// results: a run that succeeds has the changes of all of its items.
+#[test]
+fn a_run_that_succeeds_has_all_changes_in_every_order_of_interruptions() {
+    for seed in 0..crate::proof::amount("KB_TREE_STORIES", 6, 1_000) as u64 {
+        let (place, extra) =
+            [("copy", ""), ("worktree", ""), ("copy", "    cache: {outputs: [\"made-*\"]}\n")]
+                [seed as usize % 3];
+        let scratch = repository(&format!(
+            "steps:
+  - id: e
+    forEach: {{in: [a, b, c], as: n, key: \"{{{{n}}}}\"}}
+    workspace: {place}
+    run: sleep 0.0$(($RANDOM % 9)); echo $N > made-$N; test -e $FIXED/fixed-$N
+    env: {{N: \"{{{{n}}}}\", FIXED: {}}}
+{extra}  - {{id: last, dependsOn: [e], run: sleep 0.05}}
+",
+            SHARED
+        ));
+        let text = scratch.read("playbooks/p.yml");
+        let fixed = tempfile::tempdir().unwrap();
+        let folder = fixed.path().display().to_string();
+        scratch.write("playbooks/p.yml", &text.replace(SHARED, &folder));
+        let mut dice = crate::crash::dice::Dice::of(seed);
+        let mut succeeded = false;
+        for turn in 0..40 {
+            if turn > 3 || dice.below(3) == 0 {
+                let name = ["a", "b", "c"][dice.below(3) as usize];
+                std::fs::write(fixed.path().join(format!("fixed-{name}")), "").unwrap();
+            }
+            let listed: Value = serde_json::from_str(&scratch.kb(&["run", "list", "--json"]).out)
+                .unwrap_or_default();
+            let status = listed[0]["status"].as_str().unwrap_or("none").to_owned();
+            if status == "succeeded" {
+                succeeded = true;
+                break;
+            }
+            let ways: &[&[&str]] = match status.as_str() {
+                "none" => &[&["playbook", "run", "p"]],
+                "failed" | "cancelled" => &[
+                    &["run", "retry", "@last"],
+                    &["run", "retry", "@last", "--with-current"],
+                    &["run", "retry", "@last", "--from", "e"],
+                ],
+                _ => &[&["run", "resume", "@last"], &["run", "retry", "@last", "--with-current"]],
+            };
+            let mut command = scratch.command();
+            command.args(ways[dice.below(ways.len() as u64) as usize]);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start();
+            if dice.below(2) == 0 {
+                std::thread::sleep(std::time::Duration::from_millis(dice.below(250)));
+                let _ = child.kill();
+            }
+            let _ = child.wait();
+        }
+        assert!(succeeded, "seed {seed}: {:?}", scratch.kb(&["run", "list"]));
+        for name in ["a", "b", "c"] {
+            assert!(scratch.has(&format!("made-{name}")), "seed {seed}: made-{name} is lost");
+        }
     }
 }
 

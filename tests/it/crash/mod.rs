@@ -18,7 +18,7 @@
 
 mod case;
 mod constructs;
-mod dice;
+pub(crate) mod dice;
 mod law;
 mod ledger;
 mod leftovers;
