@@ -11,10 +11,15 @@ use super::output::Out;
 use kb_language::definition::Positioned;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Why `permissions` have no counterpart.
+pub(super) const PERMISSIONS: &str = "there is no token of GitHub";
+
 type Job = (String, u32, Positioned);
 
 pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
-    let fields = Fields::of(root, "");
+    let fields = Fields::of(root, "", draft);
+    fields.left_out(&["permissions"], PERMISSIONS, draft);
+    fields.left_out(&["run-name"], "a run has the name of its playbook", draft);
     if let Some(text) = fields.text("name") {
         draft.set("name", literal(&text));
     }
@@ -23,6 +28,7 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     let mut scope = Scope::default();
     if let Some(env) = fields.take("env") {
         let variables = environment(env, &scope, draft);
+        scope.env = variables.0.iter().map(|(name, _)| name.clone()).collect();
         draft.head.extend(variables.out().map(|env| ("env", env)));
     }
     let cwd = run_defaults(&fields, "", draft);
@@ -33,7 +39,9 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     let ids: BTreeSet<&str> = jobs.iter().map(|(id, _, _)| id.as_str()).collect();
     for (id, line, job) in in_order(jobs) {
         scope.steps.clear();
-        let found = actions_job::add(id, *line, job, cwd.as_deref(), &ids, &mut scope, draft);
+        let found = draft.scope(id, None, |draft| {
+            actions_job::add(id, *line, job, cwd.as_deref(), &ids, &mut scope, draft)
+        });
         scope.jobs.insert(id.clone(), found);
     }
     if let Some(outputs) = outputs {
@@ -48,7 +56,6 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
             ("default", format!("env:{secret}").into()),
         ]));
     }
-    fields.finish(draft);
 }
 
 /// The jobs, each after those that it needs; otherwise as in the file. Jobs that need each other are last.
@@ -58,7 +65,7 @@ fn in_order(jobs: &[Job]) -> Vec<&Job> {
     let mut followers: Vec<Vec<usize>> = vec![Vec::new(); jobs.len()];
     let mut open: Vec<usize> = vec![0; jobs.len()];
     for (at, (_, _, job)) in jobs.iter().enumerate() {
-        let needs = actions_job::needs_of(&Fields::of(job, ""));
+        let needs = actions_job::needs_of(&Fields::ahead(job));
         for need in needs.iter().filter_map(|need| places.get(need.as_str())) {
             followers[*need].push(at);
             open[at] += 1;
@@ -83,14 +90,13 @@ fn in_order(jobs: &[Job]) -> Vec<&Job> {
 fn set_outputs(outputs: &Positioned, scope: &Scope, draft: &mut Draft) {
     let mut map = Vec::new();
     for (key, line, output) in outputs.entries() {
-        let fields = Fields::of(output, format!("on.workflow_call.outputs.{key}."));
+        let fields = Fields::of(output, format!("on.workflow_call.outputs.{key}."), draft);
         fields.text("description");
         let text = fields.text("value").unwrap_or_default();
-        fields.finish(draft);
         match joined(&text, scope) {
             Ok(found) => map.push((key.clone(), Out::from(format!("{{{{{found}}}}}")))),
             Err(unknown) => {
-                draft.unmapped(*line, format!("the output `{key}` is not mapped (`{unknown}`)"))
+                draft.left_out(*line, format!("the output `{key}` is not mapped (`{unknown}`)"))
             }
         }
     }

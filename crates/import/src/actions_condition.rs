@@ -4,6 +4,7 @@ use super::actions_expression::operand_of_and;
 use super::actions_scope::Scope;
 use super::actions_syntax::{Node, parse};
 use super::draft::Draft;
+use super::fields::words;
 use kb_language::definition::Positioned;
 
 /// When a step or job runs, by what happened before it.
@@ -35,9 +36,9 @@ impl Condition {
         self.expression.is_some() || self.when == When::Failure
     }
 
-    /// The condition of a text. What has no counterpart is reported, and left out.
+    /// The condition of a text. What has no counterpart is reported: the step fails.
     pub(super) fn of(value: &Positioned, scope: &Scope, draft: &mut Draft) -> Condition {
-        let text = value.words().unwrap_or_default();
+        let text = words(value, "if", draft).unwrap_or_default();
         let bare = text.replace("${{", "(").replace("}}", ")");
         let mut found = Condition::default();
         let read = match bare.split_once("secrets.") {
@@ -50,10 +51,7 @@ impl Condition {
         };
         if let Err(unknown) = read {
             found.expression = None;
-            draft.unmapped(
-                value.line,
-                format!("`if: {text}` is not mapped (`{unknown}`): {}", found.when.in_words()),
-            );
+            draft.fails(value.line, format!("`if: {text}` is not mapped (`{unknown}`)"));
         }
         found
     }
@@ -106,15 +104,4 @@ fn is_any_end(nodes: &[Node]) -> bool {
     calls.iter().all(Option::is_some)
         && calls.contains(&Some("success"))
         && calls.contains(&Some("failure"))
-}
-
-impl When {
-    fn in_words(self) -> &'static str {
-        match self {
-            When::Success => "the step runs always",
-            When::Always => "the step runs always, also after a failure",
-            When::Failure => "the step runs after each failure",
-            When::Never => "the step never runs",
-        }
-    }
 }

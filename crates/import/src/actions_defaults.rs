@@ -4,32 +4,27 @@
 use super::actions_scope::Scope;
 use super::actions_text::template;
 use super::draft::Draft;
-use super::fields::{Fields, flag};
+use super::fields::{Fields, flag, words};
 use super::output::Out;
 use super::shell::Variables;
 use kb_language::definition::Positioned;
 
 /// The working directory of `defaults.run`.
 pub(super) fn run_defaults(fields: &Fields<'_>, path: &str, draft: &mut Draft) -> Option<String> {
-    let outer = Fields::of(fields.take("defaults")?, format!("{path}defaults."));
-    let run = outer.take("run").map(|run| Fields::of(run, format!("{path}defaults.run.")));
-    outer.finish(draft);
+    let outer = Fields::of(fields.take("defaults")?, format!("{path}defaults."), draft);
+    let run = outer.take("run").map(|run| Fields::of(run, format!("{path}defaults.run."), draft));
     let run = run?;
     let cwd = run.text("working-directory");
     bash(&run, draft);
-    run.finish(draft);
     cwd
 }
 
 /// Reports a shell other than bash.
 pub(super) fn bash(fields: &Fields<'_>, draft: &mut Draft) {
     if let Some(shell) = fields.take("shell") {
-        let words = shell.words().unwrap_or_default();
+        let words = words(shell, "shell", draft).unwrap_or_default();
         if words != "bash" && words != "sh" {
-            draft.unmapped(
-                shell.line,
-                format!("`shell: {words}` is not mapped; the text runs with bash"),
-            );
+            draft.fails(shell.line, format!("`shell: {words}` is not mapped"));
         }
     }
 }
@@ -38,15 +33,14 @@ pub(super) fn bash(fields: &Fields<'_>, draft: &mut Draft) {
 pub(super) fn environment(env: &Positioned, scope: &Scope, draft: &mut Draft) -> Variables {
     let mut variables = Variables::default();
     if !env.is_map() && env.words().is_some() {
-        draft.unmapped(env.line, "an `env` that is an expression is not mapped");
+        draft.fails(env.line, "an `env` that is an expression is not mapped");
     }
     for (name, line, value) in env.entries() {
-        let text = value.words().unwrap_or_default();
+        let text = words(value, &format!("env.{name}"), draft).unwrap_or_default();
         match template(&text, scope) {
             Ok(text) => variables.set(name, text),
             Err(unknown) => {
-                draft
-                    .unmapped(*line, format!("`{unknown}` in the variable `{name}` is not mapped"));
+                draft.fails(*line, format!("`{unknown}` in the variable `{name}` is not mapped"));
             }
         }
     }
@@ -58,6 +52,7 @@ pub(super) fn common_keys(
     fields: &Fields<'_>,
     line: u32,
     matrix: Option<(&'static str, Out)>,
+    is_one_step: bool,
     draft: &mut Draft,
 ) -> Vec<(&'static str, Out)> {
     let mut common: Vec<(&'static str, Out)> = Vec::new();
@@ -67,7 +62,9 @@ pub(super) fn common_keys(
         common.push(("timeout", limit.into()));
     }
     if flag(fields, "continue-on-error", draft) == Some(true) {
-        draft.hint(line, "`continue-on-error` of a job holds for each of its steps");
+        if !is_one_step {
+            draft.fails(line, "`continue-on-error` of a job with several steps is not mapped");
+        }
         common.push(("onError", "continue".into()));
     }
     common
@@ -76,12 +73,12 @@ pub(super) fn common_keys(
 /// `timeout-minutes` as a duration.
 pub(super) fn minutes(fields: &Fields<'_>, draft: &mut Draft) -> Option<String> {
     let value = fields.take("timeout-minutes")?;
-    let text = value.words().unwrap_or_default();
+    let text = words(value, "timeout-minutes", draft).unwrap_or_default();
     match text.parse::<f64>() {
         Ok(minutes) if minutes > 0.0 && minutes.fract() == 0.0 => Some(format!("{minutes}m")),
         Ok(minutes) if minutes > 0.0 => Some(format!("{}s", (minutes * 60.0).ceil())),
         _ => {
-            draft.unmapped(value.line, format!("`timeout-minutes: {text}` is not mapped"));
+            draft.fails(value.line, format!("`timeout-minutes: {text}` is not mapped"));
             None
         }
     }

@@ -1,7 +1,7 @@
 //! Triggers, inputs and the concurrency group of a GitHub Actions workflow.
 
 use super::draft::{Draft, literal, name};
-use super::fields::{Fields, flag};
+use super::fields::{Fields, flag, words};
 use super::output::Out;
 use kb_base::value::Json;
 use kb_language::definition::Positioned;
@@ -10,9 +10,9 @@ use kb_language::definition::Positioned;
 pub(super) fn triggers<'a>(on: &'a Positioned, draft: &mut Draft) -> Option<&'a Positioned> {
     if !on.is_map() {
         for event in on.items() {
-            let words = event.words().unwrap_or_default();
+            let words = words(event, "on", draft).unwrap_or_default();
             if !["workflow_dispatch", "workflow_call"].contains(&words.as_str()) {
-                draft.unmapped(event.line, format!("the trigger `{words}` is not mapped"));
+                draft.left_out(event.line, format!("the trigger `{words}` is not mapped"));
             }
         }
         return None;
@@ -24,19 +24,18 @@ pub(super) fn triggers<'a>(on: &'a Positioned, draft: &mut Draft) -> Option<&'a 
                 let several = value.items().len() > 1;
                 let mut crons = Vec::new();
                 for (index, item) in value.items().iter().enumerate() {
-                    let fields = Fields::of(item, "on.schedule.");
+                    let fields = Fields::of(item, "on.schedule.", draft);
                     if let Some(cron) = fields.text("cron") {
                         let mut map = vec![("cron", cron.into()), ("zone", "UTC".into())];
                         let name = format!("schedule-{}", index + 1);
                         map.extend(several.then(|| ("name", name.into())));
                         crons.push(Out::map(map));
                     }
-                    fields.finish(draft);
                 }
                 draft.set("on", Out::map(vec![("schedule", Out::List(crons))]));
             }
             "workflow_dispatch" | "workflow_call" => {
-                let fields = Fields::of(value, format!("on.{event}."));
+                let fields = Fields::of(value, format!("on.{event}."), draft);
                 if let Some(inputs) = fields.take("inputs") {
                     inputs
                         .entries()
@@ -50,16 +49,15 @@ pub(super) fn triggers<'a>(on: &'a Positioned, draft: &mut Draft) -> Option<&'a 
                         "secrets that are used are parameters, whose values are variables",
                     );
                 }
-                fields.finish(draft);
             }
-            other => draft.unmapped(*line, format!("the trigger `{other}` is not mapped")),
+            other => draft.left_out(*line, format!("the trigger `{other}` is not mapped")),
         }
     }
     outputs
 }
 
 fn input(id: &str, input: &Positioned, draft: &mut Draft) {
-    let fields = Fields::of(input, format!("inputs.{id}."));
+    let fields = Fields::of(input, format!("inputs.{id}."), draft);
     let own = Out::from(name(id));
     let is_known =
         |param: &Out| matches!(param, Out::Map(keys) if keys.iter().any(|(_, v)| *v == own));
@@ -108,21 +106,22 @@ fn input(id: &str, input: &Positioned, draft: &mut Draft) {
     }
     param.extend(options.map(|options| ("enum", options.into())));
     draft.params.push(Out::map(param));
-    fields.finish(draft);
 }
 
 pub(super) fn concurrency(group: &Positioned, draft: &mut Draft) {
-    let fields = Fields::of(group, "concurrency.");
+    let fields = match group.is_map() {
+        true => Fields::of(group, "concurrency.", draft),
+        false => Fields::ahead(group),
+    };
     let written = group.words().or_else(|| fields.text("group"));
     let cancels = flag(&fields, "cancel-in-progress", draft) == Some(true);
     let policy = if cancels { "cancelRunning" } else { "queue" };
     let mut map = Vec::new();
     match written {
         Some(group) if !group.contains("${{") => map.push(("group", Out::from(literal(&group)))),
-        Some(_) => draft.hint(group.line, "the concurrency group is the id of the playbook"),
+        Some(_) => draft.left_out(group.line, "the concurrency group is the id of the playbook"),
         None => {}
     }
     map.push(("onConflict", policy.into()));
     draft.set("concurrency", Out::map(map));
-    fields.finish(draft);
 }

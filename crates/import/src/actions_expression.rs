@@ -218,8 +218,10 @@ fn value(path: &[&str], scope: &Scope) -> Result<Lowered, String> {
     let unknown = || path.join(".");
     let text = match path {
         ["inputs", input] | ["github", "event", "inputs", input] => name(input),
-        ["matrix", axis, keys @ ..] => format!("matrix.{}{}", name(axis), keys_of(keys)),
-        ["env", own] if is_name(own) => format!("env.{own}"),
+        ["matrix", axis, keys @ ..] if scope.axes.contains(*axis) => {
+            format!("matrix.{}{}", name(axis), keys_of(keys))
+        }
+        ["env", own] if is_name(own) && scope.env.contains(*own) => format!("env.{own}"),
         ["secrets", own] if is_name(own) => {
             scope.secrets.borrow_mut().insert((*own).to_owned());
             name(own)

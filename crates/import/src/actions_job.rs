@@ -3,13 +3,15 @@
 //! A step waits for the last step before it, and for those since then that run in other cases (`always()`,
 //! `failure()`). A step that is left out by its own `if` does not stop the chain.
 
+use super::actions::PERMISSIONS;
 use super::actions_condition::{Condition, When};
 use super::actions_defaults::{bash, common_keys, environment, minutes, run_defaults};
+use super::actions_machine::machine;
 use super::actions_matrix::matrix;
 use super::actions_scope::{KnownJob, KnownStep, Scope, any_failed};
 use super::actions_text::{joined, template, without_placeholders};
-use super::draft::{Draft, literal, name, playbook_id, step_id};
-use super::fields::{Fields, flag};
+use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
+use super::fields::{Fields, flag, words};
 use super::output::Out;
 use super::shell::{Variables, look_at};
 use kb_base::value::Json;
@@ -30,6 +32,8 @@ struct Job<'a> {
     needs: Vec<String>,
     scope: &'a mut Scope,
     is_matrix: bool,
+    /// Whether the other combinations of the matrix run after a failure.
+    finishes: bool,
     env: Variables,
     cwd: Option<String>,
     /// Its name, if it has only one command.
@@ -58,41 +62,58 @@ pub(super) fn add(
     scope: &mut Scope,
     draft: &mut Draft,
 ) -> KnownJob {
-    let fields = Fields::of(job, format!("jobs.{id}."));
+    let fields = Fields::of(job, format!("jobs.{id}."), draft);
     let needs = needed_steps(id, line, &needs_of(&fields), jobs, scope, draft);
     let label = fields.text("name");
-    if fields.take("runs-on").is_some() {
-        draft.hint(
-            line,
-            "`runs-on` has no counterpart: steps run on this machine, in the project folder",
-        );
-    }
+    fields.left_out(&["permissions"], PERMISSIONS, draft);
     let matrix = fields.take("strategy").and_then(|strategy| matrix(strategy, id, draft));
+    scope.axes = matrix.iter().flat_map(|matrix| matrix.axes.keys().cloned()).collect();
+    machine(&fields, matrix.as_ref(), draft);
     let env = fields.take("env").map(|env| environment(env, scope, draft)).unwrap_or_default();
+    scope.env.extend(env.0.iter().map(|(name, _)| name.clone()));
     let cwd = run_defaults(&fields, &format!("jobs.{id}."), draft).or(cwd.map(str::to_owned));
     let condition = match fields.take("if") {
         Some(text) => Condition::of(text, scope, draft),
         None => Condition::default(),
     };
-    let is_matrix = matrix.is_some();
-    let common = common_keys(&fields, line, matrix, draft);
+    let (is_matrix, finishes) = (matrix.is_some(), matrix.as_ref().is_some_and(|m| m.finishes));
+    let environment = fields.take("environment");
     let uses = fields.take("uses");
     let steps = fields.take("steps").map(Positioned::items).unwrap_or_default();
     let outputs = fields.take("outputs").map(Positioned::entries).unwrap_or_default();
-    if condition.when == When::Never {
-        fields.finish(draft);
-        draft.unmapped(line, format!("the job `{id}` is left out"));
-        return KnownJob::default();
-    }
+    let matrix = matrix.map(|matrix| matrix.key);
+    let common = common_keys(&fields, line, matrix, steps.len() == 1, draft);
     let (last, used) = Default::default();
-    let mut job =
-        Job { id, needs, scope, is_matrix, env, cwd, label, condition, common, last, used };
+    let mut job = Job {
+        id,
+        needs,
+        scope,
+        is_matrix,
+        finishes,
+        env,
+        cwd,
+        label,
+        condition,
+        common,
+        last,
+        used,
+    };
+    if job.condition.when == When::Never {
+        fields.take_rest();
+        draft.left_out(
+            line,
+            format!("the job `{id}` runs after a cancellation only: it never runs"),
+        );
+        job.condition = Condition { when: When::Success, expression: Some("false".to_owned()) };
+        return KnownJob { ends: job.finish(line, draft), ..KnownJob::default() };
+    }
+    if let Some(environment) = environment {
+        job.approval(environment, draft);
+    }
     if let Some(uses) = uses {
         let child = job.child(uses, &fields, draft);
-        fields.finish(draft);
         return KnownJob { ends: job.finish(line, draft), child, ..KnownJob::default() };
     }
-    fields.finish(draft);
     job.steps(steps, line, draft);
     let outputs = job.outputs(outputs, draft);
     KnownJob { ends: job.finish(line, draft), outputs, child: None }
@@ -112,27 +133,41 @@ fn needed_steps(
         match scope.jobs.get(need) {
             Some(job) => steps.extend(job.ends.iter().cloned()),
             None if jobs.contains(need.as_str()) => {
-                draft.unmapped(line, format!("`{id}` and `{need}` need each other"));
+                draft.fails(line, format!("`{id}` and `{need}` need each other"));
             }
             None => {
                 let message = format!("the job `{need}` that `{id}` needs does not exist");
-                draft.unmapped(line, message);
+                draft.fails(line, message);
             }
         }
     }
     steps
 }
 
+/// Whether a step with `uses` does nothing that steps in the project folder need.
+fn is_exact(uses: &str, step: &Positioned) -> bool {
+    let with = Fields::ahead(step).take("with").map(Positioned::entries).unwrap_or_default();
+    let plain = ["fetch-depth", "fetch-tags", "persist-credentials", "show-progress"];
+    match uses.split('@').next() {
+        Some("actions/checkout") => with.iter().all(|(key, _, _)| plain.contains(&key.as_str())),
+        Some("actions/cache") => Fields::ahead(step).peek("id").is_none(),
+        _ => false,
+    }
+}
+
 fn step_name(step: &Positioned) -> Option<String> {
-    let fields = Fields::of(step, "");
+    let fields = Fields::ahead(step);
     let text = fields.text("id").or_else(|| fields.text("name"))?;
     Some(text.chars().take(40).collect())
 }
 
 impl Job<'_> {
     fn steps(&mut self, steps: &[Positioned], line: u32, draft: &mut Draft) {
-        let is_run =
-            |step: &&Positioned| step.entries().iter().any(|(key, _, _)| key.as_str() == "run");
+        let is_run = |step: &&Positioned| {
+            let fields = Fields::ahead(step);
+            fields.peek("run").is_some()
+                || !fields.text("uses").is_some_and(|uses| is_exact(&uses, step))
+        };
         let runs = steps.iter().filter(is_run).count();
         if self.is_matrix && runs > 1 {
             draft.hint(line, format!(
@@ -149,8 +184,45 @@ impl Job<'_> {
                 true => format!("{own}-{}", index + 1),
                 false => own,
             };
-            self.step(step, own, draft);
+            draft.scope(&own.clone(), Some(step), |draft| self.step(step, own, draft));
         }
+    }
+
+    /// Adds the approval that an environment may require.
+    fn approval(&mut self, environment: &Positioned, draft: &mut Draft) {
+        let name = match environment.is_map() {
+            true => {
+                let fields =
+                    Fields::of(environment, format!("jobs.{}.environment.", self.id), draft);
+                fields.left_out(&["url"], "it is shown on GitHub only", draft);
+                fields.text("name")
+            }
+            false => words(environment, "environment", draft),
+        };
+        let name = name.unwrap_or_default();
+        let shown = template(&name, self.scope).unwrap_or_else(|_| literal(&name));
+        let text = format!("the rules of the environment `{name}` became an approval");
+        draft.left_out(environment.line, text);
+        let own = step_id(&format!("{}-approval", self.id));
+        let mut map: Vec<(&'static str, Out)> = vec![("id", own.clone().into())];
+        self.place(&Condition::default(), &mut map);
+        map.push(("approve", format!("Run `{}` in the environment `{shown}`?", self.id).into()));
+        draft.steps.push(Out::map(map));
+        self.last.push((own, false));
+    }
+
+    /// Adds a step that fails if a combination failed, after the others have run too.
+    fn all_passed(&mut self, of: &str, draft: &mut Draft) {
+        let own = format!("{of}-all");
+        let failed = format!("{{{{{}.errors | length}}}}", reference(of));
+        draft.steps.push(Out::map(vec![
+            ("id", own.clone().into()),
+            ("dependsOn", Out::texts(&[of.to_owned()])),
+            ("run", "test \"$FAILED\" = 0\n".into()),
+            ("env", Out::map(vec![("FAILED", failed.into())])),
+        ]));
+        self.last.retain(|(id, _)| id != of);
+        self.last.push((own, false));
     }
 
     /// Adds the one step of a job that calls another workflow of the repository. Returns its id.
@@ -165,7 +237,8 @@ impl Job<'_> {
         let stem = file.and_then(|file| file.strip_suffix(".yml").or(file.strip_suffix(".yaml")));
         let Some(stem) = stem else {
             let why = "only workflows of this repository become child runs";
-            draft.unmapped(uses.line, format!("`uses: {text}` is not mapped: {why}"));
+            draft.fails(uses.line, format!("`uses: {text}` is not mapped: {why}"));
+            fields.take_rest();
             return None;
         };
         draft.hint(uses.line, format!("`{text}` must be imported too: it is a child run"));
@@ -187,7 +260,7 @@ impl Job<'_> {
                 Some(Ok(text)) => with.push((name(key), text.into())),
                 Some(Err(unknown)) => {
                     let message = format!("`with.{key}` is not mapped (`{unknown}`)");
-                    draft.unmapped(*line, message);
+                    draft.fails(*line, message);
                 }
             }
         }
@@ -208,7 +281,7 @@ impl Job<'_> {
             let output = joined(&value.words().unwrap_or_default(), self.scope);
             if let Err(unknown) = &output {
                 let id = self.id;
-                draft.unmapped(
+                draft.left_out(
                     *line,
                     format!("the output `{key}` of the job `{id}` is not mapped (`{unknown}`)"),
                 );
@@ -220,22 +293,17 @@ impl Job<'_> {
 
     /// Adds a step with `run`; reports one with `uses`.
     fn step(&mut self, step: &Positioned, own: String, draft: &mut Draft) {
-        let fields = Fields::of(step, format!("jobs.{}.steps.", self.id));
+        let fields = Fields::of(step, format!("jobs.{}.steps.", self.id), draft);
         let written = fields.text("id");
         let name = fields.text("name").or_else(|| self.label.clone());
-        if let Some(uses) = fields.text("uses") {
-            let why = match uses.starts_with("actions/checkout@") {
-                true => "a playbook runs in the project folder".to_owned(),
-                false => "replace it by a command or a tool".to_owned(),
-            };
-            draft.unmapped(step.line, format!("`uses: {uses}` is not mapped: {why}"));
-            return;
+        let uses = fields.take("uses").map(|uses| words(uses, "uses", draft).unwrap_or_default());
+        if uses.as_deref().is_some_and(|uses| is_exact(uses, step)) {
+            fields.take_rest();
+            let text =
+                "`actions/checkout` and `actions/cache`: a playbook runs in the project folder";
+            return draft.hint(step.line, text);
         }
-        let Some(run) = fields.take("run") else {
-            let message = format!("a step of the job `{}` has neither `run` nor `uses`", self.id);
-            draft.unmapped(step.line, message);
-            return;
-        };
+        let run = fields.take("run");
         let mut condition = match fields.take("if") {
             Some(text) => Condition::of(text, self.scope, draft),
             None => Condition::default(),
@@ -243,28 +311,46 @@ impl Job<'_> {
         let is_first = self.last.is_empty();
         let never = condition.when == When::Never || (condition.when == When::Failure && is_first);
         if never {
-            draft.unmapped(
+            fields.take_rest();
+            return draft.left_out(
                 step.line,
                 format!("the step of `{}` with this `if` is left out", self.id),
             );
-            return;
         }
         let mut map: Vec<(&'static str, Out)> = vec![("id", own.clone().into())];
         map.extend(name.map(|name| ("name", literal(&name).into())));
         // A condition is evaluated once for all combinations of a matrix.
         let of_item = condition.expression.take_if(|text| text.contains("matrix."));
         self.place(&condition, &mut map);
+        let Some(run) = run else {
+            fields.take_rest();
+            let why = match uses {
+                Some(uses) => {
+                    format!("`uses: {uses}` is not mapped: replace it by a command or a tool")
+                }
+                None => format!("a step of the job `{}` has neither `run` nor `uses`", self.id),
+            };
+            draft.without_work(step.line, why, step, &mut map);
+            draft.steps.push(Out::map(map));
+            return self.ran(own, &condition);
+        };
         let mut variables = self.env.clone();
+        let outer = self.scope.env.clone();
         if let Some(text) = &of_item {
             variables.set("IF", format!("{{{{{text}}}}}"));
         }
         if let Some(own) = fields.take("env") {
             for (name, value) in environment(own, self.scope, draft).0 {
+                self.scope.env.insert(name.clone());
                 variables.set(&name, value);
             }
         }
-        let text = run.words().unwrap_or_default();
+        let text = words(run, "run", draft).unwrap_or_default();
         look_at(&text, run.line, draft);
+        if text.contains("GITHUB_STEP_SUMMARY") {
+            draft.left_out(run.line, "`$GITHUB_STEP_SUMMARY` is a file that nobody reads");
+            variables.set("GITHUB_STEP_SUMMARY", "/dev/null");
+        }
         let mut text = without_placeholders(&text, run.line, self.scope, &mut variables, draft);
         map.extend(self.common.clone());
         let writes = text.contains("GITHUB_OUTPUT");
@@ -286,7 +372,7 @@ impl Job<'_> {
         if let Some(cwd) = fields.text("working-directory").or_else(|| self.cwd.clone()) {
             match template(&cwd, self.scope) {
                 Ok(cwd) => map.push(("cwd", cwd.into())),
-                Err(unknown) => draft.unmapped(
+                Err(unknown) => draft.fails(
                     step.line,
                     format!("`working-directory: {cwd}` is not mapped (`{unknown}`)"),
                 ),
@@ -301,8 +387,17 @@ impl Job<'_> {
             map.extend(tolerated.then(|| ("onError", "continue".into())));
         }
         bash(&fields, draft);
-        fields.finish(draft);
+        self.scope.env = outer;
+        let tolerated = map.iter().any(|(key, _)| *key == "onError");
         draft.steps.push(Out::map(map));
+        self.ran(own.clone(), &condition);
+        if self.finishes && !tolerated {
+            self.all_passed(&own, draft);
+        }
+    }
+
+    /// Notes that a step was added.
+    fn ran(&mut self, own: String, condition: &Condition) {
         self.used.push(own.clone());
         let may_skip = condition.may_skip();
         if condition.when == When::Success {

@@ -5,24 +5,31 @@ use super::fields::{Fields, flag};
 use super::output::Out;
 use kb_base::value::{Json, json_text};
 use kb_language::definition::Positioned;
+use std::collections::BTreeMap;
 
-/// `strategy` of a job as `matrix` or `forEach` of its steps.
-pub(super) fn matrix(
-    strategy: &Positioned,
-    job: &str,
-    draft: &mut Draft,
-) -> Option<(&'static str, Out)> {
-    let fields = Fields::of(strategy, format!("jobs.{job}.strategy."));
+/// A matrix of a job.
+pub(super) struct Matrix {
+    /// `matrix` or `forEach` of its steps.
+    pub(super) key: (&'static str, Out),
+    /// Whether the other combinations run after a failure (`fail-fast: false`).
+    pub(super) finishes: bool,
+    /// The values of each axis.
+    pub(super) axes: BTreeMap<String, Vec<String>>,
+}
+
+/// `strategy` of a job.
+pub(super) fn matrix(strategy: &Positioned, job: &str, draft: &mut Draft) -> Option<Matrix> {
+    let fields = Fields::of(strategy, format!("jobs.{job}.strategy."), draft);
     let limit = fields.take("max-parallel");
-    let tolerant = flag(&fields, "fail-fast", draft) == Some(false);
+    let finishes = flag(&fields, "fail-fast", draft) == Some(false);
     let found = fields.take("matrix");
-    fields.finish(draft);
     let found = found?;
     if !found.is_map() {
         let message = format!("the matrix of `{job}` is an expression and is not mapped");
-        draft.unmapped(found.line, message);
+        draft.fails(found.line, message);
         return None;
     }
+    let values = axis_values(found);
     let mut axes = Vec::new();
     let mut map = Vec::new();
     for (axis, line, values) in found.entries() {
@@ -30,7 +37,7 @@ pub(super) fn matrix(
             "include" | "exclude" => map.push((axis.clone(), combinations(axis, values, draft))),
             _ if is_computed(values) => {
                 let message = format!("the axis `{axis}` has an expression and is not mapped");
-                draft.unmapped(*line, message);
+                draft.fails(*line, message);
             }
             _ => axes.push((name(axis), Out::Value(values.json()))),
         }
@@ -47,19 +54,37 @@ pub(super) fn matrix(
     match limit.map(|limit| (limit, limit.json())) {
         Some((_, number @ Json::Number(_))) => map.push(("maxParallel".to_owned(), number.into())),
         Some((limit, _)) => {
-            draft.unmapped(limit.line, "`max-parallel` is an expression and is not mapped");
+            draft.fails(limit.line, "`max-parallel` is an expression and is not mapped");
         }
         None => {}
     }
-    if tolerant {
-        draft.hint(
-            strategy.line,
-            "`fail-fast: false` became `onItemError: continue`: failed items do not fail the run, and later steps run",
-        );
+    if finishes {
         map.push(("onItemError".to_owned(), "continue".into()));
     }
     let is_list = map.iter().any(|(key, _)| key == "in");
-    Some((if is_list { "forEach" } else { "matrix" }, Out::Map(map)))
+    let key = (if is_list { "forEach" } else { "matrix" }, Out::Map(map));
+    Some(Matrix { key, finishes, axes: values })
+}
+
+/// The values of the axes, also of those in `include`.
+fn axis_values(matrix: &Positioned) -> BTreeMap<String, Vec<String>> {
+    let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (axis, _, list) in matrix.entries() {
+        match axis.as_str() {
+            "exclude" => {}
+            "include" => {
+                for (axis, _, value) in list.items().iter().flat_map(Positioned::entries) {
+                    values.entry(axis.clone()).or_default().push(json_text(&value.json()).into());
+                }
+            }
+            _ if is_computed(list) => {}
+            axis => {
+                let all = list.items().iter().map(|value| json_text(&value.json()).into());
+                values.entry(axis.to_owned()).or_default().extend(all);
+            }
+        }
+    }
+    values
 }
 
 fn is_computed(value: &Positioned) -> bool {
@@ -72,7 +97,7 @@ fn combinations(key: &str, list: &Positioned, draft: &mut Draft) -> Out {
     for item in list.items() {
         if !item.is_map() || is_computed(item) {
             let message = format!("an entry of `{key}` has an expression and is not mapped");
-            draft.unmapped(item.line, message);
+            draft.fails(item.line, message);
             continue;
         }
         let entry = |(axis, _, value): &(String, u32, Positioned)| (name(axis), value.json());

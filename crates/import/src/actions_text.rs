@@ -48,7 +48,7 @@ pub(super) fn without_placeholders(
         match expression(inner, scope) {
             Ok(found) => variables.set(&variable, format!("{{{{{found}}}}}")),
             Err(unknown) => {
-                draft.unmapped(line, format!(
+                draft.fails(line, format!(
                     "`${{{{ {inner} }}}}` is not mapped (`{unknown}`); the text reads the variable `{variable}`"
                 ));
             }

@@ -1,7 +1,7 @@
 //! Archon workflows.
 
 use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
-use super::fields::Fields;
+use super::fields::{Fields, words};
 use super::output::Out;
 use super::shell::{Quoted, Variables, look_at, quoted_after};
 use super::tools::{all, named};
@@ -14,13 +14,12 @@ const ROLE: &str =
     "You are a careful software engineer. Do the task that you are given and no other.";
 
 pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
-    let fields = Fields::of(root, "");
+    let fields = Fields::of(root, "", draft);
     fields.title(draft);
     fields.replaced("provider", "the settings choose the provider of a model (`llm`)", draft);
     let model = tier_of(&fields, draft);
     let nodes = fields.take("nodes").map(Positioned::items).unwrap_or_default();
-    let ids: Vec<String> =
-        nodes.iter().filter_map(|node| Fields::of(node, "").text("id")).collect();
+    let ids: Vec<String> = nodes.iter().filter_map(|node| Fields::ahead(node).text("id")).collect();
     draft.params.push(Out::map(vec![
         ("name", "arguments".into()),
         ("default", "".into()),
@@ -28,9 +27,9 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     ]));
     draft.specialist(AGENT, ROLE, &all(), llm(model));
     for node in nodes {
-        self::node(node, &ids, model, draft);
+        let id = Fields::ahead(node).text("id").unwrap_or_else(|| "node".to_owned());
+        draft.scope(&id, Some(node), |draft| self::node(node, &ids, model, draft));
     }
-    fields.finish(draft);
 }
 
 type Tier = Option<&'static str>;
@@ -38,12 +37,12 @@ type Tier = Option<&'static str>;
 /// The tier that `model` names; another model is reported.
 fn tier_of(fields: &Fields<'_>, draft: &mut Draft) -> Tier {
     let model = fields.take("model")?;
-    match model.words().unwrap_or_default().as_str() {
+    match words(model, "model", draft).unwrap_or_default().as_str() {
         "small" | "haiku" => Some("small"),
         "medium" | "sonnet" => Some("medium"),
         "large" | "opus" => Some("large"),
         words => {
-            draft.unmapped(model.line, format!("`model: {words}` is not mapped: it is no tier"));
+            draft.left_out(model.line, format!("`model: {words}` is not mapped: it is no tier"));
             None
         }
     }
@@ -72,10 +71,10 @@ fn agent(fields: &Fields<'_>, id: &str, tier: Tier, draft: &mut Draft) -> String
 fn tools_of(list: &Positioned, draft: &mut Draft) -> Vec<String> {
     let mut tools: Vec<String> = Vec::new();
     for item in list.items() {
-        let words = item.words().unwrap_or_default();
+        let words = words(item, "tools", draft).unwrap_or_default();
         let found = named(&words);
         if found.is_empty() {
-            draft.unmapped(item.line, format!("the tool `{words}` is not mapped"));
+            draft.left_out(item.line, format!("the tool `{words}` is not mapped"));
         }
         let new = found.into_iter().filter(|tool| !tools.contains(tool)).collect::<Vec<_>>();
         tools.extend(new);
@@ -100,31 +99,30 @@ fn timeout(fields: &Fields<'_>) -> Option<Out> {
 }
 
 fn node(node: &Positioned, ids: &[String], tier: Tier, draft: &mut Draft) {
-    let fields = Fields::of(node, "nodes.");
+    let fields = Fields::of(node, "nodes.", draft);
     let written = fields.text("id").unwrap_or_else(|| format!("node-{}", draft.steps.len() + 1));
     let id = step_id(&written);
     let mut map: Vec<(&'static str, Out)> = vec![("id", id.clone().into())];
-    map.extend(fields.depends_on("depends_on"));
+    map.extend(fields.depends_on("depends_on", draft));
     if let Some(when) = fields.take("when") {
-        let text = when.words().unwrap_or_default();
+        let text = words(when, "when", draft).unwrap_or_default();
         map.push(("condition", expression(&text, ids).into()));
     }
     if let Some(rule) = fields.take("trigger_rule") {
-        match rule.words().unwrap_or_default().as_str() {
+        match words(rule, "trigger_rule", draft).unwrap_or_default().as_str() {
             "all_success" => {}
             "one_success" => map.push(("runIf", "anySucceeded".into())),
             "none_failed_min_one_success" | "none_failed" => {
                 map.push(("runIf", "noneFailed".into()))
             }
             "all_done" => map.push(("runIf", "allDone".into())),
-            other => draft.unmapped(rule.line, format!("`trigger_rule: {other}` is not mapped")),
+            other => draft.fails(rule.line, format!("`trigger_rule: {other}` is not mapped")),
         }
     }
     // Each step is a conversation of its own.
     fields.agrees("context", &["fresh"], draft);
     work(&fields, node, (&written, tier), ids, &mut map, draft);
     map.extend(timeout(&fields).map(|timeout| ("timeout", timeout)));
-    fields.finish(draft);
     draft.steps.push(Out::map(map));
 }
 
@@ -137,7 +135,7 @@ fn work(
     draft: &mut Draft,
 ) {
     if let Some(bash) = fields.take("bash") {
-        let text = bash.words().unwrap_or_default();
+        let text = words(bash, "bash", draft).unwrap_or_default();
         look_at(&text, bash.line, draft);
         let mut variables = Variables::default();
         let text = with_variables(&text, ids, &mut variables);
@@ -147,18 +145,18 @@ fn work(
         return;
     }
     if let Some(approval) = fields.take("approval") {
-        let own = Fields::of(approval, "nodes.approval.");
-        let message = own.text("message").or_else(|| approval.words());
+        let message = approval
+            .words()
+            .or_else(|| Fields::of(approval, "nodes.approval.", draft).text("message"));
         map.push((
             "approve",
             template(&message.unwrap_or_else(|| "Continue?".to_owned()), ids).into(),
         ));
-        own.finish(draft);
         return;
     }
     let mut prompt = fields.text("prompt");
     if let Some(command) = fields.take("command") {
-        let file = command.words().unwrap_or_default();
+        let file = words(command, "command", draft).unwrap_or_default();
         draft.hint(command.line, format!(
             "the command `{file}` became `taskFile: .archon/commands/{file}.md`, which is taken literally"
         ));
@@ -166,22 +164,21 @@ fn work(
         map.push(("taskFile", format!(".archon/commands/{file}.md").into()));
     } else {
         if let Some(repeat) = fields.take("loop") {
-            let own = Fields::of(repeat, "nodes.loop.");
+            let own = Fields::of(repeat, "nodes.loop.", draft);
             prompt = own.text("prompt").or(prompt);
             match again(&own, &step_id(written), draft) {
                 Some(made) => map.push(("loop", made)),
-                None => draft.unmapped(
+                None => draft.fails(
                     repeat.line,
                     format!(
                         "the loop of `{written}` has no end that is mapped; its prompt runs once"
                     ),
                 ),
             }
-            own.finish(draft);
         }
         let Some(prompt) = prompt else {
             let why = format!("the node `{written}` has no prompt, command or bash");
-            return draft.without_work(node.line, why, map);
+            return draft.without_work(node.line, why, node, map);
         };
         noted(&prompt, node.line, draft);
         map.push(("specialist", agent(fields, written, tier, draft).into()));
@@ -198,7 +195,7 @@ fn again(fields: &Fields<'_>, id: &str, draft: &mut Draft) -> Option<Out> {
     fields.agrees("fresh_context", &["true"], draft);
     let max = fields.take("max_iterations").map_or(Json::from(10), Positioned::json);
     let signal = fields.take("until")?;
-    let words = signal.words()?;
+    let words = words(signal, "until", draft)?;
     draft.hint(signal.line, format!("the loop ends when the output of `{id}` contains `{words}`"));
     let quoted = words.replace('\\', "\\\\").replace('\'', "\\'");
     let until = format!("'{quoted}' in ({}.output | tojson)", reference(id));
@@ -216,7 +213,7 @@ fn noted(text: &str, line: u32, draft: &mut Draft) {
         "$WORKFLOW_ID",
     ] {
         if text.contains(name) {
-            draft.unmapped(line, format!("`{name}` has no counterpart"));
+            draft.fails(line, format!("`{name}` has no counterpart"));
         }
     }
 }

@@ -1,14 +1,20 @@
 //! Dagu workflows.
 
-use super::dagu_call::{Call, items, outputs, texts};
+use super::dagu_call::{Call, item_texts, items, outputs};
 use super::dagu_documents::Documents;
 use super::dagu_params::{add, declare};
 use super::draft::{Draft, literal, reference, step_id};
-use super::fields::Fields;
+use super::fields::{Fields, flag, texts, words};
 use super::output::Out;
 use super::shell::{Variables, look_at};
 use kb_language::definition::Positioned;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Keys of a workflow for pages and logs.
+const SHOWN: [&str; 6] = ["tags", "labels", "group", "histRetentionDays", "logDir", "logOutput"];
+
+/// Keys of a workflow for mails.
+const MAILS: [&str; 4] = ["mailOn", "errorMail", "infoMail", "smtp"];
 
 /// What the steps of a document can read.
 struct Known<'d> {
@@ -28,24 +34,29 @@ pub(super) fn convert_document(
     documents: &Documents,
     draft: &mut Draft,
 ) {
-    let fields = Fields::of(root, "");
+    let fields = Fields::of(root, "", draft);
+    fields.left_out(&SHOWN, "it has no effect on what runs", draft);
+    fields.left_out(&MAILS, "`notify` of the settings tells of runs", draft);
     fields.title(draft);
     draft.id = documents.at(index).id.clone();
-    match fields.take("type").map(|kind| (kind.line, kind.words().unwrap_or_default())) {
+    match fields
+        .take("type")
+        .map(|kind| (kind.line, words(kind, "type", draft).unwrap_or_default()))
+    {
         Some((_, kind)) if kind == "chain" => draft.set("order", "sequential"),
         Some((line, kind)) if kind != "graph" => {
-            draft.unmapped(line, format!("`type: {kind}` is not mapped"));
+            draft.fails(line, format!("`type: {kind}` is not mapped"));
         }
         None => chain(&fields, draft),
         _ => {}
     }
     if let Some(schedule) = fields.take("schedule") {
         if index > 0 {
-            draft.unmapped(schedule.line, "`schedule` of a document after the first is not mapped");
+            draft.left_out(schedule.line, "`schedule` of a document after the first is not mapped");
         }
         let crons: Vec<String> = schedule.items().iter().filter_map(Positioned::words).collect();
         if crons.len() < schedule.items().len() {
-            draft.unmapped(schedule.line, "`schedule` with start and stop is not mapped");
+            draft.left_out(schedule.line, "`schedule` with start and stop is not mapped");
         }
         if !crons.is_empty() && index == 0 {
             draft.set("on", Out::map(vec![("schedule", Out::texts(&crons))]));
@@ -78,12 +89,11 @@ pub(super) fn convert_document(
         results(steps, index, &mut known, draft);
         known.passable.extend(known.values.iter().cloned());
         for (index, (id, step)) in named(steps).into_iter().enumerate() {
-            let made = self::step(&id, index, step, &known, draft);
-            draft.steps.extend(made);
+            draft.scope(&id, Some(step), |draft| self::step(&id, index, step, &known, draft));
         }
     }
     if let Some(handlers) = fields.take("handlerOn") {
-        let on = Fields::of(handlers, "handlerOn.");
+        let on = Fields::of(handlers, "handlerOn.", draft);
         let mut hooks = Vec::new();
         for (key, hook) in [
             ("success", "onSuccess"),
@@ -92,20 +102,25 @@ pub(super) fn convert_document(
             ("abort", "onCancel"),
         ] {
             if let Some(handler) = on.take(key) {
-                let made = step(&format!("on-{key}"), 0, handler, &known, draft);
-                hooks.push((hook, Out::List(made.into_iter().collect())));
+                hooks.push((hook, Out::List(self::handler(key, handler, &known, draft))));
             }
         }
         if let Some(handler) = on.take("exit") {
-            let made = step("on-exit", 0, handler, &known, draft);
+            let made = self::handler("exit", handler, &known, draft);
             draft.finally.extend(made);
         }
         if !hooks.is_empty() {
             draft.set("hooks", Out::map(hooks));
         }
-        on.finish(draft);
     }
-    fields.finish(draft);
+}
+
+/// The step of a handler, which is not among those of the playbook.
+fn handler(event: &str, handler: &Positioned, known: &Known<'_>, draft: &mut Draft) -> Vec<Out> {
+    let id = format!("on-{event}");
+    draft.apart(|draft| {
+        draft.scope(&id, Some(handler), |draft| step(&id, 0, handler, known, draft));
+    })
 }
 
 fn environment(env: &Positioned, draft: &mut Draft) -> Variables {
@@ -115,19 +130,22 @@ fn environment(env: &Positioned, draft: &mut Draft) -> Variables {
             Some(words) => match words.split_once('=') {
                 Some((name, value)) => vec![(name.to_owned(), item.line, value.to_owned())],
                 None => {
-                    draft.unmapped(item.line, format!("the variable `{words}` has no value"));
+                    draft.fails(item.line, format!("the variable `{words}` has no value"));
                     Vec::new()
                 }
             },
             None => item
                 .entries()
                 .iter()
-                .map(|(name, line, value)| (name.clone(), *line, value.words().unwrap_or_default()))
+                .map(|(name, line, value)| {
+                    let what = format!("env.{name}");
+                    (name.clone(), *line, words(value, &what, draft).unwrap_or_default())
+                })
                 .collect(),
         };
         for (name, line, value) in pairs {
             if value.contains('$') || value.contains('`') {
-                draft.unmapped(
+                draft.fails(
                     line,
                     format!("the value of the variable `{name}` is computed and is not mapped"),
                 );
@@ -145,7 +163,7 @@ pub(super) fn named(steps: &Positioned) -> Vec<(String, &Positioned)> {
         return steps.entries().iter().map(|(id, _, step)| (step_id(id), step)).collect();
     }
     let id = |(index, step): (usize, &Positioned)| {
-        let fields = Fields::of(step, "");
+        let fields = Fields::ahead(step);
         let written = fields.text("id").or_else(|| fields.text("name"));
         written.map_or_else(|| format!("step-{}", index + 1), |text| step_id(&text))
     };
@@ -156,8 +174,7 @@ pub(super) fn named(steps: &Positioned) -> Vec<(String, &Positioned)> {
 fn chain(fields: &Fields<'_>, draft: &mut Draft) {
     let Some(steps) = fields.peek("steps") else { return };
     let all = named(steps);
-    let ordered =
-        |(_, step): &(String, &Positioned)| Fields::of(step, "").peek("depends").is_some();
+    let ordered = |(_, step): &(String, &Positioned)| Fields::ahead(step).peek("depends").is_some();
     if all.len() > 1 && !all.iter().any(ordered) {
         draft.set("order", "sequential");
         draft.hint(
@@ -187,7 +204,7 @@ fn passed(documents: &Documents, index: usize, known: &mut Known<'_>, draft: &mu
 fn results(steps: &Positioned, index: usize, known: &mut Known<'_>, draft: &mut Draft) {
     let mut all = BTreeMap::new();
     for (id, step) in named(steps) {
-        let fields = Fields::of(step, "");
+        let fields = Fields::ahead(step);
         let Some(variable) = fields.text("output") else { continue };
         let variable = variable.trim_start_matches('$').to_owned();
         let value = format!("{{{{{}.output}}}}", reference(&id));
@@ -203,14 +220,11 @@ fn results(steps: &Positioned, index: usize, known: &mut Known<'_>, draft: &mut 
     }
 }
 
-fn step(
-    id: &str,
-    index: usize,
-    step: &Positioned,
-    known: &Known<'_>,
-    draft: &mut Draft,
-) -> Option<Out> {
-    let fields = Fields::of(step, format!("steps.{id}."));
+fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mut Draft) {
+    let fields = match step.words() {
+        Some(_) => Fields::ahead(step),
+        None => Fields::of(step, format!("steps.{id}."), draft),
+    };
     let mut map: Vec<(&'static str, Out)> = vec![("id", id.into())];
     for key in ["id", "name", "output"] {
         fields.text(key);
@@ -218,15 +232,15 @@ fn step(
     if let Some(text) = fields.text("description") {
         map.push(("name", literal(&text).into()));
     }
-    map.extend(fields.depends_on("depends"));
+    map.extend(fields.depends_on("depends", draft));
     let mut variables = fields.take("env").map(|env| environment(env, draft)).unwrap_or_default();
     let call = Call::of(&fields, known.documents);
     if let Some(call) = &call {
         call.convert(step, &known.passable, known.documents, &mut map, draft);
         for (name, _) in std::mem::take(&mut variables.0) {
-            draft.unmapped(call.line, format!("the variable `{name}` of a child is not mapped"));
+            draft.fails(call.line, format!("the variable `{name}` of a child is not mapped"));
         }
-    } else if let Some((text, line)) = command(&fields, step) {
+    } else if let Some((text, line)) = command(&fields, step, draft) {
         let (text, read) = outputs(&text, line, &known.calls, draft);
         look_at(&text, line, draft);
         variables.provide(&text, &known.values);
@@ -234,13 +248,14 @@ fn step(
         // A reference orders the steps by itself.
         map.push(("run", text.into()));
     } else {
+        fields.take_rest();
         let label = if id.is_empty() { (index + 1).to_string() } else { id.to_owned() };
-        draft.without_work(step.line, format!("the step `{label}` has no command"), &mut map);
+        draft.without_work(step.line, format!("the step `{label}` has no command"), step, &mut map);
     }
     map.extend(variables.out().map(|env| ("env", env)));
     if let Some(folder) = fields.text("dir").or_else(|| fields.text("workingDir")) {
         match folder.contains('$') {
-            true => draft.unmapped(
+            true => draft.fails(
                 step.line,
                 format!("the folder `{folder}` of `{id}` is computed and is not mapped"),
             ),
@@ -249,21 +264,17 @@ fn step(
     }
     policies(&fields, &mut map, draft);
     parallel(&fields, call.is_some(), &mut map, draft);
-    fields.finish(draft);
-    Some(Out::map(map))
+    draft.steps.push(Out::map(map));
 }
 
-fn command(fields: &Fields<'_>, step: &Positioned) -> Option<(String, u32)> {
+fn command(fields: &Fields<'_>, step: &Positioned, draft: &Draft) -> Option<(String, u32)> {
     if let Some(words) = step.words() {
         return Some((words, step.line));
     }
     let command = ["run", "command"].iter().find_map(|key| fields.take(key));
     let script = fields.text("script");
     let line = command.map_or(step.line, |command| command.line);
-    let command = command.map(|command| {
-        let parts: Vec<String> = command.items().iter().filter_map(Positioned::words).collect();
-        parts.join("\n")
-    });
+    let command = command.map(|command| texts(command, "command", draft).join("\n"));
     match (command, script) {
         (Some(program), Some(script)) if ["bash", "sh"].contains(&program.as_str()) => {
             Some((script, line))
@@ -282,7 +293,7 @@ fn policies(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut
         map.push(("timeout", format!("{seconds}s").into()));
     }
     if let Some(retry) = fields.take("retryPolicy") {
-        let own = Fields::of(retry, "retryPolicy.");
+        let own = Fields::of(retry, "retryPolicy.", draft);
         let mut policy = Vec::new();
         if let Some(limit) = own.take("limit") {
             policy.push(("max", limit.json().into()));
@@ -290,19 +301,18 @@ fn policies(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut
         if let Some(seconds) = own.text("intervalSec") {
             policy.push(("initial", Out::from(format!("{seconds}s"))));
         }
-        own.finish(draft);
         map.push(("retry", Out::map(policy)));
     }
     if let Some(on) = fields.take("continueOn") {
-        let own = Fields::of(on, "continueOn.");
-        let any = own.text("failure").as_deref() == Some("true") || on.text() == Some("failed");
-        if let Some(words) = on.words().filter(|words| words != "failed") {
-            draft.unmapped(on.line, format!("`continueOn: {words}` is not mapped"));
-        }
-        own.finish(draft);
-        if any {
-            map.push(("onError", "continue".into()));
-        }
+        let any = match on.words() {
+            Some(words) if words != "failed" => {
+                draft.fails(on.line, format!("`continueOn: {words}` is not mapped"));
+                false
+            }
+            Some(_) => true,
+            None => flag(&Fields::of(on, "continueOn.", draft), "failure", draft) == Some(true),
+        };
+        map.extend(any.then(|| ("onError", "continue".into())));
     }
 }
 
@@ -314,15 +324,17 @@ fn parallel(
 ) {
     let Some(items) = items(fields) else { return };
     let Some(parallel) = fields.take("parallel") else { return };
-    let own = Fields::of(parallel, "parallel.");
+    let own = match parallel.is_map() {
+        true => Fields::of(parallel, "parallel.", draft),
+        false => Fields::ahead(parallel),
+    };
     own.take("items");
-    let mut each = vec![("in", Out::Value(texts(items)))];
+    let mut each = vec![("in", Out::Value(item_texts(items)))];
     if let Some(limit) = own.take("maxConcurrent") {
         each.push(("maxParallel", limit.json().into()));
     }
-    own.finish(draft);
     if items.words().is_some_and(|text| text.contains('$')) {
-        return draft.unmapped(items.line, "`parallel` over a variable is not mapped");
+        return draft.fails(items.line, "`parallel` over a variable is not mapped");
     }
     map.push(("forEach", Out::map(each)));
     if call {

@@ -34,11 +34,10 @@ impl<'a> Call<'a> {
             fields.take(key);
             fields.take("command")
         } else if fields.peek("action").and_then(Positioned::text) == Some("dag.run") {
-            let with = fields.peek("with")?;
-            let own = Fields::of(with, "");
-            let target = own.take("dag")?;
+            fields.peek("with")?.entries().iter().find(|(key, _, _)| key == "dag")?;
             fields.take("action");
-            fields.take("with");
+            let own = fields.nested("with")?;
+            let target = own.take("dag")?;
             let params = own.take("params");
             let (line, span) = (target.line, target.span);
             return Some(Call { target: target.words()?, line, span, params });
@@ -64,7 +63,7 @@ impl<'a> Call<'a> {
     pub(super) fn given(&self, step: &Positioned, documents: &Documents) -> Vec<Given> {
         let document = documents.named(&self.target);
         let named = |at: usize| document.and_then(|document| document.declared.get(at)).cloned();
-        let mut given = match (self.params, items(&Fields::of(step, ""))) {
+        let mut given = match (self.params, items(&Fields::ahead(step))) {
             (Some(params), _) => parts(params),
             (None, Some(items)) => whole_item(items),
             (None, None) => Vec::new(),
@@ -87,7 +86,7 @@ impl<'a> Call<'a> {
         let Call { target, line, .. } = self;
         if target.contains('$') || target.trim().is_empty() {
             let why = format!("the workflow `{target}` to run is computed and is not mapped");
-            return draft.without_work(*line, why, map);
+            return draft.without_work(*line, why, step, map);
         }
         let id = match documents.named(target) {
             Some(document) => document.id.clone(),
@@ -111,11 +110,11 @@ impl<'a> Call<'a> {
             let value = given.value.as_deref().map(|value| rendered(value, known));
             match (given.name, value) {
                 (Some(written), Some(Ok(value))) => with.push((name(&written), value.into())),
-                (Some(written), _) => draft.unmapped(
+                (Some(written), _) => draft.fails(
                     given.line,
                     format!("the value of the parameter `{written}` for `{target}` is not mapped"),
                 ),
-                (None, _) => draft.unmapped(
+                (None, _) => draft.fails(
                     given.line,
                     format!(
                         "a positional parameter for `{target}` is not mapped: the workflow declares no name for it"
@@ -132,7 +131,7 @@ impl<'a> Call<'a> {
 /// The items of `parallel`.
 pub(super) fn items<'a>(fields: &Fields<'a>) -> Option<&'a Positioned> {
     let parallel = fields.peek("parallel")?;
-    Some(Fields::of(parallel, "").take("items").unwrap_or(parallel))
+    Some(Fields::ahead(parallel).take("items").unwrap_or(parallel))
 }
 
 /// An item as all parameters: the keys of a map by their names, another value as the first parameter.
@@ -157,7 +156,7 @@ fn whole_item(items: &Positioned) -> Vec<Given> {
 }
 
 /// The items for `forEach`, where each scalar is the text that Dagu passes.
-pub(super) fn texts(items: &Positioned) -> Json {
+pub(super) fn item_texts(items: &Positioned) -> Json {
     let text = |value: Json| scalar(&value).map(|text| Json::from(literal(&text))).unwrap_or(value);
     let item = |item: &Positioned| match item.json() {
         Json::Object(map) => map.into_iter().map(|(key, value)| (key, text(value))).collect(),
@@ -233,7 +232,7 @@ pub(super) fn outputs(
                 !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             });
             let Some(key) = key else {
-                draft.unmapped(line, format!("`{start}{path}}}` is not mapped"));
+                draft.fails(line, format!("`{start}{path}}}` is not mapped"));
                 continue;
             };
             let own = format!("{variable}_outputs_{key}");

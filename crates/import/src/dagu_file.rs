@@ -6,6 +6,7 @@ use super::dagu_documents::{Document, Documents};
 use super::dagu_params::declared;
 use super::draft::{Conversion, Draft, playbook_id};
 use super::fields::Fields;
+use super::report::Effect;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Json;
 use kb_language::definition::{Positioned, PositionedFile, PositionedValue};
@@ -29,17 +30,17 @@ pub(super) fn convert(name: &str, file: &PositionedFile) -> Conversion {
         all.playbooks.extend(made.playbooks);
         all.needs.extend(made.needs);
         for note in made.notes {
-            if note.unmapped || hints.insert(note.text.clone()) {
+            if note.effect != Effect::Hint || hints.insert(note.text.clone()) {
                 all.notes.push(note);
             }
         }
     }
-    all.notes.sort_by_key(|note| (note.line, !note.unmapped));
+    all.notes.sort_by_key(|note| (note.line, note.effect));
     all
 }
 
 fn document(file: &str, root: &Positioned) -> Document {
-    let fields = Fields::of(root, "");
+    let fields = Fields::ahead(root);
     let name = fields.text("name").unwrap_or_else(|| file.to_owned());
     let declared = fields.take("params").map(declared).unwrap_or_default();
     Document { id: playbook_id(&name), name, declared, given: BTreeMap::new() }
@@ -98,12 +99,12 @@ fn problems(roots: &[&Positioned], documents: &Documents) -> Vec<Diagnostic> {
 /// Adds to each document what the calls of the file pass to it.
 fn with_given(mut documents: Documents, roots: &[&Positioned]) -> Documents {
     for root in roots {
-        let fields = Fields::of(root, "");
+        let fields = Fields::ahead(root);
         let steps = fields.take("steps").map(named).unwrap_or_default();
         let handlers = fields.take("handlerOn").map(Positioned::entries).unwrap_or_default();
         let handlers = handlers.iter().map(|(_, _, step)| step);
         for step in steps.into_iter().map(|(_, step)| step).chain(handlers) {
-            let Some(call) = Call::of(&Fields::of(step, ""), &documents) else { continue };
+            let Some(call) = Call::of(&Fields::ahead(step), &documents) else { continue };
             let names: Vec<String> =
                 call.given(step, &documents).into_iter().filter_map(|given| given.name).collect();
             let target = documents.0.iter_mut().find(|document| document.name == call.target);

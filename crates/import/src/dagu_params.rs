@@ -82,11 +82,11 @@ pub(super) fn declare(params: &Positioned, draft: &mut Draft) -> Vec<(String, St
             (Some(written), Some(default)) => {
                 known.push(add(&written, default.into(), draft));
             }
-            (Some(written), None) => draft.unmapped(
+            (Some(written), None) => draft.fails(
                 part.line,
                 format!("the default of the parameter `{written}` is not mapped"),
             ),
-            (None, value) => draft.unmapped(
+            (None, value) => draft.fails(
                 part.line,
                 format!("the positional parameter `{}` is not mapped", value.unwrap_or_default()),
             ),

@@ -1,21 +1,12 @@
 //! The definitions that a file becomes, while it is read, and names in them.
 
+use super::guard::{Guard, failing_script, with_todo};
 use super::output::Out;
+use super::report::{ImportNote, Report};
 use kb_base::diagnostic::Diagnostic;
-use kb_base::value::Json;
+use kb_language::definition::Positioned;
 use kb_language::expression::RESERVED_ROOTS;
 use std::collections::BTreeSet;
-
-/// Something that was not mapped, or that a person should check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportNote {
-    /// Line of the file, from 1.
-    pub line: u32,
-    /// Whether something of the file is missing in the result; else it is a hint.
-    pub unmapped: bool,
-    /// The text, a lower-case fragment.
-    pub text: String,
-}
 
 /// The definitions that a file becomes.
 #[derive(Debug, Clone, Default)]
@@ -45,29 +36,73 @@ pub(super) struct Draft {
     /// The ids of the specialists.
     known: BTreeSet<String>,
     specialists: Vec<(String, String)>,
-    /// The texts of the hints.
-    hints: BTreeSet<String>,
-    notes: Vec<ImportNote>,
+    pub(super) report: Report,
     needs: Vec<(String, Diagnostic)>,
 }
 
 impl Draft {
     pub(super) fn new(name: &str) -> Draft {
         let (head, params, steps, finally) = Default::default();
-        let (others, known, specialists, hints, notes, needs) = Default::default();
+        let (others, known, specialists, report, needs) = Default::default();
         let id = playbook_id(name);
-        Draft { id, head, params, steps, finally, others, known, specialists, hints, notes, needs }
+        Draft { id, head, params, steps, finally, others, known, specialists, report, needs }
     }
 
-    pub(super) fn unmapped(&mut self, line: u32, text: impl Into<String>) {
-        self.notes.push(ImportNote { line, unmapped: true, text: text.into() });
+    /// Reports a part without an exact translation: the steps of the scope fail.
+    pub(super) fn fails(&self, line: u32, text: impl Into<String>) {
+        self.report.fails(line, text);
     }
 
-    pub(super) fn hint(&mut self, line: u32, text: impl Into<String>) {
-        let text = text.into();
-        if self.hints.insert(text.clone()) {
-            self.notes.push(ImportNote { line, unmapped: false, text });
+    /// Reports a part that is left out, so that the result does less.
+    pub(super) fn left_out(&self, line: u32, text: impl Into<String>) {
+        self.report.left_out(line, text);
+    }
+
+    pub(super) fn hint(&self, line: u32, text: impl Into<String>) {
+        self.report.hint(line, text);
+    }
+
+    /// Reads steps in a scope of their own: if a part of them is not translated, they wait for a step that fails.
+    pub(super) fn scope<T>(
+        &mut self,
+        name: &str,
+        original: Option<&Positioned>,
+        read: impl FnOnce(&mut Draft) -> T,
+    ) -> T {
+        let start = self.steps.len();
+        let outside = self.report.open();
+        let found = read(self);
+        let notes = self.report.close(outside);
+        if Guard::fails(&notes) {
+            let guard = Guard { id: self.free_id(name), notes: &notes, original };
+            guard.hold(&mut self.steps[start..]);
+            self.steps.insert(start, guard.step());
+        } else if start < self.steps.len() {
+            let first = std::mem::replace(&mut self.steps[start], Out::List(Vec::new()));
+            self.steps[start] = with_todo(&notes, first);
+        } else {
+            // There is no step to write it at.
+            notes.into_iter().for_each(|note| self.report.put_back(note));
         }
+        found
+    }
+
+    /// Reads steps that are not among those of the playbook.
+    pub(super) fn apart(&mut self, read: impl FnOnce(&mut Draft)) -> Vec<Out> {
+        let own = std::mem::take(&mut self.steps);
+        read(self);
+        std::mem::replace(&mut self.steps, own)
+    }
+
+    /// An id of a step that fails.
+    fn free_id(&self, name: &str) -> String {
+        let wanted = step_id(&format!("{name}-not-translated"));
+        let known = |id: &str| {
+            let is = |step: &Out| step.get("id").and_then(Out::words).as_deref() == Some(id);
+            self.steps.iter().chain(&self.finally).any(is)
+        };
+        let more = (2..).map(|number| format!("{wanted}-{number}"));
+        std::iter::once(wanted.clone()).chain(more).find(|id| !known(id)).unwrap_or(wanted)
     }
 
     /// Requires a playbook that the file does not have. The first 20 are kept.
@@ -81,15 +116,17 @@ impl Draft {
         self.head.push((key, value.into()));
     }
 
-    /// Reports a step without work, which becomes one that only orders the others.
+    /// Reports a step whose work has no translation: it fails with its original text.
     pub(super) fn without_work(
         &mut self,
         line: u32,
         why: String,
+        original: &Positioned,
         map: &mut Vec<(&'static str, Out)>,
     ) {
-        self.unmapped(line, why);
-        map.push(("set", Out::map(vec![("done", Json::Bool(true).into())])));
+        let script = failing_script(&format!("line {line}: {why}"), Some(original));
+        self.report.placed(line, why);
+        map.push(("run", script.into()));
     }
 
     /// Adds a specialist unless one of that id was added.
@@ -114,20 +151,38 @@ impl Draft {
     }
 
     pub(super) fn finish(mut self) -> Conversion {
-        let map = vec![("schema", Out::from("kb.playbook/1")), ("id", Out::from(self.id.as_str()))];
-        let mut map = [map, self.head].concat();
-        for (key, list) in
-            [("params", self.params), ("steps", self.steps), ("finally", self.finally)]
-        {
+        let notes = self.report.rest();
+        let playbook = self.playbook(&notes);
+        let mut playbooks = vec![(self.id, playbook.file())];
+        playbooks.append(&mut self.others);
+        let Draft { specialists, report, needs, .. } = self;
+        Conversion { playbooks, specialists, notes: report.notes(), needs, problems: Vec::new() }
+    }
+
+    /// The playbook. What of it is not translated makes all of its steps wait for one that fails.
+    fn playbook(&mut self, notes: &[ImportNote]) -> Out {
+        if Guard::fails(notes) {
+            let guard = Guard { id: self.free_id(""), notes, original: None };
+            guard.hold(&mut self.steps);
+            guard.hold_after(&mut self.finally);
+            for (_, hooks) in self.head.iter_mut().filter(|(key, _)| *key == "hooks") {
+                hooks.lists().for_each(|steps| guard.hold_after(steps));
+            }
+            self.steps.insert(0, guard.step());
+        }
+        let mut map =
+            vec![("schema", Out::from("kb.playbook/1")), ("id", Out::from(self.id.as_str()))];
+        map.append(&mut self.head);
+        let lists = [("params", &mut self.params), ("steps", &mut self.steps)];
+        for (key, list) in lists.into_iter().chain([("finally", &mut self.finally)]) {
             if !list.is_empty() || key == "steps" {
-                map.push((key, Out::List(list)));
+                map.push((key, Out::List(std::mem::take(list))));
             }
         }
-        let mut playbooks = vec![(self.id, Out::map(map).file())];
-        playbooks.append(&mut self.others);
-        self.notes.sort_by_key(|note| (note.line, !note.unmapped));
-        let Draft { specialists, notes, needs, .. } = self;
-        Conversion { playbooks, specialists, notes, needs, problems: Vec::new() }
+        match Guard::fails(notes) {
+            true => Out::map(map),
+            false => with_todo(notes, Out::map(map)),
+        }
     }
 }
 

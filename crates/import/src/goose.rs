@@ -1,22 +1,22 @@
 //! goose recipes.
 
 use super::draft::{Draft, name, playbook_id};
-use super::fields::Fields;
+use super::fields::{Fields, texts, words};
 use super::output::Out;
 use super::placeholders::kept;
-use super::tools::all;
+use super::tools::{all, commands, readers, writers};
 use kb_base::value::Json;
 use kb_language::definition::Positioned;
 
 pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
-    let outer = Fields::of(root, "");
+    let outer = Fields::ahead(root);
     // The desktop form nests the recipe.
     if let Some(recipe) = outer.take("recipe").filter(|recipe| recipe.is_map()) {
-        outer.finish(draft);
         return convert(recipe, draft);
     }
-    let fields = Fields::of(root, "");
+    let fields = Fields::of(root, "", draft);
     fields.take("version");
+    fields.left_out(&["activities", "author"], "it is shown in goose only", draft);
     if let Some(title) = fields.text("title") {
         draft.id = playbook_id(&title);
         draft.set("name", title);
@@ -26,13 +26,13 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     }
     let params = fields.take("parameters").map(Positioned::items).unwrap_or_default();
     let keys: Vec<String> =
-        params.iter().filter_map(|param| Fields::of(param, "").text("key")).collect();
+        params.iter().filter_map(|param| Fields::ahead(param).text("key")).collect();
     params.iter().for_each(|param| parameter(param, draft));
     let prompt = template(&fields, "prompt", &keys, draft);
     let instructions = template(&fields, "instructions", &keys, draft);
     let mut more = Vec::new();
     if let Some(settings) = fields.take("settings") {
-        let own = Fields::of(settings, "settings.");
+        let own = Fields::of(settings, "settings.", draft);
         let mut llm = Vec::new();
         if let Some(model) = own.text("goose_model") {
             llm.push(("model", Out::from(model)));
@@ -48,21 +48,28 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         if let Some(turns) = own.take("max_turns") {
             more.push(("limits", Out::map(vec![("maxSteps", turns.json().into())])));
         }
-        own.finish(draft);
         if !llm.is_empty() {
             more.push(("llm", Out::map(llm)));
         }
     }
     let mut tools: Vec<String> = Vec::new();
     for extension in fields.take("extensions").map(Positioned::items).unwrap_or_default() {
-        let own = Fields::of(extension, "extensions.");
+        let own = Fields::of(extension, "extensions.", draft);
         let (kind, known) = (own.text("type"), own.text("name").unwrap_or_default());
         let built_in = matches!(kind.as_deref(), Some("builtin" | "platform") | None);
         if built_in && known == "developer" {
-            tools = all();
-            own.finish(draft);
+            tools = match own.take("available_tools") {
+                Some(list) => tools_of(list, draft),
+                None => all(),
+            };
+            own.left_out(
+                &["timeout", "display_name", "description", "bundled"],
+                "tools have limits of their own",
+                draft,
+            );
         } else {
-            draft.unmapped(extension.line, format!("the extension `{known}` is not mapped"));
+            own.take_rest();
+            draft.left_out(extension.line, format!("the extension `{known}` is not mapped"));
         }
     }
     let id = format!("{}-agent", draft.id);
@@ -89,23 +96,34 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     let mut step =
         vec![("id", Out::from("task")), ("specialist", id.into()), ("task", task.into())];
     if let Some(response) = fields.take("response") {
-        let own = Fields::of(response, "response.");
+        let own = Fields::of(response, "response.", draft);
         if let Some(schema) = own.take("json_schema") {
             step.push(("output", Out::map(vec![("schema", schema.json().into())])));
         }
-        own.finish(draft);
     }
     if let Some(retry) = fields.take("retry") {
         step.extend(verify(retry, draft));
     }
     draft.steps.push(Out::map(step));
-    fields.finish(draft);
+}
+
+/// The tools of the extension `developer` that a list names.
+fn tools_of(list: &Positioned, draft: &Draft) -> Vec<String> {
+    let mut found = Vec::new();
+    for tool in texts(list, "extensions.available_tools", draft) {
+        match tool.as_str() {
+            "shell" => found.extend(commands()),
+            "text_editor" => found.extend([readers(), writers()].concat()),
+            other => draft.left_out(list.line, format!("the tool `{other}` is not mapped")),
+        }
+    }
+    found
 }
 
 /// A text in which the parameters stay as placeholders, under their names.
 fn template(fields: &Fields<'_>, key: &str, keys: &[String], draft: &mut Draft) -> Option<String> {
     let found = fields.take(key)?;
-    let text = found.words()?;
+    let text = words(found, key, draft)?;
     Some(kept(&text, found.line, draft, |inner| {
         let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
         let (word, rest) = inner.split_at(end.unwrap_or(inner.len()));
@@ -125,7 +143,7 @@ fn typed(default: &Positioned, kind: &str) -> Json {
 }
 
 fn parameter(param: &Positioned, draft: &mut Draft) {
-    let fields = Fields::of(param, "parameters.");
+    let fields = Fields::of(param, "parameters.", draft);
     let key = fields.text("key").unwrap_or_default();
     let own = name(&key);
     if own != key {
@@ -135,7 +153,7 @@ fn parameter(param: &Positioned, draft: &mut Draft) {
         Some("number") => "number",
         Some("boolean") => "boolean",
         Some("file") => {
-            draft.unmapped(
+            draft.fails(
                 param.line,
                 format!(
                     "`input_type: file` of `{key}`: pass the path; the content is not inserted"
@@ -146,7 +164,7 @@ fn parameter(param: &Positioned, draft: &mut Draft) {
         None | Some("string" | "select") => "string",
         Some(other) => {
             let text = format!("`input_type: {other}` of `{key}` is not mapped: it is a text");
-            draft.unmapped(param.line, text);
+            draft.fails(param.line, text);
             "string"
         }
     };
@@ -166,15 +184,14 @@ fn parameter(param: &Positioned, draft: &mut Draft) {
         map.push(("enum", options.json().into()));
     }
     draft.params.push(Out::map(map));
-    fields.finish(draft);
 }
 
 /// Checks by shell commands, and how often the work is repeated.
 fn verify(retry: &Positioned, draft: &mut Draft) -> Option<(&'static str, Out)> {
-    let fields = Fields::of(retry, "retry.");
+    let fields = Fields::of(retry, "retry.", draft);
     let mut checks = Vec::new();
     for check in fields.take("checks").map(Positioned::items).unwrap_or_default() {
-        let own = Fields::of(check, "retry.checks.");
+        let own = Fields::of(check, "retry.checks.", draft);
         own.agrees("type", &["shell"], draft);
         if let Some(command) = own.text("command") {
             checks.push(Out::map(vec![(
@@ -182,12 +199,10 @@ fn verify(retry: &Positioned, draft: &mut Draft) -> Option<(&'static str, Out)> 
                 Out::texts(&["bash".to_owned(), "-c".to_owned(), command]),
             )]));
         }
-        own.finish(draft);
     }
     let mut map = vec![("checks", Out::List(checks)), ("onFailed", "rework".into())];
     if let Some(max) = fields.take("max_retries") {
         map.push(("maxReworks", max.json().into()));
     }
-    fields.finish(draft);
     Some(("verify", Out::map(map)))
 }

@@ -1,8 +1,8 @@
 //! Translates files of other tools into playbooks and specialists.
 //!
 //! Pure: text in, texts and notes out. One file per format. What a converter takes from a
-//! `Fields` is mapped; everything that is left is reported with its line, so that
-//! nothing is dropped in silence. Start at [`convert`].
+//! `Fields` is mapped; everything that is left is reported with its line when the fields are dropped. What has no
+//! exact translation makes the steps of its scope wait for a step that fails (`Draft::scope`). Start at [`convert`].
 
 mod actions;
 mod actions_condition;
@@ -10,6 +10,7 @@ mod actions_defaults;
 mod actions_events;
 mod actions_expression;
 mod actions_job;
+mod actions_machine;
 mod actions_matrix;
 mod actions_scope;
 mod actions_syntax;
@@ -23,19 +24,22 @@ mod dagu_params;
 mod draft;
 mod fields;
 mod goose;
+mod guard;
 mod markdown;
 mod output;
 mod placeholders;
+mod report;
 mod shell;
 mod tools;
 mod unset;
 mod wave;
 
+pub use draft::Conversion;
 use draft::Draft;
-pub use draft::{Conversion, ImportNote};
 use kb_base::value::Json;
 use kb_language::definition::{Documents, Positioned, PositionedFile, PositionedValue};
 pub use markdown::with_quoted_hint;
+pub use report::{Effect, ImportNote};
 pub use unset::unset_variables;
 
 /// The format of a file of another tool.

@@ -1,7 +1,7 @@
 //! Markdown with front matter: agentic workflows of GitHub, and slash commands of Claude Code.
 
 use super::draft::{Draft, literal};
-use super::fields::Fields;
+use super::fields::{Fields, words};
 use super::output::Out;
 use super::tools::{all, commands, named, readers, writers};
 use kb_language::definition::Positioned;
@@ -10,7 +10,7 @@ const ROLE: &str = "You do the task that you are given, and no other.";
 
 /// A workflow of GitHub Agentic Workflows: one task for one specialist.
 pub(super) fn agentic(root: &Positioned, body: (&str, u32), draft: &mut Draft) {
-    let fields = Fields::of(root, "");
+    let fields = Fields::of(root, "", draft);
     for (key, name) in [("name", "name"), ("description", "description")] {
         if let Some(text) = fields.text(key) {
             draft.set(name, literal(&text));
@@ -36,26 +36,27 @@ pub(super) fn agentic(root: &Positioned, body: (&str, u32), draft: &mut Draft) {
                     tools.extend(commands());
                 }
                 "web-fetch" => tools.extend(named("WebFetch")),
-                other => draft.unmapped(*line, format!("the tool `{other}` is not mapped")),
+                other => draft.left_out(*line, format!("the tool `{other}` is not mapped")),
             }
         }
     }
     let mut more = Vec::new();
     if let Some(engine) = fields.take("engine") {
-        let own = Fields::of(engine, "engine.");
+        let own = match engine.is_map() {
+            true => Fields::of(engine, "engine.", draft),
+            false => Fields::ahead(engine),
+        };
         let by = "the settings choose the provider of a model (`llm`)";
         own.replaced("id", by, draft);
         if let Some(words) = engine.words() {
-            draft.unmapped(engine.line, format!("`engine: {words}` is not mapped: {by}"));
+            draft.left_out(engine.line, format!("`engine: {words}` is not mapped: {by}"));
         }
         if let Some(model) = own.text("model") {
             more.push(("llm", Out::map(vec![("model", model.into())])));
         }
-        own.finish(draft);
     }
     draft.specialist(&id, ROLE, &tools, more);
     draft.steps.push(Out::map(step));
-    fields.finish(draft);
 }
 
 /// Schedules without a time.
@@ -72,7 +73,7 @@ fn on_events(on: &Positioned, draft: &mut Draft) {
             .map(Positioned::items)
             .unwrap_or_default()
             .iter()
-            .filter_map(|item| Fields::of(item, "").text("cron").or_else(|| item.words()))
+            .filter_map(|item| Fields::ahead(item).text("cron").or_else(|| item.words()))
             .collect();
         let sign = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase() || "*/,-#?".contains(c);
         let is_cron = |text: &String| {
@@ -82,7 +83,7 @@ fn on_events(on: &Positioned, draft: &mut Draft) {
         match event.as_str() {
             "workflow_dispatch" => {
                 if let Some(value) = value {
-                    Fields::of(value, "on.workflow_dispatch.").finish(draft);
+                    drop(Fields::of(value, "on.workflow_dispatch.", draft));
                 }
             }
             "schedule" if !crons.is_empty() && crons.iter().all(is_cron) => {
@@ -94,12 +95,12 @@ fn on_events(on: &Positioned, draft: &mut Draft) {
                 draft.set("on", Out::map(vec![("schedule", format!("@{word}").into())]));
             }
             "schedule" => {
-                draft.unmapped(
+                draft.left_out(
                     line,
                     format!("the schedule `{}` is not a cron expression", crons.join(", ")),
                 );
             }
-            other => draft.unmapped(line, format!("the trigger `{other}` is not mapped")),
+            other => draft.left_out(line, format!("the trigger `{other}` is not mapped")),
         }
     }
 }
@@ -113,11 +114,11 @@ fn body_task((body, first): (&str, u32), draft: &mut Draft) -> String {
             for rest in line.split(opening).skip(1) {
                 let found = rest.split("}}").next().unwrap_or_default();
                 let text = format!("`{opening}{found}}}}}` in the text is not mapped");
-                draft.unmapped(number, text);
+                draft.fails(number, text);
             }
         }
         if line.trim_start().starts_with("@include") || line.trim_start().starts_with("{{#import") {
-            draft.unmapped(number, format!("`{}` is not mapped", line.trim()));
+            draft.fails(number, format!("`{}` is not mapped", line.trim()));
         }
     }
     literal(body)
@@ -137,7 +138,7 @@ pub fn with_quoted_hint(text: &str) -> String {
 
 /// A slash command of Claude Code: a playbook with the arguments as a parameter.
 pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut Draft) {
-    let fields = Fields::of(root, "");
+    let fields = Fields::of(root, "", draft);
     if let Some(text) = fields.text("description") {
         draft.set("description", text);
     }
@@ -148,10 +149,12 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
     let mut tools: Vec<String> = Vec::new();
     let allowed = fields.take("allowed-tools");
     for entry in allowed.map(Positioned::items).unwrap_or_default() {
-        for word in split_tools(&entry.words().unwrap_or_default()) {
+        for word in split_tools(&words(entry, "allowed-tools", draft).unwrap_or_default()) {
             let (tool, limit) = word.split_once('(').unwrap_or((&word, ""));
             if !limit.is_empty() {
-                draft.unmapped(entry.line, format!("the limit of `{word}` is not mapped"));
+                let text = format!("the limit of `{word}` is not mapped: the tool is not granted");
+                draft.left_out(entry.line, text);
+                continue;
             }
             let known = match tool.trim() {
                 "MultiEdit" => named("Edit"),
@@ -160,7 +163,7 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
             match known.is_empty() {
                 true => {
                     let text = format!("the tool `{}` is not mapped", tool.trim());
-                    draft.unmapped(entry.line, text);
+                    draft.left_out(entry.line, text);
                 }
                 false => tools.extend(known),
             }
@@ -173,14 +176,14 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
     tools.retain(|tool| seen.insert(tool.clone()));
     let mut more = Vec::new();
     if let Some(model) = fields.take("model") {
-        let words = model.words().unwrap_or_default();
+        let words = words(model, "model", draft).unwrap_or_default();
         let tier = match words.as_str() {
             "inherit" => None,
             words if words.contains("haiku") => Some("small"),
             words if words.contains("sonnet") => Some("medium"),
             words if words.contains("opus") => Some("large"),
             _ => {
-                draft.unmapped(model.line, format!("the model `{words}` is not mapped"));
+                draft.left_out(model.line, format!("the model `{words}` is not mapped"));
                 None
             }
         };
@@ -190,7 +193,7 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
     for (index, line) in body.trim().lines().enumerate() {
         let line_number = first + index as u32;
         if line.contains("!`") {
-            draft.unmapped(line_number, "a command in `!`…`` is not run before the task");
+            draft.fails(line_number, "a command in `!`…`` is not run before the task");
         }
         if line.split_whitespace().any(|word| word.starts_with('@') && word.len() > 1) {
             draft.hint(line_number, "`@FILE` stays as text; the specialist reads the file itself");
@@ -217,7 +220,6 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
         ("specialist", id.into()),
         ("task", text.into()),
     ]));
-    fields.finish(draft);
 }
 
 /// Splits `Read, Bash(git add:*), Grep` outside of parentheses.

@@ -9,6 +9,8 @@ pub(super) enum Out {
     Value(Json),
     List(Vec<Out>),
     Map(Vec<(String, Out)>),
+    /// A value with comments above it.
+    Noted(Vec<String>, Box<Out>),
 }
 
 impl From<&str> for Out {
@@ -42,10 +44,96 @@ impl Out {
     /// The text of a file.
     pub(super) fn file(&self) -> String {
         let mut text = String::new();
-        if let Out::Map(entries) = self {
-            map(entries, 0, &mut text);
+        match self {
+            Out::Map(entries) => map(entries, 0, &mut text),
+            Out::Noted(comments, inner) => {
+                write_comments(comments, 0, &mut text);
+                text.push_str(&inner.file());
+            }
+            Out::Value(Json::String(words)) => text.push_str(words),
+            Out::Value(value) => text.push_str(&value.to_string()),
+            Out::List(items) => write_items(items, 0, &mut text),
         }
         text
+    }
+
+    /// The value of a key of a map.
+    pub(super) fn get(&self, key: &str) -> Option<&Out> {
+        match self {
+            Out::Map(entries) => entries.iter().find(|(own, _)| own == key).map(|(_, value)| value),
+            Out::Noted(_, inner) => inner.get(key),
+            Out::Value(_) | Out::List(_) => None,
+        }
+    }
+
+    /// Sets the value of a key of a map.
+    pub(super) fn put(&mut self, key: &str, value: Out) {
+        match self {
+            Out::Map(entries) => match entries.iter_mut().find(|(own, _)| own == key) {
+                Some((_, old)) => *old = value,
+                // The id stays first.
+                None => entries.insert(entries.len().min(1), (key.to_owned(), value)),
+            },
+            Out::Noted(_, inner) => inner.put(key, value),
+            Out::Value(_) | Out::List(_) => {}
+        }
+    }
+
+    /// The lists that are values of a map.
+    pub(super) fn lists(&mut self) -> impl Iterator<Item = &mut Vec<Out>> {
+        let entries = match self {
+            Out::Map(entries) => &mut entries[..],
+            Out::Value(_) | Out::List(_) | Out::Noted(..) => &mut [],
+        };
+        entries.iter_mut().filter_map(|(_, value)| match value {
+            Out::List(items) => Some(items),
+            Out::Value(_) | Out::Map(_) | Out::Noted(..) => None,
+        })
+    }
+
+    /// A text.
+    pub(super) fn words(&self) -> Option<String> {
+        match self {
+            Out::Value(Json::String(text)) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    /// The texts of a list.
+    pub(super) fn listed(&self) -> Vec<String> {
+        match self {
+            Out::Value(Json::Array(items)) => {
+                items.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect()
+            }
+            Out::List(items) => items.iter().filter_map(Out::words).collect(),
+            Out::Value(_) | Out::Map(_) | Out::Noted(..) => Vec::new(),
+        }
+    }
+}
+
+/// Comments, each line of which is a line of its own.
+fn write_comments(comments: &[String], depth: usize, text: &mut String) {
+    for line in comments.iter().flat_map(|comment| comment.lines()) {
+        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        text.push_str(&format!("{}# {}\n", "  ".repeat(depth), line.trim_end()));
+    }
+}
+
+fn write_items(items: &[Out], depth: usize, text: &mut String) {
+    for mut item in items {
+        while let Out::Noted(comments, inner) = item {
+            write_comments(comments, depth, text);
+            item = inner;
+        }
+        text.push_str(&"  ".repeat(depth));
+        text.push('-');
+        match item {
+            Out::Map(entries) if !entries.is_empty() => {
+                text.push(' ');
+                map(entries, depth + 1, text);
+            }
+            item => write(item, depth, text),
+        }
     }
 }
 
@@ -69,18 +157,10 @@ fn write(value: &Out, depth: usize, text: &mut String) {
         Out::Map(entries) if entries.is_empty() => text.push_str(" {}\n"),
         Out::List(items) => {
             text.push('\n');
-            for item in items {
-                text.push_str(&"  ".repeat(depth + 1));
-                text.push('-');
-                match item {
-                    Out::Map(entries) if !entries.is_empty() => {
-                        text.push(' ');
-                        map(entries, depth + 2, text);
-                    }
-                    item => write(item, depth + 1, text),
-                }
-            }
+            write_items(items, depth + 1, text);
         }
+        // Comments stand above the items of lists only.
+        Out::Noted(_, inner) => write(inner, depth, text),
         Out::Map(entries) => {
             text.push('\n');
             map(entries, depth + 1, text);

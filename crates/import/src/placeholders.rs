@@ -22,7 +22,7 @@ pub(super) fn kept(
         match known(inner).filter(|_| close == "}}") {
             Some(kept) => out.push_str(&kept),
             None => {
-                draft.unmapped(line, foreign(found));
+                draft.fails(line, foreign(found));
                 out.push_str(&literal(found));
             }
         }

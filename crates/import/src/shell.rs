@@ -86,9 +86,9 @@ pub(super) fn look_at(text: &str, line: u32, draft: &mut Draft) {
     if text.contains('$') || text.contains('|') {
         draft.hint(line, STRICT);
     }
-    for name in ["GITHUB_ENV", "GITHUB_STEP_SUMMARY", "GITHUB_PATH"] {
+    for name in ["GITHUB_ENV", "GITHUB_PATH"] {
         if text.contains(name) {
-            draft.unmapped(
+            draft.fails(
                 line,
                 format!(
                     "`{name}` does not exist; print the value and read `{{{{steps['ID'].output}}}}`"

@@ -1,40 +1,38 @@
 //! Wave pipelines.
 
 use super::draft::{Draft, literal, playbook_id, step_id};
-use super::fields::Fields;
+use super::fields::{Fields, words};
 use super::output::Out;
 use super::placeholders::kept;
 use super::shell::look_at;
-use super::tools::all;
+use super::tools::readers;
 use kb_base::value::Json;
 use kb_language::definition::Positioned;
 
 pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
-    let fields = Fields::of(root, "");
+    let fields = Fields::of(root, "", draft);
     fields.take("kind");
     if let Some(metadata) = fields.take("metadata") {
-        let own = Fields::of(metadata, "metadata.");
+        let own = Fields::of(metadata, "metadata.", draft);
         own.title(draft);
-        own.finish(draft);
     }
     if let Some(input) = fields.take("input") {
-        let own = Fields::of(input, "input.");
+        let own = Fields::of(input, "input.", draft);
         own.agrees("source", &["cli"], draft);
-        own.finish(draft);
     }
     draft.params.push(Out::map(vec![("name", "input".into()), ("default", "".into())]));
     let steps = fields.take("steps").map(Positioned::items).unwrap_or_default();
     for step in steps {
-        self::step(step, draft);
+        let id = Fields::ahead(step).text("id").unwrap_or_else(|| "step".to_owned());
+        draft.scope(&id, Some(step), |draft| self::step(step, draft));
     }
-    fields.finish(draft);
 }
 
 fn step(step: &Positioned, draft: &mut Draft) {
-    let fields = Fields::of(step, "steps.");
+    let fields = Fields::of(step, "steps.", draft);
     let written = fields.text("id").unwrap_or_else(|| format!("step-{}", draft.steps.len() + 1));
     let mut map: Vec<(&'static str, Out)> = vec![("id", step_id(&written).into())];
-    map.extend(fields.depends_on("dependencies"));
+    map.extend(fields.depends_on("dependencies", draft));
     if let Some(child) = fields.text("pipeline") {
         map.push(("playbook", playbook_id(&child).into()));
         if let Some(input) = fields.text("input") {
@@ -43,22 +41,21 @@ fn step(step: &Positioned, draft: &mut Draft) {
                 Out::map(vec![("input", template(&input, step.line, draft).into())]),
             ));
         }
-        fields.finish(draft);
         return draft.steps.push(Out::map(map));
     }
     if fields.take("exec").is_none() && approval(&fields, &mut map, draft) {
-        fields.finish(draft);
         return draft.steps.push(Out::map(map));
     }
     let exec = fields.take("exec");
-    let own = exec.map(|exec| Fields::of(exec, "steps.exec."));
+    let own = exec.map(|exec| Fields::of(exec, "steps.exec.", draft));
     let kind = own.as_ref().and_then(|own| own.text("type"));
     let source = own.as_ref().and_then(|own| own.take("source").or_else(|| own.take("command")));
     let file = own.as_ref().and_then(|own| own.text("source_path"));
-    let text = source.and_then(Positioned::words).unwrap_or_default();
+    let text = source.and_then(|text| words(text, "steps.exec", draft)).unwrap_or_default();
     let line = source.map_or(step.line, |source| source.line);
-    if let Some(own) = own {
-        own.finish(draft);
+    drop(own);
+    if let Some(kind) = kind.as_deref().filter(|kind| !["command", "prompt"].contains(kind)) {
+        draft.fails(line, format!("`steps.exec.type: {kind}` is not mapped"));
     }
     if kind.as_deref() == Some("command") {
         look_at(&text, line, draft);
@@ -73,10 +70,10 @@ fn step(step: &Positioned, draft: &mut Draft) {
         let persona = fields.text("persona").unwrap_or_else(|| "agent".to_owned());
         let id = step_id(&persona);
         let role = format!("You are the {persona} of a team that works in steps.");
-        draft.specialist(&id, &role, &all(), Vec::new());
-        draft.hint(step.line, format!(
+        draft.specialist(&id, &role, &readers(), Vec::new());
+        draft.left_out(step.line, format!(
             "the role and the permissions of the persona `{persona}` are in `wave.yaml`; `.kb/specialists/{id}.yml` has a \
-             general role and all file tools"
+             general role and may only read files"
         ));
         map.push(("specialist", id.into()));
         match file.filter(|_| source.is_none()) {
@@ -93,41 +90,39 @@ fn step(step: &Positioned, draft: &mut Draft) {
     workspace(&fields, &mut map, draft);
     checks(&fields, &mut map, draft);
     if let Some(memory) = fields.take("memory") {
-        let own = Fields::of(memory, "steps.memory.");
+        let own = Fields::of(memory, "steps.memory.", draft);
         // Each step is a conversation of its own.
         own.agrees("strategy", &["fresh"], draft);
-        own.finish(draft);
     }
-    fields.finish(draft);
     draft.steps.push(Out::map(map));
 }
 
 /// A gate that waits for an approval; any other gate is reported.
 fn approval(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) -> bool {
     let Some(gate) = fields.take("gate") else { return false };
-    let own = Fields::of(gate, "steps.gate.");
+    let own = Fields::of(gate, "steps.gate.", draft);
     let kind = own.text("type").unwrap_or_default();
     if kind != "approval" {
+        own.take_rest();
         let text = format!("a gate of the type `{kind}` is not mapped");
-        draft.without_work(gate.line, text, map);
+        draft.without_work(gate.line, text, gate, map);
         return true;
     }
     let message = own.text("message").unwrap_or_else(|| "Continue?".to_owned());
     let mut request = vec![("message", template(&message, gate.line, draft).into())];
     request.extend(own.text("timeout").map(|timeout| ("timeout", timeout.into())));
     map.push(("approve", Out::map(request)));
-    own.finish(draft);
     fields.take("type");
     true
 }
 
 fn workspace(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
     let Some(workspace) = fields.take("workspace") else { return };
-    let own = Fields::of(workspace, "steps.workspace.");
+    let own = Fields::of(workspace, "steps.workspace.", draft);
     let is_worktree = own.take("type").is_some_and(|kind| {
-        let words = kind.words().unwrap_or_default();
+        let words = words(kind, "steps.workspace.type", draft).unwrap_or_default();
         if words != "worktree" {
-            draft.unmapped(kind.line, format!("`steps.workspace.type: {words}` is not mapped"));
+            draft.fails(kind.line, format!("`steps.workspace.type: {words}` is not mapped"));
         }
         words == "worktree"
     });
@@ -140,31 +135,29 @@ fn workspace(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mu
             );
         }
     }
-    own.finish(draft);
 }
 
 /// Artifacts and contracts become checks.
 fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
     let mut checks = Vec::new();
     for artifact in fields.take("output_artifacts").map(Positioned::items).unwrap_or_default() {
-        let own = Fields::of(artifact, "steps.output_artifacts.");
+        let own = Fields::of(artifact, "steps.output_artifacts.", draft);
         own.replaced("name", "steps read the file by its path", draft);
         own.replaced("type", "the file is checked for its existence only", draft);
         if let Some(path) = own.text("path") {
             let file = Out::map(vec![("path", literal(&path).into())]);
             checks.push(Out::map(vec![("file", file)]));
         }
-        own.finish(draft);
     }
     let mut policy: Vec<(&'static str, Out)> = Vec::new();
     if let Some(handover) = fields.take("handover") {
-        let outer = Fields::of(handover, "steps.handover.");
+        let outer = Fields::of(handover, "steps.handover.", draft);
         if let Some(contract) = outer.take("contract") {
-            let own = Fields::of(contract, "steps.handover.contract.");
+            let own = Fields::of(contract, "steps.handover.contract.", draft);
             let kind = own.text("type").unwrap_or_default();
             own.agrees("must_pass", &["true"], draft);
             match (kind.as_str(), own.text("command")) {
-                (_, Some(command)) if command.contains("{{") => draft.unmapped(
+                (_, Some(command)) if command.contains("{{") => draft.fails(
                     contract.line,
                     format!("the command `{command}` has a placeholder and is not mapped"),
                 ),
@@ -173,28 +166,29 @@ fn checks(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut D
                     Out::texts(&["bash".to_owned(), "-c".to_owned(), command]),
                 )])),
                 (kind, None) => {
-                    draft.unmapped(
+                    draft.fails(
                         contract.line,
                         format!("a contract of the type `{kind}` is not mapped"),
                     );
                 }
             }
-            match own.take("on_failure").map(|on| (on.line, on.words().unwrap_or_default())) {
+            match own
+                .take("on_failure")
+                .map(|on| (on.line, words(on, "on_failure", draft).unwrap_or_default()))
+            {
                 Some((_, on)) if on == "retry" => policy.push(("onFailed", "rework".into())),
                 Some((_, on)) if on == "warn" || on == "continue" => {
                     policy.push(("onFailed", "warn".into()))
                 }
                 Some((line, on)) if on != "fail" => {
-                    draft.unmapped(line, format!("`on_failure: {on}` is not mapped"));
+                    draft.fails(line, format!("`on_failure: {on}` is not mapped"));
                 }
                 _ => {}
             }
             if let Some(max) = own.take("max_retries") {
                 policy.push(("maxReworks", max.json().into()));
             }
-            own.finish(draft);
         }
-        outer.finish(draft);
     }
     if !checks.is_empty() {
         let is_command = map.iter().any(|(key, _)| *key == "run");

@@ -4,14 +4,14 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::diagnostics;
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{GOOD, HINT, Terminal, WARNING, paint};
-use kb_service::service::{self, Environment, ImportFormat, ImportRequest, Project};
+use kb_service::service::{self, Environment, ImportEffect, ImportFormat, ImportRequest, Project};
 
 /// Import definitions, and files of other tools, into `.kb/`
 ///
 /// Playbooks, workflows and specialists are copied. GitHub Actions workflows, Dagu workflows, goose recipes, Archon
 /// workflows, Wave pipelines, agentic workflows of GitHub, and slash commands and subagents of Claude Code are
-/// translated; what cannot be mapped is listed with its line. A result with errors, or one that exists already, is
-/// not written; the other files are.
+/// translated; what has no exact translation is listed with its line and becomes a step that fails. A result with
+/// errors, or one that exists already, is not written; the other files are.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Files to import
@@ -53,14 +53,24 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         terminal.out(&format!("# {path}\n{text}\n"))?;
     }
     for found in &report.notes {
-        let (style, word) =
-            if found.note.unmapped { (WARNING, "not mapped") } else { (HINT, "note") };
+        let (style, word) = match found.note.effect {
+            ImportEffect::Fails => (WARNING, "fails"),
+            ImportEffect::LeftOut => (WARNING, "left out"),
+            ImportEffect::Hint => (HINT, "note"),
+        };
         let (file, line, text) = (plain(&found.file), found.note.line, plain(&found.note.text));
         terminal.err(&format!("{}: {file}:{line}: {text}\n", paint(style, word)))?;
     }
     for (from, to) in &report.copied {
         let word = if dry_run { "would import" } else { "imported" };
         terminal.out(&format!("{} {from} → {to}\n", paint(GOOD, word)))?;
+    }
+    let (fails, left_out) = report.not_translated();
+    if fails + left_out > 0 && !report.copied.is_empty() {
+        terminal.err(&format!(
+            "{fails} parts have no translation: their steps fail with the original text; {left_out} parts are left \
+             out. `TODO` marks them in the files\n"
+        ))?;
     }
     for (from, reason) in &report.refused {
         terminal.err(&format!("not imported: {from}: {reason}\n"))?;

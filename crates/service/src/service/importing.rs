@@ -7,7 +7,8 @@ use kb_base::diagnostic::{Diagnostic, Sources};
 use kb_base::value::Json;
 use kb_core::wire;
 use kb_import::{
-    Format, ImportNote, convert, is_definition, is_subagent, unset_variables, with_quoted_hint,
+    Effect, Format, ImportNote, convert, is_definition, is_subagent, unset_variables,
+    with_quoted_hint,
 };
 use kb_language::definition::{
     Catalog, Documents, FileRole, InputFile, Playbook, RunCommand, Settings, Step, StepKind, load,
@@ -58,6 +59,12 @@ pub struct Imported {
 }
 
 impl Imported {
+    /// How many parts of the files were not translated: those whose steps fail, and those that are left out.
+    pub fn not_translated(&self) -> (usize, usize) {
+        let count = |effect: Effect| self.notes.iter().filter(|n| n.note.effect == effect).count();
+        (count(Effect::Fails), count(Effect::LeftOut))
+    }
+
     /// The JSON form.
     pub fn view(&self) -> Json {
         let problems: Vec<wire::Problem> =
@@ -67,12 +74,15 @@ impl Imported {
         let refused: Vec<Json> = self.refused.iter().map(pair(["from", "why"])).collect();
         let note = |note: &FileNote| {
             let FileNote { file, note } = note;
-            json!({"file": file, "line": note.line, "unmapped": note.unmapped, "text": note.text})
+            json!({"file": file, "line": note.line, "effect": note.effect.name(), "text": note.text})
         };
         let notes: Vec<Json> = self.notes.iter().map(note).collect();
         let text = |(path, text): &(String, String)| json!({"path": path, "text": text});
         let texts: Vec<Json> = self.texts.iter().map(text).collect();
+        let (fails, left_out) = self.not_translated();
         json!({
+            "fails": fails,
+            "leftOut": left_out,
             "imported": copied,
             "refused": refused,
             "problems": problems,
@@ -262,7 +272,7 @@ impl Import<'_> {
                 names.join(", "),
             );
             let line = catalog.sources.position(step.span.source, step.span.start).line;
-            let note = ImportNote { line, unmapped: false, text };
+            let note = ImportNote { line, effect: Effect::Hint, text };
             let file = if translated { path } else { from };
             self.done.notes.push(FileNote { file: file.to_owned(), note });
         }

@@ -71,7 +71,7 @@ pub use kb_engine::inspect::{
     LiveReader, LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
 };
 pub use kb_engine::journal::JournalError;
-pub use kb_import::Format as ImportFormat;
+pub use kb_import::{Effect as ImportEffect, Format as ImportFormat};
 pub use kb_language::expression::Strength;
 pub use matching::{Choice, Match, choose, match_phrase};
 pub use notify::{notification, send_notification, test_notification};
