@@ -5,6 +5,8 @@
 
 #[path = "claims/bench.rs"]
 mod bench;
+#[path = "claims/call_outcomes.rs"]
+mod call_outcomes;
 #[path = "claims/faults.rs"]
 mod faults;
 #[path = "claims/honest.rs"]

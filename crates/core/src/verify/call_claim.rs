@@ -139,6 +139,11 @@ impl CallClaim {
         self.data.iter().find(differs).map(|(key, _)| key.as_str())
     }
 
+    /// Whether the claim is about a call of this tool.
+    pub(super) fn is_about(&self, call: &Invocation) -> bool {
+        is_tool(&self.tool, &call.tool)
+    }
+
     /// Whether the claim is about a call of a plugin.
     pub(super) fn is_about_plugin(&self, trace: &[Invocation]) -> bool {
         let named = |call: &&Invocation| is_tool(&self.tool, &call.tool);

@@ -256,7 +256,7 @@ impl CommandClaim {
 }
 
 /// Commands whose exit code 1 is an answer and no failure.
-fn is_question(command: &str) -> bool {
+pub(super) fn is_question(command: &str) -> bool {
     const QUESTIONS: [&str; 10] =
         ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "which", "pgrep"];
     let program = command.split(' ').next().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The queries and the verdict of a whole gate.
 
 use super::call_claim::{CallClaim, call_claims};
+use super::call_outcomes::call_outcomes;
 use super::check::{Criterion, Facts, evaluate_schema};
 use super::claim::{Claim, claims_of};
 use super::claim_check::{check_claim, claim_query, with_policy};
@@ -69,6 +70,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(claimed);
     let execution = execution_claims(gate);
     details.extend(execution.check(gate, observations));
+    details.extend(call_outcomes(gate, &execution.calls, &execution.commands));
     details.extend(summary_statements(gate, &changes, observations));
     details.extend(omitted_changes(gate, &changes));
     details.extend(expected_changes(gate, !claims.is_empty(), &changes));

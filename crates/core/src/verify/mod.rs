@@ -13,6 +13,7 @@
 mod answer;
 mod basis;
 mod call_claim;
+mod call_outcomes;
 mod changed_lines;
 mod check;
 mod claim;

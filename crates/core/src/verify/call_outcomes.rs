@@ -1,0 +1,117 @@
+//! Calls of tools that an output does not mention: what failed, was denied or cannot be checked.
+
+use super::call_claim::CallClaim;
+use super::claim_check::with_policy;
+use super::command_claim::{CommandClaim, is_question};
+use super::finding::Finding;
+use super::gate::Gate;
+use super::shell::Script;
+use super::tool_tier::ToolTier;
+use crate::evidence::{CheckDetail, Invocation, InvocationStatus, Purpose, Verdict};
+use kb_base::value::Json;
+use kb_language::definition::ClaimPolicy;
+use serde_json::json;
+
+/// Maximum number of failed commands that are listed.
+const LISTED: usize = 5;
+/// Characters of a command in its detail.
+const SHOWN: usize = 120;
+
+/// The details of calls that no claim is about. Of each tool the last call decides: what was repeated with
+/// success is no failure.
+pub(super) fn call_outcomes(
+    gate: &Gate,
+    claimed: &[CallClaim],
+    commands: &[CommandClaim],
+) -> Vec<CheckDetail> {
+    if gate.claims == ClaimPolicy::None {
+        return Vec::new();
+    }
+    let executed: Vec<&Invocation> =
+        gate.trace.iter().filter(|call| call.purpose == Purpose::Execution).collect();
+    let is_last = |at: usize| executed[at + 1..].iter().all(|call| call.tool != executed[at].tool);
+    let is_claimed = |call: &Invocation| claimed.iter().any(|claim| claim.is_about(call));
+    let last = (0..executed.len()).filter(|at| is_last(*at)).map(|at| executed[at]);
+    let mut details: Vec<CheckDetail> = last
+        .filter(|call| !is_claimed(call))
+        .filter_map(|call| {
+            let finding = with_policy(outcome(gate, call)?, gate.claims);
+            let evidence = json!({"calls": [call.id], "status": call.status.as_str()});
+            Some(finding.into_detail(format!("call {}", call.tool), Some(evidence)))
+        })
+        .collect();
+    details.extend(failed_commands(&executed, commands));
+    details
+}
+
+/// What the last call of a tool means; `None` if it is an ordinary call of a built-in tool.
+fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
+    let (tool, id) = (&call.tool, &call.id);
+    let tier = ToolTier::of(call);
+    let doubt = |how: &str| {
+        Some(Finding::inconclusive(format!(
+            "the last call of `{tool}` {how} (call `{id}`), and no later call of it succeeded"
+        )))
+    };
+    match (call.status, tier) {
+        (InvocationStatus::Denied, _) => doubt("was denied"),
+        (_, ToolTier::BuiltIn) => None,
+        (InvocationStatus::Failed, _) => doubt("failed"),
+        (InvocationStatus::Timeout, _) => doubt("timed out"),
+        (InvocationStatus::Unknown, _) => doubt("has an unknown outcome"),
+        (InvocationStatus::Success, ToolTier::Remote) if only_reads(call) => {
+            Some(Finding::unchecked(format!(
+                "the answer to `{tool}` is remote, and what the output says about it was not checked"
+            )))
+        }
+        (InvocationStatus::Success, ToolTier::Remote) => Some(tier.finding(call, None)),
+        // A plugin without evidence is common; that its probe failed is a fact.
+        (InvocationStatus::Success, ToolTier::Plugin) => {
+            let finding = tier.finding(call, gate.plugins.get(tool));
+            let is_open = finding.verdict == Verdict::Inconclusive;
+            let reason = finding.reason.clone().filter(|_| is_open);
+            Some(reason.map_or(finding, Finding::unchecked))
+        }
+    }
+}
+
+/// Whether a remote call changes nothing.
+fn only_reads(call: &Invocation) -> bool {
+    let method = call.args.get("method").and_then(Json::as_str).unwrap_or("GET");
+    ["GET", "HEAD", "OPTIONS"].iter().any(|reads| method.eq_ignore_ascii_case(reads))
+}
+
+/// The commands whose last run failed and that the output does not list. They lower no verdict, because work
+/// with commands contains failed ones.
+fn failed_commands(executed: &[&Invocation], claims: &[CommandClaim]) -> Vec<CheckDetail> {
+    let exit_code = |call: &Invocation| call.process.as_ref().and_then(|p| p.exit_code);
+    if executed.iter().all(|call| matches!(exit_code(call), None | Some(0))) {
+        return Vec::new();
+    }
+    let scripts: Vec<Option<Script>> = executed.iter().map(|call| Script::of_call(call)).collect();
+    let is_claimed = |own: &Script| {
+        let claimed = |claim: &CommandClaim| {
+            claim.only_command().is_some_and(|argv| own.commands.iter().any(|c| c.argv == argv))
+        };
+        claims.iter().any(claimed)
+    };
+    let mut found = Vec::new();
+    for (at, call) in executed.iter().enumerate() {
+        let Some(code) = exit_code(call).filter(|code| *code != 0) else { continue };
+        let Some(own) = &scripts[at] else { continue };
+        let is_repeated = scripts[at + 1..].iter().flatten().any(|later| later == own);
+        let text = own.commands.iter().map(|used| used.argv.join(" ")).collect::<Vec<_>>();
+        let asks = code == 1 && text.iter().any(|command| is_question(command));
+        let text = own.unparsed.clone().unwrap_or_else(|| text.join("; "));
+        if text.is_empty() || is_repeated || asks || is_claimed(own) {
+            continue;
+        }
+        let text: String = text.chars().take(SHOWN).collect();
+        let reason = format!("its last run exited with code {code}, and no claim mentions it");
+        let evidence = json!({"calls": [call.id], "exitCode": code});
+        let finding = Finding::unchecked(reason);
+        found.push(finding.into_detail(format!("command {text}"), Some(evidence)));
+    }
+    found.truncate(LISTED);
+    found
+}
