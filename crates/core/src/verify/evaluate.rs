@@ -17,7 +17,7 @@ use super::rerun::Rerun;
 use super::runner::TestCommands;
 use super::sourced_files::SourcedFiles;
 use super::test_claim::{TestClaim, test_claims};
-use super::{omission, statements};
+use super::{omission, statements, unread};
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
@@ -73,6 +73,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(call_outcomes(gate, &execution.calls, &execution.commands));
     details.extend(summary_statements(gate, &changes, observations));
     details.extend(omitted_changes(gate, &changes));
+    details.extend(unread_statements(gate, &changes, observations));
     details.extend(expected_changes(gate, !claims.is_empty(), &changes));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
     let has_claims = !claims.is_empty() || !execution.is_empty();
@@ -226,6 +227,22 @@ fn summary_statements(
         "the summary says that the step created or changed `{path}`, but no recorded call did"
     ));
     Some(with_policy(finding, gate.claims).into_detail("summary".to_owned(), None))
+}
+
+/// Statements that look like claims and that the record does not support, listed only if there are some.
+fn unread_statements(
+    gate: &Gate,
+    changes: &RecordedChanges<'_>,
+    observations: &Observations,
+) -> Option<CheckDetail> {
+    if gate.claims == ClaimPolicy::None {
+        return None;
+    }
+    let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
+    let runs = RecordedRuns::of(&gate.trace, &sources);
+    let record = unread::Record { changes, runs: &runs, trace: &gate.trace, root: &gate.root };
+    let finding = unread::finding(&gate.output, &record)?;
+    Some(finding.into_detail("statements".to_owned(), None))
 }
 
 /// A statement that nothing else was changed, listed only if the record does not agree with it.

@@ -38,12 +38,14 @@ mod run_before;
 mod runner;
 mod shell;
 mod sourced_files;
+mod stated_act;
 mod statements;
 mod summary;
 mod test_claim;
 mod test_proof;
 mod test_words;
 mod tool_tier;
+mod unread;
 mod whole_run;
 
 pub use basis::{Basis, IncompleteBasis};

@@ -97,7 +97,8 @@ pub(super) fn finding(
     })
 }
 
-fn says_only(summary: &str) -> bool {
+/// Whether a text says that nothing else was changed.
+pub(super) fn says_only(summary: &str) -> bool {
     let lower = summary.to_lowercase();
     lower.split(['.', '!', '?', ';', '\n']).any(|sentence| {
         let words: Vec<&str> = sentence

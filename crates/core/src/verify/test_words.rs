@@ -190,7 +190,7 @@ fn counts(text: &str) -> (Option<u64>, Option<u64>) {
 }
 
 /// A text without what is in quotation marks, and without quoted lines.
-fn without_quotes(text: &str) -> String {
+pub(super) fn without_quotes(text: &str) -> String {
     let mut own = String::with_capacity(text.len());
     let mut end: Option<char> = None;
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('>'));
