@@ -73,9 +73,13 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(call_outcomes(gate, &execution.calls, &execution.commands));
     details.extend(summary_statements(gate, &changes, observations));
     details.extend(omitted_changes(gate, &changes));
-    details.extend(unread_statements(gate, &changes, observations));
     details.extend(expected_changes(gate, !claims.is_empty(), &changes));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
+    // Beside a check that refutes or doubts, further doubt says nothing new.
+    let accepted = |detail: &CheckDetail| detail.verdict <= Verdict::Passed && !detail.warning;
+    if details.iter().all(accepted) {
+        details.extend(unread_statements(gate, &changes, observations));
+    }
     let has_claims = !claims.is_empty() || !execution.is_empty();
     let by_plugin = execution.calls.iter().any(|claim| claim.is_about_plugin(&gate.trace));
     // A refuted claim that passes rests only on the statement of the output.
