@@ -152,19 +152,19 @@ fn shown(scratch: &Scratch) -> Value {
 fn github_actions_become_steps_that_run() {
     let notes = [
         "the trigger `push`",
-        "uses: actions/checkout@v4",
-        "environment",
+        "`actions/checkout`",
+        "the rules of the environment `production`",
         "github.actor",
         "bash -euo pipefail",
     ];
     let scratch = imports("ci.yml", ACTIONS, &notes);
     let said = scratch.kb(&["playbook", "run", "ci", "--param", "profile=release"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.code, 3, "the environment waits for an approval: {said:?}");
     assert_eq!(scratch.read("built"), "build release high\n");
     let view = shown(&scratch);
     let names: Vec<&str> =
         view["steps"].as_array().unwrap().iter().filter_map(|s| s["instance"].as_str()).collect();
-    for name in ["build-Compile", "build-3", "test[linux,1]", "test[mac,2]", "deploy"] {
+    for name in ["build-Compile", "build-3", "test[linux,1]", "test[mac,2]", "deploy-approval"] {
         assert!(names.contains(&name), "{names:?}");
     }
     assert!(scratch.kb(&["run", "output", "@last", "test[mac,2]"]).out.contains("mac-2"));
@@ -258,6 +258,10 @@ fn computed_values_of_github_actions_are_listed_and_names_of_axes_fit() {
         "working-directory",
     ];
     let scratch = imports("computed.yml", COMPUTED, &notes);
+    assert_eq!(scratch.kb(&["playbook", "run", "computed"]).code, 1);
+    let known = |line: &&str| !line.contains("${{") || line.contains("echo");
+    let plain: Vec<&str> = COMPUTED.lines().filter(known).collect();
+    let scratch = imports("computed.yml", &plain.join("\n"), &[]);
     assert_eq!(scratch.kb(&["playbook", "run", "computed"]).code, 0);
     let view = shown(&scratch);
     let items = view["steps"].as_array().unwrap().iter().filter(|step| step["kind"] == "run");
@@ -285,7 +289,6 @@ fn goose_recipes_become_a_specialist_and_its_step() {
             "activities",
             "`settings.goose_provider: anthropic`",
             "extensions.timeout",
-            "extensions.available_tools",
         ],
     );
     scratch.write("s.yml", "schema: kb.script/1\nsteps: {task: [{output: {summary: fine}}]}\n");
@@ -327,7 +330,8 @@ steps:
 ";
     scratch.write("s.yml", script);
     let said = scratch.kb(&["playbook", "run", "polish", "--script", "s.yml"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    // A loop without an end that is known has no translation.
+    assert_eq!(said.code, 1, "{said:?}");
     let view = shown(&scratch);
     let polish =
         view["steps"].as_array().unwrap().iter().find(|s| s["instance"] == "polish-it").unwrap();
@@ -409,10 +413,6 @@ fn unusable_files_are_refused_with_a_reason() {
         for format in [None, Some("dagu")] {
             let arguments = [&[name][..], &format.map_or(vec![], |f| vec!["--from", f])].concat();
             let said = import(&scratch, &arguments);
-            if format.is_some() && ["notes.txt", "list.yml"].contains(&name) {
-                assert!(said.code == 2 || said.err.contains("has no"), "{name}: {said:?}");
-                continue;
-            }
             assert_eq!(said.code, 2, "{name}: {said:?}");
             assert!(
                 said.err.contains(why) && said.err.contains("not imported"),

@@ -44,6 +44,7 @@ mod hooks;
 mod http_steps;
 mod idle;
 mod import_actions;
+mod import_closed;
 mod import_documents;
 mod import_published;
 mod importing;

@@ -3,6 +3,7 @@
 use super::actions_defaults::{environment, run_defaults};
 use super::actions_events::{concurrency, triggers};
 use super::actions_job;
+use super::actions_machine::PERMISSIONS;
 use super::actions_scope::Scope;
 use super::actions_text::joined;
 use super::draft::{Draft, literal, name};
@@ -10,9 +11,6 @@ use super::fields::Fields;
 use super::output::Out;
 use kb_language::definition::Positioned;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Why `permissions` have no counterpart.
-pub(super) const PERMISSIONS: &str = "there is no token of GitHub";
 
 type Job = (String, u32, Positioned);
 

@@ -64,7 +64,8 @@ fn input(id: &str, input: &Positioned, draft: &mut Draft) {
     if draft.params.iter().any(is_known) {
         let message =
             format!("the input `{id}` of several triggers is one parameter, as in the first");
-        return draft.hint(input.line, message);
+        fields.take_rest();
+        return draft.left_out(input.line, message);
     }
     let mut param = vec![("name", own.clone())];
     let kind = match fields.text("type").as_deref() {

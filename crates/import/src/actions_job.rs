@@ -3,47 +3,39 @@
 //! A step waits for the last step before it, and for those since then that run in other cases (`always()`,
 //! `failure()`). A step that is left out by its own `if` does not stop the chain.
 
-use super::actions::PERMISSIONS;
 use super::actions_condition::{Condition, When};
-use super::actions_defaults::{bash, common_keys, environment, minutes, run_defaults};
-use super::actions_machine::machine;
+use super::actions_defaults::{common_keys, environment, run_defaults};
+use super::actions_machine::{PERMISSIONS, is_exact, machine};
 use super::actions_matrix::matrix;
-use super::actions_scope::{KnownJob, KnownStep, Scope, any_failed};
-use super::actions_text::{joined, template, without_placeholders};
-use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
-use super::fields::{Fields, flag, words};
+use super::actions_scope::{KnownJob, Scope, any_failed};
+use super::actions_text::{joined, template};
+use super::draft::{Draft, literal, name, playbook_id, step_id};
+use super::fields::{Fields, words};
 use super::output::Out;
-use super::shell::{Variables, look_at};
+use super::shell::Variables;
 use kb_base::value::Json;
 use kb_language::definition::Positioned;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The start of a script that writes to `$GITHUB_OUTPUT`: the lines of that file are the output of the step.
-const WRITES_OUTPUTS: &str =
-    "# The lines of $GITHUB_OUTPUT are the output of this step; all that it prints is its stderr.
-exec 3>&1 >&2; export GITHUB_OUTPUT=\"$(mktemp)\"
-trap 'cat \"$GITHUB_OUTPUT\" >&3; rm \"$GITHUB_OUTPUT\"' EXIT
-";
-
 /// A job while its steps are read.
-struct Job<'a> {
-    id: &'a str,
+pub(super) struct Job<'a> {
+    pub(super) id: &'a str,
     /// The last steps of the jobs that it needs.
     needs: Vec<String>,
-    scope: &'a mut Scope,
-    is_matrix: bool,
+    pub(super) scope: &'a mut Scope,
+    pub(super) is_matrix: bool,
     /// Whether the other combinations of the matrix run after a failure.
-    finishes: bool,
-    env: Variables,
-    cwd: Option<String>,
+    pub(super) finishes: bool,
+    pub(super) env: Variables,
+    pub(super) cwd: Option<String>,
     /// Its name, if it has only one command.
-    label: Option<String>,
+    pub(super) label: Option<String>,
     condition: Condition,
     /// Keys of all its steps.
-    common: Vec<(&'static str, Out)>,
+    pub(super) common: Vec<(&'static str, Out)>,
     /// The steps that a next one waits for, and whether their own `if` can leave them out.
-    last: Vec<(String, bool)>,
-    used: Vec<String>,
+    pub(super) last: Vec<(String, bool)>,
+    pub(super) used: Vec<String>,
 }
 
 /// The names of the jobs that a job needs.
@@ -107,6 +99,9 @@ pub(super) fn add(
         job.condition = Condition { when: When::Success, expression: Some("false".to_owned()) };
         return KnownJob { ends: job.finish(line, draft), ..KnownJob::default() };
     }
+    let mut place = Vec::new();
+    job.place(&Condition::default(), &mut place);
+    draft.place(&place);
     if let Some(environment) = environment {
         job.approval(environment, draft);
     }
@@ -142,17 +137,6 @@ fn needed_steps(
         }
     }
     steps
-}
-
-/// Whether a step with `uses` does nothing that steps in the project folder need.
-fn is_exact(uses: &str, step: &Positioned) -> bool {
-    let with = Fields::ahead(step).take("with").map(Positioned::entries).unwrap_or_default();
-    let plain = ["fetch-depth", "fetch-tags", "persist-credentials", "show-progress"];
-    match uses.split('@').next() {
-        Some("actions/checkout") => with.iter().all(|(key, _, _)| plain.contains(&key.as_str())),
-        Some("actions/cache") => Fields::ahead(step).peek("id").is_none(),
-        _ => false,
-    }
 }
 
 fn step_name(step: &Positioned) -> Option<String> {
@@ -208,20 +192,6 @@ impl Job<'_> {
         self.place(&Condition::default(), &mut map);
         map.push(("approve", format!("Run `{}` in the environment `{shown}`?", self.id).into()));
         draft.steps.push(Out::map(map));
-        self.last.push((own, false));
-    }
-
-    /// Adds a step that fails if a combination failed, after the others have run too.
-    fn all_passed(&mut self, of: &str, draft: &mut Draft) {
-        let own = format!("{of}-all");
-        let failed = format!("{{{{{}.errors | length}}}}", reference(of));
-        draft.steps.push(Out::map(vec![
-            ("id", own.clone().into()),
-            ("dependsOn", Out::texts(&[of.to_owned()])),
-            ("run", "test \"$FAILED\" = 0\n".into()),
-            ("env", Out::map(vec![("FAILED", failed.into())])),
-        ]));
-        self.last.retain(|(id, _)| id != of);
         self.last.push((own, false));
     }
 
@@ -291,123 +261,8 @@ impl Job<'_> {
         found
     }
 
-    /// Adds a step with `run`; reports one with `uses`.
-    fn step(&mut self, step: &Positioned, own: String, draft: &mut Draft) {
-        let fields = Fields::of(step, format!("jobs.{}.steps.", self.id), draft);
-        let written = fields.text("id");
-        let name = fields.text("name").or_else(|| self.label.clone());
-        let uses = fields.take("uses").map(|uses| words(uses, "uses", draft).unwrap_or_default());
-        if uses.as_deref().is_some_and(|uses| is_exact(uses, step)) {
-            fields.take_rest();
-            let text =
-                "`actions/checkout` and `actions/cache`: a playbook runs in the project folder";
-            return draft.hint(step.line, text);
-        }
-        let run = fields.take("run");
-        let mut condition = match fields.take("if") {
-            Some(text) => Condition::of(text, self.scope, draft),
-            None => Condition::default(),
-        };
-        let is_first = self.last.is_empty();
-        let never = condition.when == When::Never || (condition.when == When::Failure && is_first);
-        if never {
-            fields.take_rest();
-            return draft.left_out(
-                step.line,
-                format!("the step of `{}` with this `if` is left out", self.id),
-            );
-        }
-        let mut map: Vec<(&'static str, Out)> = vec![("id", own.clone().into())];
-        map.extend(name.map(|name| ("name", literal(&name).into())));
-        // A condition is evaluated once for all combinations of a matrix.
-        let of_item = condition.expression.take_if(|text| text.contains("matrix."));
-        self.place(&condition, &mut map);
-        let Some(run) = run else {
-            fields.take_rest();
-            let why = match uses {
-                Some(uses) => {
-                    format!("`uses: {uses}` is not mapped: replace it by a command or a tool")
-                }
-                None => format!("a step of the job `{}` has neither `run` nor `uses`", self.id),
-            };
-            draft.without_work(step.line, why, step, &mut map);
-            draft.steps.push(Out::map(map));
-            return self.ran(own, &condition);
-        };
-        let mut variables = self.env.clone();
-        let outer = self.scope.env.clone();
-        if let Some(text) = &of_item {
-            variables.set("IF", format!("{{{{{text}}}}}"));
-        }
-        if let Some(own) = fields.take("env") {
-            for (name, value) in environment(own, self.scope, draft).0 {
-                self.scope.env.insert(name.clone());
-                variables.set(&name, value);
-            }
-        }
-        let text = words(run, "run", draft).unwrap_or_default();
-        look_at(&text, run.line, draft);
-        if text.contains("GITHUB_STEP_SUMMARY") {
-            draft.left_out(run.line, "`$GITHUB_STEP_SUMMARY` is a file that nobody reads");
-            variables.set("GITHUB_STEP_SUMMARY", "/dev/null");
-        }
-        let mut text = without_placeholders(&text, run.line, self.scope, &mut variables, draft);
-        map.extend(self.common.clone());
-        let writes = text.contains("GITHUB_OUTPUT");
-        if writes {
-            text.insert_str(0, WRITES_OUTPUTS);
-        }
-        if of_item.is_some() {
-            text.insert_str(0, "[ \"$IF\" = true ] || exit 0\n");
-        }
-        if let Some(written) = written {
-            let writes = (writes && !self.is_matrix).then(|| text.clone());
-            self.scope.steps.insert(written, KnownStep { id: own.clone(), writes });
-        }
-        map.push(("run", text.into()));
-        if writes {
-            map.push(("parse", "lines".into()));
-        }
-        map.extend(variables.out().map(|env| ("env", env)));
-        if let Some(cwd) = fields.text("working-directory").or_else(|| self.cwd.clone()) {
-            match template(&cwd, self.scope) {
-                Ok(cwd) => map.push(("cwd", cwd.into())),
-                Err(unknown) => draft.fails(
-                    step.line,
-                    format!("`working-directory: {cwd}` is not mapped (`{unknown}`)"),
-                ),
-            }
-        }
-        if let Some(limit) = minutes(&fields, draft) {
-            map.retain(|(key, _)| *key != "timeout");
-            map.push(("timeout", limit.into()));
-        }
-        if let Some(tolerated) = flag(&fields, "continue-on-error", draft) {
-            map.retain(|(key, _)| *key != "onError");
-            map.extend(tolerated.then(|| ("onError", "continue".into())));
-        }
-        bash(&fields, draft);
-        self.scope.env = outer;
-        let tolerated = map.iter().any(|(key, _)| *key == "onError");
-        draft.steps.push(Out::map(map));
-        self.ran(own.clone(), &condition);
-        if self.finishes && !tolerated {
-            self.all_passed(&own, draft);
-        }
-    }
-
-    /// Notes that a step was added.
-    fn ran(&mut self, own: String, condition: &Condition) {
-        self.used.push(own.clone());
-        let may_skip = condition.may_skip();
-        if condition.when == When::Success {
-            self.last.clear();
-        }
-        self.last.push((own, may_skip));
-    }
-
     /// The keys that say when a step runs.
-    fn place(&self, condition: &Condition, map: &mut Vec<(&'static str, Out)>) {
+    pub(super) fn place(&self, condition: &Condition, map: &mut Vec<(&'static str, Out)>) {
         let before: Vec<String> = self.last.iter().map(|(id, _)| id.clone()).collect();
         let mut all: Vec<String> = Vec::new();
         let when = match before.is_empty() {

@@ -74,12 +74,12 @@ fn axis_values(matrix: &Positioned) -> BTreeMap<String, Vec<String>> {
             "exclude" => {}
             "include" => {
                 for (axis, _, value) in list.items().iter().flat_map(Positioned::entries) {
-                    values.entry(axis.clone()).or_default().push(json_text(&value.json()).into());
+                    values.entry(axis.clone()).or_default().push(json_text(&value.json()));
                 }
             }
             _ if is_computed(list) => {}
             axis => {
-                let all = list.items().iter().map(|value| json_text(&value.json()).into());
+                let all = list.items().iter().map(|value| json_text(&value.json()));
                 values.entry(axis.to_owned()).or_default().extend(all);
             }
         }

@@ -119,6 +119,7 @@ fn node(node: &Positioned, ids: &[String], tier: Tier, draft: &mut Draft) {
             other => draft.fails(rule.line, format!("`trigger_rule: {other}` is not mapped")),
         }
     }
+    draft.place(&map);
     // Each step is a conversation of its own.
     fields.agrees("context", &["fresh"], draft);
     work(&fields, node, (&written, tier), ids, &mut map, draft);

@@ -233,6 +233,8 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
         map.push(("name", literal(&text).into()));
     }
     map.extend(fields.depends_on("depends", draft));
+    draft.place(&map);
+    fields.left_out(&["mailOnError"], "`notify` of the settings tells of runs", draft);
     let mut variables = fields.take("env").map(|env| environment(env, draft)).unwrap_or_default();
     let call = Call::of(&fields, known.documents);
     if let Some(call) = &call {
@@ -240,7 +242,13 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
         for (name, _) in std::mem::take(&mut variables.0) {
             draft.fails(call.line, format!("the variable `{name}` of a child is not mapped"));
         }
-    } else if let Some((text, line)) = command(&fields, step, draft) {
+    } else if let Some(elsewhere) = runs_elsewhere(&fields) {
+        fields.take_rest();
+        let why = format!("`steps.{id}.{elsewhere}` is not mapped: the command does not run here");
+        draft.without_work(step.line, why, step, &mut map);
+    } else if let Some((text, line)) =
+        command(&fields, step, draft).filter(|(text, _)| !text.trim().is_empty())
+    {
         let (text, read) = outputs(&text, line, &known.calls, draft);
         look_at(&text, line, draft);
         variables.provide(&text, &known.values);
@@ -265,6 +273,24 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
     policies(&fields, &mut map, draft);
     parallel(&fields, call.is_some(), &mut map, draft);
     draft.steps.push(Out::map(map));
+}
+
+/// The key that lets a step run on another machine or by another program than the shell.
+fn runs_elsewhere(fields: &Fields<'_>) -> Option<&'static str> {
+    let local = |key: &&str| {
+        let of = fields.peek(key)?;
+        let kind = of.words().or_else(|| Fields::ahead(of).text("type"));
+        let shell = ["command", "shell"].contains(&kind.as_deref().unwrap_or_default());
+        Some(shell && of.entries().len() <= 1)
+    };
+    let kind = ["executor", "type"].into_iter().find(|key| local(key) == Some(false));
+    let other = ["container", "action", "uses", "with", "workerSelector"];
+    let found = kind.or_else(|| other.into_iter().find(|key| fields.peek(key).is_some()));
+    if found.is_none() {
+        fields.take("executor");
+        fields.take("type");
+    }
+    found
 }
 
 fn command(fields: &Fields<'_>, step: &Positioned, draft: &Draft) -> Option<(String, u32)> {

@@ -1,11 +1,11 @@
 //! The definitions that a file becomes, while it is read, and names in them.
 
 use super::guard::{Guard, failing_script, with_todo};
+pub(super) use super::names::{literal, name, playbook_id, reference, step_id};
 use super::output::Out;
 use super::report::{ImportNote, Report};
 use kb_base::diagnostic::Diagnostic;
 use kb_language::definition::Positioned;
-use kb_language::expression::RESERVED_ROOTS;
 use std::collections::BTreeSet;
 
 /// The definitions that a file becomes.
@@ -37,15 +37,17 @@ pub(super) struct Draft {
     known: BTreeSet<String>,
     specialists: Vec<(String, String)>,
     pub(super) report: Report,
+    /// The keys that say when the steps of the scope run.
+    place: Vec<(String, Out)>,
     needs: Vec<(String, Diagnostic)>,
 }
 
 impl Draft {
     pub(super) fn new(name: &str) -> Draft {
         let (head, params, steps, finally) = Default::default();
-        let (others, known, specialists, report, needs) = Default::default();
+        let (others, known, specialists, report, place, needs) = Default::default();
         let id = playbook_id(name);
-        Draft { id, head, params, steps, finally, others, known, specialists, report, needs }
+        Draft { id, head, params, steps, finally, others, known, specialists, report, place, needs }
     }
 
     /// Reports a part without an exact translation: the steps of the scope fail.
@@ -71,10 +73,12 @@ impl Draft {
     ) -> T {
         let start = self.steps.len();
         let outside = self.report.open();
+        let place = std::mem::take(&mut self.place);
         let found = read(self);
+        let place = std::mem::replace(&mut self.place, place);
         let notes = self.report.close(outside);
         if Guard::fails(&notes) {
-            let guard = Guard { id: self.free_id(name), notes: &notes, original };
+            let guard = Guard { id: self.free_id(name), notes: &notes, original, place };
             guard.hold(&mut self.steps[start..]);
             self.steps.insert(start, guard.step());
         } else if start < self.steps.len() {
@@ -85,6 +89,12 @@ impl Draft {
             notes.into_iter().for_each(|note| self.report.put_back(note));
         }
         found
+    }
+
+    /// Says when the steps of the scope run: a step that fails in their place runs then too.
+    pub(super) fn place(&mut self, step: &[(&'static str, Out)]) {
+        let keys = step.iter().filter(|(key, _)| ["dependsOn", "runIf", "condition"].contains(key));
+        self.place = keys.map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     }
 
     /// Reads steps that are not among those of the playbook.
@@ -124,7 +134,7 @@ impl Draft {
         original: &Positioned,
         map: &mut Vec<(&'static str, Out)>,
     ) {
-        let script = failing_script(&format!("line {line}: {why}"), Some(original));
+        let script = failing_script(&[format!("line {line}: {why}")], Some(original));
         self.report.placed(line, why);
         map.push(("run", script.into()));
     }
@@ -162,7 +172,7 @@ impl Draft {
     /// The playbook. What of it is not translated makes all of its steps wait for one that fails.
     fn playbook(&mut self, notes: &[ImportNote]) -> Out {
         if Guard::fails(notes) {
-            let guard = Guard { id: self.free_id(""), notes, original: None };
+            let guard = Guard { id: self.free_id(""), notes, original: None, place: Vec::new() };
             guard.hold(&mut self.steps);
             guard.hold_after(&mut self.finally);
             for (_, hooks) in self.head.iter_mut().filter(|(key, _)| *key == "hooks") {
@@ -184,56 +194,4 @@ impl Draft {
             false => with_todo(notes, Out::map(map)),
         }
     }
-}
-
-/// A text as the id of a playbook.
-pub(super) fn playbook_id(text: &str) -> String {
-    let id: String = slug(&text.to_lowercase(), '-').chars().take(60).collect();
-    match id.chars().next() {
-        Some(first) if first.is_ascii_lowercase() => id,
-        _ => format!("imported-{id}").trim_end_matches('-').to_owned(),
-    }
-}
-
-/// A text as the id of a step.
-pub(super) fn step_id(text: &str) -> String {
-    let id = slug(text, '-');
-    match id.chars().next() {
-        Some(_) if RESERVED_ROOTS.contains(&id.as_str()) => format!("{id}-1"),
-        Some(first) if first.is_ascii_alphabetic() => id,
-        _ => format!("step-{id}").trim_end_matches('-').to_owned(),
-    }
-}
-
-/// A text as the name of a parameter or variable.
-pub(super) fn name(text: &str) -> String {
-    let name = slug(text, '_');
-    match name.chars().next() {
-        Some(_) if RESERVED_ROOTS.contains(&name.as_str()) => format!("{name}_1"),
-        Some(first) if first.is_ascii_alphabetic() => name,
-        _ => format!("p_{name}").trim_end_matches('_').to_owned(),
-    }
-}
-
-fn slug(text: &str, gap: char) -> String {
-    let mut slug = String::new();
-    for c in text.chars() {
-        match c {
-            c if c.is_ascii_alphanumeric() => slug.push(c),
-            '_' => slug.push('_'),
-            _ if slug.ends_with(gap) || slug.is_empty() => {}
-            _ => slug.push(gap),
-        }
-    }
-    slug.trim_end_matches(gap).to_owned()
-}
-
-/// A reference to a step in an expression.
-pub(super) fn reference(id: &str) -> String {
-    format!("steps['{id}']")
-}
-
-/// Text that must not be read as placeholders.
-pub(super) fn literal(text: &str) -> String {
-    text.replace("{{", "\\{{")
 }

@@ -52,26 +52,7 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
             more.push(("llm", Out::map(llm)));
         }
     }
-    let mut tools: Vec<String> = Vec::new();
-    for extension in fields.take("extensions").map(Positioned::items).unwrap_or_default() {
-        let own = Fields::of(extension, "extensions.", draft);
-        let (kind, known) = (own.text("type"), own.text("name").unwrap_or_default());
-        let built_in = matches!(kind.as_deref(), Some("builtin" | "platform") | None);
-        if built_in && known == "developer" {
-            tools = match own.take("available_tools") {
-                Some(list) => tools_of(list, draft),
-                None => all(),
-            };
-            own.left_out(
-                &["timeout", "display_name", "description", "bundled"],
-                "tools have limits of their own",
-                draft,
-            );
-        } else {
-            own.take_rest();
-            draft.left_out(extension.line, format!("the extension `{known}` is not mapped"));
-        }
-    }
+    let tools = tools_of_extensions(&fields, draft);
     let id = format!("{}-agent", draft.id);
     // Parameters in instructions are values of the task, because a role has no placeholders.
     let has_values =
@@ -105,6 +86,31 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         step.extend(verify(retry, draft));
     }
     draft.steps.push(Out::map(step));
+}
+
+/// The tools that the extensions have.
+fn tools_of_extensions(fields: &Fields<'_>, draft: &Draft) -> Vec<String> {
+    let mut tools: Vec<String> = Vec::new();
+    for extension in fields.take("extensions").map(Positioned::items).unwrap_or_default() {
+        let own = Fields::of(extension, "extensions.", draft);
+        let (kind, known) = (own.text("type"), own.text("name").unwrap_or_default());
+        let built_in = matches!(kind.as_deref(), Some("builtin" | "platform") | None);
+        if built_in && known == "developer" {
+            tools = match own.take("available_tools") {
+                Some(list) => tools_of(list, draft),
+                None => all(),
+            };
+            own.left_out(
+                &["timeout", "display_name", "description", "bundled"],
+                "tools have limits of their own",
+                draft,
+            );
+        } else {
+            own.take_rest();
+            draft.left_out(extension.line, format!("the extension `{known}` is not mapped"));
+        }
+    }
+    tools
 }
 
 /// The tools of the extension `developer` that a list names.

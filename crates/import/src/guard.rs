@@ -1,6 +1,6 @@
 //! Steps that fail in the place of what is not translated.
 
-use super::draft::reference;
+use super::names::reference;
 use super::output::Out;
 use super::report::{Effect, ImportNote};
 use kb_language::definition::{Positioned, PositionedValue};
@@ -16,6 +16,8 @@ pub(super) struct Guard<'a> {
     pub(super) notes: &'a [ImportNote],
     /// The part of the file that the steps were read from.
     pub(super) original: Option<&'a Positioned>,
+    /// The keys that say when the steps run.
+    pub(super) place: Vec<(String, Out)>,
 }
 
 impl Guard<'_> {
@@ -30,11 +32,10 @@ impl Guard<'_> {
             self.notes.iter().filter(|note| note.effect == Effect::Fails).collect();
         let why: Vec<String> =
             failing.iter().map(|note| format!("line {}: {}", note.line, note.text)).collect();
-        let map = vec![
-            ("id", Out::from(self.id.as_str())),
-            ("run", failing_script(&why.join("\n"), self.original).into()),
-        ];
-        with_todo(self.notes, Out::map(map))
+        let mut map = vec![("id".to_owned(), Out::from(self.id.as_str()))];
+        map.extend(self.place.iter().cloned());
+        map.push(("run".to_owned(), failing_script(&why, self.original).into()));
+        with_todo(self.notes, Out::Map(map))
     }
 
     /// Makes steps wait for the step that fails. Those that run after failures get a condition too.
@@ -81,13 +82,17 @@ pub(super) fn with_todo(notes: &[ImportNote], out: Out) -> Out {
 }
 
 /// A script that prints why a part is not translated, and its original, and fails.
-pub(super) fn failing_script(why: &str, original: Option<&Positioned>) -> String {
-    let mut text = format!("not translated: {why}");
+pub(super) fn failing_script(why: &[String], original: Option<&Positioned>) -> String {
+    let mut text = String::new();
     if let Some(original) = original {
-        text.push_str("\nthe original:\n");
         text.extend(written(original).file().chars().take(MAX_ORIGINAL));
     }
-    let plain: String = text.trim_end().chars().filter(|c| !c.is_control() || *c == '\n').collect();
+    // The last line is the message of the failed step.
+    for why in why {
+        text.push_str(&format!("\nnot translated: {why}"));
+    }
+    let plain: String =
+        text.trim_matches('\n').chars().filter(|c| !c.is_control() || *c == '\n').collect();
     // Text in single quotes is no code, and has no placeholder.
     let quoted = plain.replace('\'', "'\\''").replace("{{", "{''{").replace("<<", "<''<");
     format!("printf '%s\\n' '{}' >&2\nexit 1\n", quoted.replace("{%", "{''%"))

@@ -13,6 +13,7 @@ mod actions_job;
 mod actions_machine;
 mod actions_matrix;
 mod actions_scope;
+mod actions_step;
 mod actions_syntax;
 mod actions_text;
 mod archon;
@@ -26,6 +27,7 @@ mod fields;
 mod goose;
 mod guard;
 mod markdown;
+mod names;
 mod output;
 mod placeholders;
 mod report;
@@ -36,6 +38,7 @@ mod wave;
 
 pub use draft::Conversion;
 use draft::Draft;
+use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Json;
 use kb_language::definition::{Documents, Positioned, PositionedFile, PositionedValue};
 pub use markdown::with_quoted_hint;
@@ -72,6 +75,11 @@ impl Format {
         ("gh-aw", Format::GhAw),
         ("claude-command", Format::ClaudeCommand),
     ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        Format::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+    }
 
     /// How many documents a file of this format may have.
     pub fn documents(self) -> Documents {
@@ -133,6 +141,12 @@ pub fn is_subagent(file: &PositionedFile) -> bool {
 
 /// Translates a file. `name` is its name without folders and suffix, for an id.
 pub fn convert(format: Format, name: &str, file: &PositionedFile) -> Conversion {
+    if !file.root.is_map() && file.more.is_empty() && format != Format::ClaudeCommand {
+        let message = format!("the file of the format `{}` is no map", format.name());
+        let problem = Diagnostic::error(Code::WRONG_TYPE, file.root.span, message)
+            .help("name the format of the file with `--from`");
+        return Conversion { problems: vec![problem], ..Conversion::default() };
+    }
     let mut draft = Draft::new(name);
     let body = (file.body.as_deref().unwrap_or_default(), file.body_line);
     match format {

@@ -33,6 +33,7 @@ fn step(step: &Positioned, draft: &mut Draft) {
     let written = fields.text("id").unwrap_or_else(|| format!("step-{}", draft.steps.len() + 1));
     let mut map: Vec<(&'static str, Out)> = vec![("id", step_id(&written).into())];
     map.extend(fields.depends_on("dependencies", draft));
+    draft.place(&map);
     if let Some(child) = fields.text("pipeline") {
         map.push(("playbook", playbook_id(&child).into()));
         if let Some(input) = fields.text("input") {

@@ -68,8 +68,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let (fails, left_out) = report.not_translated();
     if fails + left_out > 0 && !report.copied.is_empty() {
         terminal.err(&format!(
-            "{fails} parts have no translation: their steps fail with the original text; {left_out} parts are left \
-             out. `TODO` marks them in the files\n"
+            "without a translation: {fails} (their steps fail with the original text); left out: {left_out}. \
+             `TODO` marks them in the files\n"
         ))?;
     }
     for (from, reason) in &report.refused {

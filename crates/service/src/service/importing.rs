@@ -206,7 +206,7 @@ impl Import<'_> {
         let needs = std::mem::take(&mut made.needs).into_iter();
         made.problems.extend(needs.filter(|(id, _)| !self.has_playbook(id)).map(|(_, why)| why));
         if !made.problems.is_empty() {
-            self.refuse(&from, "its documents cannot be used together");
+            self.refuse(&from, made.problems[0].message.clone());
             self.show(sources, made.problems);
             return Ok(Kind::Translated);
         }
