@@ -27,9 +27,9 @@ pub(super) struct Encoding {
 pub(super) const PARTS: &[Encoding] = &[
     Encoding { name: "the whole value", by: "a file or pipe with the value", write: |value| vec![value.to_owned()] },
     Encoding { name: "without surrounding white space", by: "`$(cat FILE)`, programs that trim", write: |value| vec![value.trim().to_owned()] },
-    Encoding { name: "without a byte order mark", by: "readers of `utf-8-sig`", write: |value| vec![value.trim_start_matches('\u{feff}').trim().to_owned()] },
-    Encoding { name: "in composed letters (NFC)", by: "browsers, `unicodedata.normalize`", write: |value| vec![value.trim().nfc().collect()] },
-    Encoding { name: "in decomposed letters (NFD)", by: "names of files on macOS", write: |value| vec![value.trim().nfd().collect()] },
+    Encoding { name: "without a byte order mark", by: "readers of `utf-8-sig`", write: |value| other_than(value, value.trim().trim_start_matches('\u{feff}').trim().to_owned()) },
+    Encoding { name: "in composed letters (NFC)", by: "browsers, `unicodedata.normalize`", write: |value| other_than(value, value.trim().nfc().collect()) },
+    Encoding { name: "in decomposed letters (NFD)", by: "names of files on macOS", write: |value| other_than(value, value.trim().nfd().collect()) },
     Encoding { name: "each line", by: "`grep`, `tail`, logs", write: lines },
     Encoding { name: "each string in JSON", by: "`jq`, JSON parsers", write: leaves },
 ];
@@ -83,6 +83,14 @@ pub(super) fn long_encodings(value: &str) -> BTreeSet<String> {
     let hex = hex(value);
     let ways = [vec![hex.to_ascii_uppercase(), hex], base64(value), base64_for_urls(value)];
     tokens.chain(ways.into_iter().flatten()).collect()
+}
+
+/// Another form of a value; none if it is the trimmed value, which has a row of its own.
+fn other_than(value: &str, form: String) -> Vec<String> {
+    match form == value.trim() {
+        true => Vec::new(),
+        false => vec![form],
+    }
 }
 
 fn lines(value: &str) -> Vec<String> {
