@@ -295,7 +295,9 @@ fn what_an_editor_cannot_send_is_an_error_without_a_panic() {
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(2), "{sent:?}: {errors}");
         assert!(
-            errors.contains("the editor sent") && errors.contains(expected),
+            errors.contains("KB1201")
+                && errors.contains("the editor sent")
+                && errors.contains(expected),
             "{sent:?}: {errors}"
         );
         assert!(!errors.contains("panicked"), "{errors}");

@@ -233,6 +233,8 @@ codes! {
     TOO_MANY_REQUESTS = "KB1105";
     ADDRESS_UNUSABLE = "KB1106";
     CHANGED_MEANWHILE = "KB1107";
+    // `KB12xx`: the language server.
+    EDITOR_MESSAGE = "KB1201";
 }
 
 impl Page {
