@@ -180,7 +180,8 @@ fn a_tool_call_outside_of_the_project_is_denied_and_the_model_sees_it() {
     run(&scratch).code(0);
     assert!(!scratch.root().parent().unwrap().join("outside.txt").exists());
     let logs = scratch.kb(&["run", "events", "@last"]).code(0).out;
-    assert_eq!(logs.matches("\"status\":\"denied\"").count(), 2, "{logs}");
+    let results = logs.lines().filter(|line| line.contains("\"type\":\"tool:result\""));
+    assert_eq!(results.filter(|line| line.contains("\"status\":\"denied\"")).count(), 2, "{logs}");
 }
 
 // --- Models that misbehave

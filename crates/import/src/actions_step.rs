@@ -107,7 +107,7 @@ impl Job<'_> {
         let text = words(run, "run", draft).unwrap_or_default();
         look_at(&text, run.line, draft);
         if text.contains("GITHUB_STEP_SUMMARY") {
-            draft.left_out(run.line, "`$GITHUB_STEP_SUMMARY` is a file that nobody reads");
+            draft.left_out(run.line, "`$GITHUB_STEP_SUMMARY` is a file that no step reads");
             variables.set("GITHUB_STEP_SUMMARY", "/dev/null");
         }
         let mut text = without_placeholders(&text, run.line, self.scope, &mut variables, draft);

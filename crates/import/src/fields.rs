@@ -49,7 +49,7 @@ impl<'a> Fields<'a> {
         self.entries.iter().find(|(key, _, _)| spelled(key) == wanted).map(|(_, _, value)| value)
     }
 
-    /// Takes the value of a key. Whoever takes it reads all of it.
+    /// Takes the value of a key. The caller reads all of it.
     pub(super) fn take(&self, key: &str) -> Option<&'a Positioned> {
         let wanted = spelled(key);
         let at = self.entries.iter().position(|(key, _, _)| spelled(key) == wanted)?;

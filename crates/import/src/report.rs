@@ -15,7 +15,7 @@ pub enum Effect {
     /// A part is left out, and the result does less than the original: a trigger does not start it, a tool is not
     /// granted.
     LeftOut,
-    /// A translation that a person should look at.
+    /// A translation that a person should review.
     Hint,
 }
 

@@ -78,7 +78,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     // Beside a check that refutes or doubts, further doubt says nothing new.
     let accepted = |detail: &CheckDetail| detail.verdict <= Verdict::Passed && !detail.warning;
     if details.iter().all(accepted) {
-        details.extend(unread_statements(gate, &changes, observations));
+        details.extend(unread_statements(gate, &claims, &changes, observations));
     }
     let has_claims = !claims.is_empty() || !execution.is_empty();
     let by_plugin = execution.calls.iter().any(|claim| claim.is_about_plugin(&gate.trace));
@@ -236,6 +236,7 @@ fn summary_statements(
 /// Statements that look like claims and that the record does not support, listed only if there are some.
 fn unread_statements(
     gate: &Gate,
+    claims: &[Claim],
     changes: &RecordedChanges<'_>,
     observations: &Observations,
 ) -> Option<CheckDetail> {
@@ -244,7 +245,9 @@ fn unread_statements(
     }
     let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
     let runs = RecordedRuns::of(&gate.trace, &sources);
-    let record = unread::Record { changes, runs: &runs, trace: &gate.trace, root: &gate.root };
+    let claimed = claims.iter().map(|claim| claim.path.as_str()).collect();
+    let (trace, root) = (&gate.trace, &gate.root);
+    let record = unread::Record { changes, runs: &runs, trace, root, claimed };
     let finding = unread::finding(&gate.output, &record)?;
     Some(finding.into_detail("statements".to_owned(), None))
 }

@@ -17,13 +17,11 @@ pub(super) enum Act {
     Created,
     Changed,
     Read,
-    /// The work is complete.
-    Done,
 }
 
 /// The words of an act. Each is the beginning of a word; one that ends in `$` is the whole word. The first act with a
 /// word in the statement counts.
-const WORDS: [(Act, &str); 12] = [
+const WORDS: [(Act, &str); 11] = [
     (
         Act::Only,
         "only$ untouched unchanged else$ other$ остальн больше$ только$ sonst$ nur$ nichts$",
@@ -32,8 +30,8 @@ const WORDS: [(Act, &str); 12] = [
     (
         Act::Outside,
         "installed sent$ notified deployed released published pushed merged running$ listening applied$ \
-         migrated установил установлен отправ развер опубликов installiert gesendet veröffentlicht message$ \
-         uploaded emailed posted tag$ tagged pull$ branch$ benchmarks",
+         migrated установил установлен отправ развер опубликов installiert gesendet veröffentlicht \
+         uploaded emailed posted tagged",
     ),
     (Act::Renamed, "renamed moved$ переимен перемещ umbenannt verschoben"),
     (Act::Deleted, "deleted removed удал gelöscht entfernt"),
@@ -47,22 +45,17 @@ const WORDS: [(Act, &str); 12] = [
     (Act::Ran, "ran$ executed запуст запущ выполн ausgeführt"),
     (
         Act::Created,
-        "created saved wrote$ written$ generated созда записа angelegt erstellt geschrieben new$ output$",
+        "created saved wrote$ written$ generated созда записа angelegt erstellt geschrieben",
     ),
     (
         Act::Changed,
         "added replaced updated modified changed edited rewrote rewritten fixed refactored extended corrected adjusted changes$ \
-         insertions$ deletions$ lines$ добав обнов измен исправ перепис geändert angepasst aktualisiert hinzugefügt \
+         insertions$ deletions$ добав обнов измен исправ перепис geändert angepasst aktualisiert hinzugefügt \
          überarbeitet",
     ),
     (
         Act::Read,
         "read$ reviewed reviewing analyzed analysed inspected checked$ прочит просмотр проверил gelesen geprüft",
-    ),
-    (
-        Act::Done,
-        "done$ complete$ completed implemented finished ready$ success$ готов сдела реализ erledigt umgesetzt \
-         implementiert",
     ),
 ];
 /// Words that make a statement a denial, a wish, a plan or a condition.

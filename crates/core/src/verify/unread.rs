@@ -17,7 +17,8 @@ use crate::evidence::{Invocation, InvocationStatus};
 use kb_base::value::Json;
 
 /// Keys whose values are plans, texts of others, or read by another check.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
+    "nochanges",
     "recommendations",
     "nextsteps",
     "suggestions",
@@ -36,7 +37,7 @@ const OTHERS: [&str; 17] = [
     "commands",
     "commandresults",
 ];
-/// Most statements that are looked at, and the bytes of one that are shown.
+/// Most statements that are read, and the bytes of one that are shown.
 const LOOKED_AT: usize = 500;
 const SHOWN: usize = 120;
 
@@ -51,6 +52,8 @@ pub(super) struct Record<'r> {
     pub(super) runs: &'r RecordedRuns<'r>,
     pub(super) trace: &'r [Invocation],
     pub(super) root: &'r str,
+    /// Paths that claims name, which are checked by themselves.
+    pub(super) claimed: Vec<&'r str>,
 }
 
 /// The doubt about the first statements that the record does not support; `None` if there are none.
@@ -73,8 +76,11 @@ fn short(text: &str) -> String {
 /// The statements of a value below the words of its keys.
 fn collect(value: &Json, key: &str, found: &mut Vec<String>) {
     match value {
+        // A word or two without a number or a path say nothing that can be compared, unless the key says what was done.
         Json::String(text) if is_short(text) => {
-            found.push(format!("{key} {text}").trim().to_owned())
+            if Act::of(key).is_some() || is_definite(text) {
+                found.push(format!("{key} {text}").trim().to_owned());
+            }
         }
         Json::String(text) => {
             let key = if Act::of(key).is_some() { key } else { "" };
@@ -113,6 +119,10 @@ fn text_of(value: &Json) -> String {
 /// Whether a text is a value and no sentence.
 fn is_short(text: &str) -> bool {
     text.split_whitespace().count() < 3 && !text.trim_end().ends_with(['.', '!'])
+}
+
+fn is_definite(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit() || c == '`') || !paths(text).is_empty()
 }
 
 /// The parts of a text without what it quotes, split at punctuation that ends a word.
@@ -162,6 +172,9 @@ impl Record<'_> {
     /// Whether a statement states nothing about the step, or what the record shows.
     fn supports(&self, text: &str) -> bool {
         let Some(act) = Act::of(text) else { return true };
+        if self.claimed.iter().any(|path| text.ends_with(path)) {
+            return true;
+        }
         let paths = paths(text);
         match act {
             Act::Created | Act::Changed | Act::Deleted | Act::Renamed if !paths.is_empty() => {
@@ -169,9 +182,9 @@ impl Record<'_> {
                     && !says(text, LINES)
                     && self.has_symbols(text)
             }
-            Act::Created | Act::Changed | Act::Deleted | Act::Renamed | Act::Done => {
+            Act::Created | Act::Changed | Act::Deleted | Act::Renamed => {
                 self.changes.changed().any(|path| self.has_content(path))
-                    && self.has_number_of_files(text, act)
+                    && self.has_number_of_files(text)
                     && self.has_symbols(text)
             }
             // The check of omissions reads such a statement.
@@ -212,11 +225,10 @@ impl Record<'_> {
     }
 
     /// Whether a stated number is the one of the changed files. Other amounts are not compared.
-    fn has_number_of_files(&self, text: &str, act: Act) -> bool {
+    fn has_number_of_files(&self, text: &str) -> bool {
         let count = self.changes.changed().count();
         let mut numbers = text.split_whitespace().filter_map(|word| word.parse::<usize>().ok());
-        let is_all = act != Act::Done && says(text, AMOUNTS);
-        !says(text, LINES) && !is_all && numbers.all(|number| number == count)
+        !says(text, LINES) && !says(text, AMOUNTS) && numbers.all(|number| number == count)
     }
 
     /// Whether the recorded differences have the names in a statement: texts in backticks, and the values of keys such
