@@ -46,7 +46,7 @@
 //! | [`plan`] (pure) | `language` | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
 //! | [`verify`] (pure) | `core` | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
 //! | [`run`] (pure) | `core` | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
-//! | [`attempt`] | `attempt` | the types between engine and executor: request, work, outcome, recorder; work that blocks | diagnostic, value, evidence, redaction, expression, definition |
+//! | [`attempt`] | `attempt` | the types between engine and executor: request, work, outcome, recorder; work that blocks | diagnostic, value, evidence, redaction, expression, definition, plan |
 //! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction |
@@ -58,7 +58,7 @@
 //! | [`import`] (pure) | `import` | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
 //! | [`isolation`] | `host` | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace, git |
 //! | [`cache`] | `host` | results of steps by the content of what made them: keys, results, files, size | value, clock, evidence, redaction |
-//! | [`executor`] | `host` | executes one attempt; observes for gates | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist, isolation, cache |
+//! | [`executor`] | `host` | executes one attempt; observes for gates | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, workspace, http, tool, specialist, isolation, cache |
 //! | [`engine`] | `engine` | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal |
 //! | [`wire`] (pure) | `core` | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
 //! | [`inspect`] | `engine` | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |

@@ -90,7 +90,7 @@ impl House {
             params: Arc::new(json!({})),
             rules: Rules::default(),
             task_files: JsonMap::new(),
-            touched: None,
+            facts: Default::default(),
             start: StartMode::Start {
                 digest: Digest::of("d"),
                 environment: json!({}),

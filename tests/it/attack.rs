@@ -5,6 +5,7 @@ mod clock;
 mod escapes;
 mod ignore_rules;
 mod later_steps;
+mod later_values;
 mod obedient;
 mod outputs;
 mod paths;

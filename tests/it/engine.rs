@@ -125,7 +125,7 @@ impl House {
             params: Arc::new(json!({})),
             rules: Rules { max_parallel: 4, ..Rules::default() },
             task_files: JsonMap::new(),
-            touched: None,
+            facts: Default::default(),
             start: opening,
             history: self.journal.events(&self.run, 0).unwrap(),
             verified: Default::default(),

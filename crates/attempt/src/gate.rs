@@ -1,9 +1,10 @@
 //! The inputs of one gate.
 
-use crate::{Confined, TreeRequest};
+use crate::TreeRequest;
 use kb_base::value::{InstanceKey, Json, RunId, Tier};
 use kb_core::evidence::{Invocation, Record};
 use kb_language::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
+use kb_language::plan::Confined;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

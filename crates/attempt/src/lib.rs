@@ -25,6 +25,6 @@ pub use left_changes::{KilledWork, LeftChanges};
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped};
 pub use regular_file::{open_regular, read_regular};
-pub use request::{CacheRequest, CommandsBefore, Confined, ReliedFile, Request, Touched};
+pub use request::{CacheRequest, CommandsBefore, ReliedFile, Request};
 pub use tree::TreeRequest;
 pub use work::*;

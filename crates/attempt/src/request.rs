@@ -3,7 +3,7 @@
 use super::{LeftChanges, StepWork, TreeRequest};
 use kb_base::value::{Digest, InstanceKey, RunId, StepId};
 use kb_language::definition::{CacheScope, NetworkAccess};
-use serde::{Deserialize, Serialize};
+use kb_language::plan::Confined;
 use std::time::Duration;
 
 /// Everything that one attempt needs, with all templates rendered.
@@ -44,27 +44,6 @@ pub struct Request {
     pub relied: Vec<ReliedFile>,
     /// What earlier attempts left without a record in this iteration; `None` if they left nothing.
     pub left: Option<Box<LeftChanges>>,
-}
-
-/// Why commands of the author of a playbook run in the sandbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Confined {
-    /// The definition of the step says so.
-    Always,
-    /// A specialist of the run could write to the files of the run.
-    Touched(Touched),
-}
-
-/// A specialist that could write to the files of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Touched {
-    /// The step of the specialist.
-    pub step: StepId,
-    /// The first file that it is known to have changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// The widest network of the specialists that could write.
-    pub network: NetworkAccess,
 }
 
 /// A file that a passed verdict rests on.

@@ -3,6 +3,7 @@
 use kb_base::value::{DefinitionId, Json, JsonMap, RunId, ToolName, Usage};
 use kb_core::evidence::{Feedback, Record, SessionBrief};
 use kb_language::definition::{JudgeCheck, OutputParse, Schema, Specialist};
+use kb_language::plan::Facts;
 use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
@@ -138,6 +139,8 @@ pub struct ChildWork {
     /// The child run that an earlier attempt of the step executed and that did not succeed, or whose
     /// result is not recorded.
     pub previous: Option<PreviousChild>,
+    /// What is known of the files and of its parameters when it starts.
+    pub facts: Facts,
 }
 
 /// A child run of an earlier attempt, or of this attempt before a resume.

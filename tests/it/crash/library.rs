@@ -392,7 +392,7 @@ impl<'a> House<'a> {
             params: Arc::new(json!({})),
             rules: Rules { max_parallel: 3, ..Rules::default() },
             task_files: JsonMap::new(),
-            touched: None,
+            facts: Default::default(),
             start: opening,
             history,
             verified: Default::default(),

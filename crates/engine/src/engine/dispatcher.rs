@@ -99,11 +99,11 @@ impl Dispatcher {
         control: UnboundedReceiver<RunControl>,
     ) -> Self {
         let Setup { mut parts, run, epoch, plan, params, task_files, rules, .. } = setup;
-        let Setup { touched, start, history, verified, earlier, .. } = setup;
+        let Setup { facts, start, history, verified, earlier, .. } = setup;
         if let Some(last) = history.last() {
             parts.clock = parts.clock.continuing(last.at);
         }
-        let mut folded = Folded::since(touched, &plan, rules, &history);
+        let mut folded = Folded::since(facts, &plan, rules, &history);
         folded.earlier.continue_from(earlier);
         let clock = parts.clock.clone();
         let timers = Timers::new(clock.clone(), plan.playbook().limits.timeout);

@@ -12,10 +12,11 @@ use super::setup::Update;
 use super::step_locks::WantedLocks;
 use super::{compute, evaluate, session, trees};
 use crate::journal::JournalError;
-use kb_attempt::{Outcome, Progress, Touched};
+use kb_attempt::{Outcome, Progress};
 use kb_base::value::{Failure, Json, OutcomeKind};
 use kb_core::evidence::{Feedback, Record};
 use kb_core::run::{Effect, Input, InstanceIx, StepStatus};
+use kb_language::plan::Touched;
 use std::sync::Arc;
 
 impl Dispatcher {
@@ -167,7 +168,7 @@ impl Dispatcher {
         let session = session::brief(&self.context, &self.folded, work.instance);
         let request = history.and_then(|history| {
             let session = session?;
-            let touched = self.touched_before(work.instance);
+            let meanwhile = self.touched_meanwhile(work.instance);
             let scope = self.context.scope(&self.folded.state, Some(work.instance));
             let left = left_changes(&self.folded, &scope, work.instance, is_fresh);
             let inputs = AttemptInputs {
@@ -177,7 +178,8 @@ impl Dispatcher {
                 task_files,
                 is_fresh,
                 session,
-                touched,
+                facts: &self.folded.facts,
+                meanwhile,
                 left,
             };
             scope.check_reads(prepare::request(&scope, inputs))
@@ -207,18 +209,15 @@ impl Dispatcher {
         }
     }
 
-    /// The specialist that could write to the files of a step before it starts, or while its child run runs.
-    fn touched_before(&self, ix: InstanceIx) -> Option<Touched> {
+    /// The specialist that could write to the files of the child run of a step while it runs.
+    fn touched_meanwhile(&self, ix: InstanceIx) -> Option<Touched> {
         let (plan, state) = (&self.context.plan, &self.folded.state);
         let step = state.instance(ix).step;
-        let meanwhile = || {
-            plan.step(step).child()?;
-            // The first instances are those of the steps.
-            let steps = state.instances().take(plan.steps().len());
-            let open = steps.filter(|(_, step)| !step.status.has_ended()).map(|(_, of)| of.step);
-            prepare::touched_meanwhile(plan, step, &open.collect())
-        };
-        self.folded.touched.clone().or_else(meanwhile)
+        plan.step(step).child()?;
+        // The first instances are those of the steps.
+        let steps = state.instances().take(plan.steps().len());
+        let open = steps.filter(|(_, step)| !step.status.has_ended()).map(|(_, of)| of.step);
+        prepare::touched_meanwhile(plan, step, &open.collect())
     }
 
     /// The records of the attempt that a resumed attempt continues.
@@ -240,8 +239,8 @@ impl Dispatcher {
             let scope = self.context.scope(&self.folded.state, Some(ix));
             let task_files = &self.context.task_files;
             let records = self.history(ix)?;
-            let touched = self.folded.touched.as_ref();
-            let inputs = prepare::GateInputs { work, output, trace, records, task_files, touched };
+            let facts = &self.folded.facts;
+            let inputs = prepare::GateInputs { work, output, trace, records, task_files, facts };
             scope.check_reads(prepare::gate(&scope, inputs))
         });
         match gate {

@@ -2,13 +2,12 @@
 
 use super::earlier_changes::EarlierChanges;
 use crate::journal::StoredEvent;
-use kb_attempt::Touched;
 use kb_base::value::Timestamp;
 use kb_core::evidence::{Purpose, Record, ToolTrace};
 use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus, TIMEOUT};
 use kb_core::verify::FILES_BEFORE;
 use kb_language::definition::{NetworkAccess, StepKind};
-use kb_language::plan::Plan;
+use kb_language::plan::{Facts, Plan, Touched};
 use std::collections::BTreeMap;
 
 /// A replayed journal: the state, and the records of live instances.
@@ -24,8 +23,8 @@ pub struct Folded {
     pub histories: BTreeMap<InstanceIx, Vec<Record>>,
     /// What the specialists of the run left behind.
     pub session: Session,
-    /// The first specialist that could write to the files of the run, since a person has read the changes.
-    pub touched: Option<Touched>,
+    /// Who could write to the files of the run, and which of its values are foreign.
+    pub facts: Facts,
     /// What earlier iterations of instances changed.
     pub earlier: EarlierChanges,
     /// Instances whose work a process left when it was killed, with its last sign of life.
@@ -42,7 +41,7 @@ impl Folded {
             traces: BTreeMap::new(),
             histories: BTreeMap::new(),
             session: Session::default(),
-            touched: None,
+            facts: Facts::default(),
             earlier: EarlierChanges::default(),
             killed: BTreeMap::new(),
         }
@@ -50,17 +49,12 @@ impl Folded {
 
     /// Folds stored events into the state at their end.
     pub fn of(plan: &Plan, rules: Rules, events: &[StoredEvent]) -> Self {
-        Folded::since(None, plan, rules, events)
+        Folded::since(Facts::default(), plan, rules, events)
     }
 
-    /// The same for a run whose files a specialist of another run could write to before.
-    pub fn since(
-        touched: Option<Touched>,
-        plan: &Plan,
-        rules: Rules,
-        events: &[StoredEvent],
-    ) -> Self {
-        let mut folded = Folded { touched, ..Folded::empty(plan, rules) };
+    /// The same for a run of which facts of another run hold.
+    pub fn since(facts: Facts, plan: &Plan, rules: Rules, events: &[StoredEvent]) -> Self {
+        let mut folded = Folded { facts, ..Folded::empty(plan, rules) };
         for stored in events {
             folded.earlier.replay(plan, &folded.state, &stored.event);
             folded.state.apply(plan, stored.at, &stored.event);
@@ -80,6 +74,7 @@ impl Folded {
     fn note_records(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
         self.session.apply(at, event);
         self.note_touched(plan, event);
+        self.note_output(plan, event);
         match event {
             Event::Recorded { instance, record, .. } => {
                 let trace = self.traces.entry(*instance);
@@ -185,7 +180,7 @@ impl Folded {
             Event::Answered { instance, approved: true, by, .. } if by != TIMEOUT => {
                 let step = &plan.step(self.state.instance(*instance).step).step;
                 if matches!(step.kind, StepKind::Approve(_)) {
-                    self.touched = None;
+                    self.facts.touched = None;
                     // What executes now may change files after the person read them.
                     let executing = self.state.instances();
                     let executing = executing.filter(|(_, of)| of.status == StepStatus::Running);
@@ -206,15 +201,34 @@ impl Folded {
             Some(specialist) if path.is_some() || specialist.writes() => specialist.network,
             // The record of a child run does not say which of its steps changed a file.
             None if planned.has_writing_specialist() => NetworkAccess::default(),
+            // What a foreign value makes a command do is not the work of the author.
+            None if self.facts.may_execute_values(plan.playbook(), planned) => {
+                NetworkAccess::default()
+            }
             Some(_) | None => return,
         };
         let id = &planned.step.id;
         let first = || Touched { step: id.clone(), path: None, network };
-        let touched = self.touched.get_or_insert_with(first);
+        let touched = self.facts.touched.get_or_insert_with(first);
         if touched.path.is_none() && touched.step == *id {
             touched.path = path;
         }
         touched.network = wider(touched.network, network);
+    }
+
+    /// Keeps that the output of a step is foreign, by what is known at its start and at its end.
+    fn note_output(&mut self, plan: &Plan, event: &Event) {
+        let (Event::Started { instance, .. }
+        | Event::Continued { instance, .. }
+        | Event::Kept { instance, .. }
+        | Event::Evaluated { instance, .. }
+        | Event::AttemptEnded { instance, .. }
+        | Event::Ended { instance, .. }) = event
+        else {
+            return;
+        };
+        let planned = plan.step(self.state.instance(*instance).step);
+        self.facts.note_output(plan.playbook(), planned);
     }
 }
 

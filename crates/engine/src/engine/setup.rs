@@ -2,14 +2,14 @@
 
 use crate::journal::{Journal, StoredEvent};
 use kb_attempt::Executor;
-use kb_attempt::{Progress, Recorder, Touched};
+use kb_attempt::{Progress, Recorder};
 use kb_base::value::{Digest, Failure, InstanceKey, Json, JsonMap, RunId, Timestamp, Usage};
 use kb_clock::RunClock;
 use kb_core::evidence::Payload;
 use kb_core::redaction::{Masked, Redactor};
 use kb_core::run::{InstanceIx, Preset, Reply, Rules, RunStatus};
 use kb_language::definition::PromptRecording;
-use kb_language::plan::Plan;
+use kb_language::plan::{Facts, Plan};
 use std::sync::Arc;
 
 use super::earlier_changes::EarlierWork;
@@ -55,8 +55,8 @@ pub struct Setup {
     pub task_files: JsonMap,
     /// Options that are not in the plan.
     pub rules: Rules,
-    /// The specialist of another run that could write to the files of this one before.
-    pub touched: Option<Touched>,
+    /// What another run knows of the files and values of this one.
+    pub facts: Facts,
     /// How the run starts or continues.
     pub start: StartMode,
     /// All events of the run so far; empty for a new run.

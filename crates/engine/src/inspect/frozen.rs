@@ -3,11 +3,11 @@
 
 use super::{BaseRun, InspectError};
 use crate::journal::Journal;
-use kb_attempt::{Touched, read_regular};
+use kb_attempt::read_regular;
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{DefinitionId, Json, JsonMap, RunId, RunLimits, StepId, limits};
 use kb_language::definition::{Catalog, FileRole, InputFile, Script, load, load_script};
-use kb_language::plan::Plan;
+use kb_language::plan::{Facts, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -62,9 +62,9 @@ pub struct Frozen {
     /// The run that executes this one as a child run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentRun>,
-    /// The specialist of another run that could write to the files of this one before it started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub touched: Option<Touched>,
+    /// What was known of its files and values before it started.
+    #[serde(flatten)]
+    pub facts: Facts,
 }
 
 /// How the steps of a run with `cache` use stored results.

@@ -1,16 +1,16 @@
 //! Commands of the author in the sandbox of specialists: what starts them, and what their failure says.
 
 use super::host_access::HostAccess;
-use kb_attempt::{Confined, Touched};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_language::definition::NetworkAccess;
+use kb_language::plan::{Confined, ForeignValue, Touched};
 use kb_process::Supervisor;
 
 /// The network of a command that runs in the sandbox.
 fn network(confined: &Confined) -> NetworkAccess {
     match confined {
-        Confined::Always => NetworkAccess::Loopback,
+        Confined::Always | Confined::Value(_) => NetworkAccess::Loopback,
         Confined::Touched(touched) => touched.network,
     }
 }
@@ -64,6 +64,12 @@ fn why(confined: &Confined) -> String {
         }
         Confined::Touched(Touched { step, path: None, .. }) => {
             format!("step `{step}` could write to the project")
+        }
+        Confined::Value(ForeignValue::Output(step)) => {
+            format!("it reads the output of step `{step}`, which the author did not write")
+        }
+        Confined::Value(ForeignValue::Param(name)) => {
+            format!("it reads the parameter `{name}`, which the payload of a trigger filled")
         }
     }
 }

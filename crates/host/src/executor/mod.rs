@@ -33,6 +33,6 @@ pub use local::LocalExecutor;
 pub use stubs::Stubs;
 
 pub use kb_attempt::{
-    Argument, CommandLine, Confined, Context, Executor, GateRequest, JudgeSubject, Outcome,
-    Progress, Recorder, Request, SpecialistWork, StepWork, Stopped, TreeRequest,
+    Argument, CommandLine, Context, Executor, GateRequest, JudgeSubject, Outcome, Progress,
+    Recorder, Request, SpecialistWork, StepWork, Stopped, TreeRequest,
 };

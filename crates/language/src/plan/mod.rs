@@ -9,6 +9,8 @@
 mod build;
 mod check;
 mod children;
+mod confined;
+mod confinement_ahead;
 mod dag;
 mod edges;
 pub mod graph;
@@ -21,5 +23,7 @@ mod reads;
 mod step;
 
 pub use children::MAX_CHILD_DEPTH;
+pub use confined::{Confined, Facts, ForeignValue, Touched};
+pub use confinement_ahead::ConfinedAhead;
 pub use dag::{Plan, PlanStep};
 pub use step::{Dependency, Dependent, StepIx};

@@ -61,6 +61,20 @@ pub(super) fn references(step: &Step) -> impl Iterator<Item = &Reference> {
     of_texts(step).found.into_iter().map(|(_, _, reference)| reference)
 }
 
+/// The references whose values can be part of the output of a step: those in its work and in `collect`.
+pub(super) fn of_output(step: &Step) -> Vec<&Reference> {
+    let found = of_texts(step).found.into_iter();
+    let flows = |context| matches!(context, ReadContext::Work | ReadContext::Collect);
+    found.filter(|(context, ..)| flows(*context)).map(|(_, _, reference)| reference).collect()
+}
+
+/// The references in the source of the items of a step.
+pub(super) fn of_items(step: &Step) -> Vec<&Reference> {
+    let mut found = Collector::new(ReadContext::Work);
+    step.for_each.iter().for_each(|each| found.items(&each.items));
+    found.found.into_iter().map(|(_, _, reference)| reference).collect()
+}
+
 fn of_texts(step: &Step) -> Collector<'_> {
     let mut found = Collector::new(ReadContext::Condition);
     step.condition.iter().for_each(|condition| found.expression(condition));

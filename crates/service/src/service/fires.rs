@@ -2,10 +2,16 @@
 
 use super::runs::{self, Prepared};
 use super::{DefinitionDigests, Project, ServiceError, StartRequest, params};
-use crate::trigger::{Fire, TriggerStore};
+use crate::trigger::{Fire, TriggerStore, trigger_id};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{Failure, RunId};
 use kb_engine::journal::JournalError;
+use kb_language::definition::{Playbook, Trigger, TriggerSource};
+use kb_language::plan::Facts;
+use std::collections::BTreeSet;
+
+/// The trigger of a run that a person started through the daemon.
+const API: &str = "api";
 
 /// Starts the run of a recorded fire: checks that the definition is the one that was enabled, reads the
 /// parameters of the fire, and creates the run under its own id. Fails if the run exists already.
@@ -26,8 +32,22 @@ pub async fn start_fire(project: Project, run: &str) -> Result<Prepared, Service
         ServiceError::Definitions { diagnostics: problems, sources: Box::<Sources>::default() }
     })?;
     let id = playbook.id.clone();
+    let facts = Facts { foreign_params: foreign_params(&playbook, &fire), ..Facts::default() };
     let request = StartRequest { run: fire.run, ..StartRequest::default() };
-    runs::begin(project, id, values, request, runs::Basis::default()).await
+    runs::begin(project, id, values, request, runs::Basis::knowing(facts)).await
+}
+
+/// The parameters that the payload of a trigger filled. The payload of a schedule is written by `kb` itself, and the
+/// parameters of a run that a person started through the daemon by that person.
+fn foreign_params(playbook: &Playbook, fire: &Fire) -> BTreeSet<String> {
+    let is_its =
+        |trigger: &&Trigger| trigger_id(playbook.id.as_str(), &trigger.name) == fire.trigger;
+    match playbook.on.iter().find(is_its) {
+        Some(trigger) if matches!(trigger.source, TriggerSource::Schedule(..)) => BTreeSet::new(),
+        Some(trigger) => trigger.payload.iter().map(|(param, _)| param.clone()).collect(),
+        None if fire.trigger == API => BTreeSet::new(),
+        None => fire.params.keys().cloned().collect(),
+    }
 }
 
 fn recorded(project: &Project, run: &str) -> Result<Fire, ServiceError> {

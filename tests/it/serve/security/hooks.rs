@@ -9,7 +9,13 @@ const SECRET: &str = "first-secret-of-the-hook";
 const SECOND: &str = "second-secret-of-the-hook";
 
 fn site() -> Site {
-    let playbook = "schema: kb.playbook/1\nid: p\nparams: [{name: what, default: none}]\non: {webhook: {path: hook, secret: [ONE, TWO], payload: {what: a.b}, overlap: queueAll}}\nsteps: [{id: a, run: \"printf '%s\\\\n' \\\"$WHAT\\\" >> got\", env: {WHAT: \"{{what}}\"}}]\n";
+    site_of(
+        "schema: kb.playbook/1\nid: p\nparams: [{name: what, default: none}]\non: {webhook: {path: hook, secret: [ONE, TWO], payload: {what: a.b}, overlap: queueAll}}\nsteps: [{id: a, run: \"printf '%s\\\\n' \\\"$WHAT\\\" >> got\", env: {WHAT: \"{{what}}\"}}]\n",
+    )
+}
+
+/// A site with the playbook `p`, whose hook gives it the parameter `what`.
+fn site_of(playbook: &str) -> Site {
     let github = "schema: kb.playbook/1\nid: g\non: {webhook: {secret: ONE, form: github, overlap: queueAll}}\nsteps: [{id: a, run: \"true\"}]\n";
     let site = Site::new(&[
         (
@@ -39,6 +45,27 @@ fn send(site: &Site, name: &str, headers: &[(&'static str, String)], body: &str)
     let mut all = vec![("Content-Type", "application/json")];
     all.extend(headers.iter().map(|(name, value)| (*name, value.as_str())));
     site.send("POST", &format!("/hooks/{name}"), &all, body)
+}
+
+/// `bash` executes a value in an arithmetic expression, so a script that reads the payload runs in the sandbox.
+#[test]
+fn a_script_that_reads_a_payload_runs_in_the_sandbox() {
+    let site = site_of(
+        "schema: kb.playbook/1\nid: p\nparams: [{name: what, default: none}]\non: {webhook: {path: hook, secret: [ONE, TWO], payload: {what: a.b}, overlap: queueAll}}\nsteps: [{id: a, run: \"(( WHAT > 3 )) || true\", env: {WHAT: \"{{what}}\"}}, {id: b, dependsOn: a, run: \"touch got\"}]\n",
+    );
+    let planted = site.scratch.root().parent().unwrap().join("pwned-by-hook");
+    let value = format!("PATH[$(echo pwned > {})]", planted.display());
+    let body = serde_json::json!({"a": {"b": value}}).to_string();
+    let headers = signed(SECRET, "m1", now(0), &body);
+    assert_eq!(send(&site, "hook", &headers, &body).status, 202);
+    site.until("the end", || {
+        let fires = fires(&site.store);
+        (!fires.is_empty() && fires.iter().all(|fire| !fire.state.is_open())).then_some(())
+    });
+    if site.scratch.kb(&["doctor"]).out.contains("Landlock") {
+        assert!(site.scratch.has("got"), "{:?}", site.scratch.kb(&["run", "show", "@last"]));
+        assert!(!planted.exists());
+    }
 }
 
 #[test]

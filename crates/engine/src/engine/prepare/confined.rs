@@ -1,21 +1,8 @@
-//! Whether the commands of a step of the author run in the sandbox.
+//! The specialist that could write to the files of a child run while it runs.
 
-use kb_attempt::{Confined, Touched};
-use kb_language::definition::{AuthorSandbox, NetworkAccess};
-use kb_language::plan::{Plan, PlanStep, StepIx};
+use kb_language::definition::NetworkAccess;
+use kb_language::plan::{Plan, StepIx, Touched};
 use std::collections::BTreeSet;
-
-/// Whether the commands of a step of the author run in the sandbox. Those of a specialist always do.
-pub(super) fn confined(planned: &PlanStep, touched: Option<&Touched>) -> Option<Confined> {
-    if planned.specialist.is_some() {
-        return None;
-    }
-    match planned.step.details().sandbox.unwrap_or(AuthorSandbox::Auto) {
-        AuthorSandbox::Auto => touched.cloned().map(Confined::Touched),
-        AuthorSandbox::Always => Some(Confined::Always),
-        AuthorSandbox::Never => None,
-    }
-}
 
 /// The specialist that could write to the files of a child run while it runs: one of a step that has not ended and
 /// does not wait for its end.

@@ -1,16 +1,16 @@
 //! The request of a gate, with the values that its checks read and the subject of its judge.
 
-use super::confined::confined;
 use super::values::{attempt_timeout, cwd, env};
 use super::work::{chosen_specialist, rendered_task};
 use crate::engine::attempt::Attempt;
 use crate::engine::scope::{RunScope, Snapshot};
 use crate::engine::trees::tree;
-use kb_attempt::{GateRequest, JudgeSubject, Touched};
+use kb_attempt::{GateRequest, JudgeSubject};
 use kb_base::value::{Json, JsonMap};
 use kb_core::evidence::{Invocation, Purpose, Record};
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
 use kb_language::expression::{EvalError, Reference};
+use kb_language::plan::Facts;
 use std::sync::Arc;
 
 /// The inputs of a gate that are not in the definition.
@@ -21,8 +21,8 @@ pub(in crate::engine) struct GateInputs<'a> {
     /// The records since the end of the attempt.
     pub(in crate::engine) records: Vec<Record>,
     pub(in crate::engine) task_files: &'a JsonMap,
-    /// The first specialist that could write to the files of the run.
-    pub(in crate::engine) touched: Option<&'a Touched>,
+    /// What is known of the run.
+    pub(in crate::engine) facts: &'a Facts,
 }
 
 /// The request of a gate, with the values that its checks read.
@@ -31,7 +31,7 @@ pub(in crate::engine) fn gate(
     inputs: GateInputs<'_>,
 ) -> Result<(GateRequest, Snapshot), EvalError> {
     let judged = judged(scope, &inputs)?;
-    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, touched, .. } = inputs;
+    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, facts, .. } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
     let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
@@ -66,7 +66,7 @@ pub(in crate::engine) fn gate(
         tree: tree(scope, ix).map(Box::new),
         plugins: scope.plan.plugin_schemas(),
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
-        confined: confined(planned, touched).map(Box::new),
+        confined: facts.confined(scope.plan.playbook(), planned).map(Box::new),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
         judged,
     };

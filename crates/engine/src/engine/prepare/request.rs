@@ -1,6 +1,5 @@
 //! The request of an attempt, and the check of its output.
 
-use super::confined::confined;
 use super::values::{attempt_timeout, cwd, env};
 use super::work::{AttemptInputs, work};
 use crate::engine::caching;
@@ -19,7 +18,7 @@ use kb_language::plan::PlanStep;
 /// The request of an attempt. An error is the failure of the attempt.
 pub(in crate::engine) fn request(
     scope: &RunScope<'_>,
-    inputs: AttemptInputs,
+    inputs: AttemptInputs<'_>,
 ) -> Result<Request, EvalError> {
     let ix = inputs.work.instance;
     let planned = scope.plan.step(scope.state.instance(ix).step);
@@ -37,7 +36,7 @@ pub(in crate::engine) fn request(
         cwd: cwd(scope, step)?,
         evidence: takes_evidence(step),
         tree: tree(scope, ix).map(Box::new),
-        confined: confined(planned, inputs.touched.as_ref()).map(Box::new),
+        confined: inputs.facts.confined(scope.plan.playbook(), planned).map(Box::new),
         before: if inputs.is_fresh { before(scope, planned) } else { None },
         relied: if inputs.is_fresh { relied(scope, ix) } else { Vec::new() },
         left: inputs.left.clone().map(Box::new),

@@ -5,22 +5,23 @@ use crate::engine::scope::RunScope;
 use crate::engine::session_reader;
 use kb_attempt::{
     Argument, ChildWork, CommandLine, HttpWork, LeftChanges, PreviousChild, SpecialistWork,
-    StepWork, Touched,
+    StepWork,
 };
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, JsonMap, json_text};
 use kb_core::evidence::{Feedback, Record, SessionBrief};
 use kb_core::run::{ChildLinkState, InstanceIx, State};
 use kb_language::definition::{
-    HttpStep, ModelChoice, PlaybookStep, RunCommand, Specialist, StepKind, TaskText, refuse_options,
+    AuthorSandbox, HttpStep, ModelChoice, PlaybookStep, RunCommand, Specialist, StepKind, TaskText,
+    refuse_options,
 };
 use kb_language::expression::{EvalError, Template, ValueTemplate};
-use kb_language::plan::{Plan, PlanStep};
+use kb_language::plan::{Facts, Plan, PlanStep, Touched};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The inputs of an attempt that are not in the definition.
-pub(in crate::engine) struct AttemptInputs {
+pub(in crate::engine) struct AttemptInputs<'a> {
     pub(in crate::engine) work: Attempt,
     pub(in crate::engine) feedback: Option<Arc<Feedback>>,
     pub(in crate::engine) history: Vec<Record>,
@@ -29,8 +30,10 @@ pub(in crate::engine) struct AttemptInputs {
     pub(in crate::engine) is_fresh: bool,
     /// What earlier steps left behind.
     pub(in crate::engine) session: Option<Arc<SessionBrief>>,
-    /// The first specialist that could write to the files of the run.
-    pub(in crate::engine) touched: Option<Touched>,
+    /// What is known of the run.
+    pub(in crate::engine) facts: &'a Facts,
+    /// The specialist that could write to the files of a child run while it runs.
+    pub(in crate::engine) meanwhile: Option<Touched>,
     /// What earlier attempts left without a record in this iteration.
     pub(in crate::engine) left: Option<LeftChanges>,
 }
@@ -38,7 +41,7 @@ pub(in crate::engine) struct AttemptInputs {
 pub(super) fn work(
     scope: &RunScope<'_>,
     planned: &PlanStep,
-    inputs: &AttemptInputs,
+    inputs: &AttemptInputs<'_>,
 ) -> Result<StepWork, EvalError> {
     let step = &planned.step;
     Ok(match &step.kind {
@@ -72,7 +75,7 @@ pub(super) fn work(
             }
         }
         StepKind::Http(http) => request_of(scope, http)?,
-        StepKind::Playbook(call) => child(scope, call, inputs.work.instance)?,
+        StepKind::Playbook(call) => child(scope, planned, call, inputs)?,
         StepKind::Set(_)
         | StepKind::Gate(_)
         | StepKind::Ask(_)
@@ -84,17 +87,33 @@ pub(super) fn work(
     })
 }
 
-fn child(scope: &RunScope<'_>, call: &PlaybookStep, ix: InstanceIx) -> Result<StepWork, EvalError> {
+fn child(
+    scope: &RunScope<'_>,
+    planned: &PlanStep,
+    call: &PlaybookStep,
+    inputs: &AttemptInputs<'_>,
+) -> Result<StepWork, EvalError> {
     let given =
         call.with.iter().map(|given| Ok((given.name.clone(), given.value.evaluate(scope)?)));
     let params = given.collect::<Result<JsonMap, EvalError>>()?;
-    let open = scope.state.instance(ix).child().filter(|link| link.state != ChildLinkState::Done);
+    let open = scope
+        .state
+        .instance(inputs.work.instance)
+        .child()
+        .filter(|link| link.state != ChildLinkState::Done);
     let previous = open.map(|link| PreviousChild {
         run: link.run.clone(),
         attempt_ended: link.state == ChildLinkState::Failed,
         reported: link.reported,
     });
-    Ok(StepWork::Playbook(ChildWork { definition: call.playbook.clone(), params, previous }))
+    let mut facts = inputs.facts.of_child(planned);
+    facts.touched = match planned.step.details().sandbox {
+        Some(AuthorSandbox::Never) => None,
+        Some(AuthorSandbox::Auto | AuthorSandbox::Always) | None => {
+            facts.touched.or_else(|| inputs.meanwhile.clone())
+        }
+    };
+    Ok(StepWork::Playbook(ChildWork { definition: call.playbook.clone(), params, previous, facts }))
 }
 
 /// Refuses values in `argv` of a `shell:exec` step that the program would read as options.
@@ -128,7 +147,7 @@ fn specialist(
     scope: &RunScope<'_>,
     planned: &PlanStep,
     task: Option<&TaskText>,
-    inputs: &AttemptInputs,
+    inputs: &AttemptInputs<'_>,
 ) -> Result<StepWork, EvalError> {
     let missing = || Box::new(Failure::new(Code::ATTEMPT_FAILED, "the step has no specialist"));
     let specialist =

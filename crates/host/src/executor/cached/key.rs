@@ -74,6 +74,10 @@ impl Parts<'_> {
         if !request.cwd.is_empty() {
             self.add("working directory", &request.cwd);
         }
+        // A free command takes no result of one in the sandbox.
+        if request.confined.is_some() {
+            self.add("sandbox", "confined");
+        }
     }
 
     fn scope(&mut self, request: &Request, asked: &CacheRequest) {

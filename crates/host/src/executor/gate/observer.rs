@@ -6,7 +6,6 @@ use crate::executor::host_access::HostAccess;
 use crate::workspace::{PathError, Workspace};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
-use kb_attempt::Confined;
 use kb_base::value::limits;
 use kb_clock as clock;
 use kb_core::evidence::FileKind;
@@ -17,6 +16,7 @@ use kb_core::verify::{
     Observations,
 };
 use kb_language::definition::NetworkAccess;
+use kb_language::plan::Confined;
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use regex::bytes::Regex;
 use std::path::Path;

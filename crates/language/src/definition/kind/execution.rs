@@ -36,6 +36,10 @@ pub struct Effects {
     pub runs_program: bool,
     /// Whether it can send a request that must not be sent twice.
     pub sends_request: bool,
+    /// Whether its output comes from a server.
+    pub reads_network: bool,
+    /// Whether it starts processes, itself or as a tool.
+    pub starts_processes: bool,
 }
 
 /// A computation of the engine.

@@ -66,7 +66,7 @@ impl StepType for Box<HttpStep> {
 
     fn execution(&self) -> Execution<'_> {
         let sends_request = self.method != "GET";
-        Execution::Attempt(Effects { sends_request, ..Effects::default() })
+        Execution::Attempt(Effects { sends_request, reads_network: true, ..Effects::default() })
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {

@@ -99,7 +99,11 @@ impl StepType for RunStep {
     }
 
     fn execution(&self) -> Execution<'_> {
-        Execution::Attempt(Effects { runs_program: true, ..Effects::default() })
+        Execution::Attempt(Effects {
+            runs_program: true,
+            starts_processes: true,
+            ..Effects::default()
+        })
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {

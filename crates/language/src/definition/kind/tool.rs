@@ -72,6 +72,8 @@ impl StepType for Box<ToolStep> {
             runs_program: false,
             // The method may be known only when the tool is called.
             sends_request: spec.network,
+            reads_network: spec.network,
+            starts_processes: spec.runs_processes,
         })
     }
 

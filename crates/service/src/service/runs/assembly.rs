@@ -54,7 +54,7 @@ impl Assembly {
         let verified = Earlier::verified_of(&frozen, &*self.parts.journal).unwrap_or_default();
         let earlier = Earlier::work_of(&frozen, &*self.parts.journal).unwrap_or_default();
         let params = Arc::new(Json::Object(frozen.params));
-        let (task_files, touched) = (frozen.task_files, frozen.touched);
+        let (task_files, facts) = (frozen.task_files, frozen.facts);
         let Assembly { context, parts, rules, strict, .. } = self;
         let setup = Setup {
             parts,
@@ -64,7 +64,7 @@ impl Assembly {
             params,
             task_files,
             rules,
-            touched,
+            facts,
             start,
             history,
             verified,

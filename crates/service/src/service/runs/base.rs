@@ -10,16 +10,15 @@ use super::task_files::all_task_files;
 use crate::project::ProjectFolder;
 use crate::service::start_request::{resolve_over, step_of};
 use crate::service::{Ask, Project, ServiceError, StartRequest};
-use kb_attempt::Touched;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, RunId, StepId};
 use kb_core::run::{Choice, Rules};
 use kb_engine::engine::Folded;
 use kb_engine::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole};
-use kb_engine::journal::Journal;
+use kb_engine::journal::{Journal, JournalError};
 use kb_host::workspace::unified_diff;
 use kb_language::definition::InputFile;
-use kb_language::plan::Plan;
+use kb_language::plan::{Facts, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A request to continue an earlier run with the current definitions.
@@ -146,17 +145,17 @@ async fn from_earlier(
     overrides.limits = overrides.limits.or(earlier.frozen.limits);
     overrides.model = overrides.model.take().or_else(|| earlier.frozen.model.clone());
     drop(plan);
-    let touched = touched_by(journal, &earlier)?;
-    let basis = Basis { base: Some(base), script, touched, ..Basis::default() };
+    let facts = facts_of(journal, &earlier)?;
+    let basis = Basis { base: Some(base), script, facts, ..Basis::default() };
     let prepared = begin(project, definition, params, start, basis).await?;
     Ok((prepared, report))
 }
 
-/// The specialist that could write to the files of a run.
-fn touched_by(journal: &dyn Journal, earlier: &Earlier) -> Result<Option<Touched>, ServiceError> {
+/// What is known of an earlier run at its end.
+pub(super) fn facts_of(journal: &dyn Journal, earlier: &Earlier) -> Result<Facts, JournalError> {
     let events = journal.events(&earlier.run, 0)?;
-    let before = earlier.frozen.touched.clone();
-    Ok(Folded::since(before, &earlier.plan, Rules::default(), &events).touched)
+    let before = earlier.frozen.facts.clone();
+    Ok(Folded::since(before, &earlier.plan, Rules::default(), &events).facts)
 }
 
 fn report(

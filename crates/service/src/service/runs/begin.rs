@@ -13,7 +13,6 @@ use super::requirements;
 use super::task_files::all_task_files;
 use crate::service::start_request::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
-use kb_attempt::Touched;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, StepId, json_text};
 use kb_core::redaction::{Mask, Masked, Redactor};
@@ -23,7 +22,7 @@ use kb_engine::journal::NewRun;
 use kb_host::llm::Tiers;
 use kb_host::workspace::IgnoreFiles;
 use kb_language::definition::{Catalog, EvidenceMode};
-use kb_language::plan::{Plan, PlanStep};
+use kb_language::plan::{Facts, Plan, PlanStep};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,14 +36,19 @@ pub(in crate::service) struct Basis {
     pub(super) script: Option<FrozenFile>,
     /// Steps that do not run.
     pub(super) skip: Vec<StepId>,
-    /// The specialist of that run that could write to the files.
-    pub(super) touched: Option<Touched>,
+    /// What is known of the files and of the values that it starts with.
+    pub(super) facts: Facts,
 }
 
 impl Basis {
     /// A run that skips these steps.
     pub(in crate::service) fn skipping(skip: Vec<StepId>) -> Basis {
         Basis { skip, ..Basis::default() }
+    }
+
+    /// A run of whose values this is known.
+    pub(in crate::service) fn knowing(facts: Facts) -> Basis {
+        Basis { facts, ..Basis::default() }
     }
 }
 
@@ -105,7 +109,7 @@ async fn create(
         skip: basis.skip,
         cache,
         parent: None,
-        touched: basis.touched,
+        facts: basis.facts,
     };
     // The texts of the definitions are in `frozen` now.
     drop(project);

@@ -13,9 +13,7 @@ use super::machine::Machine;
 use crate::service::params;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use kb_attempt::{
-    ChildWork, Confined, Context, Outcome, PreviousChild, Request, StepWork, Touched,
-};
+use kb_attempt::{ChildWork, Context, Outcome, PreviousChild, Request, StepWork};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{
     DefinitionId, Digest, Failure, Json, JsonMap, OutcomeKind, RunId, StepId, Usage, json_text,
@@ -30,7 +28,7 @@ use kb_engine::journal::{Journal, JournalError};
 use kb_host::executor::{ChildRuns, Executor};
 use kb_host::specialist::Ledger;
 use kb_language::definition::{PromptRecording, Undecided};
-use kb_language::plan::Plan;
+use kb_language::plan::{Facts, Plan};
 use kb_process::wait_for_orphans_of;
 use opening::{Leased, Opened};
 use std::collections::BTreeMap;
@@ -68,8 +66,8 @@ struct Child {
     /// The step of the parent.
     step: StepId,
     params: JsonMap,
-    /// The specialist that could write to the files before.
-    touched: Option<Touched>,
+    /// What is known of its files and parameters.
+    facts: Facts,
     previous: Option<PreviousChild>,
     /// An earlier child run that could have been continued and was removed.
     removed: Option<RunId>,
@@ -221,7 +219,7 @@ impl Shared {
             let message = "the attempt has no child run";
             return Err(Box::new(Failure::new(Code::INTERNAL_ERROR, message)));
         };
-        let ChildWork { definition, params, previous } = work.clone();
+        let ChildWork { definition, params, previous, facts } = work.clone();
         let plan = self.plans.get(&definition).cloned().ok_or_else(|| {
             let message = format!("the run has no definition of `{definition}`");
             Box::new(Failure::new(Code::INTERNAL_ERROR, message))
@@ -233,15 +231,11 @@ impl Shared {
         let Request { run, instance, iteration, attempt, .. } = request;
         let fresh = child_id(run, &instance.to_string(), *iteration, *attempt);
         let step = request.instance.step.clone();
-        let touched = match request.confined.as_deref() {
-            Some(Confined::Touched(touched)) => Some(touched.clone()),
-            Some(Confined::Always) | None => None,
-        };
         blocking(move || {
             let removed = self.removed(previous.as_ref(), &parent, &fresh);
             let previous = previous.filter(|previous| self.continues(previous, &params));
             let run = previous.as_ref().map_or(fresh, |previous| previous.run.clone());
-            Ok(Child { run, plan, parent, step, params, touched, previous, removed })
+            Ok(Child { run, plan, parent, step, params, facts, previous, removed })
         })
         .await
     }
@@ -278,7 +272,7 @@ impl Shared {
             params: Arc::new(Json::Object(frozen.params)),
             task_files: frozen.task_files,
             rules,
-            touched: frozen.touched,
+            facts: frozen.facts,
             start,
             history,
             verified,

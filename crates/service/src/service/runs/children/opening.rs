@@ -1,6 +1,7 @@
 //! Creates a child run, or opens the one of an earlier attempt again.
 
 use super::{Child, Executed, Shared, child_id, unusable};
+use crate::service::runs::base::facts_of;
 use crate::service::runs::budget;
 use crate::service::runs::keeping::{Current, base_run, choices, secure_blobs};
 use kb_attempt::PreviousChild;
@@ -10,7 +11,7 @@ use kb_core::run::{Preset, Rules, RunStatus};
 use kb_engine::engine::{EarlierWork, Folded, StartMode, VerifiedResults};
 use kb_engine::inspect::{BaseRun, Earlier, Frozen, ParentRun, require_as_recorded};
 use kb_engine::journal::{JournalError, NewRun, StoredEvent};
-use kb_language::plan::Plan;
+use kb_language::plan::{Facts, Plan};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
@@ -109,7 +110,7 @@ impl Shared {
         });
         Ok(match opened? {
             Opened::Leased(mut leased) => {
-                leased.frozen.touched = leased.frozen.touched.or_else(|| child.touched.clone());
+                leased.frozen.facts.add(&child.facts);
                 Opened::Leased(leased)
             }
             other => other,
@@ -119,8 +120,13 @@ impl Shared {
     fn create(&self, child: &Child) -> Executed<Opened> {
         let parent = self.frozen_parent(&child.parent.run)?;
         let mut frozen = parent.child(&child.plan, child.params.clone(), child.parent.clone());
-        frozen.touched = child.touched.clone();
-        frozen.base = parent.base.as_ref().and_then(|base| self.base_of(child, base, &frozen));
+        frozen.facts = child.facts.clone();
+        if let Some((base, known)) =
+            parent.base.as_ref().and_then(|base| self.base_of(child, base, &frozen))
+        {
+            frozen.base = Some(base);
+            frozen.facts.foreign_outputs.extend(known.foreign_outputs);
+        }
         let stored = self.redactor.accept(frozen.json()).map_err(|name| {
             let message = format!(
                 "the definitions of the child run contain the value of the secret `{name}`"
@@ -144,7 +150,7 @@ impl Shared {
 
     /// What a child run keeps of the one that the same instance of its parent's base run executed. Only
     /// the first child run of an instance: a later one follows a rejection of what the first one did.
-    fn base_of(&self, child: &Child, base: &BaseRun, frozen: &Frozen) -> Option<BaseRun> {
+    fn base_of(&self, child: &Child, base: &BaseRun, frozen: &Frozen) -> Option<(BaseRun, Facts)> {
         let parent = &child.parent;
         let first = child.run == child_id(&parent.run, &parent.instance, 1, 1);
         let run = base.children.get(&parent.instance).filter(|_| first)?;
@@ -164,7 +170,8 @@ impl Shared {
         let base = base_run(&earlier, run, &child.plan, &choices);
         let verified = earlier.verified_results(&*self.journal, &base).ok()?;
         secure_blobs(&*self.journal, &earlier.presets(&child.plan, &base), &verified).ok()?;
-        Some(base)
+        let facts = facts_of(&*self.journal, &earlier).ok()?;
+        Some((base, facts))
     }
 
     /// What is decided about the steps of a child run before it starts.

@@ -1,0 +1,207 @@
+//! Whether the commands of a step run in the sandbox, and why: one rule over the plan and the [`Facts`] of a run.
+
+use super::PlanStep;
+use super::reads;
+use crate::definition::{AuthorSandbox, Check, Execution, NetworkAccess, Playbook, Step, StepKind};
+use crate::expression::{Reference, Root, ValueTemplate};
+use kb_base::value::StepId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Why commands of the author of a playbook run in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Confined {
+    /// The definition of the step says so.
+    Always,
+    /// A step of the run could write to the files of the run.
+    Touched(Touched),
+    /// A command reads a foreign value.
+    Value(ForeignValue),
+}
+
+/// A step that could write to the files of a run, and whose work does not come from the author: one of a specialist,
+/// or one whose commands read a foreign value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touched {
+    /// The step that could write.
+    pub step: StepId,
+    /// The first file that it is known to have changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The widest network of the specialists that could write.
+    pub network: NetworkAccess,
+}
+
+/// A value that neither the author nor the person who started the run wrote: of a model, a server, the payload of a
+/// trigger, or a command that ran in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ForeignValue {
+    /// The output of a step.
+    Output(StepId),
+    /// A parameter.
+    Param(Box<str>),
+}
+
+/// What is known of a run: who could write to its files, and which of its values are foreign. Nothing but an approval
+/// by a person takes a fact back, and only that about the files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Facts {
+    /// The first step that could write to the files, since a person has read the changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched: Option<Touched>,
+    /// The steps whose output is foreign.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub foreign_outputs: BTreeSet<StepId>,
+    /// The parameters whose value is foreign.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub foreign_params: BTreeSet<String>,
+}
+
+impl Facts {
+    /// Whether the commands of a step of the author run in the sandbox, and why. Those of a specialist always do.
+    pub fn confined(&self, playbook: &Playbook, planned: &PlanStep) -> Option<Confined> {
+        if planned.specialist.is_some() {
+            return None;
+        }
+        let value = || self.value_of_commands(playbook, planned).map(Confined::Value);
+        match planned.step.details().sandbox.unwrap_or(AuthorSandbox::Auto) {
+            AuthorSandbox::Auto => match &self.touched {
+                // Its own value is the reason that it counts as one that could write.
+                Some(touched) if touched.step == planned.step.id => {
+                    value().or_else(|| Some(Confined::Touched(touched.clone())))
+                }
+                Some(touched) => Some(Confined::Touched(touched.clone())),
+                None => value(),
+            },
+            AuthorSandbox::Always => Some(Confined::Always),
+            AuthorSandbox::Never => None,
+        }
+    }
+
+    /// Adds the output of a step, if it is foreign by what is known when the step starts or ends.
+    pub fn note_output(&mut self, playbook: &Playbook, planned: &PlanStep) {
+        let id = &planned.step.id;
+        if !self.foreign_outputs.contains(id) && self.has_foreign_output(playbook, planned) {
+            self.foreign_outputs.insert(id.clone());
+        }
+    }
+
+    /// Adds the facts of another run about the same files and values.
+    pub fn add(&mut self, other: &Facts) {
+        self.touched = self.touched.take().or_else(|| other.touched.clone());
+        self.foreign_outputs.extend(other.foreign_outputs.iter().cloned());
+        self.foreign_params.extend(other.foreign_params.iter().cloned());
+    }
+
+    /// The facts at the start of a child run of a step.
+    pub fn of_child(&self, planned: &PlanStep) -> Facts {
+        let StepKind::Playbook(call) = &planned.step.kind else { return Facts::default() };
+        let is_foreign = |value: &ValueTemplate| {
+            value.references().iter().any(|found| self.foreign(&planned.step, found).is_some())
+        };
+        let foreign = call.with.iter().filter(|given| is_foreign(&given.value));
+        Facts {
+            touched: self.touched.clone(),
+            foreign_outputs: BTreeSet::new(),
+            foreign_params: foreign.map(|given| given.name.clone()).collect(),
+        }
+    }
+
+    fn has_foreign_output(&self, playbook: &Playbook, planned: &PlanStep) -> bool {
+        let step = &planned.step;
+        let follows =
+            || reads::of_output(step).into_iter().any(|found| self.foreign(step, found).is_some());
+        match step.kind.execution() {
+            Execution::Ask(_) | Execution::Wait(_) => false,
+            Execution::Compute(_) => follows(),
+            Execution::Specialist(_)
+            | Execution::Attempt(_)
+            | Execution::Child(_)
+            | Execution::Gate(_) => {
+                is_source(planned) || self.confined(playbook, planned).is_some() || follows()
+            }
+        }
+    }
+
+    /// The first foreign value that a command of the step can read: in its environment, its working directory, or what
+    /// a shell gets. The arguments of a program that is started without a shell are not executed.
+    fn value_of_commands(&self, playbook: &Playbook, planned: &PlanStep) -> Option<ForeignValue> {
+        let step = &*planned.step;
+        if self.foreign_outputs.is_empty() && self.foreign_params.is_empty() {
+            return None;
+        }
+        if !step.starts_commands() {
+            return None;
+        }
+        let env = playbook.env.iter().chain(&step.details().env);
+        let env = env.flat_map(|(_, value)| value.references());
+        let cwd = step.details().cwd.iter().flat_map(|cwd| cwd.references());
+        let mut all = env.chain(cwd).chain(shell_input(step));
+        all.find_map(|found| self.foreign(step, found))
+    }
+
+    /// The foreign value that a reference in a text of a step reads.
+    fn foreign(&self, step: &Step, reference: &Reference) -> Option<ForeignValue> {
+        let output = |id: &StepId| {
+            self.foreign_outputs.contains(id).then(|| ForeignValue::Output(id.clone()))
+        };
+        match &reference.root {
+            // One of a few names that `kb` chooses.
+            Root::Step(_) if matches!(reference.field(), Some("status" | "verdict")) => None,
+            Root::Step(id) => output(id),
+            Root::Loop => output(&step.id),
+            Root::Param(name) => {
+                self.foreign_params.contains(&**name).then(|| ForeignValue::Param(name.clone()))
+            }
+            Root::Params => {
+                self.foreign_params.first().map(|name| ForeignValue::Param(name.as_str().into()))
+            }
+            Root::Item => {
+                let items = reads::of_items(step).into_iter();
+                let mut others = items.filter(|found| found.root != Root::Item);
+                others.find_map(|found| self.foreign(step, found))
+            }
+            Root::Run | Root::Env(_) | Root::Secret(_) | Root::Index => None,
+        }
+    }
+}
+
+/// Whether the output of a step is foreign whatever it reads.
+fn is_source(planned: &PlanStep) -> bool {
+    match planned.step.kind.execution() {
+        Execution::Specialist(_) => true,
+        Execution::Attempt(effects) => effects.reads_network,
+        Execution::Child(_) => planned.child().is_some_and(|child| {
+            child.steps().iter().any(|step| {
+                is_source(step) || step.step.details().sandbox == Some(AuthorSandbox::Always)
+            })
+        }),
+        Execution::Compute(_) | Execution::Gate(_) | Execution::Ask(_) | Execution::Wait(_) => {
+            false
+        }
+    }
+}
+
+/// The references in the input of a tool that starts a shell, without those in the arguments of a program.
+fn shell_input(step: &Step) -> Vec<&Reference> {
+    if step.kind.tool().is_none() {
+        return Vec::new();
+    }
+    match &step.details().input {
+        Some(ValueTemplate::Map(entries)) => {
+            let entries = entries.iter().filter(|(key, _)| key != "argv");
+            entries.flat_map(|(_, value)| value.references()).collect()
+        }
+        Some(input) => input.references(),
+        None => Vec::new(),
+    }
+}
+
+impl Step {
+    /// Whether the step starts commands of the author: as its work or in its checks.
+    pub fn starts_commands(&self) -> bool {
+        let is_command = |check: &Check| matches!(check, Check::Command(_));
+        self.kind.effects().starts_processes || self.checks().iter().any(is_command)
+    }
+}

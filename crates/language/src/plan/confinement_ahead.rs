@@ -1,0 +1,141 @@
+//! Which steps of a plan will run their commands in the sandbox, as far as the definition says.
+
+use super::confined::{Confined, Facts, ForeignValue, Touched};
+use super::{Plan, PlanStep, StepIx};
+use crate::definition::{AuthorSandbox, NetworkAccess, Playbook, StepKind, TriggerSource};
+use kb_base::value::StepId;
+use std::collections::BTreeSet;
+
+/// Why the commands of a step will run in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConfinedAhead {
+    /// From the start of the run: the step says so.
+    FromStart,
+    /// Once this step has started.
+    Once(StepId),
+    /// They read the output of this step.
+    Output(StepId),
+    /// In a run that a trigger started: they read this parameter, which the payload fills.
+    Triggered(Box<str>),
+}
+
+impl Plan {
+    /// Why the commands of each step will run in the sandbox, by [`StepIx`]; nothing for a step whose commands are
+    /// free, that has none, or that belongs to a specialist, whose commands always do. It follows the rule of
+    /// [`Facts::confined`]. What a run that this one continues, or its parent, knows is not part of it.
+    pub fn confined_ahead(&self) -> Vec<Vec<ConfinedAhead>> {
+        let mut causes = vec![Vec::new(); self.steps().len()];
+        let mut by_hand = Facts::default();
+        let mut triggered = Facts { foreign_params: self.filled_by_payloads(), ..Facts::default() };
+        let mut writers = BTreeSet::new();
+        let mut values = triggered.clone();
+        for &ix in self.order() {
+            let planned = self.step(ix);
+            let executes = values.may_execute_values(self.playbook(), planned);
+            if executes || planned.has_writing_specialist() {
+                writers.insert(ix);
+            }
+            values.note_output(self.playbook(), planned);
+        }
+        for &ix in self.order() {
+            let planned = self.step(ix);
+            if planned.specialist.is_none() && planned.step.starts_commands() {
+                causes[ix.at()] = self.causes(ix, &by_hand, &triggered, &writers);
+            }
+            for facts in [&mut by_hand, &mut triggered] {
+                facts.touched = causes[ix.at()].iter().find_map(ConfinedAhead::touched);
+                facts.note_output(self.playbook(), planned);
+                facts.touched = None;
+            }
+        }
+        causes
+    }
+
+    fn causes(
+        &self,
+        ix: StepIx,
+        by_hand: &Facts,
+        triggered: &Facts,
+        writers: &BTreeSet<StepIx>,
+    ) -> Vec<ConfinedAhead> {
+        let planned = self.step(ix);
+        match planned.step.details().sandbox.unwrap_or(AuthorSandbox::Auto) {
+            AuthorSandbox::Never => return Vec::new(),
+            AuthorSandbox::Always => return vec![ConfinedAhead::FromStart],
+            AuthorSandbox::Auto => {}
+        }
+        let value = |facts: &Facts| match facts.confined(self.playbook(), planned) {
+            Some(Confined::Value(ForeignValue::Output(step))) => Some(ConfinedAhead::Output(step)),
+            Some(Confined::Value(ForeignValue::Param(name))) => {
+                Some(ConfinedAhead::Triggered(name))
+            }
+            Some(Confined::Always | Confined::Touched(_)) | None => None,
+        };
+        let mut causes: Vec<ConfinedAhead> =
+            value(by_hand).or_else(|| value(triggered)).into_iter().collect();
+        let others = writers.iter().filter(|writer| **writer != ix);
+        let others: Vec<StepIx> = others.copied().collect();
+        if !others.is_empty() {
+            let (before, after) = (self.ancestors(ix), self.descendants(ix));
+            let is_approve =
+                |ix: &&StepIx| matches!(self.step(**ix).step.kind, StepKind::Approve(_));
+            let released: BTreeSet<StepIx> =
+                before.iter().filter(is_approve).flat_map(|ix| self.ancestors(*ix)).collect();
+            let counts = |writer: &StepIx| !after.contains(writer) && !released.contains(writer);
+            let once = others.into_iter().filter(counts);
+            causes.extend(once.map(|ix| ConfinedAhead::Once(self.step(ix).step.id.clone())));
+        }
+        causes
+    }
+
+    /// The parameters that a payload other than that of a schedule fills.
+    pub(super) fn filled_by_payloads(&self) -> BTreeSet<String> {
+        let triggers = self.playbook().on.iter();
+        let foreign =
+            triggers.filter(|trigger| !matches!(trigger.source, TriggerSource::Schedule(..)));
+        foreign.flat_map(|trigger| &trigger.payload).map(|(param, _)| param.clone()).collect()
+    }
+
+    fn ancestors(&self, ix: StepIx) -> BTreeSet<StepIx> {
+        closure(ix, |ix| self.dependencies(ix).map(|dependency| dependency.on).collect())
+    }
+
+    fn descendants(&self, ix: StepIx) -> BTreeSet<StepIx> {
+        closure(ix, |ix| self.dependents(ix).map(|dependent| dependent.step).collect())
+    }
+}
+
+impl ConfinedAhead {
+    /// The step that could write before.
+    fn touched(&self) -> Option<Touched> {
+        let ConfinedAhead::Once(step) = self else { return None };
+        Some(Touched { step: step.clone(), path: None, network: NetworkAccess::default() })
+    }
+}
+
+impl Facts {
+    /// Whether commands of the step, or of its child run, execute what a foreign value says.
+    pub fn may_execute_values(&self, playbook: &Playbook, planned: &PlanStep) -> bool {
+        if matches!(self.confined(playbook, planned), Some(Confined::Value(_))) {
+            return true;
+        }
+        planned.child().is_some_and(|child| {
+            let mut facts = Facts { touched: None, ..self.of_child(planned) };
+            child.order().iter().any(|ix| {
+                let step = child.step(*ix);
+                let executes = facts.may_execute_values(child.playbook(), step);
+                facts.note_output(child.playbook(), step);
+                executes
+            })
+        })
+    }
+}
+
+/// All that is reached from a step, without the step itself.
+fn closure(from: StepIx, next: impl Fn(StepIx) -> Vec<StepIx>) -> BTreeSet<StepIx> {
+    let (mut found, mut open) = (BTreeSet::new(), vec![from]);
+    while let Some(ix) = open.pop() {
+        open.extend(next(ix).into_iter().filter(|ix| found.insert(*ix)));
+    }
+    found
+}

@@ -1,0 +1,172 @@
+//! Values of models, servers and confined commands in scripts of the author: what reads one runs in the sandbox, and so
+//! do the commands after it.
+
+use crate::scratch::{Said, Scratch};
+use serde_json::json;
+
+/// A specialist that cannot write files.
+const THINKER: &str = "schema: kb.specialist/1\nid: thinker\nrole: You count.\ntools: [fs:read]\n";
+const CHILD: &str = "schema: kb.playbook/1\nid: child\nparams: [{name: v, default: '0'}]\nsteps:\n  - {id: say, run: [echo, '{{v}}']}\n  - {id: test, run: '(( V > 3 )) || true', env: {V: \"{{v}}\"}}\noutputs: {v: '{{v}}', said: '{{say.output}}'}\n";
+const THINKS: &str = "schema: kb.playbook/1\nid: thinks\nsteps:\n  - {id: think, agent: thinker, task: Count., verify: {claims: none}, output: {schema: {type: object, properties: {n: {type: string}}}}}\noutputs: {n: '{{think.output.n}}'}\n";
+
+/// A project whose specialist answers with a value that `bash` executes in an arithmetic expression.
+fn project(steps: &str) -> Scratch {
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:
+  - {{id: think, agent: thinker, task: Count., verify: {{claims: none}}, output: {{schema: {{type: object, properties: {{n: {{type: string}}}}}}}}}}\n{steps}"
+    );
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", &playbook),
+        (".kb/playbooks/child.yml", CHILD),
+        (".kb/playbooks/thinks.yml", THINKS),
+        (".kb/specialists/thinker.yml", THINKER),
+    ]);
+    let value = format!("PATH[$(echo pwned >> {})]", plant(&scratch).display());
+    let turns = json!([{"output": {"summary": "done", "n": value}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"think": turns, "call/think": turns}});
+    scratch.write("script.yml", &script.to_string());
+    scratch
+}
+
+/// The file outside of the project that the value writes.
+fn plant(scratch: &Scratch) -> std::path::PathBuf {
+    let home = scratch.root().parent().unwrap().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    home.join("pwned")
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> (Said, bool) {
+    let planted = plant(scratch);
+    let said = scratch.kb_with(args, |kb| {
+        kb.env("HOME", planted.parent().unwrap());
+    });
+    (said, planted.exists())
+}
+
+const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
+
+fn has_kernel_sandbox() -> bool {
+    let has = Scratch::new(&[]).kb(&["doctor"]).out.contains("Landlock");
+    if !has {
+        eprintln!("skipped in part: this machine has no kernel sandbox");
+    }
+    has
+}
+
+/// A reader of `VALUE`, which the steps before it hand on.
+const READS: &str = "run: '(( V > 3 )) || true', env: {V: \"VALUE\"}";
+
+#[test]
+fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let n = "{{think.output.n}}";
+    for (before, value, reader) in [
+        ("", n, READS),
+        ("", n, "run: [bash, -c, '(( V > 3 )) || true'], env: {V: \"VALUE\"}"),
+        ("", n, "tool: shell:exec, input: {command: '(( V > 3 )) || true'}, env: {V: \"VALUE\"}"),
+        ("", n, "tool: shell:exec, input: {command: '(( V > 3 )) || true', env: {V: \"VALUE\"}}"),
+        ("", n, "gate: [{command: [bash, -c, '(( V > 3 )) || true']}], env: {V: \"VALUE\"}"),
+        (
+            "",
+            "{{item}}",
+            "forEach: [\"{{think.output.n}}\"], run: '(( V > 3 )) || true', env: {V: \"VALUE\"}",
+        ),
+        ("  - {id: a, set: {n: \"{{think.output.n}}\"}}\n", "{{a.output.n}}", READS),
+        ("  - {id: a, run: [echo, \"{{think.output.n}}\"]}\n", "{{a.output}}", READS),
+        (
+            "  - {id: a, forEach: [\"{{think.output.n}}\"], run: [echo, \"{{item}}\"]}\n",
+            "{{a.output[0]}}",
+            READS,
+        ),
+        ("  - {id: a, playbook: child, with: {v: \"{{think.output.n}}\"}}\n", "0", READS),
+        (
+            "  - {id: a, run: 'echo', env: {V: \"{{think.output.n}}\"}}\n",
+            "x",
+            "run: 'touch $HOME/pwned'",
+        ),
+    ] {
+        let steps = |sandbox: &str| {
+            let reader = reader.replace("VALUE", value);
+            let after = if before.is_empty() { "think" } else { "a" };
+            format!("{before}  - {{id: later, dependsOn: {after}, {sandbox}{reader}}}\n")
+        };
+        let (said, escaped) = run(&project(&steps("")), &RUN);
+        assert!(!escaped, "{before}{value} {reader}: {said:?}");
+        if value != "0" {
+            let (said, trusted) = run(&project(&steps("sandbox: never, ")), &RUN);
+            assert!(trusted, "{before}{value} {reader}: {said:?}");
+        }
+    }
+}
+
+/// The value of a model of a child run, and that of a command that ran in the sandbox itself.
+#[test]
+fn values_of_child_runs_and_of_confined_commands_count() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let steps = "  - {id: call, playbook: thinks}\n  - {id: later, run: '(( V > 3 )) || false', env: {V: '{{call.output.n}}'}}\n";
+    let scratch = project("");
+    scratch.write(".kb/playbooks/p.yml", &format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}"));
+    let (said, escaped) = run(&scratch, &RUN);
+    assert!(!escaped, "{said:?}");
+    said.says(&["reads the output of step `call`"]);
+    for (sandbox, free) in [("always", false), ("auto", true)] {
+        let scratch = project("");
+        let say = format!("printf 'PATH[$(echo pwned >> {})]'", plant(&scratch).display());
+        scratch.write("say.sh", &say);
+        scratch.write(
+            ".kb/playbooks/p.yml",
+            &format!("schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: say, sandbox: {sandbox}, run: 'sh say.sh'}}\n  - {{id: later, run: '(( V > 3 )) || true', env: {{V: '{{{{say.output}}}}'}}}}\n"),
+        );
+        let (said, executed) = run(&scratch, &RUN);
+        assert_eq!(executed, free, "{sandbox}: {said:?}");
+    }
+}
+
+/// Arguments of a program that is started without a shell are not executed, so they confine nothing. Neither do
+/// statuses, nor values of the person who started the run.
+#[test]
+fn arguments_of_a_list_and_values_of_a_person_confine_nothing() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for step in [
+        "run: [sh, -c, 'touch $HOME/pwned; echo $1', x, \"{{think.output.n}}\"]",
+        "run: 'touch $HOME/pwned; echo $V', env: {V: \"{{think.status}}\"}",
+    ] {
+        let (said, wrote) =
+            run(&project(&format!("  - {{id: later, dependsOn: think, {step}}}\n")), &RUN);
+        assert!(wrote && said.code == 0, "{step}: {said:?}");
+    }
+    let scratch = Scratch::new(&[(
+        ".kb/playbooks/p.yml",
+        "schema: kb.playbook/1\nid: p\nparams: [{name: v}]\nsteps: [{id: a, run: 'touch $HOME/pwned; echo $V', env: {V: '{{v}}'}}]\n",
+    )]);
+    let (said, wrote) = run(&scratch, &["playbook", "run", "p", "--param", "v=x"]);
+    assert!(wrote && said.code == 0, "{said:?}");
+}
+
+/// The journal knows where a value came from: in another process, after a retry, in a run that keeps the result, and
+/// after an approval, which is about files.
+#[test]
+fn a_value_stays_foreign_after_a_resume_a_retry_and_an_approval() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let steps = "  - {id: ok, dependsOn: think, approve: 'Go on?'}
+  - {id: later, dependsOn: ok, run: '(( V > 3 )) || false', env: {V: \"{{think.output.n}}\"}}\n";
+    let scratch = project(steps);
+    assert_eq!(run(&scratch, &RUN).0.code, 3);
+    for args in [
+        &["run", "approve", "@last", "ok"][..],
+        &["run", "retry", "@last", "--from", "later"],
+        &["run", "retry", "@last", "--with-current", "--script", "script.yml"],
+    ] {
+        let (said, escaped) = run(&scratch, args);
+        assert!(!escaped && said.code == 1, "{args:?}: {said:?}");
+        said.says(&["reads the output of step `think`"]);
+    }
+}
