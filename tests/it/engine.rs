@@ -409,6 +409,7 @@ fn telling(text: &str) -> Vec<Record> {
         },
         Record::ToolCall { turn: 1, id: "c1".into(), tool: own(), args: payload() },
         Record::ToolResult { turn: 1, invocation, result: payload() },
+        Record::Output { parts: payload(), omitted: 0 },
         Record::Observed { basis: payload() },
         Record::Compression {
             turn: 1,

@@ -121,7 +121,7 @@ fn a_flood_of_output_is_cut_and_reported_and_memory_stays_small() {
     assert!(most > 0 && most < 200 * 1024, "{most} KiB at most");
     let output = scratch.kb(&["run", "output", "@last", "flood"]).code(0);
     assert!(output.out.len() < 5 << 20, "{} bytes are kept", output.out.len());
-    scratch.kb(&["run", "logs", "@last", "flood"]).code(0).says(&["998951424 more bytes were cut"]);
+    scratch.kb(&["run", "logs", "@last", "flood"]).code(0).says(&["bytes are not kept here"]);
 }
 
 #[test]

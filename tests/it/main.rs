@@ -93,6 +93,7 @@ mod sharing;
 mod shipped;
 mod simulate;
 mod specialist;
+mod step_output;
 mod terminal;
 mod tool_security;
 mod tools;

@@ -137,7 +137,7 @@ at_both_levels! {
         let counter = lines.clone();
         let count: OnLine = Arc::new(move |_, _| *counter.lock().unwrap() += 1);
         let step = Spawn { max_stream: 1000, ..shell("yes | head -c 1000000000; echo end >&2") };
-        let exited = supervisor().run(step, &CancellationToken::new(), Some(count)).await;
+        let exited = supervisor().run(step, &CancellationToken::new(), Some(count.into())).await;
         assert_eq!(exited.end, ProcessEnd::Code(0));
         assert_eq!((exited.stdout.len(), exited.stdout_cut), (1000, 999_999_000));
         assert_eq!(exited.stderr, "end\n");
@@ -163,7 +163,7 @@ at_both_levels! {
         let show: OnLine =
             Arc::new(move |stream, line: &str| sink.lock().unwrap().push((stream, line.to_owned())));
         let step = shell(r"printf 'a\r\nb'; printf 'c\nd'; echo e >&2");
-        supervisor().run(step, &CancellationToken::new(), Some(show)).await;
+        supervisor().run(step, &CancellationToken::new(), Some(show.into())).await;
         let seen = seen.lock().unwrap();
         let of = |wanted| -> Vec<&str> {
             seen.iter().filter(|(stream, _)| *stream == wanted).map(|(_, line)| line.as_str()).collect()
@@ -179,7 +179,7 @@ at_both_levels! {
         let sink = seen.clone();
         let show: OnLine = Arc::new(move |_, line: &str| sink.lock().unwrap().push(line.to_owned()));
         let step = shell("printf '%5000s' x; sleep 0.1; printf rest; sleep 0.1; echo; echo next");
-        supervisor().run(step, &CancellationToken::new(), Some(show)).await;
+        supervisor().run(step, &CancellationToken::new(), Some(show.into())).await;
         let seen = seen.lock().unwrap();
         assert_eq!((seen.len(), seen[1].as_str()), (2, "next"), "{seen:?}");
     }
@@ -262,7 +262,7 @@ at_both_levels! {
             mark.cancel();
             trigger.cancel();
         });
-        let exited = supervisor().run(shell("echo ready; sleep 1000"), &cancel, Some(show)).await;
+        let exited = supervisor().run(shell("echo ready; sleep 1000"), &cancel, Some(show.into())).await;
         assert_eq!((exited.end, exited.stdout.as_str()), (ProcessEnd::Cancelled, "ready\n"));
         assert!(heard.is_cancelled());
         let exited = supervisor().run(shell("echo never"), &cancel, None).await;

@@ -20,6 +20,8 @@ pub struct Outcome {
     pub stderr: Option<String>,
     /// Number of bytes that were cut from stdout and from stderr.
     pub cut: [u64; 2],
+    /// The last lines of stdout and of stderr where they were cut.
+    pub tails: Option<Box<[String; 2]>>,
     /// Evidence of a process: argv, cwd, digest of its environment, how it ended.
     pub process: Option<Box<ProcessEvidence>>,
     /// Cause of the failure. `details.partial` has the results of an incomplete attempt.
@@ -47,6 +49,7 @@ impl Outcome {
             stdout: None,
             stderr: None,
             cut: [0, 0],
+            tails: None,
             process: None,
             failure: None,
             retry_after: None,
@@ -99,6 +102,7 @@ impl Mask for Outcome {
             }),
             stdout: self.stdout.map(|stdout| text(stdout, stdout_cut)),
             stderr: self.stderr.map(|stderr| text(stderr, stderr_cut)),
+            tails: self.tails.map(|tails| Box::new(tails.map(|tail| text(tail, 1)))),
             process: self.process.masked_by(redactor),
             failure: self.failure.masked_by(redactor),
             waits: self.waits.masked_by(redactor),

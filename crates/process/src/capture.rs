@@ -1,10 +1,30 @@
 //! Captures the output streams of a process.
 
 use super::pipes::{ReadEnd, ReadResult};
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 /// A callback for each line of output while a process runs, in order for each stream.
 pub type OnLine = std::sync::Arc<dyn Fn(Stream, &str) + Send + Sync>;
+
+/// A callback for each part of the output as it is read, in order for each stream. It returns whether
+/// reading pauses, so that who runs the process can store what it got before more is read.
+pub type OnBytes = std::sync::Arc<dyn Fn(Stream, &[u8]) -> bool + Send + Sync>;
+
+/// What is told about the output while a process runs.
+#[derive(Clone)]
+pub struct OutputListener {
+    /// Gets lines, thinned out in a flood.
+    pub on_line: OnLine,
+    /// Gets everything.
+    pub on_bytes: Option<OnBytes>,
+}
+
+impl From<OnLine> for OutputListener {
+    fn from(on_line: OnLine) -> OutputListener {
+        OutputListener { on_line, on_bytes: None }
+    }
+}
 
 /// An output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,17 +40,22 @@ const CHUNK: usize = 32 << 10;
 /// The maximum length of a shown line in bytes. The rest of a longer line is not shown.
 const MAX_LINE: usize = 4 << 10;
 
+/// The end of a stream beyond the limit that is kept, in bytes.
+const TAIL: usize = 16 << 10;
+
 /// The maximum number of chunks to read before other events are handled, so that a process that
 /// writes without end can still be stopped.
 const MAX_CHUNKS: usize = 32;
 
-/// Captures the first bytes of a stream, counts the rest, and shows lines as they arrive.
+/// Captures the first and the last bytes of a stream, counts the rest, and shows output as it arrives.
 pub(super) struct Capture {
     stream: Stream,
     source: ReadEnd,
     kept: Vec<u8>,
     limit: usize,
     cut: u64,
+    tail: VecDeque<u8>,
+    on_bytes: Option<OnBytes>,
     lines: Option<Lines>,
 }
 
@@ -48,10 +73,15 @@ impl Capture {
         stream: Stream,
         source: ReadEnd,
         limit: usize,
-        on_line: Option<OnLine>,
+        listener: Option<OutputListener>,
     ) -> Self {
+        let (on_line, on_bytes) = match listener {
+            Some(OutputListener { on_line, on_bytes }) => (Some(on_line), on_bytes),
+            None => (None, None),
+        };
         let lines = on_line.map(|show| Lines { show, partial: Vec::new(), is_cut: false });
-        Capture { stream, source, kept: Vec::new(), limit, cut: 0, lines }
+        let (kept, tail) = (Vec::new(), VecDeque::new());
+        Capture { stream, source, kept, limit, cut: 0, tail, on_bytes, lines }
     }
 
     /// Whether the stream is open.
@@ -67,11 +97,13 @@ impl Capture {
     /// Waits for output and reads it. Never ready before [`Capture::watch`]. Cancel safe.
     pub(super) async fn fill(&mut self) {
         self.source.readable().await;
-        self.take();
+        if self.take() {
+            tokio::task::yield_now().await;
+        }
     }
 
-    /// Reads the output that is available, without waiting.
-    pub(super) fn take(&mut self) {
+    /// Reads the output that is available, without waiting. Returns whether reading pauses.
+    pub(super) fn take(&mut self) -> bool {
         for _ in 0..MAX_CHUNKS {
             let mut space = [MaybeUninit::uninit(); CHUNK];
             match self.source.take(&mut space) {
@@ -79,12 +111,22 @@ impl Capture {
                     let count = bytes.len();
                     let keep = count.min(self.limit - self.kept.len());
                     self.kept.extend_from_slice(&bytes[..keep]);
-                    self.cut += (count - keep) as u64;
+                    self.keep_tail(&bytes[keep..]);
                     self.show(bytes, keep == count);
+                    if self.on_bytes.as_ref().is_some_and(|take| take(self.stream, bytes)) {
+                        return true;
+                    }
                 }
-                ReadResult::Pending | ReadResult::Closed => return,
+                ReadResult::Pending | ReadResult::Closed => return false,
             }
         }
+        false
+    }
+
+    fn keep_tail(&mut self, bytes: &[u8]) {
+        self.cut += bytes.len() as u64;
+        self.tail.extend(&bytes[bytes.len().saturating_sub(TAIL)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
     }
 
     /// Shows the lines that a chunk completes. Beyond the limit it shows one line per chunk, so that
@@ -118,8 +160,8 @@ impl Capture {
         }
     }
 
-    /// The captured text and the number of bytes that were not captured.
-    pub(super) fn finish(mut self) -> (String, u64) {
+    /// The captured text, the number of bytes after it, and the last lines of these.
+    pub(super) fn finish(mut self) -> (String, u64, String) {
         if let Some(Lines { show, partial, .. }) = &self.lines
             && !partial.is_empty()
         {
@@ -132,8 +174,18 @@ impl Capture {
         }
         let text = String::from_utf8(self.kept)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        (text, self.cut)
+        (text, self.cut, last_lines(self.tail, self.cut))
     }
+}
+
+/// The lines of the end of a stream; the first is left out where its beginning is not kept.
+fn last_lines(tail: VecDeque<u8>, cut: u64) -> String {
+    let tail = Vec::from(tail);
+    let start = match tail.len() as u64 == cut {
+        true => 0,
+        false => tail.iter().position(|byte| *byte == b'\n').map_or(tail.len(), |at| at + 1),
+    };
+    String::from_utf8_lossy(&tail[start..]).into_owned()
 }
 
 fn line_text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {

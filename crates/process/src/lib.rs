@@ -32,8 +32,7 @@ mod watchdog;
 mod watched;
 
 pub use base_environment::BaseEnvironment;
-pub use capture::OnLine;
-pub use capture::Stream;
+pub use capture::{OnBytes, OnLine, OutputListener, Stream};
 pub use detached::{Detached, open_page};
 pub use level::ProcessLevel;
 pub use namespace::run_init_process;

@@ -15,6 +15,10 @@ pub struct ProcessResult {
     pub stdout_cut: u64,
     /// The number of bytes of stderr beyond the limit.
     pub stderr_cut: u64,
+    /// The last lines of stdout beyond the limit; empty if nothing is beyond it.
+    pub stdout_tail: String,
+    /// The last lines of stderr, likewise.
+    pub stderr_tail: String,
     /// The time from the start to the end of the main process and its descendants.
     pub duration: Duration,
 }
@@ -49,7 +53,15 @@ impl ProcessEnd {
 impl ProcessResult {
     /// The result of a process that wrote nothing.
     pub(super) fn silent(end: ProcessEnd, duration: Duration) -> Self {
-        let (stdout, stderr) = (String::new(), String::new());
-        ProcessResult { end, stdout, stderr, stdout_cut: 0, stderr_cut: 0, duration }
+        ProcessResult {
+            end,
+            stdout: String::new(),
+            stderr: String::new(),
+            stdout_cut: 0,
+            stderr_cut: 0,
+            stdout_tail: String::new(),
+            stderr_tail: String::new(),
+            duration,
+        }
     }
 }

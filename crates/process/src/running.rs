@@ -4,7 +4,7 @@ use super::capture::Capture;
 use super::main_process::MainProcess;
 use super::pipes::ReadEnd;
 use super::watched::watched;
-use super::{OnLine, ProcessEnd, ProcessResult, Spawn, Stream};
+use super::{OutputListener, ProcessEnd, ProcessResult, Spawn, Stream};
 use kb_clock::timer_instant;
 use rustix::fd::OwnedFd;
 use std::io;
@@ -59,14 +59,14 @@ impl Running {
         [stdout, stderr]: [ReadEnd; 2],
         stdin: Option<OwnedFd>,
         spawn: Spawn,
-        on_line: Option<OnLine>,
+        listener: Option<OutputListener>,
     ) -> Self {
         let (now, limit) = (timer_instant(), spawn.max_stream);
         Running {
             process,
             input: stdin.and_then(|pipe| Input::new(pipe, spawn.stdin).ok()),
-            stdout: Capture::new(Stream::Stdout, stdout, limit, on_line.clone()),
-            stderr: Capture::new(Stream::Stderr, stderr, limit, on_line),
+            stdout: Capture::new(Stream::Stdout, stdout, limit, listener.clone()),
+            stderr: Capture::new(Stream::Stderr, stderr, limit, listener),
             idle: spawn.idle,
             quiet_since: now,
             deadline: spawn.timeout.map(|timeout| now + timeout),
@@ -91,9 +91,18 @@ impl Running {
             }
         };
         self.process.clean_up().await;
-        let (stdout, stdout_cut) = self.stdout.finish();
-        let (stderr, stderr_cut) = self.stderr.finish();
-        ProcessResult { end, stdout, stderr, stdout_cut, stderr_cut, duration: started.elapsed() }
+        let (stdout, stdout_cut, stdout_tail) = self.stdout.finish();
+        let (stderr, stderr_cut, stderr_tail) = self.stderr.finish();
+        ProcessResult {
+            end,
+            stdout,
+            stderr,
+            stdout_cut,
+            stderr_cut,
+            stdout_tail,
+            stderr_tail,
+            duration: started.elapsed(),
+        }
     }
 
     /// Handles the next event.

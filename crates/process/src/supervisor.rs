@@ -1,6 +1,6 @@
 //! The entry point of this module: starts a process and waits for its end.
 
-use super::capture::OnLine;
+use super::capture::OutputListener;
 use super::group::GroupProcess;
 use super::instance::Instance;
 use super::main_process::{MainProcess, NamespaceProcess};
@@ -144,7 +144,7 @@ impl Supervisor {
         &self,
         spawn: Spawn,
         cancel: &CancellationToken,
-        on_line: Option<OnLine>,
+        listener: Option<OutputListener>,
     ) -> ProcessResult {
         let started = clock::instant();
         if cancel.is_cancelled() {
@@ -153,14 +153,14 @@ impl Supervisor {
         // It reads directories, writes the rules of the sandbox and waits for the new process. If this future
         // is dropped meanwhile, the process is killed when it has started.
         let own = self.clone();
-        let started_process = tokio::task::spawn_blocking(move || own.start(spawn, on_line)).await;
+        let started_process = tokio::task::spawn_blocking(move || own.start(spawn, listener)).await;
         match started_process.unwrap_or_else(|error| Err(error.to_string())) {
             Err(reason) => ProcessResult::silent(ProcessEnd::NotStarted(reason), started.elapsed()),
             Ok(running) => running.supervise(cancel, started).await,
         }
     }
 
-    fn start(&self, spawn: Spawn, on_line: Option<OnLine>) -> Result<Running, String> {
+    fn start(&self, spawn: Spawn, listener: Option<OutputListener>) -> Result<Running, String> {
         let program = self.program(&spawn)?;
         let name = &program.name;
         let pipes = Pipes::new(!spawn.stdin.is_empty())
@@ -175,7 +175,7 @@ impl Supervisor {
         let leader = self
             .start_main(&spawn, &program, &env, scratch.as_ref(), pipes.child)
             .map_err(|error| program.explain(&error))?;
-        Ok(Running::new(leader, [pipes.stdout, pipes.stderr], pipes.stdin, spawn, on_line))
+        Ok(Running::new(leader, [pipes.stdout, pipes.stderr], pipes.stdin, spawn, listener))
     }
 
     fn program(&self, spawn: &Spawn) -> Result<Program, String> {

@@ -30,7 +30,7 @@ impl EventClock {
     }
 
     /// Time from the first event to this moment.
-    pub(super) fn since_start(&self, at: Timestamp) -> Duration {
+    pub(in crate::cli) fn since_start(&self, at: Timestamp) -> Duration {
         self.began.map(|began| at.since(began)).unwrap_or_default()
     }
 

@@ -31,7 +31,7 @@ pub(in crate::cli) fn line(event: &Event, seen: &EventClock) -> Option<String> {
 
 fn describe(event: &Event, seen: &EventClock) -> Option<String> {
     Some(match &event.body {
-        Body::StepReady {} | Body::StepToken { .. } => return None,
+        Body::StepReady {} | Body::StepToken { .. } | Body::StepOutput(_) => return None,
         Body::AgentPhase(phase) => phase_line(phase.phase, phase.round, phase.previous.as_deref()),
         Body::AttemptEnd { outcome, .. } if *outcome == OutcomeKind::Ok => return None,
         Body::RunStart { .. } | Body::RunResume { .. } | Body::RunWaiting { .. } => {
@@ -317,7 +317,10 @@ pub(in crate::cli) fn check_text(check: &CheckView) -> String {
 
 /// The warning about a stdout over the size limit.
 pub(super) fn stdout_truncated(bytes_cut: u64) -> String {
-    format!("{} of stdout were cut; write large output to a file", bytes(bytes_cut))
+    format!(
+        "{} of stdout were cut from the output of the step; write large output to a file",
+        bytes(bytes_cut)
+    )
 }
 
 /// An indented line below another one.

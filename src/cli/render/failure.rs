@@ -2,7 +2,7 @@
 
 use super::quantity::time;
 use super::status::Status;
-use super::step_output::tail;
+use super::step_output::{TAIL_LINES, tail};
 use super::table::plain;
 use super::workflow_command;
 use crate::cli::terminal::{DIM, HINT, WARNING, paint};
@@ -41,7 +41,15 @@ impl LastAttempt {
     /// Adds the stored text of a stream.
     pub(in crate::cli) fn add_stream(&mut self, channel: &'static str, text: &str) {
         let (skipped, lines) = tail(text);
-        self.streams.push((channel, skipped, lines));
+        match self.streams.iter_mut().find(|(own, ..)| *own == channel) {
+            Some((_, all_skipped, all)) => {
+                all.extend(lines);
+                let more = all.len().saturating_sub(TAIL_LINES);
+                all.drain(..more);
+                *all_skipped += skipped + more;
+            }
+            None => self.streams.push((channel, skipped, lines)),
+        }
     }
 }
 

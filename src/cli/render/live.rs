@@ -202,7 +202,10 @@ impl Renderer for Live {
             Body::RunWaiting { status: RunStatus::Interrupted, .. } => {
                 self.interrupted = line(event, &self.seen);
             }
-            Body::RunEnd { .. } | Body::StepReady {} | Body::StepToken { .. } => {}
+            Body::RunEnd { .. }
+            | Body::StepReady {}
+            | Body::StepToken { .. }
+            | Body::StepOutput(_) => {}
             Body::StepWaiting { .. } => {
                 self.rows.retain(|row| row.name != name);
                 self.print_line(event);

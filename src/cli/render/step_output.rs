@@ -23,7 +23,7 @@ pub(in crate::cli) enum OutputMode {
 }
 
 /// Number of lines of a stream that are shown where the stream is shortened.
-const TAIL_LINES: usize = 20;
+pub(super) const TAIL_LINES: usize = 20;
 /// Number of characters of a line that are shown where output is shortened.
 const LINE_CHARS: usize = 1000;
 /// Maximum number of live lines per attempt that are remembered.
@@ -101,7 +101,10 @@ impl StepOutput {
     pub(super) fn stored(&mut self, instance: &str, channel: &'static str, text: &str) {
         if self.mode != OutputMode::None {
             let held = self.stored.entry(instance.to_owned()).or_default();
-            held.push((channel, text.to_owned()));
+            match held.iter_mut().find(|(own, _)| *own == channel) {
+                Some((_, all)) => all.push_str(text),
+                None => held.push((channel, text.to_owned())),
+            }
         }
     }
 
@@ -181,7 +184,7 @@ pub(super) fn clean(line: &str) -> String {
     plain(&unstyled)
 }
 
-/// The last lines of a stream, with the number of lines before them.
+/// The last lines of a stream that are shown of a failed step, with the number of lines before them.
 pub(super) fn tail(text: &str) -> (usize, Vec<String>) {
     let lines: Vec<&str> = text.lines().collect();
     let skip = lines.len().saturating_sub(TAIL_LINES);

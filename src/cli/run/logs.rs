@@ -2,8 +2,8 @@
 
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::event_clock::EventClock;
-use crate::cli::render::line;
 use crate::cli::render::table::plain;
+use crate::cli::render::{line, time};
 use crate::cli::terminal::{DIM, Terminal, paint};
 use kb_base::value::Timestamp;
 use kb_core::wire::StepStatus;
@@ -39,7 +39,7 @@ pub(in crate::cli) struct Args {
 }
 
 /// Interval between reads of the journal.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let context = ProjectContext::find(environment)?;
@@ -133,8 +133,9 @@ fn json_line(entry: &LogEntry, run: &str) -> Result<String, std::io::Error> {
 fn entry_text(entry: &LogEntry, seen: &EventClock) -> Option<String> {
     match entry {
         LogEntry::Event(event) => line(event, seen).map(|line| line + "\n"),
-        LogEntry::Text { instance, channel, text, .. } => {
-            let mark = paint(DIM, &format!("{channel:>8}  {}", plain(instance)));
+        LogEntry::Text { at, instance, channel, text, .. } => {
+            let offset = time(seen.since_start(*at).as_millis() as u64);
+            let mark = paint(DIM, &format!("{offset:>8}  {channel}  {}", plain(instance)));
             Some(text.lines().map(|text| format!("{mark}  {}\n", plain(text))).collect())
         }
     }

@@ -467,6 +467,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::ToolResult { .. } => "result",
         Record::Compression { .. } => "compression",
         Record::Approval { .. } => "approval",
+        Record::Output { .. } => "output",
         Record::Observed { .. } => "observed",
         Record::ChildRun { .. } => "child run",
         Record::ChildRunEnded { .. } => "end of a child run",

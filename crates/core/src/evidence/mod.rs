@@ -33,7 +33,8 @@ pub use net_changes::NetChanges;
 pub use phase::Phase;
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{
-    Approach, CallRequest, Feedback, Note, Payload, Prompt, PromptPart, Record, RequestDigests,
+    Approach, CallRequest, Feedback, Note, OutputPart, Payload, Prompt, PromptPart, Record,
+    RequestDigests,
 };
 pub use session::{
     ArtifactRef, FACTS, GAPS, HISTORY_TOKENS, SessionBrief, SessionLine, SessionState,

@@ -83,6 +83,12 @@ pub struct AttemptStreams<'a> {
     /// Bytes of stderr over the size limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub stderr_cut: u64,
+    /// The last lines of stdout over the size limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout_tail: Option<&'a str>,
+    /// The last lines of stderr over the size limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr_tail: Option<&'a str>,
     /// The evidence of the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<Box<ProcessEvidence>>,
@@ -102,7 +108,7 @@ impl<'a> AttemptStreams<'a> {
     /// The same streams without their texts.
     pub fn without_text(self) -> AttemptStreams<'static> {
         let AttemptStreams { exit_code, stdout_cut, stderr_cut, process, .. } = self;
-        AttemptStreams { exit_code, stdout: None, stderr: None, stdout_cut, stderr_cut, process }
+        AttemptStreams { exit_code, stdout_cut, stderr_cut, process, ..AttemptStreams::default() }
     }
 }
 

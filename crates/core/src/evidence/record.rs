@@ -138,6 +138,15 @@ pub enum Record {
         /// The observations in the form that `verify` writes.
         basis: Payload,
     },
+    /// What the process of a step wrote since the last such record of the attempt, in whole lines.
+    #[serde(rename_all = "camelCase")]
+    Output {
+        /// A list of parts in order: [`OutputPart`].
+        parts: Payload,
+        /// Bytes before these that are not kept.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        omitted: u64,
+    },
     /// A child run is about to start or to continue.
     #[serde(rename_all = "camelCase")]
     ChildRun {
@@ -198,6 +207,43 @@ impl Record {
             _ => &[],
         }
     }
+}
+
+/// A part of the output of a process, in the form in which `Record::Output` lists them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OutputPart {
+    /// Text of stdout.
+    #[serde(rename = "out")]
+    Stdout(String),
+    /// Text of stderr.
+    #[serde(rename = "err")]
+    Stderr(String),
+}
+
+impl OutputPart {
+    /// The parts in the recorded form; empty if it is none.
+    pub fn list(recorded: &Json) -> Vec<OutputPart> {
+        Vec::deserialize(recorded).unwrap_or_default()
+    }
+
+    /// The name of the channel.
+    pub fn channel(&self) -> &'static str {
+        match self {
+            OutputPart::Stdout(_) => "stdout",
+            OutputPart::Stderr(_) => "stderr",
+        }
+    }
+
+    /// The text of the part, masked once it is recorded.
+    pub fn into_text(self) -> String {
+        match self {
+            OutputPart::Stdout(text) | OutputPart::Stderr(text) => text,
+        }
+    }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A message for the log.

@@ -75,6 +75,9 @@ impl Mask for Record {
             | Record::Reservation { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }) => record,
+            Record::Output { parts, omitted } => {
+                Record::Output { parts: parts.masked_by(redactor), omitted }
+            }
             Record::BudgetWarning { text } => {
                 Record::BudgetWarning { text: text.masked_by(redactor) }
             }

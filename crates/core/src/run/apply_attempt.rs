@@ -31,6 +31,7 @@ impl State {
             | Record::ToolResult { .. }
             | Record::Approval { .. }
             | Record::Compression { .. }
+            | Record::Output { .. }
             | Record::Observed { .. }
             | Record::Reservation { .. }
             | Record::BudgetWarning { .. }

@@ -2,7 +2,7 @@
 
 use super::parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
-    PhaseView, RequestView, UsageView,
+    OutputView, PhaseView, RequestView, UsageView,
 };
 use super::{QuestionView, VerdictsView};
 use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
@@ -106,6 +106,9 @@ pub enum Body {
         /// What the model wrote.
         text: String,
     },
+    /// What the process of a step wrote since the last such event, in whole lines.
+    #[schemars(rename = "step:output")]
+    StepOutput(OutputView),
     /// A note about an attempt: a warning, a repair turn, a fallback model.
     #[schemars(rename = "step:note")]
     StepNote {

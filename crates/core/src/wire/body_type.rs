@@ -17,6 +17,7 @@ impl Body {
             Body::StepReset { .. } => "step:reset",
             Body::StepWaiting { .. } => "step:waiting",
             Body::StepToken { .. } => "step:token",
+            Body::StepOutput(_) => "step:output",
             Body::StepNote { .. } => "step:note",
             Body::BudgetWarning { .. } => "budget:warning",
             Body::AgentPhase { .. } => "agent:phase",

@@ -36,7 +36,7 @@ pub use kb_base::value::RecoveryHint;
 pub use otlp::trace_request;
 pub use parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
-    PhaseView, RequestView, UsageView, change_kind_name,
+    OutputView, PhaseView, RequestView, UsageView, change_kind_name,
 };
 pub use problem::Problem;
 pub use question_view::QuestionView;

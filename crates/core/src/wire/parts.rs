@@ -230,6 +230,21 @@ pub(super) fn inline_or_blob(payload: Option<&Payload>) -> (Option<Arc<Json>>, O
     }
 }
 
+/// What the process of a step wrote, in whole lines.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputView {
+    /// Parts in order: `{"out": TEXT}` of stdout and `{"err": TEXT}` of stderr, with secrets masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Arc<Json>>,
+    /// The blob of a large list of parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_blob: Option<BlobRef>,
+    /// Bytes before these that are not kept; left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omitted: Option<u64>,
+}
+
 /// The result of one check of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -2,7 +2,8 @@
 
 use super::Body;
 use super::parts::{
-    CacheHitView, ErrorView, EvidenceView, FileChange, PhaseView, RequestView, inline_or_blob,
+    CacheHitView, ErrorView, EvidenceView, FileChange, OutputView, PhaseView, RequestView,
+    inline_or_blob,
 };
 use super::verdicts::VerdictsView;
 use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Purpose, Record};
@@ -42,6 +43,14 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
         }
         Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
         Record::CacheHit(hit) => Body::CacheHit(Box::new(CacheHitView::from(&**hit))),
+        Record::Output { parts, omitted } => {
+            let (output, output_blob) = inline_or_blob(Some(parts));
+            Body::StepOutput(OutputView {
+                output,
+                output_blob,
+                omitted: Some(*omitted).filter(|bytes| *bytes > 0),
+            })
+        }
         // `ask:answered` shows an approval.
         Record::Approval { .. }
         | Record::Reservation { .. }

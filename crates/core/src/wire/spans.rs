@@ -138,6 +138,7 @@ impl Spans {
             | Body::StepReset { .. }
             | Body::StepWaiting { .. }
             | Body::StepToken { .. }
+            | Body::StepOutput(_)
             | Body::StepNote { .. }
             | Body::BudgetWarning { .. }
             | Body::ToolCall { .. }

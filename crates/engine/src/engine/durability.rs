@@ -56,6 +56,7 @@ fn is_durable_record(record: &Record) -> bool {
         | Record::Reservation { .. }
         | Record::BudgetWarning { .. }
         | Record::Phase { .. }
+        | Record::Output { .. }
         | Record::Observed { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }

@@ -84,8 +84,8 @@ impl Folded {
                     let trace = trace.or_default();
                     record.calls().iter().for_each(|call| trace.push(call.clone()));
                 }
-                // Observations serve the verification of a verdict; no attempt continues from them.
-                if !matches!(**record, Record::Observed { .. }) {
+                // Observations serve the verification of a verdict, output the log; no attempt continues from them.
+                if !matches!(**record, Record::Observed { .. } | Record::Output { .. }) {
                     let mut record = (**record).clone();
                     // A resumed attempt does not read prompts.
                     if let Record::ModelCall { prompt, .. } = &mut record {

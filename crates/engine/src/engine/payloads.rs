@@ -208,6 +208,7 @@ impl Payloads {
             }
             Record::ToolCall { args, .. } => *args = self.stored(args.clone(), parts)?,
             Record::ToolResult { result, .. } => *result = self.stored(result.clone(), parts)?,
+            Record::Output { parts: own, .. } => *own = self.stored(own.clone(), parts)?,
             Record::Observed { basis } => *basis = self.stored(basis.clone(), parts)?,
             Record::Compression { .. }
             | Record::Reservation { .. }
@@ -236,6 +237,7 @@ impl Payloads {
             }
             Record::ToolCall { args, .. } => *args = inline(args)?,
             Record::ToolResult { result, .. } => *result = inline(result)?,
+            Record::Output { parts, .. } => *parts = inline(parts)?,
             Record::Observed { basis } => *basis = inline(basis)?,
             Record::Compression { .. }
             | Record::Reservation { .. }

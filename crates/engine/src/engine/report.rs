@@ -15,12 +15,15 @@ fn report_of(outcome: Outcome) -> AttemptReport {
         outcome.exit_code.is_some() || outcome.stdout.is_some() || outcome.stderr.is_some();
     let streams = is_process.then(|| {
         let [stdout_cut, stderr_cut] = outcome.cut;
+        let tail = |at: usize| outcome.tails.as_ref().map(|tails| &*tails[at]);
         let streams = AttemptStreams {
             exit_code: outcome.exit_code,
             stdout: outcome.stdout.as_deref(),
             stderr: outcome.stderr.as_deref(),
             stdout_cut,
             stderr_cut,
+            stdout_tail: tail(0).filter(|tail| !tail.is_empty()),
+            stderr_tail: tail(1).filter(|tail| !tail.is_empty()),
             process: outcome.process,
         };
         Payload::inline(streams.to_json())

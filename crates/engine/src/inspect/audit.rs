@@ -288,6 +288,7 @@ fn record_payloads(record: &Record) -> Vec<&Payload> {
         Record::ToolCall { args, .. } => vec![args],
         Record::ToolResult { result, .. } => vec![result],
         Record::Observed { basis } => vec![basis],
+        Record::Output { parts, .. } => vec![parts],
         Record::Compression { .. }
         | Record::Reservation { .. }
         | Record::BudgetWarning { .. }

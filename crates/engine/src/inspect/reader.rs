@@ -1,19 +1,20 @@
 //! Reads the events of one run from the journal, once or repeatedly while the run grows.
 
 use super::log_entry::LogEntry;
-use super::streams::{stream_texts, with_process_facts};
+use super::streams::{not_kept, stream_texts, with_process_facts};
 use super::{BaseRun, Frozen, InspectError};
 use crate::engine::Payloads;
 use crate::journal::{Journal, JournalError, RunQuery, RunRow, StoredEvent};
 use kb_base::diagnostic::Sources;
 use kb_base::value::{Json, RunId, Timestamp};
-use kb_core::evidence::{Payload, Record};
+use kb_core::evidence::{OutputPart, Payload, Record};
 use kb_core::redaction::Masked;
 use kb_core::run::{self, Rules, RunStatus, Session, State};
 use kb_core::wire::{
     BaseView, BlobRef, Event, InstanceRef, ParentView, RunHead, RunView, Translator, WorkTime,
 };
 use kb_language::plan::Plan;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Which runs are listed.
@@ -117,6 +118,8 @@ pub struct Reader {
     prompts: bool,
     parent: Option<ParentView>,
     base: Option<BaseView>,
+    /// The instances whose running attempt has recorded its output.
+    logged: BTreeSet<run::InstanceIx>,
 }
 
 impl Reader {
@@ -153,6 +156,7 @@ impl Reader {
             prompts,
             parent,
             base,
+            logged: BTreeSet::new(),
         })
     }
 
@@ -306,16 +310,35 @@ impl Reader {
         super::prompts::texts(record, &instance, step, stored.at, |payload| self.load(payload))
     }
 
-    fn texts(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, InspectError> {
+    fn texts(&mut self, stored: &StoredEvent) -> Result<Vec<LogEntry>, InspectError> {
         let (ix, parts) = match &*stored.event {
+            run::Event::Started { instance, .. } => {
+                self.logged.remove(instance);
+                return Ok(Vec::new());
+            }
+            run::Event::AttemptEnded { instance, .. } if self.logged.remove(instance) => {
+                return Ok(Vec::new());
+            }
             run::Event::AttemptEnded { instance, streams: Some(streams), .. } => {
                 let streams = self.load(streams)?;
                 (*instance, stream_texts(&streams))
             }
             run::Event::Recorded { instance, record, .. } => {
-                let Record::ModelCall { text, .. } = &**record else { return Ok(Vec::new()) };
-                let text = self.load(text)?;
-                (*instance, vec![("model", text.as_str().unwrap_or_default().to_owned())])
+                let texts = match &**record {
+                    Record::ModelCall { text, .. } => {
+                        vec![("model", self.load(text)?.as_str().unwrap_or_default().to_owned())]
+                    }
+                    Record::Output { parts, omitted } => {
+                        self.logged.insert(*instance);
+                        let omitted = Some(*omitted).filter(|bytes| *bytes > 0);
+                        let note = omitted.map(|bytes| ("stdout", not_kept(bytes)));
+                        let parts = OutputPart::list(&*self.load(parts)?).into_iter();
+                        let parts = parts.map(|part| (part.channel(), part.into_text()));
+                        note.into_iter().chain(parts).collect()
+                    }
+                    _ => return Ok(Vec::new()),
+                };
+                (*instance, texts)
             }
             _ => return Ok(Vec::new()),
         };

@@ -33,20 +33,27 @@ pub(super) fn with_process_facts<'a>(
 /// The non-blank output streams of the process of an attempt, each with the name of its channel.
 pub(super) fn stream_texts(streams: &Json) -> Vec<(&'static str, String)> {
     let streams = AttemptStreams::of(streams);
-    let stdout = with_cut_note(streams.stdout, streams.stdout_cut);
-    let stderr = with_cut_note(streams.stderr, streams.stderr_cut);
+    let stdout = with_cut_note(streams.stdout, streams.stdout_cut, streams.stdout_tail);
+    let stderr = with_cut_note(streams.stderr, streams.stderr_cut, streams.stderr_tail);
     let texts = [("stdout", stdout), ("stderr", stderr)];
     texts.into_iter().filter(|(_, text)| !text.trim().is_empty()).collect()
 }
 
-/// A stored stream of a process, with a line about the number of bytes that were cut.
-fn with_cut_note(text: Option<&str>, bytes: u64) -> String {
+/// The line about bytes of output that are not kept.
+pub(super) fn not_kept(bytes: u64) -> String {
+    format!("[{bytes} bytes are not kept here; write large output to a file]\n")
+}
+
+/// A stored stream of a process, with a line about the bytes between its beginning and its end that were not kept.
+fn with_cut_note(text: Option<&str>, cut: u64, tail: Option<&str>) -> String {
+    let tail = tail.unwrap_or_default();
+    let bytes = cut.saturating_sub(tail.len() as u64);
     let mut text = text.unwrap_or_default().to_owned();
     if bytes > 0 {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
-        text.push_str(&format!(
-            "{newline}[{bytes} more bytes were cut; write large output to a file]\n"
-        ));
+        text.push_str(newline);
+        text.push_str(&not_kept(bytes));
     }
+    text.push_str(tail);
     text
 }

@@ -3,24 +3,24 @@
 use kb_core::redaction::Redactor;
 use kb_process::ProcessResult;
 
-/// The last non-blank line of stderr, else of stdout, masked and at most 200 characters long: most
-/// programs print the cause of a failure there.
-pub(super) fn last_line(redactor: &Redactor, exited: &ProcessResult) -> Option<String> {
-    last_of(redactor, (&exited.stderr, &exited.stdout))
+/// What a process wrote last, the most telling text first: most programs print the cause of a failure to stderr.
+pub(super) fn ends(exited: &ProcessResult) -> [&str; 4] {
+    [&exited.stderr_tail, &exited.stderr, &exited.stdout_tail, &exited.stdout]
 }
 
-fn last_of(redactor: &Redactor, (stderr, stdout): (&str, &str)) -> Option<String> {
-    let last = |text: &str| {
+/// The last non-blank line of the first text that has one, masked and at most 200 characters long.
+pub(super) fn last_line(redactor: &Redactor, ends: &[&str]) -> Option<String> {
+    let last = |text: &&str| {
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         // Masked before it is shortened; the capture may have shortened it already.
         Some(redactor.mask_cut_text(line).chars().take(200).collect())
     };
-    last(stderr).or_else(|| last(stdout))
+    ends.iter().find_map(last)
 }
 
-/// The end of a message about a failed command: what it printed last to stderr, else to stdout.
-pub(super) fn output_suffix(redactor: &Redactor, argv: &[String], streams: (&str, &str)) -> String {
-    match last_of(redactor, streams) {
+/// The end of a message about a failed command: its last line of [`ends`].
+pub(super) fn output_suffix(redactor: &Redactor, argv: &[String], ends: &[&str]) -> String {
+    match last_line(redactor, ends) {
         Some(line) => format!(": {line}"),
         None => format!("; no output from `{}`", first_line(redactor, argv)),
     }

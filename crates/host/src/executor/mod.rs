@@ -19,6 +19,7 @@ mod last_line;
 mod lease;
 mod left_changes;
 mod local;
+mod output_log;
 mod run;
 mod specialist;
 mod specialist_input;

@@ -2,10 +2,11 @@
 
 use super::confinement;
 use super::host_access::HostAccess;
-use super::last_line::{last_line, output_suffix};
+use super::last_line::{ends, last_line, output_suffix};
 use super::lease::lease_lost;
+use super::output_log::OutputLog;
 use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
-use kb_attempt::{CommandLine, Context, Outcome, Progress, Request};
+use kb_attempt::{CommandLine, Context, Outcome, Request};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
 use kb_core::evidence::{Invocation, InvocationStatus, Payload, ProcessEvidence, Purpose, Record};
@@ -13,7 +14,6 @@ use kb_core::redaction::Redactor;
 use kb_language::definition::{OutputParse, refuse_computed_code};
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use serde_json::json;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs the process. Its stdout becomes the output of the step.
@@ -42,10 +42,9 @@ pub(super) async fn run(
         false => None,
     };
     let started = host.clock.now();
-    let recorder = context.recorder.clone();
-    let on_line =
-        Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
-    let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
+    let log = OutputLog::new(context.recorder.clone());
+    let process = supervisor.run(spawn, &context.cancel, Some(log.listener()));
+    let Ok(exited) = log.record_until(process).await else { return lease_lost() };
     let process = trace.end(&exited);
     if let Some(watch) = watch {
         let record = evidence(&argv, &exited, &process, watch.end().await, started);
@@ -99,6 +98,7 @@ fn outcome(
         stdout: Some(exited.stdout.clone()),
         stderr: Some(exited.stderr.clone()),
         cut: [exited.stdout_cut, exited.stderr_cut],
+        tails: tails(&exited),
         ..Outcome::ok(Json::Null)
     };
     if matches!(exited.end, ProcessEnd::Code(0)) {
@@ -109,6 +109,12 @@ fn outcome(
     }
     let (kind, failure) = failure(redactor, argv, &exited, timeout);
     failed(base, kind, failure)
+}
+
+/// The last lines of the streams, if one exceeded the limit.
+fn tails(exited: &ProcessResult) -> Option<Box<[String; 2]>> {
+    let is_cut = exited.stdout_cut + exited.stderr_cut > 0;
+    is_cut.then(|| Box::new([exited.stdout_tail.clone(), exited.stderr_tail.clone()]))
 }
 
 /// Adds how to set a variable that a script found unset. Scripts run with `bash -euo pipefail`.
@@ -133,13 +139,13 @@ fn failure(
     timeout: Option<Duration>,
 ) -> (OutcomeKind, Failure) {
     let failure = |code: Code, message: String| Failure::new(code, message);
-    let output_suffix = || output_suffix(redactor, argv, (&exited.stderr, &exited.stdout));
+    let output_suffix = || output_suffix(redactor, argv, &ends(exited));
     match &exited.end {
         ProcessEnd::Code(code) => (
             OutcomeKind::Exit(*code),
             unbound(
                 failure(Code::NON_ZERO_EXIT, format!("exit code {code}{}", output_suffix())),
-                last_line(redactor, exited).as_deref(),
+                last_line(redactor, &ends(exited)).as_deref(),
             ),
         ),
         ProcessEnd::Signal(signal) => (

@@ -91,9 +91,8 @@ pub(super) async fn call(
     let (stdout, stderr) = (text("stdout"), text("stderr"));
     let mut failure = failure;
     if failure.code == Code::COMMAND_FAILED {
-        let streams =
-            (stderr.as_deref().unwrap_or_default(), stdout.as_deref().unwrap_or_default());
-        failure.message += &output_suffix(&host.redactor, &argv.unwrap_or_default(), streams);
+        let ends = [&stderr, &stdout].map(|text| text.as_deref().unwrap_or_default());
+        failure.message += &output_suffix(&host.redactor, &argv.unwrap_or_default(), &ends);
     }
     Outcome { exit_code, stdout, stderr, ..Outcome::failed(kind, failure) }
 }

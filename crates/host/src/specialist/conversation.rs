@@ -150,6 +150,7 @@ impl Conversation {
                 self.decisions.note(call, *approved, by, comment.as_deref());
             }
             Record::BudgetWarning { .. }
+            | Record::Output { .. }
             | Record::Observed { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }

@@ -3,6 +3,7 @@
 
 use crate::executor::confinement;
 use crate::executor::host_access::HostAccess;
+use crate::executor::last_line::{ends, last_line};
 use crate::workspace::{PathError, Workspace};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
@@ -128,7 +129,7 @@ fn is_command(ask: &ObservationQuery) -> bool {
 
 fn ran(redactor: &Redactor, exited: ProcessResult, process: ProcessEvidence) -> CommandRun {
     CommandRun {
-        last_words: super::super::last_line::last_line(redactor, &exited).unwrap_or_default(),
+        last_words: last_line(redactor, &ends(&exited)).unwrap_or_default(),
         duration_ms: exited.duration.as_millis() as u64,
         process: Some(Box::new(process)),
         ended: match exited.end {

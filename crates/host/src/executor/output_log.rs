@@ -1,0 +1,200 @@
+//! Records what the process of a step writes while it runs, so that logs show it at once and a kill
+//! loses little of it.
+//!
+//! A process whose output ends within the first [`INTERVAL`] records none: its attempt holds it all.
+
+use kb_attempt::{Progress, Recorder, Stopped};
+use kb_core::evidence::{OutputPart, Payload, Record};
+use kb_process::{OutputListener, ProcessResult, Stream};
+use serde_json::json;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Time between two records.
+const INTERVAL: Duration = Duration::from_millis(150);
+/// Bytes of output after which a record is made at once, and reading waits for it.
+const CHUNK: usize = 1 << 20;
+/// Bytes of an attempt that are recorded as they come.
+const WHOLE: u64 = 48 << 20;
+/// Bytes that are recorded after [`WHOLE`] while the process runs. Each record takes a part of what is left.
+const SAMPLES: u64 = 15 << 20;
+/// The end of the output that is kept after [`WHOLE`], in bytes.
+const TAIL: usize = 1 << 20;
+/// A line that is longer is recorded in parts, in bytes.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// The output of one process that is not recorded yet.
+pub(super) struct OutputLog {
+    recorder: Arc<dyn Recorder>,
+    pending: Arc<Mutex<Pending>>,
+}
+
+/// Lines in the order of their arrival.
+#[derive(Default)]
+struct Pending {
+    parts: VecDeque<(Stream, Vec<u8>)>,
+    /// Bytes in `parts`.
+    bytes: usize,
+    /// Incomplete last lines of stdout and stderr.
+    open: [Vec<u8>; 2],
+    /// Bytes that were left out since the last record.
+    omitted: u64,
+    /// Bytes that were recorded.
+    recorded: u64,
+}
+
+impl OutputLog {
+    pub(super) fn new(recorder: Arc<dyn Recorder>) -> OutputLog {
+        OutputLog { recorder, pending: Arc::default() }
+    }
+
+    /// What the process tells.
+    pub(super) fn listener(&self) -> OutputListener {
+        let (recorder, pending) = (self.recorder.clone(), self.pending.clone());
+        OutputListener {
+            on_line: Arc::new(move |_, line: &str| {
+                recorder.progress(Progress::Output(line.to_owned()));
+            }),
+            on_bytes: Some(Arc::new(move |stream, bytes| lock(&pending).push(stream, bytes))),
+        }
+    }
+
+    /// Records the output of a process until it has ended. If the journal refuses a record, the process is
+    /// killed.
+    pub(super) async fn record_until(
+        &self,
+        process: impl Future<Output = ProcessResult>,
+    ) -> Result<ProcessResult, Stopped> {
+        let mut process = pin!(process);
+        let mut next = kb_clock::timer_instant() + INTERVAL;
+        loop {
+            tokio::select! {
+                biased;
+                exited = &mut process => {
+                    let rest = lock(&self.pending).rest();
+                    if let Some(record) = rest {
+                        self.recorder.record(record).await?;
+                    }
+                    return Ok(exited);
+                }
+                () = self.due(next) => {}
+            }
+            let record = lock(&self.pending).take();
+            if let Some(record) = record {
+                self.recorder.record(record).await?;
+            }
+            next = kb_clock::timer_instant() + INTERVAL;
+        }
+    }
+
+    /// Waits for the time of the next record, or until as much as one may hold is pending. The second is
+    /// found when the process lets other work go on, which it does after each read that fills a record.
+    async fn due(&self, next: tokio::time::Instant) {
+        let mut timer = pin!(tokio::time::sleep_until(next));
+        std::future::poll_fn(|context| match lock(&self.pending).is_full() {
+            true => std::task::Poll::Ready(()),
+            false => timer.as_mut().poll(context),
+        })
+        .await;
+    }
+}
+
+fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pending {
+    /// Adds output. Returns whether a record is due.
+    fn push(&mut self, stream: Stream, bytes: &[u8]) -> bool {
+        let open = &mut self.open[stream as usize];
+        let lines = match bytes.iter().rposition(|byte| *byte == b'\n') {
+            None if open.len() + bytes.len() > LONGEST_LINE => bytes.len(),
+            last => last.map_or(0, |at| at + 1),
+        };
+        let (lines, rest) = bytes.split_at(lines);
+        if !lines.is_empty() {
+            let mut whole = std::mem::take(open);
+            whole.extend_from_slice(lines);
+            open.extend_from_slice(rest);
+            self.add(stream, whole);
+        } else {
+            open.extend_from_slice(rest);
+        }
+        self.is_full()
+    }
+
+    fn add(&mut self, stream: Stream, lines: Vec<u8>) {
+        self.bytes += lines.len();
+        match self.parts.back_mut() {
+            Some((own, part)) if *own == stream && part.len() < TAIL / 8 => part.extend(lines),
+            _ => self.parts.push_back((stream, lines)),
+        }
+        if self.recorded >= WHOLE {
+            self.leave_out(TAIL);
+        }
+    }
+
+    /// Whether a record is due now.
+    fn is_full(&self) -> bool {
+        self.recorded < WHOLE && self.bytes >= CHUNK
+    }
+
+    /// Leaves out the oldest lines until at most `most` bytes are left.
+    fn leave_out(&mut self, most: usize) {
+        while let Some(over) = self.bytes.checked_sub(most).filter(|over| *over > 0)
+            && let Some((stream, mut part)) = self.parts.pop_front()
+        {
+            let line_end = part.iter().skip(over - 1).position(|byte| *byte == b'\n');
+            let left_out = line_end.map_or(part.len(), |at| over + at).min(part.len());
+            self.bytes -= left_out;
+            self.omitted += left_out as u64;
+            if left_out < part.len() {
+                self.parts.push_front((stream, part.split_off(left_out)));
+            }
+        }
+    }
+
+    /// The record of what is pending, if it is anything. Beyond [`WHOLE`] it has the last lines only.
+    fn take(&mut self) -> Option<Record> {
+        if self.recorded >= WHOLE {
+            let left = (WHOLE + SAMPLES).saturating_sub(self.recorded);
+            self.leave_out((left / 256) as usize);
+        }
+        self.drain()
+    }
+
+    /// The record of the rest, with incomplete lines; `None` if nothing of the attempt was recorded yet.
+    fn rest(&mut self) -> Option<Record> {
+        if self.recorded == 0 {
+            return None;
+        }
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let open = std::mem::take(&mut self.open[stream as usize]);
+            if !open.is_empty() {
+                self.add(stream, open);
+            }
+        }
+        self.drain()
+    }
+
+    fn drain(&mut self) -> Option<Record> {
+        if self.parts.is_empty() {
+            return None;
+        }
+        self.recorded += std::mem::take(&mut self.bytes) as u64;
+        let part = |(stream, bytes): (Stream, Vec<u8>)| {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            match stream {
+                Stream::Stdout => OutputPart::Stdout(text),
+                Stream::Stderr => OutputPart::Stderr(text),
+            }
+        };
+        let parts: Vec<OutputPart> =
+            std::mem::take(&mut self.parts).into_iter().map(part).collect();
+        let omitted = std::mem::take(&mut self.omitted);
+        Some(Record::Output { parts: Payload::inline(json!(parts)), omitted })
+    }
+}

@@ -1,0 +1,96 @@
+//! The output of a running step: readable while it runs, kept when `kb` is killed, its end kept however long it is.
+
+use crate::locks::{project, start, wait_for};
+use crate::running::Start;
+use crate::scratch::Scratch;
+use std::time::{Duration, Instant};
+
+fn logs(scratch: &Scratch) -> String {
+    scratch.kb(&["run", "logs", "@last", "slow"]).out
+}
+
+/// A step that writes a line with the time, in milliseconds, and then waits for a file.
+const SLOW: &str = "steps: [{id: slow, run: 'echo begun; sleep 0.3; echo at-$(date +%s%3N); echo why >&2; \
+                    until test -e go; do sleep 0.02; done; echo gone on'}]\n";
+
+#[test]
+fn output_is_in_the_log_while_the_step_runs() {
+    let scratch = project(SLOW);
+    let running = start(&scratch, &["playbook", "run", "p"]);
+    wait_for("the line in the log", || logs(&scratch).contains("at-"));
+    let seen = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis() as i64;
+    let log = logs(&scratch);
+    let written: i64 = log.split("at-").nth(1).unwrap().lines().next().unwrap().parse().unwrap();
+    assert!(seen - written < 2000, "{} ms behind", seen - written);
+    assert!(log.contains("stdout  slow  begun") && log.contains("stderr  slow  why"), "{log}");
+    assert!(!log.contains("gone on"), "{log}");
+    scratch.write("go", "");
+    assert_eq!(running.finish().status.code(), Some(0));
+    let log = logs(&scratch);
+    for line in ["begun", "why", "gone on"] {
+        assert_eq!(log.matches(&format!("slow  {line}\n")).count(), 1, "{log}");
+    }
+    // The whole is the output of the step, as of a short one.
+    let output = scratch.kb(&["run", "output", "@last", "slow"]).code(0).out;
+    assert!(output.contains("begun") && output.contains("gone on"), "{output}");
+}
+
+#[test]
+fn output_of_a_killed_process_stays_in_the_log_and_that_of_the_next_attempt_follows() {
+    let scratch = project(SLOW);
+    let mut running = start(&scratch, &["playbook", "run", "p"]);
+    wait_for("the line in the log", || logs(&scratch).contains("at-"));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert!(logs(&scratch).contains("slow  why"));
+    scratch.write("go", "");
+    scratch.kb(&["run", "resume", "@last"]).code(0);
+    let log = logs(&scratch);
+    assert_eq!(log.matches("slow  begun\n").count(), 2, "one for each attempt: {log}");
+    assert_eq!(log.matches("slow  gone on\n").count(), 1, "{log}");
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+}
+
+#[test]
+fn a_secret_is_masked_in_the_output_of_a_running_step() {
+    let scratch = Scratch::new(&[
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps: [{id: slow, env: {T: '{{secrets.T}}'}, \
+             run: 'printf \"a $T\"; sleep 0.3; echo; printf \"${T:0:9}\"; sleep 0.3; echo \"${T:9} end\"; sleep 0.3'}]\n",
+        ),
+        (".kb/kb.config.yml", "secrets: {T: \"env:MY_TOKEN\"}\n"),
+    ]);
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]).env("MY_TOKEN", "tok-5f1e9a77c0d2b4");
+    assert_eq!(command.finish().status.code(), Some(0));
+    let log = logs(&scratch);
+    let events = scratch.kb(&["run", "events", "@last"]).out;
+    assert!(events.contains("step:output") && log.contains("end"), "{log}");
+    assert!(!(log + &events).contains("5f1e9a77c0d2b4"));
+}
+
+#[test]
+fn the_end_of_long_output_is_the_reason_and_is_in_the_log() {
+    let scratch = project("steps: [{id: slow, run: 'seq 1 400000; echo FATAL; exit 1'}]\n");
+    let said = scratch.kb(&["playbook", "run", "p"]).code(1);
+    said.says(&["exit code 1: FATAL", "slow | FATAL"]);
+    let log = logs(&scratch);
+    assert_eq!(log.matches("stdout  slow  ").count(), 400_001, "every line is in the log");
+    assert!(log.contains("slow  FATAL\n"));
+}
+
+#[test]
+fn of_more_output_than_the_log_keeps_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
+    let scratch = project(
+        "steps: [{id: slow, run: 'echo first; yes 0123456789abcdef | head -c 200000000 || true; echo; echo last; exit 3'}]\n",
+    );
+    let begun = Instant::now();
+    scratch.kb(&["playbook", "run", "p"]).code(1).says(&["exit code 3: last"]);
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    let log = logs(&scratch);
+    assert!(log.contains("slow  first\n") && log.contains("slow  last\n"));
+    assert!(log.contains("bytes are not kept here"));
+    let kept: usize = log.matches("0123456789abcdef").count() * 17;
+    assert!((40 << 20..66 << 20).contains(&kept), "{kept} bytes are kept");
+}
