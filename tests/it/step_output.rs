@@ -70,6 +70,37 @@ fn a_secret_is_masked_in_the_output_of_a_running_step() {
     assert!(!(log + &events).contains("5f1e9a77c0d2b4"));
 }
 
+/// A secret over the places where a long line, or the kept beginning of the output, ends.
+#[test]
+fn half_a_secret_is_in_no_log_where_output_is_divided() {
+    let long = |bytes: &str| {
+        format!(
+            "echo begun; sleep 0.3; head -c {bytes} /dev/zero | tr '\\0' x; printf \"${{T:0:9}}\"; sleep 0.3; \
+             echo \"${{T:9}}\"; sleep 0.3; echo end"
+        )
+    };
+    for script in [
+        long("66000"),
+        long("1100000"),
+        "head -c 1048567 /dev/zero | tr '\\0' x; printf \"$T\"; echo; echo end; exit 1".to_owned(),
+    ] {
+        let step = serde_json::json!({"id": "slow", "env": {"T": "{{secrets.T}}"}, "run": script});
+        let playbook = serde_json::json!({"schema": "kb.playbook/1", "id": "p", "steps": [step]});
+        let scratch = Scratch::new(&[
+            (".kb/playbooks/p.yml", &playbook.to_string()),
+            (".kb/kb.config.yml", "secrets: {T: \"env:MY_TOKEN\"}\n"),
+        ]);
+        let mut command = scratch.command();
+        command.args(["playbook", "run", "p"]).env("MY_TOKEN", "tok-5f1e9a77c0d2b4");
+        let ended = command.finish();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        let text = logs(&scratch) + &scratch.kb(&["run", "events", "@last"]).out + &said;
+        assert!(text.contains("end"), "{script}");
+        assert!(!text.contains("9a77c0d2b4") && !text.contains("a77c0d2b4"), "{script}");
+        assert!(!text.contains("tok-5f1e9"), "{script}");
+    }
+}
+
 #[test]
 fn the_end_of_long_output_is_the_reason_and_is_in_the_log() {
     let scratch = project("steps: [{id: slow, run: 'seq 1 400000; echo FATAL; exit 1'}]\n");

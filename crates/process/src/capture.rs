@@ -174,17 +174,15 @@ impl Capture {
         }
         let text = String::from_utf8(self.kept)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        (text, self.cut, last_lines(self.tail, self.cut))
+        (text, self.cut, last_lines(self.tail))
     }
 }
 
-/// The lines of the end of a stream; the first is left out where its beginning is not kept.
-fn last_lines(tail: VecDeque<u8>, cut: u64) -> String {
+/// The whole lines of the end of a stream. What is before the first end of a line belongs to a line whose beginning
+/// is elsewhere, and may be the second half of a secret.
+fn last_lines(tail: VecDeque<u8>) -> String {
     let tail = Vec::from(tail);
-    let start = match tail.len() as u64 == cut {
-        true => 0,
-        false => tail.iter().position(|byte| *byte == b'\n').map_or(tail.len(), |at| at + 1),
-    };
+    let start = tail.iter().position(|byte| *byte == b'\n').map_or(tail.len(), |at| at + 1);
     String::from_utf8_lossy(&tail[start..]).into_owned()
 }
 

@@ -23,8 +23,8 @@ const WHOLE: u64 = 48 << 20;
 const SAMPLES: u64 = 15 << 20;
 /// The end of the output that is kept after [`WHOLE`], in bytes.
 const TAIL: usize = 1 << 20;
-/// A line that is longer is recorded in parts, in bytes.
-const LONGEST_LINE: usize = 64 << 10;
+/// A line that is longer is left out, in bytes: a part of it could begin or end in the middle of a secret.
+const LONGEST_LINE: usize = 1 << 20;
 
 /// The output of one process that is not recorded yet.
 pub(super) struct OutputLog {
@@ -39,11 +39,19 @@ struct Pending {
     /// Bytes in `parts`.
     bytes: usize,
     /// Incomplete last lines of stdout and stderr.
-    open: [Vec<u8>; 2],
+    open: [OpenLine; 2],
     /// Bytes that were left out since the last record.
     omitted: u64,
     /// Bytes that were recorded.
     recorded: u64,
+}
+
+/// The beginning of a line whose end was not written yet.
+#[derive(Default)]
+struct OpenLine {
+    bytes: Vec<u8>,
+    /// The line is too long: its beginning was left out, and the rest will be.
+    is_left_out: bool,
 }
 
 impl OutputLog {
@@ -108,20 +116,29 @@ fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
 
 impl Pending {
     /// Adds output. Returns whether a record is due.
-    fn push(&mut self, stream: Stream, bytes: &[u8]) -> bool {
+    fn push(&mut self, stream: Stream, mut bytes: &[u8]) -> bool {
         let open = &mut self.open[stream as usize];
-        let lines = match bytes.iter().rposition(|byte| *byte == b'\n') {
-            None if open.len() + bytes.len() > LONGEST_LINE => bytes.len(),
-            last => last.map_or(0, |at| at + 1),
-        };
+        if open.is_left_out {
+            let end = bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+            open.is_left_out = end.is_none();
+            let end = end.unwrap_or(bytes.len());
+            self.omitted += end as u64;
+            bytes = &bytes[end..];
+        }
+        let lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let (lines, rest) = bytes.split_at(lines);
+        let mut whole = Vec::new();
         if !lines.is_empty() {
-            let mut whole = std::mem::take(open);
+            whole = std::mem::take(&mut open.bytes);
             whole.extend_from_slice(lines);
-            open.extend_from_slice(rest);
+        }
+        open.bytes.extend_from_slice(rest);
+        if open.bytes.len() > LONGEST_LINE {
+            self.omitted += std::mem::take(&mut open.bytes).len() as u64;
+            open.is_left_out = true;
+        }
+        if !whole.is_empty() {
             self.add(stream, whole);
-        } else {
-            open.extend_from_slice(rest);
         }
         self.is_full()
     }
@@ -163,7 +180,7 @@ impl Pending {
             let left = (WHOLE + SAMPLES).saturating_sub(self.recorded);
             self.leave_out((left / 256) as usize);
         }
-        self.drain()
+        (!self.parts.is_empty()).then(|| self.drain())
     }
 
     /// The record of the rest, with incomplete lines; `None` if nothing of the attempt was recorded yet.
@@ -172,18 +189,15 @@ impl Pending {
             return None;
         }
         for stream in [Stream::Stdout, Stream::Stderr] {
-            let open = std::mem::take(&mut self.open[stream as usize]);
+            let open = std::mem::take(&mut self.open[stream as usize].bytes);
             if !open.is_empty() {
                 self.add(stream, open);
             }
         }
-        self.drain()
+        (!self.parts.is_empty() || self.omitted > 0).then(|| self.drain())
     }
 
-    fn drain(&mut self) -> Option<Record> {
-        if self.parts.is_empty() {
-            return None;
-        }
+    fn drain(&mut self) -> Record {
         self.recorded += std::mem::take(&mut self.bytes) as u64;
         let part = |(stream, bytes): (Stream, Vec<u8>)| {
             let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -195,6 +209,6 @@ impl Pending {
         let parts: Vec<OutputPart> =
             std::mem::take(&mut self.parts).into_iter().map(part).collect();
         let omitted = std::mem::take(&mut self.omitted);
-        Some(Record::Output { parts: Payload::inline(json!(parts)), omitted })
+        Record::Output { parts: Payload::inline(json!(parts)), omitted }
     }
 }
