@@ -3,6 +3,7 @@
 //! Most tests draft a playbook in lines of their own (see [`draft`]), so that each says only what it
 //! is about; the last ones go through definition files.
 
+mod confined;
 mod draft;
 mod edges;
 mod files;

@@ -23,7 +23,7 @@ fn project(steps: &str) -> Scratch {
     ]);
     let value = format!("PATH[$(echo pwned >> {})]", plant(&scratch).display());
     let turns = json!([{"output": {"summary": "done", "n": value}}]);
-    let script = json!({"schema": "kb.script/1", "steps": {"think": turns, "call/think": turns}});
+    let script = json!({"schema": "kb.script/1", "steps": {"think": turns, "a": turns, "call/think": turns}});
     scratch.write("script.yml", &script.to_string());
     scratch
 }
@@ -83,6 +83,16 @@ fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
         ("  - {id: a, playbook: child, with: {v: \"{{think.output.n}}\"}}\n", "0", READS),
         (
             "  - {id: a, run: 'echo', env: {V: \"{{think.output.n}}\"}}\n",
+            "x",
+            "run: 'touch $HOME/pwned'",
+        ),
+        (
+            "  - {id: a, sandbox: always, run: 'echo', env: {V: \"{{think.output.n}}\"}}\n",
+            "x",
+            "run: 'touch $HOME/pwned'",
+        ),
+        (
+            "  - {id: a, agent: thinker, task: Look., env: {V: \"{{think.output.n}}\"}, verify: {checks: [{command: [bash, -c, 'echo']}]}}\n",
             "x",
             "run: 'touch $HOME/pwned'",
         ),

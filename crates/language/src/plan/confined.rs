@@ -126,7 +126,11 @@ impl Facts {
 
     /// The first foreign value that a command of the step can read: in its environment, its working directory, or what
     /// a shell gets. The arguments of a program that is started without a shell are not executed.
-    fn value_of_commands(&self, playbook: &Playbook, planned: &PlanStep) -> Option<ForeignValue> {
+    pub(super) fn value_of_commands(
+        &self,
+        playbook: &Playbook,
+        planned: &PlanStep,
+    ) -> Option<ForeignValue> {
         let step = &*planned.step;
         if self.foreign_outputs.is_empty() && self.foreign_params.is_empty() {
             return None;

@@ -114,9 +114,11 @@ impl ConfinedAhead {
 }
 
 impl Facts {
-    /// Whether commands of the step, or of its child run, execute what a foreign value says.
+    /// Whether commands of the step, of its checks or of its child run can execute what a foreign value says, in the
+    /// sandbox: they can write to the files of the run.
     pub fn may_execute_values(&self, playbook: &Playbook, planned: &PlanStep) -> bool {
-        if matches!(self.confined(playbook, planned), Some(Confined::Value(_))) {
+        let is_trusted = planned.step.details().sandbox == Some(AuthorSandbox::Never);
+        if !is_trusted && self.value_of_commands(playbook, planned).is_some() {
             return true;
         }
         planned.child().is_some_and(|child| {
