@@ -118,12 +118,13 @@ impl Pending {
     /// Adds output. Returns whether a record is due.
     fn push(&mut self, stream: Stream, mut bytes: &[u8]) -> bool {
         let open = &mut self.open[stream as usize];
-        if open.is_left_out {
-            let end = bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
-            open.is_left_out = end.is_none();
-            let end = end.unwrap_or(bytes.len());
-            self.omitted += end as u64;
-            bytes = &bytes[end..];
+        let line_end = bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let line = line_end.unwrap_or(bytes.len());
+        if open.is_left_out || open.bytes.len() + line > LONGEST_LINE {
+            self.omitted += (open.bytes.len() + line) as u64;
+            open.bytes.clear();
+            open.is_left_out = line_end.is_none();
+            bytes = &bytes[line..];
         }
         let lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let (lines, rest) = bytes.split_at(lines);
@@ -133,10 +134,6 @@ impl Pending {
             whole.extend_from_slice(lines);
         }
         open.bytes.extend_from_slice(rest);
-        if open.bytes.len() > LONGEST_LINE {
-            self.omitted += std::mem::take(&mut open.bytes).len() as u64;
-            open.is_left_out = true;
-        }
         if !whole.is_empty() {
             self.add(stream, whole);
         }
