@@ -112,6 +112,7 @@ impl<'a> AttemptStreams<'a> {
     }
 }
 
-fn is_zero(bytes: &u64) -> bool {
+/// Whether a number of bytes is left out of the recorded form.
+pub(super) fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
 }

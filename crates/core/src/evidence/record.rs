@@ -2,6 +2,7 @@
 //!
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
+use super::process_evidence::is_zero;
 use super::{CacheHit, CallRef, Invocation, Phase, VerdictCounts, Verification};
 use kb_base::diagnostic::Severity;
 use kb_base::value::{DefinitionId, Digest, Failure, Json, RunId, RunStatus, Tier, Usage};
@@ -240,10 +241,6 @@ impl OutputPart {
             OutputPart::Stdout(text) | OutputPart::Stderr(text) => text,
         }
     }
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// A message for the log.
