@@ -8,6 +8,7 @@ mod later_steps;
 mod later_values;
 mod obedient;
 mod outputs;
+mod own_programs;
 mod paths;
 mod sandbox;
 mod shared_places;

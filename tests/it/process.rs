@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 fn spawn(argv: &[&str]) -> Spawn {
     Spawn {
+        own_program: false,
         argv: argv.iter().map(|word| word.to_string()).collect(),
         cwd: std::env::temp_dir(),
         env: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::sandbox::SandboxCap;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Variables that every process gets from the environment of `kb`, besides all `LC_*`.
 const PASSED: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "TZ", "TERM"];
@@ -26,6 +26,7 @@ pub(super) const HELPER_MARKER: &str = "KB_HELPER";
 pub struct BaseEnvironment {
     variables: BTreeMap<String, String>,
     temporary_root: Option<PathBuf>,
+    project: Option<PathBuf>,
     outer_marker: Option<String>,
     sandbox_cap: SandboxCap,
 }
@@ -49,6 +50,17 @@ impl BaseEnvironment {
         }
         base.variables.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
         base
+    }
+
+    /// The project, none of whose files is a program that `kb` chooses.
+    #[must_use]
+    pub fn in_project(self, root: &Path) -> Self {
+        BaseEnvironment { project: Some(root.to_owned()), ..self }
+    }
+
+    /// The project, if there is one.
+    pub(super) fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
     }
 
     /// Whether every process gets a variable of this name, if `kb` has one or sets it itself.

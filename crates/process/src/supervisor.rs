@@ -58,6 +58,12 @@ impl Supervisor {
         &self.base
     }
 
+    /// The program that `kb` starts for a name of its own choice. The error is a message for people.
+    pub fn own_program(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.base.get("PATH").unwrap_or_default();
+        find_program(name, Path::new("/"), path, self.base.project())
+    }
+
     /// A supervisor whose processes run in the kernel sandbox. They do not start if the kernel cannot
     /// enforce it; [`super::KernelSandbox::detect`] tells in advance.
     #[must_use]
@@ -182,7 +188,8 @@ impl Supervisor {
         let name = spawn.argv.first().map(String::as_str).unwrap_or_default();
         let path = spawn.env.iter().rev().find(|(name, _)| name == "PATH");
         let path = path.map(|(_, value)| value.as_str()).or(self.base.get("PATH"));
-        let found = find_program(name, &spawn.cwd, path.unwrap_or_default());
+        let outside = self.base.project().filter(|_| spawn.own_program);
+        let found = find_program(name, &spawn.cwd, path.unwrap_or_default(), outside);
         let path = found.map_err(|reason| match spawn.cwd.is_dir() {
             true => reason,
             false => format!("the working directory `{}` does not exist", spawn.cwd.display()),

@@ -2,6 +2,7 @@
 
 use kb_core::redaction::Redactor;
 use kb_process::ProcessResult;
+use kb_process::Spawn;
 
 /// What a process wrote last, the most telling text first: most programs print the cause of a failure to stderr.
 pub(super) fn ends(exited: &ProcessResult) -> [&str; 4] {
@@ -29,13 +30,9 @@ pub(super) fn output_suffix(redactor: &Redactor, argv: &[String], ends: &[&str])
 /// The start of the command, masked, for messages about a process that printed nothing.
 fn first_line(redactor: &Redactor, argv: &[String]) -> String {
     const SHOWN: usize = 80;
-    let text = match argv {
-        [bash, flags, option, c, script]
-            if bash == "bash" && flags == "-euo" && option == "pipefail" && c == "-c" =>
-        {
-            script.clone()
-        }
-        words => words.join(" "),
+    let text = match argv.last() {
+        Some(script) if Spawn::is_script(argv) => script.clone(),
+        _ => argv.join(" "),
     };
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let masked = redactor.mask_cut_text(line).to_string();

@@ -65,9 +65,7 @@ fn spawn(
     command: &CommandLine,
 ) -> Result<Spawn, Box<Failure>> {
     let argv = match command {
-        CommandLine::Shell(script) => {
-            ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
-        }
+        CommandLine::Shell(script) => Spawn::script(script),
         CommandLine::Argv(words) => {
             refuse_computed_code(words.iter().map(|word| (word.text.as_str(), word.computed)))?;
             words.iter().map(|word| word.text.clone()).collect()
@@ -77,6 +75,7 @@ fn spawn(
     env.extend(request.identity());
     Ok(Spawn {
         argv,
+        own_program: matches!(command, CommandLine::Shell(_)),
         cwd: host.workspace.cwd(&request.cwd).map_err(|error| Box::new(error.failure()))?,
         env,
         stdin: Vec::new(),

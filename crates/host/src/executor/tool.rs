@@ -10,6 +10,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, OutcomeKind};
 use kb_core::evidence::{InvocationStatus, Payload, Record};
 use kb_language::toolspec;
+use kb_process::Spawn;
 
 /// Calls the tool. The call is recorded before it starts, the result before the outcome is used.
 pub(super) async fn call(
@@ -102,7 +103,7 @@ fn command(tool: &str, args: &Json) -> Option<Vec<String>> {
     // Plugins are always in the sandbox.
     toolspec::find(tool).filter(|spec| spec.runs_processes)?;
     if let Some(text) = args.get("command").and_then(Json::as_str) {
-        return Some(["bash", "-euo", "pipefail", "-c", text].map(str::to_owned).to_vec());
+        return Some(Spawn::script(text));
     }
     let words = args.get("argv")?.as_array()?.iter();
     Some(words.filter_map(|word| word.as_str().map(str::to_owned)).collect())

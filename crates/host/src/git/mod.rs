@@ -4,7 +4,7 @@
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_process::{ProcessEnd, Spawn, Supervisor};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -39,19 +39,15 @@ const PROGRAMS: &str = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*
 
 /// Runs `git`. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Git {
+pub struct Git {
     supervisor: Supervisor,
-    /// The program: not one of a folder of the project, which is on `PATH` for some projects.
-    program: String,
     programs: std::sync::Arc<OnceCell<Vec<String>>>,
 }
 
 impl Git {
-    /// For the files of a project.
-    pub(crate) fn new(supervisor: Supervisor, project: &Path) -> Git {
-        let path = supervisor.base().get("PATH").unwrap_or_default();
-        let program = program_outside(project, path).unwrap_or_else(|| "git".to_owned());
-        Git { supervisor, program, programs: Default::default() }
+    /// Started by this supervisor.
+    pub fn new(supervisor: Supervisor) -> Git {
+        Git { supervisor, programs: Default::default() }
     }
 
     /// Runs a command in a directory and returns its output.
@@ -94,6 +90,17 @@ impl Git {
         args
     }
 
+    /// The changes of a work tree, a line each, as `git status --porcelain` prints them. The filters that settings
+    /// name decide what a change is: they run if the supervisor confines them. Elsewhere git does without them, and
+    /// a file that one of them converts may count as changed.
+    pub async fn status(&self, root: &Path, is_confined: bool) -> Result<String, Box<Failure>> {
+        let args = ["status", "--porcelain=v1", "--untracked-files=normal", "--", "."];
+        match is_confined {
+            true => self.start(root, &args, &[("core.fsmonitor", "false")], "").await,
+            false => self.run(root, &args).await,
+        }
+    }
+
     /// Names of settings whose values are programs, of all configuration files. Reading them executes
     /// nothing.
     async fn programs_in(&self, cwd: &Path) -> Vec<String> {
@@ -125,9 +132,10 @@ impl Git {
             env.push((format!("GIT_CONFIG_KEY_{index}"), (*name).to_owned()));
             env.push((format!("GIT_CONFIG_VALUE_{index}"), (*value).to_owned()));
         }
-        let argv = [&*self.program].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
+        let argv = ["git"].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
         let spawn = Spawn {
             argv,
+            own_program: true,
             cwd: cwd.to_owned(),
             env,
             stdin: stdin.as_bytes().to_vec(),
@@ -158,15 +166,4 @@ impl Git {
             }
         }
     }
-}
-
-/// The first `git` of a search path that is no file of the project.
-fn program_outside(project: &Path, search: &str) -> Option<String> {
-    let folders = search.split(':').map(Path::new).filter(|folder| folder.is_absolute());
-    let programs = folders.map(|folder| folder.join("git")).filter(|path| path.is_file());
-    let is_outside = |path: &PathBuf| {
-        let real = path.canonicalize();
-        !path.starts_with(project) && real.is_ok_and(|real| !real.starts_with(project))
-    };
-    programs.filter(is_outside).find_map(|path| path.to_str().map(str::to_owned))
 }

@@ -220,12 +220,9 @@ fn triggers(project: &Project) -> Option<Finding> {
 }
 
 fn bash(project: &Project) -> Finding {
-    let path =
-        project.context.environment.variables.get("PATH").map(String::as_str).unwrap_or_default();
-    let found = std::env::split_paths(path).map(|folder| folder.join("bash")).find(|p| p.is_file());
-    match found {
-        Some(path) => Finding::new(FindingLevel::Ok, "bash", path.display().to_string()),
-        None => Finding::new(FindingLevel::Error, "bash", "not found in PATH")
+    match project.context.supervisor(&project.catalog.settings).own_program("bash") {
+        Ok(path) => Finding::new(FindingLevel::Ok, "bash", path.display().to_string()),
+        Err(reason) => Finding::new(FindingLevel::Error, "bash", reason)
             .help("`run:` steps with a text need it; `run:` steps with a list do not"),
     }
 }

@@ -175,6 +175,7 @@ async fn run(
     let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let spawn = Spawn {
         argv: argv.to_vec(),
+        own_program: false,
         cwd: context.root.clone(),
         env: vec![
             variable("KB_NOTIFICATION", &what.id),

@@ -99,6 +99,7 @@ impl Observer<'_> {
         }
         let spawn = Spawn {
             argv: argv.to_vec(),
+            own_program: Spawn::is_script(argv),
             cwd,
             env: self.env.to_vec(),
             stdin: Vec::new(),

@@ -61,6 +61,7 @@ impl Tool for PluginTool {
 fn prepare(plugin: &Plugin, call: &Call, context: &CallContext<'_>) -> Result<Spawn, Refusal> {
     Ok(Spawn {
         argv: plugin.argv.clone(),
+        own_program: false,
         cwd: context.files.cwd("")?,
         env: call.env.clone(),
         stdin: json_text(&call.args).into_bytes(),

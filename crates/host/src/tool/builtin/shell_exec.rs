@@ -57,7 +57,7 @@ impl Tool for ShellExec {
 fn prepare(args: &Args, call: &Call, context: &CallContext<'_>) -> Result<Spawn, Refusal> {
     let bad = |code: Code, message: String| Refusal::failed(Failure::new(code, message));
     let argv = match (&args.command, &args.argv) {
-        (Some(command), None) => shell(command),
+        (Some(command), None) => Spawn::script(command),
         (None, Some(argv)) => argv.clone(),
         _ => {
             let message = "pass either `command` or `argv`".to_owned();
@@ -77,6 +77,7 @@ fn prepare(args: &Args, call: &Call, context: &CallContext<'_>) -> Result<Spawn,
     let own = args.env.iter().map(|(name, value)| (name.clone(), value.clone()));
     Ok(Spawn {
         argv,
+        own_program: args.command.is_some(),
         cwd,
         env: call.env.iter().cloned().chain(own).collect(),
         stdin: Vec::new(),
@@ -84,11 +85,6 @@ fn prepare(args: &Args, call: &Call, context: &CallContext<'_>) -> Result<Spawn,
         idle: context.idle,
         max_stream: limits::STREAM_BYTES,
     })
-}
-
-/// `bash -euo pipefail -c SCRIPT`, as in `run` steps.
-fn shell(script: &str) -> Vec<String> {
-    ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
 }
 
 /// Whether a call may set a variable: not `PATH`, not `KB_…`, and not one that makes programs run other

@@ -80,7 +80,7 @@ impl ProjectContext {
     /// The supervisor for the processes of runs, with the process control level of the settings.
     pub fn supervisor(&self, settings: &Settings) -> Supervisor {
         let variables = self.environment.variables.clone();
-        let base = BaseEnvironment::select(variables, &settings.env_pass);
+        let base = BaseEnvironment::select(variables, &settings.env_pass).in_project(&self.root);
         match settings.processes {
             ProcessChoice::Group => Supervisor::new(base).without_namespaces(),
             ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),

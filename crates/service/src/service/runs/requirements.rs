@@ -3,24 +3,20 @@
 use super::ProjectContext;
 use crate::service::ServiceError;
 use kb_base::diagnostic::{Code, Diagnostic, Sources, Span};
-use kb_base::value::limits;
+use kb_host::git::Git;
+use kb_host::tool::{ProcessLauncher, sandbox_level};
 use kb_host::workspace::Workspace;
-use kb_language::definition::{Requirements, Settings};
+use kb_language::definition::{NetworkAccess, Requirements, Settings};
 use kb_language::plan::Plan;
-use kb_process::{ProcessEnd, Spawn};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
-use tokio_util::sync::CancellationToken;
-
-/// Maximum duration of `git status`.
-const GIT_LIMIT: Duration = Duration::from_secs(60);
+use std::sync::Arc;
 
 /// Checks the requirements of a playbook and of all child runs that it leads to.
 pub(super) async fn check(
     plan: &Plan,
     context: &ProjectContext,
-    settings: &Settings,
+    settings: &Arc<Settings>,
     sources: &Sources,
 ) -> Result<(), ServiceError> {
     let plans = plan.with_children();
@@ -108,43 +104,28 @@ fn variables(requires: &Requirements, context: &ProjectContext, problems: &mut V
 }
 
 /// Why the project is not a clean git work tree, with the fix; `None` if it is.
-async fn changes(context: &ProjectContext, settings: &Settings) -> Option<(String, String)> {
-    let argv = ["git", "status", "--porcelain=v1", "--untracked-files=normal", "--", "."];
-    let spawn = Spawn {
-        argv: argv.map(str::to_owned).to_vec(),
-        cwd: context.root.clone(),
-        env: vec![("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())],
-        stdin: Vec::new(),
-        timeout: Some(GIT_LIMIT),
-        idle: None,
-        max_stream: limits::STREAM_BYTES,
-    };
+async fn changes(context: &ProjectContext, settings: &Arc<Settings>) -> Option<(String, String)> {
+    // A project folder that cannot be opened is reported when the run is assembled.
+    let workspace = Workspace::open(&context.root, &[], &[]).ok()?;
     let supervisor = context.supervisor(settings);
-    let found = supervisor.run(spawn, &CancellationToken::new(), None).await;
-    let last = |text: &str| text.trim().lines().last().unwrap_or("no message").to_owned();
-    match found.end {
-        ProcessEnd::Code(0) if found.stdout.trim().is_empty() => None,
-        ProcessEnd::Code(0) => {
-            let count = found.stdout.lines().count();
-            let first = found.stdout.lines().next().unwrap_or("").get(3..).unwrap_or("").to_owned();
+    let level = sandbox_level(supervisor.base().sandbox_cap());
+    let processes = ProcessLauncher::new(supervisor, workspace, settings.clone(), level);
+    let git = Git::new(processes.confined(NetworkAccess::None));
+    match git.status(&context.root, processes.can_confine()).await {
+        Ok(lines) if lines.trim().is_empty() => None,
+        Ok(lines) => {
+            let count = lines.lines().count();
+            let first = lines.lines().next().unwrap_or("").get(3..).unwrap_or("").to_owned();
             let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
             let message = format!("the work tree has changes: `{first}`{more}");
             Some((message, "commit them, or put them aside with `git stash -u`".to_owned()))
         }
-        ProcessEnd::Code(_) => Some((
-            format!("`git status` failed: {}", last(&found.stderr)),
-            "the project must be a git work tree".to_owned(),
-        )),
-        ProcessEnd::NotStarted(reason) => {
-            Some((format!("`git` did not start: {reason}"), "install git".to_owned()))
+        Err(failure) => {
+            let help = match failure.message.contains("did not start") {
+                true => "install git, in a folder of PATH outside of the project",
+                false => "the project must be a git work tree",
+            };
+            Some((failure.message, help.to_owned()))
         }
-        ProcessEnd::Signal(_)
-        | ProcessEnd::TimedOut
-        | ProcessEnd::Idle
-        | ProcessEnd::Cancelled
-        | ProcessEnd::Lost => Some((
-            "`git status` did not end".to_owned(),
-            "run it yourself in the project folder".to_owned(),
-        )),
     }
 }

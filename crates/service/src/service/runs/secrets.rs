@@ -123,6 +123,7 @@ impl ConfiguredSecrets {
     fn spawn(&self, argv: &[String]) -> Spawn {
         Spawn {
             argv: argv.to_vec(),
+            own_program: false,
             cwd: self.root.clone(),
             env: Vec::new(),
             stdin: Vec::new(),

@@ -114,7 +114,8 @@ impl TestFolder {
 
     /// Makes the project a git repository with one commit.
     pub(super) async fn commit(&self, project: &Project) -> Result<(), String> {
-        let base = BaseEnvironment::select(project.context.environment.variables.clone(), &[]);
+        let base = BaseEnvironment::select(project.context.environment.variables.clone(), &[])
+            .in_project(&project.context.root);
         let supervisor = Supervisor::new(base).without_namespaces();
         let commands: [&[&str]; 3] = [
             &["init", "-q", "-b", "main"],
@@ -134,6 +135,7 @@ impl TestFolder {
             let words = ["git"].into_iter().chain(identity).chain(command.iter().copied());
             let spawn = Spawn {
                 argv: words.map(str::to_owned).collect(),
+                own_program: true,
                 cwd: self.project(),
                 env: Vec::new(),
                 stdin: Vec::new(),

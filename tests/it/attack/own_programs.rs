@@ -1,0 +1,110 @@
+//! Programs that `kb` chooses itself, the shell of scripts and `git`: no file of the project is one of them, and what
+//! settings of git name is not executed outside of the sandbox.
+
+use crate::running::Start;
+use crate::scratch::{Said, Scratch};
+use std::os::unix::fs::PermissionsExt;
+
+/// Notes outside of the project that it was executed, and does the work of the real program.
+fn plant(scratch: &Scratch, path: &str, real: &str) {
+    scratch.write(path, &format!("#!/bin/sh\necho pwned > $HOME/pwned\nexec {real} \"$@\"\n"));
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(scratch.root().join(path), mode).unwrap();
+}
+
+/// A project whose folder of programs has a shell and a `git`.
+fn project(steps: &str) -> Scratch {
+    let playbook = format!("schema: kb.playbook/1\nid: p\n{steps}\n");
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", &playbook)]);
+    plant(&scratch, ".venv/bin/bash", &real("bash"));
+    plant(&scratch, ".venv/bin/git", &real("git"));
+    prepare(
+        &scratch,
+        "git init -q; echo /.venv > .git/info/exclude; git add .; git -c user.name=a -c user.email=a@b commit -qm one",
+    );
+    scratch
+}
+
+fn real(name: &str) -> String {
+    let mut command = std::process::Command::new("sh");
+    let found = command.args(["-c", &format!("command -v {name}")]).finish();
+    String::from_utf8(found.stdout).unwrap().trim().to_owned()
+}
+
+fn prepare(scratch: &Scratch, script: &str) {
+    let mut command = std::process::Command::new("sh");
+    let done = command.args(["-ec", script]).current_dir(scratch.root()).finish();
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// Runs with the folder of programs of the project first on `PATH`. Returns whether one of them ran.
+fn run(scratch: &Scratch, level: &str, rest: &str) -> (Said, bool) {
+    let home = scratch.root().parent().unwrap().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    let _ = std::fs::remove_file(home.join("pwned"));
+    let path = format!("{}{rest}", scratch.root().join(".venv/bin").display());
+    let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
+        kb.env("HOME", &home).env("PATH", &path).env("KB_SANDBOX_AT_MOST", level);
+    });
+    (said, home.join("pwned").exists())
+}
+
+#[test]
+fn kb_starts_no_shell_and_no_git_of_the_project() {
+    let rest = format!(":{}", std::env::var("PATH").unwrap());
+    for (steps, is_own) in [
+        ("steps: [{id: a, run: 'true'}]", true),
+        ("steps: [{id: a, tool: shell:exec, input: {command: 'true'}}]", true),
+        ("requires: {git: clean}\nsteps: [{id: a, run: [echo]}]", true),
+        // What the author names is found where the author says.
+        ("steps: [{id: a, run: [bash, -c, 'true']}]", false),
+        ("steps: [{id: a, run: [git, status]}]", false),
+    ] {
+        let (said, executed) = run(&project(steps), "kernel", &rest);
+        assert_eq!((said.code, executed), (0, !is_own), "{steps}: {said:?}");
+    }
+}
+
+/// Without another one, the message names the file and the way out.
+#[test]
+fn a_path_with_only_the_shell_of_the_project_is_an_error() {
+    for (steps, name) in [
+        ("steps: [{id: a, run: 'true'}]", "bash"),
+        ("requires: {git: clean}\nsteps: [{id: a, run: [echo]}]", "git"),
+    ] {
+        let scratch = project(steps);
+        let (said, executed) = run(&scratch, "kernel", "");
+        assert!(said.code != 0 && !executed, "{said:?}");
+        let file = scratch.root().join(".venv/bin").join(name).display().to_string();
+        said.says(&[&format!("the only `{name}` in PATH is a file of the project"), &file]);
+    }
+}
+
+/// `requires: {git: clean}` starts filters only in the sandbox, and no hooks, monitors or pagers.
+#[test]
+fn the_requirement_of_a_clean_work_tree_executes_nothing_of_the_project() {
+    let steps = "requires: {git: clean}\nsteps: [{id: a, run: [echo]}]";
+    let planted = "sh -c \"echo pwned > $HOME/pwned; cat\"";
+    let settings = format!(
+        "git config filter.x.clean '{planted}'; git config filter.x.smudge '{planted}'
+        git config core.fsmonitor 'echo pwned > $HOME/pwned;'; git config core.pager '{planted}'
+        git config diff.external '{planted}'; git config core.editor '{planted}'; git config alias.status '!{planted}'
+        printf '#!/bin/sh\\n{planted}\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change
+        echo '*.txt filter=x' > .gitattributes; echo same > a.txt
+        git -c core.fsmonitor=false -c filter.x.clean=cat add .; git -c core.fsmonitor=false -c filter.x.clean=cat -c user.name=a -c user.email=a@b commit -qm two
+        sleep 0.01; touch a.txt"
+    );
+    let rest = format!(":{}", std::env::var("PATH").unwrap());
+    for level in ["kernel", "process"] {
+        let scratch = project(steps);
+        prepare(&scratch, &settings);
+        let (said, executed) = run(&scratch, level, &rest);
+        assert!(said.code == 0 && !executed, "{level}: {said:?}");
+    }
+    // As the author's own git executes them.
+    let scratch = project("steps: [{id: a, run: [git, status]}]");
+    prepare(&scratch, &settings);
+    std::fs::remove_file(scratch.root().join(".venv/bin/git")).unwrap();
+    let (said, executed) = run(&scratch, "kernel", &rest);
+    assert!(executed, "{said:?}");
+}
