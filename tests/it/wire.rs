@@ -253,6 +253,7 @@ fn invocation() -> Invocation {
             kind: kb::evidence::EvidenceKind::File,
             reference: "a.txt".to_owned(),
             sha256: None,
+            status: None,
         }],
         process: None,
         bytes: 12,

@@ -82,6 +82,9 @@ pub struct EvidenceRef {
     /// Digest of the referenced content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
+    /// The status code of an HTTP answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
 }
 
 /// One recorded tool call. The runtime writes it; a model cannot.
@@ -119,6 +122,13 @@ pub struct Invocation {
     pub output: Option<Arc<Json>>,
     /// Size of the result in bytes before truncation.
     pub bytes: u64,
+}
+
+impl Invocation {
+    /// The status code with which a server refused a request that was sent, such as 404 and 500.
+    pub fn http_error(&self) -> Option<u16> {
+        self.evidence.iter().find_map(|reference| reference.status).filter(|status| *status >= 400)
+    }
 }
 
 /// The tool calls of one step instance over all attempts of one iteration, as its gate reads them.

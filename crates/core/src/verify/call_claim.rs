@@ -105,7 +105,7 @@ impl CallClaim {
             );
             return (Finding::failed(reason), calls(&same));
         };
-        let succeeded = fitting.iter().rev().find(|c| c.status == InvocationStatus::Success);
+        let succeeded = fitting.iter().rev().find(|call| is_successful(call));
         let finding = match (&self.receipt, self.failed, succeeded) {
             (Some(receipt), ..) if !fitting.iter().any(|call| has_receipt(call, receipt)) => {
                 Finding::failed(format!(
@@ -113,9 +113,7 @@ impl CallClaim {
                      call did"
                 ))
             }
-            (_, true, _) if fitting.iter().any(|c| c.status != InvocationStatus::Success) => {
-                Finding::passed()
-            }
+            (_, true, _) if fitting.iter().any(|call| !is_successful(call)) => Finding::passed(),
             (_, true, _) => Finding::failed(format!(
                 "the call of `{name}` is claimed to have failed, but it succeeded (call `{}`)",
                 last.id
@@ -179,12 +177,18 @@ fn is_tool(claimed: &str, tool: &str) -> bool {
     spelt(&[tool]) || toolspec::find(tool).is_some_and(|spec| spelt(spec.aliases))
 }
 
+/// Whether a call did what it was asked for. An answer with an error status is none.
+fn is_successful(call: &Invocation) -> bool {
+    call.status == InvocationStatus::Success && call.http_error().is_none()
+}
+
 fn has_receipt(call: &Invocation, receipt: &str) -> bool {
     call.id == receipt
         || call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt && e.reference == receipt)
 }
 
 fn not_successful(name: &str, call: &Invocation) -> Finding {
+    let answered = call.http_error().map(|status| format!("was answered with status {status}"));
     let how = match call.status {
         InvocationStatus::Unknown => {
             let reason = format!("the outcome of `{name}` (call `{}`) is unknown", call.id);
@@ -192,7 +196,9 @@ fn not_successful(name: &str, call: &Invocation) -> Finding {
         }
         InvocationStatus::Denied => "was denied",
         InvocationStatus::Timeout => "timed out",
-        InvocationStatus::Failed | InvocationStatus::Success => "failed",
+        InvocationStatus::Failed | InvocationStatus::Success => {
+            answered.as_deref().unwrap_or("failed")
+        }
     };
     Finding::failed(format!(
         "`{name}` is claimed to have been called, but the call `{}` {how}",

@@ -59,6 +59,10 @@ fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
         (InvocationStatus::Failed, _) => doubt("failed"),
         (InvocationStatus::Timeout, _) => doubt("timed out"),
         (InvocationStatus::Unknown, _) => doubt("has an unknown outcome"),
+        (InvocationStatus::Success, ToolTier::Remote) if call.http_error().is_some() => {
+            let status = call.http_error().unwrap_or_default();
+            doubt(&format!("was answered with status {status}"))
+        }
         (InvocationStatus::Success, ToolTier::Remote) if only_reads(call) => {
             Some(Finding::unchecked(format!(
                 "the answer to `{tool}` is remote, and what the output says about it was not checked"

@@ -289,12 +289,15 @@ pub struct EvidenceView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub sha256: Option<Digest>,
+    /// The status code of an HTTP answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
 }
 
 impl From<&EvidenceRef> for EvidenceView {
     fn from(evidence: &EvidenceRef) -> Self {
-        let EvidenceRef { kind, reference, sha256 } = evidence.clone();
-        EvidenceView { kind: kind.as_str(), reference, sha256 }
+        let EvidenceRef { kind, reference, sha256, status } = evidence.clone();
+        EvidenceView { kind: kind.as_str(), reference, sha256, status }
     }
 }
 

@@ -55,7 +55,12 @@ impl Toolbox {
             };
             let (found, sha256) = self.decided(probe, scope, call, cancel).await;
             let reference = format!("{}: {}", probe.id, found.name());
-            result.evidence.push(EvidenceRef { kind: EvidenceKind::Probe, reference, sha256 });
+            result.evidence.push(EvidenceRef {
+                kind: EvidenceKind::Probe,
+                reference,
+                sha256,
+                status: None,
+            });
             if let (Found::Failed(why), None) = (&found, &failed) {
                 failed = Some((probe, why.clone()));
             }

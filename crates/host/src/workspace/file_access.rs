@@ -110,7 +110,12 @@ impl FileAccess {
 
     /// The evidence of a tool that only reads.
     pub(crate) fn seen(located: &LocatedPath, sha256: Option<Digest>) -> EvidenceRef {
-        EvidenceRef { kind: EvidenceKind::File, reference: located.shown.clone(), sha256 }
+        EvidenceRef {
+            kind: EvidenceKind::File,
+            reference: located.shown.clone(),
+            sha256,
+            status: None,
+        }
     }
 
     fn forbidden(&self, path: &str) -> PathError {

@@ -62,6 +62,7 @@ async fn request(args: Args, context: &CallContext<'_>, cancel: &CancellationTok
                 kind: EvidenceKind::Http,
                 reference: response.url.clone(),
                 sha256: Some(response.sha256),
+                status: Some(response.status),
             };
             let result = CallResult::success(response.output());
             CallResult { evidence: vec![reference], ..result }

@@ -175,6 +175,7 @@ fn receipts(output: &Json) -> Vec<EvidenceRef> {
         kind: EvidenceKind::Receipt,
         reference,
         sha256: Some(digest),
+        status: None,
     };
     let own = ["receipt", "receiptId"].iter().filter_map(|key| output.get(key)?.as_str());
     let own = own.filter(|text| text.len() <= RECEIPT_BYTES).map(str::to_owned);
