@@ -8,6 +8,7 @@ use crate::evidence::Verdict;
 use crate::evidence::{Approach, Feedback, Verification};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, OutcomeSelector, Tier};
+use kb_language::definition::Step;
 use kb_language::definition::{
     Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RecoveryKind, RetryPolicy,
     Undecided,
@@ -44,6 +45,21 @@ fn default_retry() -> RetryPolicy {
         initial: Duration::from_secs(1),
         max_delay: Duration::from_secs(60),
     }
+}
+
+/// The policies of a step for verdicts that do not decide. A row of `recovery` that names such a verdict says that the
+/// attempt failed, unless the step says otherwise.
+pub(super) fn undecided(step: &Step, above: Undecided) -> Undecided {
+    let rows = || step.details().recovery.iter().flatten().flat_map(|row| &row.on);
+    let failed = |outcome: OutcomeKind| {
+        rows().any(|on| *on == OutcomeSelector::Kind(outcome)).then_some(InconclusivePolicy::Fail)
+    };
+    let named = Undecided {
+        inconclusive: failed(OutcomeKind::GateInconclusive),
+        unchecked: failed(OutcomeKind::GateUnchecked),
+    };
+    let own = step.verify().map(|verify| verify.undecided).unwrap_or_default();
+    own.or(named).or(above)
 }
 
 /// The recovery table of a step: `retry`, then the rows of `recovery`, then `verify.onFailed`, then
@@ -94,11 +110,11 @@ pub fn table(step: &PlanStep, ladder: &[Tier], above: Undecided) -> Vec<Recovery
         }
         rows.push(RecoveryRow::new(&[Stuck, ToolError], RecoveryAction::ChangeStrategy, 1));
     }
-    let own = step.verify().map(|verify| verify.undecided).unwrap_or_default();
+    let undecided = undecided(step, above);
     for (verdict, outcome) in
         [(Verdict::Inconclusive, GateInconclusive), (Verdict::Unchecked, GateUnchecked)]
     {
-        if own.or(above).policy(verdict) == Some(InconclusivePolicy::AskUser) {
+        if undecided.policy(verdict) == Some(InconclusivePolicy::AskUser) {
             let max = kb_language::definition::UNLIMITED_QUESTIONS;
             rows.push(RecoveryRow::new(&[outcome], RecoveryAction::AskUser, max));
         }

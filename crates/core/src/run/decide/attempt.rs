@@ -120,8 +120,8 @@ impl Decider<'_> {
         }
         let verify = self.step(ix).verify();
         let on_failed = verify.and_then(|v| v.on_failed);
-        let own = verify.map(|verify| verify.undecided).unwrap_or_default();
-        let undecided = own.or(self.state.rules.undecided).policy(verdict);
+        let undecided = recovery::undecided(self.step(ix), self.state.rules.undecided);
+        let undecided = undecided.policy(verdict);
         let is_accepted = undecided.is_none_or(|policy| policy == InconclusivePolicy::Warn);
         match verdict {
             Verdict::Failed if on_failed != Some(FailurePolicy::Warn) => {
