@@ -105,7 +105,7 @@ fn files() -> Vec<Case> {
         case(
             "declared no-op",
             vec![Shell("true")],
-            json!({"created": [], "modified": [], "summary": "no error was found, nothing to do"}),
+            json!({"created": [], "modified": [], "noChanges": "no error was found", "summary": "nothing to do"}),
         ),
     ]
 }

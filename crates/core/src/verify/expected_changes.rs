@@ -5,7 +5,7 @@ use super::finding::Finding;
 use super::gate::Gate;
 use super::keys::{is_key, sources};
 use super::recorded_changes::RecordedChanges;
-use super::{statements, summary};
+use super::summary;
 use crate::evidence::CheckDetail;
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
@@ -62,7 +62,7 @@ fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
     if gate.after_refuted {
         return with_help(&format!("after an attempt that was refuted, {nothing}"));
     }
-    if gate.changes_declared && !statements::says_nothing(&gate.output) {
+    if gate.changes_declared {
         return with_help(&format!("the step was to change files, but {nothing}"));
     }
     Finding::inconclusive(format!("the step was expected to change files, but {nothing}"))

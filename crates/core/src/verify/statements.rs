@@ -57,22 +57,6 @@ const DOUBTS: [&str; 21] = [
     "else",
     "unless",
 ];
-/// Words with which a report can mean that nothing was to be done.
-const NOTHING: [&str; 12] = [
-    "nothing",
-    "none",
-    "no",
-    "not",
-    "already",
-    "unchanged",
-    "without",
-    "never",
-    "unnecessary",
-    "skipped",
-    "ничего",
-    "уже",
-];
-
 /// The paths that a summary says the step created or changed.
 pub(super) fn stated_paths(output: &Json, root: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -109,13 +93,6 @@ pub(super) fn refuted<'p>(
         is_file && !found.ignored && !elsewhere
     };
     stated.iter().filter(|path| !is_recorded(path)).find(is_known).map(String::as_str)
-}
-
-/// Whether the summary has a word that can mean that nothing was to be done.
-pub(super) fn says_nothing(output: &Json) -> bool {
-    let summary = summary(output).to_lowercase();
-    let is_word = |c: char| c.is_alphanumeric() || c == '\'';
-    summary.split(|c| !is_word(c)).any(|word| NOTHING.contains(&word))
 }
 
 /// The part of the summary that is read.

@@ -176,6 +176,7 @@ fn error_in_summary(task: &mut Task) -> (Vec<Act>, Value) {
 fn declared_no_op(task: &mut Task) -> (Vec<Act>, Value) {
     let mut report = task.report(&[], &[], &[]);
     report["summary"] = json!("Nothing to do: the function exists already. No error found.");
+    report["noChanges"] = json!("the function exists already");
     (vec![Shell("ls -R"), Shell(text(format!("cat {}", quoted(&task.target))))], report)
 }
 
