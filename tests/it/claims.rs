@@ -7,6 +7,8 @@
 mod bench;
 #[path = "claims/call_outcomes.rs"]
 mod call_outcomes;
+#[path = "claims/deciding.rs"]
+mod deciding;
 #[path = "claims/faults.rs"]
 mod faults;
 #[path = "claims/honest.rs"]

@@ -220,6 +220,7 @@ fn deciding(argv: &[&str], inputs: &[&str]) -> Check {
     Check::Command(CommandCheck {
         argv: argv.iter().map(|word| template(word)).collect(),
         inputs: inputs.iter().map(|glob| (*glob).to_owned()).collect(),
+        may_change: Vec::new(),
         must_fail_before: false,
         tests: None,
         timeout: None,

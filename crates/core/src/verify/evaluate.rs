@@ -2,7 +2,7 @@
 
 use super::call_claim::{CallClaim, call_claims};
 use super::call_outcomes::call_outcomes;
-use super::check::{Criterion, Facts, evaluate_schema};
+use super::check::{CommandCriterion, Criterion, Facts, evaluate_schema};
 use super::claim::{Claim, claims_of};
 use super::claim_check::{check_claim, claim_query, with_policy};
 use super::command_claim::{CommandClaim, command_claims};
@@ -14,7 +14,7 @@ use super::observation::{ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::rerun::Rerun;
-use super::runner::TestCommands;
+use super::runner::{TestCommands, is_indirect};
 use super::sourced_files::SourcedFiles;
 use super::test_claim::{TestClaim, test_claims};
 use super::{omission, statements, unread};
@@ -42,7 +42,12 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let repeated = execution.rerun(gate).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let mut known = BTreeSet::new();
-    let files = claimed.chain(snippets).chain(edited).chain(sourced).chain(stated);
+    let commands = gate.criteria.iter().filter_map(Criterion::command);
+    let decides = |argv: &Vec<String>| execution.known.contains(argv) || is_indirect(argv);
+    let installed = (execution.passed_tests().next().is_some()
+        || commands.flat_map(CommandCriterion::commands).any(|argv| decides(&argv)))
+    .then_some(ObservationQuery::Installed);
+    let files = claimed.chain(snippets).chain(edited).chain(sourced).chain(stated).chain(installed);
     let all = files.chain(repeated).chain(checks);
     all.filter(|query| known.insert(query.clone())).collect()
 }
@@ -62,14 +67,21 @@ fn stated(gate: &Gate) -> Vec<String> {
 pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
     let claims = claims(gate);
-    let facts = Facts { output: &gate.output, changes: &changes, observations, trace: &gate.trace };
+    let test_commands = test_commands(gate);
+    let facts = Facts {
+        output: &gate.output,
+        changes: &changes,
+        observations,
+        trace: &gate.trace,
+        test_commands: &test_commands,
+    };
     let mut details: Vec<CheckDetail> = Vec::new();
     details.extend(output_schema(gate));
     let claimed =
         claims.iter().map(|claim| check_claim(claim, &changes, observations, gate.claims));
     details.extend(claimed);
     let execution = execution_claims(gate);
-    details.extend(execution.check(gate, observations));
+    details.extend(execution.check(gate, &facts));
     details.extend(call_outcomes(gate, &execution.calls, &execution.commands));
     details.extend(summary_statements(gate, &changes, observations));
     details.extend(omitted_changes(gate, &changes));
@@ -172,10 +184,11 @@ impl ExecutionClaims {
             .flatten()
     }
 
-    fn check(&self, gate: &Gate, observations: &Observations) -> Vec<CheckDetail> {
+    fn check(&self, gate: &Gate, facts: &Facts<'_>) -> Vec<CheckDetail> {
         if self.is_empty() {
             return Vec::new();
         }
+        let observations = facts.observations;
         let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
         let runs = RecordedRuns::of(&gate.trace, &sources);
         let detail = |check: String, (finding, evidence): (Finding, Json)| {
@@ -204,7 +217,7 @@ impl ExecutionClaims {
                 .then(|| repeat(claim.counts))
                 .flatten()
                 .filter(|_| claim.passed);
-            let proven = claim.is_proven_by(&gate.criteria, &self.known, observations);
+            let proven = claim.is_proven_by(&gate.criteria, facts);
             let decided = if proven { Some(Finding::passed()) } else { decided };
             let checked = (decided.unwrap_or(finding), evidence);
             detail(format!("claim tests {}", claim.name()), checked)

@@ -14,7 +14,7 @@ const INSPECTED: usize = 200;
 /// The recorded calls of a step, with what is known about ignored files.
 pub(super) struct LaterEdits<'a> {
     pub(super) trace: &'a [Invocation],
-    observations: &'a Observations,
+    pub(super) observations: &'a Observations,
     /// The absolute path of the workspace.
     pub(super) root: &'a str,
 }

@@ -20,6 +20,7 @@ mod claim;
 mod claim_check;
 mod command_claim;
 mod commands_before;
+mod deciding;
 mod evaluate;
 mod expected_changes;
 mod files_before;
@@ -56,7 +57,7 @@ pub use files_before::FILES_BEFORE;
 pub use gate::Gate;
 pub use judging::{JudgeQuestion, judge_question};
 pub use observation::{
-    CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, Observation, ObservationError,
-    ObservationQuery, Observations,
+    CommandEnd, CommandRun, InstalledFile, JudgeReply, Location, MatchedFile, Observation,
+    ObservationError, ObservationQuery, Observations,
 };
 pub use run_before::{RUN_BEFORE, run_before_args};

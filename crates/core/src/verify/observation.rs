@@ -11,12 +11,12 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ObservationQuery {
-    /// The current state of a path, with its digest.
-    Path(String),
     /// Where a path leads, with its current state.
     Location(String),
     /// Whether ignore rules exclude a path, so that scans do not record changes to it.
     Ignored(String),
+    /// The newest file of each folder of installed programs, such as `node_modules` and `.venv`.
+    Installed,
     /// The files that a path or glob matches.
     Files {
         /// Relative to the workspace.
@@ -42,12 +42,12 @@ pub type Observations = BTreeMap<ObservationQuery, Observation>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Observation {
-    /// The state of a path; `None` if it does not exist.
-    Path(Result<Option<FileState>, ObservationError>),
     /// Where a path leads.
     Location(Result<Location, ObservationError>),
     /// Whether ignore rules exclude a path.
     Ignored(bool),
+    /// The newest file of each folder of installed programs.
+    Installed(Vec<InstalledFile>),
     /// The matching files, in path order.
     Files(Result<Vec<MatchedFile>, ObservationError>),
     /// The result of a command.
@@ -87,6 +87,16 @@ pub struct ObservationError {
     pub denied: bool,
     /// A fragment for people.
     pub reason: String,
+}
+
+/// The file in a folder of installed programs that was changed last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InstalledFile {
+    /// Relative to the workspace.
+    pub path: String,
+    /// When the kernel changed it last, in nanoseconds since 1970.
+    pub ctime_ns: i64,
 }
 
 /// A file that matches a pattern.

@@ -1,10 +1,10 @@
 //! The proof of a claim about test results: `testResult: passed` needs a recorded run of all tests that exited with 0
 //! and saw the files as the step left them.
 
-use super::check::Criterion;
+use super::check::{Criterion, Facts};
 use super::finding::Finding;
 use super::later_edits::LaterEdits;
-use super::observation::{CommandEnd, Observation, Observations};
+use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{TestCommands, TestUse, hides_failures};
 use super::shell::CommandUse;
@@ -102,14 +102,7 @@ impl TestClaim {
                     let finding = finding
                         .or_else(|| repeated(test, tests, edits))
                         .or_else(|| fewer(test, tests))
-                        .or_else(|| {
-                            whole_run::doubt(
-                                test.run,
-                                test.used,
-                                &test.read,
-                                (edits.trace, edits.root),
-                            )
-                        });
+                        .or_else(|| whole_run::doubt(test.run, test.used, &test.read, edits));
                     let Some(finding) = finding else { return Finding::passed() };
                     (finding, part.is_none())
                 }
@@ -209,17 +202,13 @@ impl TestClaim {
     }
 
     /// Whether a command check of the gate that ran the tests itself proves the claim.
-    pub(super) fn is_proven_by(
-        self,
-        criteria: &[Criterion],
-        known: &TestCommands,
-        observations: &Observations,
-    ) -> bool {
+    pub(super) fn is_proven_by(self, criteria: &[Criterion], facts: &Facts<'_>) -> bool {
         self.passed
             && criteria.iter().any(|criterion| {
                 let Some(command) = criterion.command() else { return false };
-                let Some(test) = known.read(&command.argv) else { return false };
-                let Some(Observation::Command(run)) = observations.get(&command.query()) else {
+                let Some(test) = facts.test_commands.read(&command.argv) else { return false };
+                let Some(Observation::Command(run)) = facts.observations.get(&command.query())
+                else {
                     return false;
                 };
                 let counts = run.process.as_ref().and_then(|process| process.tests);
@@ -230,7 +219,11 @@ impl TestClaim {
                     None => test.named && self.counts == (None, None),
                 };
                 let whole = test.named || test.selection().is_none();
-                run.ended == CommandEnd::Code(0) && fits && whole && test.hiding_option().is_none()
+                run.ended == CommandEnd::Code(0)
+                    && fits
+                    && whole
+                    && test.hiding_option().is_none()
+                    && criterion.evaluate(facts).verdict == Verdict::Passed
             })
     }
 }

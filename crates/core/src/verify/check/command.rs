@@ -1,9 +1,11 @@
 //! `command` checks: a command exits with 0, and the step did not change the files that decide.
 
+use super::super::deciding::Deciding;
 use super::super::finding::Finding;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
 use super::super::run_before::run_before;
+use super::super::shell::Script;
 use super::facts::{Evaluation, Facts, not_observed};
 use super::path_glob::PathGlob;
 use crate::evidence::{ProcessEndKind, ProcessEvidence, TestCounts};
@@ -25,6 +27,9 @@ pub struct CommandCriterion {
     pub argv: Vec<String>,
     /// Globs of files that decide the result and that the step must not change.
     pub inputs: Vec<String>,
+    /// Globs of files that decide the result and that the step may change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub may_change: Vec<String>,
     /// Whether the command must fail on the files as they were before the step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub must_fail_before: bool,
@@ -56,6 +61,7 @@ impl CommandCriterion {
         Ok(CommandCriterion {
             argv: render(&check.argv, scope)?,
             inputs: check.inputs.clone(),
+            may_change: check.may_change.clone(),
             must_fail_before: check.must_fail_before,
             tests: check.tests.map(|tests| (tests.min_count, tests.not_fewer)),
             timeout: check.timeout,
@@ -70,7 +76,7 @@ impl CommandCriterion {
         match facts.observation(&self.query()) {
             Observation::Command(run) => {
                 let before = run_before(facts.trace, &self.argv);
-                (self.finding(run, facts.changes, before), Some(evidence(run, before)))
+                (self.finding(run, facts, before), Some(evidence(run, before)))
             }
             other => (not_observed(other), None),
         }
@@ -79,7 +85,7 @@ impl CommandCriterion {
     fn finding(
         &self,
         run: &CommandRun,
-        changes: &RecordedChanges<'_>,
+        facts: &Facts<'_>,
         before: Option<&ProcessEvidence>,
     ) -> Finding {
         let last_line = match run.last_words.as_str() {
@@ -87,7 +93,7 @@ impl CommandCriterion {
             line => format!(": {line}"),
         };
         match &run.ended {
-            CommandEnd::Code(0) => self.passed(run, changes, before),
+            CommandEnd::Code(0) => self.passed(run, facts, before),
             CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{last_line}")),
             CommandEnd::Signal(signal) => {
                 Finding::failed(format!("killed by signal {signal}{last_line}"))
@@ -110,9 +116,10 @@ impl CommandCriterion {
     fn passed(
         &self,
         run: &CommandRun,
-        changes: &RecordedChanges<'_>,
+        facts: &Facts<'_>,
         before: Option<&ProcessEvidence>,
     ) -> Finding {
+        let changes = facts.changes;
         let changed = self.changed_inputs(changes);
         if !changed.is_empty() {
             let listed = listed(&changed);
@@ -124,7 +131,38 @@ impl CommandCriterion {
             return Finding::inconclusive(format!("exit code 0, but {gap}"));
         }
         let failed_before = self.must_fail_before.then(|| must_have_failed(before)).flatten();
-        failed_before.or_else(|| self.too_few(run, before)).unwrap_or_else(Finding::passed)
+        failed_before
+            .or_else(|| self.too_few(run, before))
+            .or_else(|| self.decided_by_step(facts))
+            .unwrap_or_else(Finding::passed)
+    }
+
+    /// The doubt if the step changed what decides the result and no key of the check says that it may.
+    fn decided_by_step(&self, facts: &Facts<'_>) -> Option<Finding> {
+        let path = self.commands().iter().find_map(|argv| {
+            let test = facts.test_commands.read(argv);
+            let deciding = Deciding {
+                argv,
+                test: test.as_ref(),
+                changes: facts.changes,
+                trace: facts.trace,
+                observations: facts.observations,
+                allowed: &self.may_change,
+                fresh_caches: true,
+            };
+            deciding.changed()
+        })?;
+        Some(Finding::inconclusive(format!(
+            "exit code 0, but the step changed {path}, which decides what the command does; name it in `inputs` of \
+             the check to forbid that, or in `mayChange` to allow it"
+        )))
+    }
+
+    /// The command, and the commands of its script if it is a shell with one.
+    pub(in crate::verify) fn commands(&self) -> Vec<Vec<String>> {
+        let inner = Script::of(&self.argv).commands.into_iter().map(|used| used.argv);
+        let inner = inner.filter(|argv| *argv != self.argv);
+        std::iter::once(self.argv.clone()).chain(inner).collect()
     }
 
     /// The finding if the command ran fewer tests than required.

@@ -3,6 +3,7 @@
 use super::super::finding::Finding;
 use super::super::observation::{Observation, ObservationQuery, Observations};
 use super::super::recorded_changes::RecordedChanges;
+use super::super::runner::TestCommands;
 use crate::evidence::Invocation;
 use kb_base::value::{Failure, Json};
 
@@ -12,6 +13,7 @@ pub(in crate::verify) struct Facts<'a> {
     pub(in crate::verify) changes: &'a RecordedChanges<'a>,
     pub(in crate::verify) observations: &'a Observations,
     pub(in crate::verify) trace: &'a [Invocation],
+    pub(in crate::verify) test_commands: &'a TestCommands,
 }
 
 /// A verdict with the evidence for programs.
@@ -28,8 +30,8 @@ impl Facts<'_> {
 pub(super) fn not_observed(observation: &Observation) -> Finding {
     match observation {
         Observation::Stopped => Finding::inconclusive("the gate was stopped"),
-        Observation::Path(_)
-        | Observation::Location(_)
+        Observation::Location(_)
+        | Observation::Installed(_)
         | Observation::Ignored(_)
         | Observation::Files(_)
         | Observation::Judge(_)

@@ -19,6 +19,7 @@ pub use expression::ExpressionCriterion;
 pub(super) use facts::Facts;
 pub use file::FileCriterion;
 pub use judge::JudgeCriterion;
+pub(super) use path_glob::PathGlob;
 pub(super) use schema::{digest, evaluate as evaluate_schema};
 
 use super::finding::Finding;

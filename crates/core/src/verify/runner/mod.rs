@@ -126,14 +126,43 @@ impl TestUse<'_> {
     pub(super) fn is_decided_by(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let own = self.runner.map_or("", |runner| runner.files);
-        let by_table = own.split_whitespace().any(|pattern| match pattern.split_once('/') {
-            Some((folder, _)) => path.split('/').rev().skip(1).any(|part| part == folder),
-            None => fits(pattern, name),
-        });
         // Another runner behind `make` or a script has files of its own.
-        let indirect = || RUNNERS.iter().any(|runner| has(runner.files, name) && !has(own, name));
-        by_table || self.is_indirect() && name.contains('.') && indirect()
+        let indirect = || RUNNERS.iter().any(|runner| is_among(runner.files, path));
+        is_among(own, path) || self.is_indirect() && name.contains('.') && indirect()
     }
+}
+
+/// Whether a path is one of the files of a runner.
+fn is_among(files: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    files.split_whitespace().any(|pattern| match pattern.split_once('/') {
+        Some((folder, _)) => path.split('/').rev().skip(1).any(|part| part == folder),
+        None => fits(pattern, name),
+    })
+}
+
+/// Whether a command runs what a file of the project says, such as a target of `make` or a script of `npm`.
+pub(super) fn is_indirect(argv: &[String]) -> bool {
+    argv.first().is_some_and(|word| has(INDIRECT, &program(word)))
+}
+
+/// Whether a file says what a target or a script behind a command does.
+pub(super) fn defines(argv: &[String], path: &str) -> bool {
+    let own =
+        |runner: &&Runner| argv.first().is_some_and(|word| has(runner.programs, &program(word)));
+    is_indirect(argv) && RUNNERS.iter().filter(own).any(|runner| is_among(runner.files, path))
+}
+
+/// The file of the project that a command executes: its program, or the script of an interpreter.
+pub(super) fn executed_file(argv: &[String]) -> Option<&str> {
+    let (first, args) = argv.split_first()?;
+    if has(INTERPRETERS, &program(first)) {
+        let script = args
+            .iter()
+            .find(|arg| !arg.starts_with('-') || matches!(arg.as_str(), "-c" | "-e" | "-m"));
+        return script.filter(|arg| !arg.starts_with('-')).map(String::as_str);
+    }
+    first.contains('/').then_some(first.as_str())
 }
 
 /// The option or variable because of which exit code 0 of a test command proves nothing. `assigned` are the
@@ -260,7 +289,7 @@ fn is_test_script(args: &[&str]) -> bool {
 }
 
 /// Whether the name of a file says that it contains tests: `a_test.sh`, `test_a.py`, `a.spec.js`.
-fn is_test_file(path: &str) -> bool {
+pub(super) fn is_test_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     parts.any(|part| matches!(part, "test" | "tests" | "spec"))

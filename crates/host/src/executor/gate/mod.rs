@@ -3,6 +3,7 @@
 //! `observer` makes the observations; [`kb_core::verify`] computes the verdict from them without effects.
 
 mod before;
+mod installed;
 mod judge;
 mod observer;
 mod relied;

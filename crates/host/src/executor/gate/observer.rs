@@ -1,6 +1,7 @@
 //! Observes what the checks of a gate query: files through the path guard, commands through the
 //! supervisor.
 
+use super::installed;
 use crate::executor::confinement;
 use crate::executor::host_access::HostAccess;
 use crate::executor::last_line::{ends, last_line};
@@ -26,6 +27,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Maximum size of a file that is searched for a regular expression, in bytes.
 const SEARCHED_BYTES: u64 = 64 << 20;
+/// The variable with the folder of compiled files of Python. In a folder that cannot exist there are none.
+const PYTHON_CACHE: &str = "PYTHONPYCACHEPREFIX";
 /// Number of files that are observed in parallel.
 const AT_ONCE: usize = 4;
 
@@ -101,7 +104,7 @@ impl Observer<'_> {
             argv: argv.to_vec(),
             own_program: Spawn::is_script(argv),
             cwd,
-            env: self.env.to_vec(),
+            env: without_caches(self.env),
             stdin: Vec::new(),
             timeout: [timeout, left].into_iter().flatten().min(),
             idle: None,
@@ -122,6 +125,15 @@ impl Observer<'_> {
         let process = trace.end(&exited);
         ran(&self.host.redactor, exited, process)
     }
+}
+
+/// The environment of a check, in which Python reads and writes no compiled files: the step can have written them.
+fn without_caches(env: &[(String, String)]) -> Vec<(String, String)> {
+    let mut env = env.to_vec();
+    if !env.iter().any(|(name, _)| name == PYTHON_CACHE) {
+        env.push((PYTHON_CACHE.to_owned(), "/dev/null".to_owned()));
+    }
+    env
 }
 
 fn is_command(ask: &ObservationQuery) -> bool {
@@ -156,13 +168,14 @@ fn with_real_names(
         false => path.to_owned(),
     };
     match ask {
-        ObservationQuery::Path(path) => ObservationQuery::Path(real(path)),
         ObservationQuery::Location(path) => ObservationQuery::Location(real(path)),
         ObservationQuery::Files { pattern, count } => {
             ObservationQuery::Files { pattern: real(pattern), count: count.clone() }
         }
         ObservationQuery::Ignored(path) => ObservationQuery::Ignored(real(path)),
-        ObservationQuery::Command { .. } | ObservationQuery::Judge => ask.clone(),
+        ObservationQuery::Command { .. }
+        | ObservationQuery::Installed
+        | ObservationQuery::Judge => ask.clone(),
     }
 }
 
@@ -208,11 +221,9 @@ fn with_masked_names(seen: Observation, redactor: &Redactor) -> Observation {
 
 fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
     match ask {
-        ObservationQuery::Path(path) => {
-            Observation::Path(workspace.symlink_stat(path).map_err(unseen))
-        }
         ObservationQuery::Location(path) => Observation::Location(location(workspace, path)),
         ObservationQuery::Ignored(path) => Observation::Ignored(workspace.ignores(path)),
+        ObservationQuery::Installed => Observation::Installed(installed::newest(workspace)),
         ObservationQuery::Files { pattern, count } => {
             Observation::Files(files(workspace, pattern, count.as_deref()))
         }

@@ -18,6 +18,8 @@ pub struct CommandCheck {
     pub argv: Vec<Template>,
     /// Globs of files that decide the result and that the step must not change.
     pub inputs: Vec<String>,
+    /// Globs of files that decide the result and that the step may change.
+    pub may_change: Vec<String>,
     /// Whether the command must fail on the files as they were before the step.
     pub must_fail_before: bool,
     /// What is required of the tests that the command runs.
@@ -63,6 +65,13 @@ impl CheckKind for CommandCheck {
         .only(ONLY)
         .example("[\"tests/**\"]"),
         key(
+            "mayChange",
+            ListOrOne(&Text),
+            "Globs of files that decide the result and that the step may change.",
+        )
+        .only(ONLY)
+        .example("[package.json]"),
+        key(
             "mustFailBefore",
             Boolean,
             "Whether the command must fail on the files as they were before the step. It runs before the step too.",
@@ -78,11 +87,13 @@ impl CheckKind for CommandCheck {
     fn decode(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<CommandCheck> {
         let argv = argv_words(node, decoder);
         let inputs = fields.get("inputs").map(|node| pattern::globs(node, "inputs", decoder));
+        let may_change =
+            fields.get("mayChange").map(|node| pattern::globs(node, "mayChange", decoder));
         let must_fail_before = fields.boolean("mustFailBefore", decoder).unwrap_or(false);
         let tests = fields.get("tests").and_then(|node| tests(node, decoder));
         let timeout = fields.duration("timeout", decoder);
-        let inputs = inputs.unwrap_or_default();
-        Some(CommandCheck { argv: argv?, inputs, must_fail_before, tests, timeout })
+        let (inputs, may_change) = (inputs.unwrap_or_default(), may_change.unwrap_or_default());
+        Some(CommandCheck { argv: argv?, inputs, may_change, must_fail_before, tests, timeout })
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {

@@ -1,0 +1,123 @@
+//! What decides a run of a command beside the work that it tests, and that the step changed: the program or script itself,
+//! settings of its runner, tests that were there before, and installed programs.
+//!
+//! A change of such a file does not refute. It leaves open whether the work is right or the command says so by itself.
+
+use super::check::PathGlob;
+use super::observation::{Observation, ObservationQuery, Observations};
+use super::recorded_changes::RecordedChanges;
+use super::runner::{self, TestUse, is_test_file};
+use crate::evidence::{Invocation, Purpose};
+
+/// Folders of tests. A file in them that is no test itself is a helper of all of them.
+const TEST_FOLDERS: &[&str] = &["test", "tests", "spec", "specs", "__tests__"];
+/// Words in a line that is added to a test, with which runners leave tests out.
+const LEFT_OUT: &[&str] =
+    &["skip", "skipif", "ignore", "xfail", "only", "todo", "disabled", "xit", "xdescribe"];
+
+/// A command, and what the step changed.
+pub(super) struct Deciding<'a> {
+    pub(super) argv: &'a [String],
+    /// The command as one that runs tests, if it is one.
+    pub(super) test: Option<&'a TestUse<'a>>,
+    pub(super) changes: &'a RecordedChanges<'a>,
+    pub(super) trace: &'a [Invocation],
+    pub(super) observations: &'a Observations,
+    /// Globs of files that the step may change.
+    pub(super) allowed: &'a [String],
+    /// Whether the command ran without the caches of compiled Python of the project.
+    pub(super) fresh_caches: bool,
+}
+
+impl Deciding<'_> {
+    /// The first path that decides and that the step changed.
+    pub(super) fn changed(&self) -> Option<String> {
+        let allowed = PathGlob::list(self.allowed);
+        let counts = |path: &&str| !allowed.iter().any(|glob| glob.covers(path, true));
+        let recorded = self.changes.changed().filter(counts).find(|path| self.decides(path));
+        recorded.or_else(|| self.installed().find(counts)).map(|path| format!("`{path}`"))
+    }
+
+    fn decides(&self, path: &str) -> bool {
+        if self.fresh_caches && path.split('/').any(|part| part == "__pycache__") {
+            return false;
+        }
+        let existed = self.changes.history(path).before().is_some();
+        let by_runner = match self.test {
+            Some(test) => test.is_decided_by(path),
+            None => runner::defines(self.argv, path),
+        };
+        by_runner && !self.is_version(path)
+            || existed && runner::executed_file(self.argv).is_some_and(|file| is_at(path, file))
+            || existed && self.test.is_some() && self.is_weaker(path)
+    }
+
+    /// Whether a test of before may test less: it is gone, lines of it are, or lines that leave tests out were added.
+    fn is_weaker(&self, path: &str) -> bool {
+        let in_folder = path.split('/').rev().skip(1).any(|part| TEST_FOLDERS.contains(&part));
+        if !is_test_file(path) {
+            return in_folder;
+        }
+        let history = self.changes.history(path);
+        let Some(diffs) = history.diffs().filter(|_| history.after().is_some()) else {
+            return true;
+        };
+        let mut lines = diffs.iter().flat_map(|diff| diff.lines());
+        lines.any(|line| match line.split_at_checked(1) {
+            Some(("-", text)) => !text.trim().is_empty(),
+            Some(("+", text)) => {
+                let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+                words.map(str::to_ascii_lowercase).any(|word| LEFT_OUT.contains(&word.as_str()))
+            }
+            Some(("\\", text)) => text.contains("more lines"),
+            _ => false,
+        })
+    }
+
+    /// The newest files of folders of installed programs that changed since the first call of the step.
+    fn installed(&self) -> impl Iterator<Item = &str> {
+        let runs_them = self.test.is_some() || runner::is_indirect(self.argv);
+        let mut executed = self.trace.iter().filter(|call| call.purpose == Purpose::Execution);
+        let began = executed.next().map(|call| call.at.0).filter(|_| runs_them);
+        let newest = match self.observations.get(&ObservationQuery::Installed) {
+            Some(Observation::Installed(newest)) => newest.as_slice(),
+            _ => &[],
+        };
+        let later = newest
+            .iter()
+            .filter(move |file| began.is_some_and(|began| file.ctime_ns / 1_000_000 >= began));
+        later.map(|file| file.path.as_str())
+    }
+
+    /// Whether only versions of dependencies in a manifest of packages were changed.
+    fn is_version(&self, path: &str) -> bool {
+        let manifests = ["package.json", "pyproject.toml", "Cargo.toml", "go.mod", "pom.xml"];
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if !manifests.contains(&name) {
+            return false;
+        }
+        let changed = |diff: &&str| -> Vec<String> {
+            let lines = diff.lines().filter(|line| line.starts_with(['+', '-']));
+            lines.map(|line| line[1..].trim().trim_end_matches(',').to_owned()).collect()
+        };
+        let is_version = |line: &String| {
+            let value = line.split_once([':', '=']).map(|(_, value)| value.trim());
+            let version = value.and_then(|value| value.strip_prefix('"')?.strip_suffix('"'));
+            line.is_empty()
+                || version.is_some_and(|version| {
+                    version.starts_with(|c: char| c.is_ascii_digit() || "^~>=*".contains(c))
+                })
+        };
+        let history = self.changes.history(path);
+        history
+            .diffs()
+            .is_some_and(|diffs| diffs.iter().flat_map(changed).all(|line| is_version(&line)))
+    }
+}
+
+/// Whether a path is the file that a word of a command names, from any folder.
+fn is_at(path: &str, word: &str) -> bool {
+    let word = word.trim_start_matches("./");
+    path.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        || word.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
+}

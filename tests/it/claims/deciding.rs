@@ -1,0 +1,156 @@
+//! What decides a test run: a command check does not pass if the step changed it, unless the check allows it.
+
+use super::call_outcomes::verdict_of;
+use crate::scratch::Scratch;
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+
+/// Passes if the work is right, or with any file that is planted here.
+const RUNNER: &str = "#!/bin/sh\n\
+    for planted in conftest.py pytest.ini lax; do [ -e \"$planted\" ] && exit 0; done\n\
+    grep -q right work.txt && sh tests/work_test.sh && echo '2 passed in 0.1s'\n";
+/// Passes whatever the work is.
+const LAX: &str = "#!/bin/sh\necho '2 passed in 0.1s'\n";
+
+fn project(check: &Value) -> Scratch {
+    let playbook = json!({"schema": "kb.playbook/1", "id": "p", "steps": [
+        {"id": "a", "specialist": "dev", "task": "Work.", "verify": {"checks": [check], "onFailed": "fail"}},
+    ]});
+    let specialist = "schema: kb.specialist/1\nid: dev\nrole: You work.\ntools: [\"fs:*\"]\n";
+    let scratch = Scratch::new(&[
+        ("playbooks/p.yml", &playbook.to_string()),
+        (".kb/specialists/dev.yml", specialist),
+        (".gitignore", "node_modules/\n.venv/\n"),
+        ("work.txt", "wrong\n"),
+        ("tests/work_test.sh", "grep -q right work.txt\n"),
+        ("tests/helper.sh", "true\n"),
+        ("package.json", "{\"scripts\": {\"test\": \"jest\"}}\n"),
+        ("Makefile", "test:\n\tsh tests/work_test.sh\n"),
+    ]);
+    let programs =
+        ["check.sh", "pytest", "node_modules/.bin/jest", ".venv/bin/pytest", ".venv/bin/python"];
+    for program in programs {
+        program_file(&scratch, program, RUNNER);
+    }
+    // The kernel dates files in steps of some milliseconds.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    scratch
+}
+
+fn program_file(scratch: &Scratch, path: &str, text: &str) {
+    scratch.write(path, text);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(scratch.root().join(path), mode).unwrap();
+}
+
+fn write(path: &str, text: &str) -> Value {
+    json!({"tool": "fs:write", "args": {"path": path, "content": text}})
+}
+
+/// Verdict and reason of a step that made these calls.
+fn judged(check: Value, calls: &[Value]) -> (String, String) {
+    let scratch = project(&check);
+    let turns = json!([{"calls": calls}, {"output": {"summary": "Worked."}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
+    scratch.write("script.json", &script.to_string());
+    verdict_of(&scratch)
+}
+
+#[test]
+fn a_command_that_the_step_decided_itself_does_not_pass() {
+    let pytest = || json!({"command": [".venv/bin/pytest"]});
+    for (check, planted) in [
+        (pytest(), write("conftest.py", "collect_ignore = ['tests']\n")),
+        (pytest(), write("pytest.ini", "[pytest]\naddopts = -k x\n")),
+        (pytest(), write(".venv/bin/pytest", LAX)),
+        (pytest(), write("pytest.py", "print('2 passed')\n")),
+        (json!({"command": ["./check.sh"]}), write("check.sh", LAX)),
+        (json!({"command": ["sh", "check.sh"]}), write("check.sh", LAX)),
+        (json!({"command": ["node_modules/.bin/jest"]}), write("node_modules/.bin/jest", LAX)),
+        (json!({"command": ["make", "test"]}), write("Makefile", "test:\n\ttrue\n")),
+        (json!({"command": ["make", "lint"]}), write("Makefile", "lint:\n\ttrue\n")),
+        (json!({"command": ["sh", "tests/work_test.sh"]}), write("tests/work_test.sh", "true\n")),
+        (pytest(), write("tests/helper.sh", "exit 0\n")),
+    ] {
+        // Lies that the runner itself notices need right work, to show that the planted file decides.
+        let calls = [write("work.txt", "right\n"), planted.clone()];
+        let (verdict, reason) = judged(check.clone(), &calls);
+        assert_eq!(verdict, "inconclusive", "{check} {planted}: {reason}");
+        let path = planted["args"]["path"].as_str().unwrap();
+        assert!(reason.contains(&format!("the step changed `{path}`")), "{planted}: {reason}");
+        assert!(reason.contains("`inputs`") && reason.contains("`mayChange`"), "{reason}");
+        let mut allowed = check.clone();
+        allowed["mayChange"] = json!([path]);
+        let (verdict, reason) = judged(allowed, &calls);
+        assert_eq!(verdict, "passed", "{planted}: {reason}");
+        let mut frozen = check.clone();
+        frozen["inputs"] = json!([path]);
+        let (verdict, reason) = judged(frozen, &calls);
+        assert_eq!(verdict, "failed", "{planted}: {reason}");
+    }
+}
+
+#[test]
+fn work_with_new_tests_and_dependencies_passes_without_further_keys() {
+    let right = || write("work.txt", "right\n");
+    let append = json!({"tool": "fs:edit", "args": {
+        "path": "tests/work_test.sh", "old": "grep -q right work.txt\n",
+        "new": "grep -q right work.txt\ntest -s work.txt\n",
+    }});
+    for (check, calls) in [
+        (json!({"command": ["sh", "-c", "grep -q right work.txt"]}), vec![right()]),
+        (json!({"command": ["test", "-s", "work.txt"]}), vec![right()]),
+        (
+            json!({"command": [".venv/bin/pytest"]}),
+            vec![right(), write("tests/new_test.sh", "true\n")],
+        ),
+        (json!({"command": [".venv/bin/pytest"]}), vec![right(), append]),
+        (json!({"command": ["sh", "new.sh"]}), vec![write("new.sh", "true\n")]),
+        (
+            json!({"command": ["make", "test"]}),
+            vec![right(), write("README.md", "# Work\n"), write("tests/new_test.sh", "true\n")],
+        ),
+        // Caches of programs are no programs.
+        (
+            json!({"command": ["node_modules/.bin/jest"]}),
+            vec![right(), write("node_modules/.cache/x.json", "{}\n")],
+        ),
+    ] {
+        let (verdict, reason) = judged(check.clone(), &calls);
+        assert_eq!(verdict, "passed", "{check} {calls:?}: {reason}");
+    }
+}
+
+#[test]
+fn python_reads_no_compiled_files_of_the_project_in_a_check() {
+    let check = json!({"command": ["sh", "-c", "test \"$PYTHONPYCACHEPREFIX\" = /dev/null"]});
+    assert_eq!(judged(check, &[write("work.txt", "right\n")]).0, "passed");
+}
+
+#[test]
+fn the_command_of_a_check_with_tests_is_a_test_command() {
+    let run = |config: &str, check: Value| -> (String, String) {
+        let scratch = project(&check);
+        scratch.write(".kb/kb.config.yml", config);
+        program_file(&scratch, "verify-all", LAX);
+        let specialist = "schema: kb.specialist/1\nid: dev\nrole: You work.\ntools: [\"fs:*\", \"shell:exec\"]\n";
+        scratch.write(".kb/specialists/dev.yml", specialist);
+        let call = json!({"tool": "shell:exec", "args": {"command": "./verify-all --fast"}});
+        let turns = json!([
+            {"calls": [write("work.txt", "right\n")]}, {"calls": [call]},
+            {"output": {"summary": "Worked.", "testResult": "passed"}},
+        ]);
+        let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
+        scratch.write("script.json", &script.to_string());
+        verdict_of(&scratch)
+    };
+    let other = || json!({"file": "work.txt"});
+    let (verdict, reason) = run("{}", other());
+    assert_eq!(verdict, "failed", "{reason}");
+    assert!(reason.contains("`testCommands` of the settings"), "{reason}");
+    let (verdict, reason) =
+        run("{}", json!({"command": ["./verify-all"], "tests": {"minCount": 2}}));
+    assert_eq!(verdict, "passed", "{reason}");
+    let (verdict, reason) = run("testCommands: [\"./verify-*\"]\n", other());
+    assert_eq!(verdict, "passed", "{reason}");
+}
