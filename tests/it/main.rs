@@ -34,6 +34,7 @@ mod engine;
 mod evidence;
 mod executor;
 mod expression;
+mod failed_command;
 mod faults;
 mod footprint;
 mod fuzz;

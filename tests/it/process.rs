@@ -121,6 +121,25 @@ at_both_levels! {
 }
 
 at_both_levels! {
+    async fn a_script_of_several_lines_reports_its_failed_command() {
+        let script = spawn(&["bash", "-euo", "pipefail", "-c", "f() {\n  ls /nonexistent\n}\nf"]);
+        let exited = run(script.clone()).await;
+        let failed = exited.failed.clone().expect("a report");
+        assert_eq!((failed.line, failed.command.as_str()), (2, "ls /nonexistent"), "{exited:?}");
+        let directory = tempfile::tempdir().unwrap();
+        let confined = supervisor().confined(Confinement::to([directory.path().to_owned()]));
+        let script = Spawn { cwd: directory.path().to_owned(), ..script };
+        let exited = confined.run(script, &CancellationToken::new(), None).await;
+        // The sandbox hides the file where it is not passed on.
+        let expected = (LEVEL.get() == ProcessLevel::PidNamespace).then_some(failed);
+        assert_eq!(exited.failed, expected, "{exited:?}");
+        assert!(!exited.stderr.contains("/proc"), "{exited:?}");
+        let one_line = spawn(&["bash", "-euo", "pipefail", "-c", "echo a; kill -KILL $$"]);
+        assert_eq!(run(one_line).await.failed, None);
+    }
+}
+
+at_both_levels! {
     async fn stdin_is_fed_whole_and_may_be_ignored() {
         let text = "line of input\n".repeat(100_000);
         let exited =

@@ -601,8 +601,8 @@ async fn expressions_see_the_step_itself() {
     let work = work(&[]);
     for (check, expected) in [
         (expr("{{own.output.count}} > 2"), "passed"),
-        (expr("own.output.files | length == 2"), "failed: it is false"),
-        (expr("own.output.nothing > 1"), "failed: it is false"),
+        (expr("own.output.files | length == 2"), "failed: [\"a.rs\"] | length == 2 is false"),
+        (expr("own.output.nothing > 1"), "failed: undefined > 1 is false"),
         (
             expr("own.output.files > 1"),
             "failed: `>` cannot order a list and a number in `own.output.files > 1` (compare values of the same type; `is defined` and `is none` test for missing values)",

@@ -12,6 +12,7 @@
 mod base_environment;
 mod capture;
 mod detached;
+mod failed_command;
 mod group;
 mod instance;
 mod level;
@@ -34,6 +35,7 @@ mod watched;
 pub use base_environment::BaseEnvironment;
 pub use capture::{OnBytes, OnLine, OutputListener, Stream};
 pub use detached::{Detached, open_page};
+pub use failed_command::FailedCommand;
 pub use level::ProcessLevel;
 pub use namespace::run_init_process;
 pub use orphan_cleanup::wait_for_orphans_of;

@@ -1,5 +1,6 @@
 //! The result of a process.
 
+use super::FailedCommand;
 use std::time::Duration;
 
 /// How a process ended and what it wrote.
@@ -19,6 +20,8 @@ pub struct ProcessResult {
     pub stdout_tail: String,
     /// The last lines of stderr, likewise.
     pub stderr_tail: String,
+    /// The command that ended a script of several lines.
+    pub failed: Option<FailedCommand>,
     /// The time from the start to the end of the main process and its descendants.
     pub duration: Duration,
 }
@@ -61,6 +64,7 @@ impl ProcessResult {
             stderr_cut: 0,
             stdout_tail: String::new(),
             stderr_tail: String::new(),
+            failed: None,
             duration,
         }
     }

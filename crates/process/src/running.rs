@@ -1,6 +1,7 @@
 //! Supervises a running process: limits, input, output, and its end.
 
 use super::capture::Capture;
+use super::failed_command::FailureReport;
 use super::main_process::MainProcess;
 use super::pipes::ReadEnd;
 use super::watched::watched;
@@ -37,6 +38,7 @@ pub(super) struct Running {
     deadline: Option<Instant>,
     watch_at: Option<Instant>,
     phase: Phase,
+    report: Option<FailureReport>,
 }
 
 /// The state of supervision: what it waits for.
@@ -59,7 +61,7 @@ impl Running {
         [stdout, stderr]: [ReadEnd; 2],
         stdin: Option<OwnedFd>,
         spawn: Spawn,
-        listener: Option<OutputListener>,
+        (listener, report): (Option<OutputListener>, Option<FailureReport>),
     ) -> Self {
         let (now, limit) = (timer_instant(), spawn.max_stream);
         Running {
@@ -72,6 +74,7 @@ impl Running {
             deadline: spawn.timeout.map(|timeout| now + timeout),
             watch_at: Some(now + WATCH_DELAY),
             phase: Phase::Working,
+            report,
         }
     }
 
@@ -93,6 +96,10 @@ impl Running {
         self.process.clean_up().await;
         let (stdout, stdout_cut, stdout_tail) = self.stdout.finish();
         let (stderr, stderr_cut, stderr_tail) = self.stderr.finish();
+        let failed = match &end {
+            ProcessEnd::Code(code) => self.report.and_then(|report| report.failed(*code)),
+            _ => None,
+        };
         ProcessResult {
             end,
             stdout,
@@ -101,6 +108,7 @@ impl Running {
             stderr_cut,
             stdout_tail,
             stderr_tail,
+            failed,
             duration: started.elapsed(),
         }
     }

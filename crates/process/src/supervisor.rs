@@ -1,6 +1,7 @@
 //! The entry point of this module: starts a process and waits for its end.
 
 use super::capture::OutputListener;
+use super::failed_command::FailureReport;
 use super::group::GroupProcess;
 use super::instance::Instance;
 use super::main_process::{MainProcess, NamespaceProcess};
@@ -166,7 +167,7 @@ impl Supervisor {
         }
     }
 
-    fn start(&self, spawn: Spawn, listener: Option<OutputListener>) -> Result<Running, String> {
+    fn start(&self, mut spawn: Spawn, listener: Option<OutputListener>) -> Result<Running, String> {
         let program = self.program(&spawn)?;
         let name = &program.name;
         let pipes = Pipes::new(!spawn.stdin.is_empty())
@@ -177,11 +178,23 @@ impl Supervisor {
             None => instance.steps_directory(),
             Some(_) => scratch.as_ref().map(|scratch| scratch.temporary.clone()),
         };
+        let report = match (self.pool.available(), &self.confinement) {
+            (Ok(_), _) => FailureReport::prepare(&mut spawn, true),
+            (Err(_), None) => FailureReport::prepare(&mut spawn, false),
+            // The sandbox hides the files of this process.
+            (Err(_), Some(_)) => None,
+        };
         let env = self.environment(&spawn, temporary.as_deref());
         let leader = self
-            .start_main(&spawn, &program, &env, scratch.as_ref(), pipes.child)
+            .start_main(&spawn, &program, &env, scratch.as_ref(), (pipes.child, report.as_ref()))
             .map_err(|error| program.explain(&error))?;
-        Ok(Running::new(leader, [pipes.stdout, pipes.stderr], pipes.stdin, spawn, listener))
+        Ok(Running::new(
+            leader,
+            [pipes.stdout, pipes.stderr],
+            pipes.stdin,
+            spawn,
+            (listener, report),
+        ))
     }
 
     fn program(&self, spawn: &Spawn) -> Result<Program, String> {
@@ -218,7 +231,7 @@ impl Supervisor {
         program: &Program,
         env: &[(&str, &str)],
         scratch: Option<&Scratch>,
-        ends: ChildEnds,
+        (ends, report): (ChildEnds, Option<&FailureReport>),
     ) -> io::Result<MainProcess> {
         let confinement = self.confinement.as_deref();
         let rules = confinement.map(|own| self.rules.rules(own, &self.base, scratch));
@@ -252,6 +265,7 @@ impl Supervisor {
             stdout: ends.stdout.as_fd(),
             stderr: ends.stderr.as_fd(),
             rules: rules.as_ref().map(AsFd::as_fd),
+            report: report.map(FailureReport::descriptor),
         };
         let worker = self.pool.start(&order)?;
         let process = NamespaceProcess::new(worker, self.pool.clone(), program.clone());

@@ -27,14 +27,27 @@ pub(super) fn output_suffix(redactor: &Redactor, argv: &[String], ends: &[&str])
     }
 }
 
+/// The line and command of a script that failed, such as ` (line 2: ls /nonexistent)`.
+pub(super) fn failed_line(redactor: &Redactor, exited: &ProcessResult) -> String {
+    exited.failed.as_ref().map_or_else(String::new, |failed| {
+        let command = shortened(redactor, &failed.command);
+        format!(" (line {}: {command})", failed.line)
+    })
+}
+
 /// The start of the command, masked, for messages about a process that printed nothing.
 fn first_line(redactor: &Redactor, argv: &[String]) -> String {
-    const SHOWN: usize = 80;
     let text = match argv.last() {
         Some(script) if Spawn::is_script(argv) => script.clone(),
         _ => argv.join(" "),
     };
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    shortened(redactor, line)
+}
+
+/// The start of a line, masked.
+fn shortened(redactor: &Redactor, line: &str) -> String {
+    const SHOWN: usize = 80;
     let masked = redactor.mask_cut_text(line).to_string();
     match masked.char_indices().nth(SHOWN) {
         Some((at, _)) => format!("{}…", &masked[..at]),

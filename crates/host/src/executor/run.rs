@@ -2,7 +2,7 @@
 
 use super::confinement;
 use super::host_access::HostAccess;
-use super::last_line::{ends, last_line, output_suffix};
+use super::last_line::{ends, failed_line, last_line, output_suffix};
 use super::lease::lease_lost;
 use super::output_log::OutputLog;
 use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
@@ -143,7 +143,10 @@ fn failure(
         ProcessEnd::Code(code) => (
             OutcomeKind::Exit(*code),
             unbound(
-                failure(Code::NON_ZERO_EXIT, format!("exit code {code}{}", output_suffix())),
+                failure(
+                    Code::NON_ZERO_EXIT,
+                    format!("exit code {code}{}{}", output_suffix(), failed_line(redactor, exited)),
+                ),
                 last_line(redactor, &ends(exited)).as_deref(),
             ),
         ),

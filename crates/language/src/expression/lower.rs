@@ -34,7 +34,7 @@ pub(super) fn lower(text: &SourceText<'_>, tree: &Expr<'_>) -> Lowered {
     let Writer { out, slots, mut reads, problems, .. } = writer;
     let program = match (slots.as_slice(), reads.pop()) {
         _ if !problems.is_empty() => Err(Fault::failed("there are problems")),
-        ([Slot::Read(_)], Some(read)) if out == "v0" => Ok(Program::Read(read)),
+        ([Slot::Read(..)], Some(read)) if out == "v0" => Ok(Program::Read(read)),
         ([Slot::Constant(value)], None) if out == "v0" => {
             from_value(value).map(|value| Program::Constant(value.into()))
         }
@@ -353,9 +353,9 @@ impl Writer<'_> {
     }
 
     fn read(&mut self, segments: &[PathSegment], at: Range<usize>, guarded: bool) {
-        match self.whole.read(segments, at, guarded) {
+        match self.whole.read(segments, at.clone(), guarded) {
             Ok(read) => {
-                self.slot(Slot::Read(self.reads.len()));
+                self.slot(Slot::Read(self.reads.len(), at));
                 self.reads.push(read);
             }
             Err(problem) => self.problems.push(problem),

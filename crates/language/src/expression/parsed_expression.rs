@@ -2,8 +2,8 @@
 
 use super::compile::compile;
 use super::names::{Names, Origin, Style};
-use super::program::{Program, is_true};
-use super::reference::Reference;
+use super::program::{Program, is_true, read};
+use super::reference::{Reference, Root};
 use super::scan::{Form, Mode, Piece, Scanner};
 use super::scope::{EvalError, Scope};
 use super::source_text::SourceText;
@@ -68,6 +68,48 @@ impl Expression {
     pub fn truth(&self, scope: &dyn Scope) -> Result<bool, EvalError> {
         let truth = self.0.program.with(scope, is_true);
         Ok(truth.map_err(|fault| fault.in_text(self.source()))?.unwrap_or(false))
+    }
+
+    /// The text with the values that it reads in place of their names, such as `1 > 5`. A name stays where its
+    /// value is long or a secret; a text that is one name is the value.
+    pub fn with_values(&self, scope: &dyn Scope) -> String {
+        if let Program::Read(reference) = &self.0.program
+            && !matches!(reference.root, Root::Secret(_))
+        {
+            return shown(read(reference, scope, Json::clone))
+                .unwrap_or_else(|| self.0.source.clone());
+        }
+        let (source, mut text) = (self.source(), String::new());
+        let mut reads = self.0.program.reads(scope);
+        reads.sort_by_key(|(range, _)| range.start);
+        let mut at = 0;
+        for (range, value) in reads {
+            let Some(value) = shown(value) else { continue };
+            let range = with_brackets(source, range);
+            text.push_str(&source[at..range.start.max(at)]);
+            text.push_str(&value);
+            at = range.end.max(at);
+        }
+        text.push_str(&source[at..]);
+        text
+    }
+}
+
+/// The most characters of a value in the place of its name.
+const SHOWN: usize = 60;
+
+fn shown(value: Option<Json>) -> Option<String> {
+    let text = value.map_or_else(|| "undefined".to_owned(), |value| value.to_string());
+    (text.chars().count() <= SHOWN).then_some(text)
+}
+
+/// The range with the brackets of a placeholder that contains nothing else.
+fn with_brackets(source: &str, range: Range<usize>) -> Range<usize> {
+    let (before, after) = (source[..range.start].trim_end(), source[range.end..].trim_start());
+    let pairs = [("{{", "}}"), ("<<", ">>"), ("{", "}")];
+    match pairs.iter().find(|(open, close)| before.ends_with(open) && after.starts_with(close)) {
+        Some((open, close)) => before.len() - open.len()..source.len() - after.len() + close.len(),
+        None => range,
     }
 }
 

@@ -9,6 +9,7 @@ use super::scope::Scope;
 use kb_base::value::Json;
 use minijinja::value::{Enumerator, Object, Value};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An evaluable expression.
@@ -32,8 +33,8 @@ pub(super) struct Compiled {
 /// The value of a variable `vN` in generated source.
 #[derive(Debug)]
 pub(super) enum Slot {
-    /// The reference with this number.
-    Read(usize),
+    /// The reference with this number, at this part of the text.
+    Read(usize, Range<usize>),
     Constant(Value),
 }
 
@@ -76,6 +77,20 @@ impl Program {
         }
     }
 
+    /// The parts of the text that read a value other than a secret, with it.
+    pub(super) fn reads(&self, scope: &dyn Scope) -> Vec<(Range<usize>, Option<Json>)> {
+        let Program::Compiled(compiled) = self else { return Vec::new() };
+        let of_slot = |slot: &Slot| match slot {
+            Slot::Read(at, range) => {
+                let reference = &compiled.references[*at];
+                let is_secret = matches!(reference.root, Root::Secret(_));
+                (!is_secret).then(|| (range.clone(), read(reference, scope, Json::clone)))
+            }
+            Slot::Constant(_) => None,
+        };
+        compiled.slots.iter().filter_map(of_slot).collect()
+    }
+
     /// Passes the value to a function without a copy; `None` if it is undefined.
     pub(super) fn with<T>(
         &self,
@@ -93,7 +108,7 @@ impl Program {
 impl Compiled {
     fn value(&self, scope: &dyn Scope) -> Result<Option<Json>, Fault> {
         let slots = self.slots.iter().map(|slot| match slot {
-            Slot::Read(at) => {
+            Slot::Read(at, _) => {
                 read(&self.references[*at], scope, to_value).unwrap_or(Value::UNDEFINED)
             }
             Slot::Constant(value) => value.clone(),

@@ -5,6 +5,7 @@ use super::errno::last_errno;
 use super::landlock_rule::allow_below;
 use super::message::Order;
 use super::{isolation, new_root, signals};
+use crate::failed_command::DESCRIPTOR;
 use crate::sandbox::{Isolation, READ_ACCESS, SystemCallFilter, drop_capabilities};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Mode, OFlags};
@@ -25,6 +26,7 @@ struct Prepared<'a> {
     filter: SystemCallFilter,
     stdio: [BorrowedFd<'a>; 3],
     rules: Option<BorrowedFd<'a>>,
+    report: Option<BorrowedFd<'a>>,
 }
 
 /// Starts the process of an order in its own process group.
@@ -47,6 +49,7 @@ pub(super) fn launch(
         filter: SystemCallFilter::new(order.isolation),
         stdio: [stdin, order.stdout.as_fd(), order.stderr.as_fd()],
         rules: order.rules.as_ref().map(AsFd::as_fd),
+        report: order.report.as_ref().map(AsFd::as_fd),
     };
     let mut failed = None;
     let started = until_exec(stack, isolation::namespaces(order.isolation), &mut || {
@@ -73,6 +76,9 @@ fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
     rustix::stdio::dup2_stdin(stdin)?;
     rustix::stdio::dup2_stdout(stdout)?;
     rustix::stdio::dup2_stderr(stderr)?;
+    if let Some(report) = prepared.report {
+        pass_on(report);
+    }
     isolation::enter_network(prepared.isolation)?;
     if prepared.isolation.has(Isolation::MOUNTS) {
         new_root::enter(&prepared.mounts, prepared.rules)?;
@@ -90,6 +96,15 @@ fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
         libc::execve(prepared.program.as_ptr(), prepared.argv.as_ptr(), prepared.env.as_ptr());
     }
     Err(last_errno())
+}
+
+/// Passes a file on as [`DESCRIPTOR`]. The program can do without it, so a failure is ignored.
+fn pass_on(report: BorrowedFd<'_>) {
+    // SAFETY: the child has its own table of descriptors, and nothing in it uses this number.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::dup2(report.as_raw_fd(), DESCRIPTOR);
+    }
 }
 
 /// Adds read access to the `/proc` of this namespace: the rules were created where another one is

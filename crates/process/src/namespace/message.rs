@@ -113,11 +113,14 @@ pub(crate) struct StartOrder<'a> {
     pub(crate) stderr: BorrowedFd<'a>,
     /// The Landlock ruleset that restricts the process.
     pub(crate) rules: Option<BorrowedFd<'a>>,
+    /// The file for the report of a failed command.
+    pub(crate) report: Option<BorrowedFd<'a>>,
 }
 
 const HAS_STDIN: u8 = 1;
 const HAS_RULES: u8 = 2;
 const IN_FILE: u8 = 4;
+const HAS_REPORT: u8 = 8;
 const HEADER: usize = 15;
 
 impl StartOrder<'_> {
@@ -131,6 +134,7 @@ impl StartOrder<'_> {
         self.put_strings(&mut message)?;
         message[1] |= if self.stdin.is_some() { HAS_STDIN } else { 0 };
         message[1] |= if self.rules.is_some() { HAS_RULES } else { 0 };
+        message[1] |= if self.report.is_some() { HAS_REPORT } else { 0 };
         if message.len() <= INLINE {
             return Ok((message, None));
         }
@@ -166,6 +170,7 @@ impl StartOrder<'_> {
             .chain([self.stdout, self.stderr])
             .chain(self.stdin)
             .chain(self.rules)
+            .chain(self.report)
             .collect()
     }
 }
@@ -185,6 +190,7 @@ pub(super) struct Order {
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
     pub(super) rules: Option<OwnedFd>,
+    pub(super) report: Option<OwnedFd>,
 }
 
 impl Order {
@@ -209,8 +215,9 @@ impl Order {
         let (stdout, stderr) = (descriptors.next()?, descriptors.next()?);
         let stdin = if flags & HAS_STDIN != 0 { Some(descriptors.next()?) } else { None };
         let rules = if flags & HAS_RULES != 0 { Some(descriptors.next()?) } else { None };
+        let report = if flags & HAS_REPORT != 0 { Some(descriptors.next()?) } else { None };
         let isolation = Isolation::from_bits(header[2]);
-        Some(Order { strings, starts, argc, envc, isolation, stdin, stdout, stderr, rules })
+        Some(Order { strings, starts, argc, envc, isolation, stdin, stdout, stderr, rules, report })
     }
 
     fn text(&self, index: usize) -> &CStr {

@@ -159,7 +159,9 @@ fn failure(
     let (code, status, message) = match &exited.end {
         ProcessEnd::Code(0) => return None,
         ProcessEnd::Code(n) => {
-            let message = format!("the command exited with code {n}");
+            let at = exited.failed.as_ref();
+            let at = at.map(|at| format!(" (line {}: {})", at.line, at.command));
+            let message = format!("the command exited with code {n}{}", at.unwrap_or_default());
             (Code::COMMAND_FAILED, InvocationStatus::Failed, message)
         }
         ProcessEnd::Signal(n) => {
