@@ -361,3 +361,68 @@ fn a_step_commits_without_executing_anything_of_the_project() {
         }
     }
 }
+
+/// A map opens what it names and nothing else, after a specialist and without one.
+#[test]
+fn a_step_opens_what_its_sandbox_needs_and_stays_confined() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connect = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+    for (opening, script, works) in [
+        ("{write: [~/open]}", "echo x > $HOME/open/x", true),
+        ("{write: [~/open]}", "cat $HOME/open/seen", true),
+        ("{write: ~/open}", "touch $HOME/pwned", false),
+        ("{read: [~/open]}", "cat $HOME/open/seen", true),
+        ("{read: [~/open]}", "echo x > $HOME/open/x", false),
+        ("{network: open}", connect.as_str(), true),
+        ("{network: open}", "touch $HOME/pwned", false),
+        ("{}", connect.as_str(), false),
+        ("{}", "cat $HOME/open/seen", false),
+    ] {
+        for step in [
+            format!("sandbox: {opening}, run: '{script}'"),
+            format!("sandbox: {opening}, tool: shell:exec, input: {{command: '{script}'}}"),
+            format!("sandbox: {opening}, gate: [{{command: [bash, -c, '{script}']}}]"),
+        ] {
+            let scratch = project("ci.sh", PLANT, &step, "");
+            let open = scratch.root().parent().unwrap().join("home/open");
+            std::fs::create_dir_all(&open).unwrap();
+            std::fs::write(open.join("seen"), "").unwrap();
+            let (said, escaped) = run(&scratch, &RUN, "kernel");
+            assert_eq!(said.code == 0, works, "{step}: {said:?}");
+            assert!(!escaped, "{step}: {said:?}");
+            let alone = format!("schema: kb.playbook/1\nid: p\nsteps: [{{id: a, {step}}}]\n");
+            scratch.write(".kb/playbooks/p.yml", &alone);
+            let (said, escaped) = run(&scratch, &["playbook", "run", "p"], "kernel");
+            assert_eq!((said.code == 0, escaped), (works, false), "{step}: {said:?}");
+        }
+    }
+}
+
+/// The settings say what holds for steps without `sandbox`.
+#[test]
+fn the_settings_have_a_default_for_all_steps() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for (default, own, after, free) in [
+        ("always", "", "", false),
+        ("always", "sandbox: never, ", "", true),
+        ("never", "", "work", true),
+        ("auto", "", "", true),
+        ("auto", "", "work", false),
+    ] {
+        let step = format!("{own}run: 'touch $HOME/pwned'");
+        let scratch = project("ci.sh", PLANT, &step, "");
+        scratch.write(".kb/kb.config.yml", &format!("sandbox: {{steps: {default}}}\n"));
+        if after.is_empty() {
+            let alone = format!("schema: kb.playbook/1\nid: p\nsteps: [{{id: a, {step}}}]\n");
+            scratch.write(".kb/playbooks/p.yml", &alone);
+        }
+        let (said, wrote) = run(&scratch, &RUN, "kernel");
+        assert_eq!(wrote, free, "{default} {own} {after}: {said:?}");
+    }
+}

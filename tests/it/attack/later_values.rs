@@ -96,6 +96,11 @@ fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
             "x",
             "run: 'touch $HOME/pwned'",
         ),
+        (
+            "  - {id: a, sandbox: {}, run: 'echo', env: {V: \"{{think.output.n}}\"}}\n",
+            "x",
+            "run: 'touch $HOME/pwned'",
+        ),
     ] {
         let steps = |sandbox: &str| {
             let reader = reader.replace("VALUE", value);
@@ -178,5 +183,47 @@ fn a_value_stays_foreign_after_a_resume_a_retry_and_an_approval() {
         let (said, escaped) = run(&scratch, args);
         assert!(!escaped && said.code == 1, "{args:?}: {said:?}");
         said.says(&["reads the output of step `think`"]);
+    }
+}
+
+/// Whatever the name of a variable, a program loads code because of it in the sandbox only.
+#[test]
+fn variables_that_load_code_load_it_in_the_sandbox() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let hook = "export -n BASH_ENV\necho pwned > $HOME/pwned\n";
+    for (name, step) in [
+        ("BASH_ENV", "run: 'true'"),
+        ("BASH_ENV", "run: [bash, -c, 'true']"),
+        ("BASH_ENV", "tool: shell:exec, input: {argv: [bash, -c, 'true'], env: {VARIABLE}}"),
+        ("BASH_ENV", "gate: [{command: [bash, -c, 'true']}]"),
+        ("PYTHONPATH", "run: [python3, -c, 'import planted']"),
+        ("PERL5LIB", "run: [perl, -e, 'require planted']"),
+    ] {
+        let steps = |sandbox: &str| {
+            let variable = format!("{name}: '{{{{think.output.n}}}}'");
+            let step = match step.contains("VARIABLE") {
+                true => step.replace("VARIABLE", &variable),
+                false => format!("{step}, env: {{{variable}}}"),
+            };
+            format!("  - {{id: later, dependsOn: think, {sandbox}{step}}}\n")
+        };
+        let prepared = |sandbox: &str| {
+            let scratch = project(&steps(sandbox));
+            scratch.write("hook.sh", hook);
+            scratch.write("lib/planted.py", "import os\nos.system('echo pwned > $HOME/pwned')\n");
+            scratch.write("lib/planted.pm", "system('echo pwned > $HOME/pwned'); 1;\n");
+            let value = if name == "BASH_ENV" { "hook.sh" } else { "lib" };
+            let value = scratch.root().join(value);
+            let turns = json!([{"output": {"summary": "done", "n": value}}]);
+            let script = json!({"schema": "kb.script/1", "steps": {"think": turns}});
+            scratch.write("script.yml", &script.to_string());
+            scratch
+        };
+        let (said, escaped) = run(&prepared(""), &RUN);
+        assert!(!escaped, "{name} {step}: {said:?}");
+        let (said, trusted) = run(&prepared("sandbox: never, "), &RUN);
+        assert!(trusted, "{name} {step}: {said:?}");
     }
 }

@@ -242,7 +242,6 @@ fn nothing_from_outside_becomes_code() {
     error KB0216 12:25 the host of a URL cannot be a placeholder | write the host literally and end it with `/`; placeholders are allowed in the path and in `query`
     error KB0216 13:25 the host of a URL cannot be a placeholder | write the host literally and end it with `/`; placeholders are allowed in the path and in `query`
     error KB0216 15:52 a shell script cannot contain the placeholder `{{topic}}` | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
-    error KB0216 17:39 `LD_PRELOAD` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
     error KB0202 17:52 `9x` cannot be the name of a variable | use letters, digits and `_`; the first character cannot be a digit
     error KB0216 18:31 the program cannot be a placeholder | write its name; values may be arguments
     "#);
@@ -303,20 +302,6 @@ outputs: {t: \"{{env.T}}\"}
     error KB0220 10:61 `env.T` contains a secret, which is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
     error KB0220 13:27 the secret `token` is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
     error KB0220 14:17 `env.T` contains a secret, which is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
-    ");
-}
-
-#[test]
-fn no_value_chooses_what_programs_load() {
-    insta::assert_snapshot!(steps_said("  - id: a
-    run: x
-    env: {PATH: \"{{topic}}:/bin\", node_options: \"{{topic}}\", IFS: \"{{topic}}\", NPM_CONFIG_SCRIPT_SHELL: \"{{topic}}\"}
-  - {id: b, run: x, env: {PATH: /opt/bin, LANG: \"{{topic}}\"}}
-"), @"
-    error KB0216 7:17 `PATH` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
-    error KB0216 7:49 `node_options` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
-    error KB0216 7:67 `IFS` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
-    error KB0216 7:105 `NPM_CONFIG_SCRIPT_SHELL` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
     ");
 }
 
@@ -521,17 +506,6 @@ fn the_address_of_a_tool_is_as_fixed_as_that_of_a_step() {
     error KB0216 5:46 the scheme and host of a URL cannot be placeholders | write `https://host/` literally; placeholders are allowed in the path and in `query`
     error KB0216 6:46 the host of a URL cannot be a placeholder | write the host literally and end it with `/`; placeholders are allowed in the path and in `query`
     error KB0112 7:46 a URL starts with `http://` or `https://` | write the whole URL
-    "#);
-}
-
-#[test]
-fn values_set_no_variable_that_finds_programs_or_splits_words() {
-    insta::assert_snapshot!(steps_said(
-        "  - {id: a, run: x, env: {PATH: \"{{topic}}\", IFS: \"{{topic}}\"}}
-  - {id: b, run: x, env: {PATH: /bin, IFS: \":\"}}
-"), @r#"
-    error KB0216 5:33 `PATH` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
-    error KB0216 5:51 `IFS` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
     "#);
 }
 

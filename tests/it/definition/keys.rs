@@ -121,6 +121,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "timeout" => playbook("{steps: [{run: x, timeout: {@}}]}"),
         "retry" => playbook("{steps: [{run: x, retry: {@}}]}"),
         "recovery" => playbook("{steps: [{run: x, recovery: [{@}]}]}"),
+        "stepSandbox" => playbook("{steps: [{run: x, sandbox: {@}}]}"),
         "cache" => playbook("{steps: [{run: x, cache: {@}}]}"),
         "loop" => playbook("{steps: [{run: x, loop: {@}}]}"),
         "hooks" => playbook("{hooks: {@}}"),

@@ -34,6 +34,7 @@ on:
 steps:
   - {id: before, run: make}
   - {id: always, sandbox: always, run: make}
+  - {id: opens, sandbox: {network: open}, run: make}
   - {id: hooked, run: 'echo $V', env: {V: '{{v}}'}}
   - {id: dated, run: 'echo $V', env: {V: '{{day}}'}}
   - {id: think, agent: reader, task: t, dependsOn: [before, dated]}
@@ -57,6 +58,7 @@ steps:
         // `hooked` may run before it, if a message started the run.
         ("before", vec![hooked.clone()]),
         ("always", vec![ConfinedAhead::FromStart]),
+        ("opens", vec![ConfinedAhead::FromStart]),
         ("hooked", vec![ConfinedAhead::Triggered("v".into()), reads.clone(), write.clone()]),
         ("dated", vec![hooked.clone()]),
         ("think", vec![]),

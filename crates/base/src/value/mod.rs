@@ -4,7 +4,6 @@
 //! Pure: no clock, no environment, no files. Values are checked when they are constructed, so a
 //! value of one of these types is always valid.
 
-mod dangerous_variable;
 mod digest;
 mod duration;
 mod glob;
@@ -25,7 +24,6 @@ mod tokens;
 mod usage;
 mod verdict;
 
-pub use dangerous_variable::is_dangerous_variable;
 pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use glob::Glob;

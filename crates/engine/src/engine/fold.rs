@@ -202,7 +202,7 @@ impl Folded {
             // The record of a child run does not say which of its steps changed a file.
             None if planned.has_writing_specialist() => NetworkAccess::default(),
             // What a foreign value makes a command do is not the work of the author.
-            Some(_) | None if self.facts.may_execute_values(plan.playbook(), planned) => {
+            Some(_) | None if self.facts.may_execute_values(plan, planned) => {
                 NetworkAccess::default()
             }
             Some(_) | None => return,
@@ -228,7 +228,7 @@ impl Folded {
             return;
         };
         let planned = plan.step(self.state.instance(*instance).step);
-        self.facts.note_output(plan.playbook(), planned);
+        self.facts.note_output(plan, planned);
     }
 }
 

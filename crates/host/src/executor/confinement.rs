@@ -3,29 +3,22 @@
 use super::host_access::HostAccess;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
-use kb_language::definition::NetworkAccess;
+use kb_language::definition::SandboxOpening;
 use kb_language::plan::{Confined, ForeignValue, Touched};
 use kb_process::Supervisor;
+use std::sync::Arc;
 
-/// The network of a command that runs in the sandbox.
-fn network(confined: &Confined) -> NetworkAccess {
-    match confined {
-        Confined::Always | Confined::Value(_) => NetworkAccess::Loopback,
-        Confined::Touched(touched) => touched.network,
-    }
-}
-
-/// What starts the command of an attempt, and the network of its sandbox. Fails if the command has to
+/// What starts the command of an attempt, and what its sandbox opens. Fails if the command has to
 /// run in the sandbox, this machine has none, and no person approved the command.
 pub(super) fn supervisor(
     host: &HostAccess,
     confined: Option<&Confined>,
-) -> Result<(Supervisor, Option<NetworkAccess>), Failure> {
+) -> Result<(Supervisor, Option<Arc<SandboxOpening>>), Failure> {
     match confined {
         None => Ok((host.processes.unconfined().clone(), None)),
         Some(confined) if host.processes.can_confine() => {
-            let network = network(confined);
-            Ok((host.processes.confined(network), Some(network)))
+            let opening = confined.opening();
+            Ok((host.processes.confined(&opening), Some(opening)))
         }
         Some(_) if host.approved => Ok((host.processes.unconfined().clone(), None)),
         Some(confined) => Err(refusal(confined)),
@@ -45,8 +38,9 @@ fn refusal(confined: &Confined) -> Failure {
 pub(super) fn explained(failure: Failure, confined: Option<&Confined>) -> Failure {
     let Some(confined) = confined else { return failure };
     let reason = format!(
-        "the command ran in the sandbox, because {}. If it needs more, such as `.git`, the network or \
-         files outside, put an `approve` step before it, or set `sandbox: never`",
+        "the command ran in the sandbox, because {}. If it needs more, open that in the step: \
+         `sandbox: {{network: open, read: [PATH], write: [PATH]}}`; or put an `approve` step before it, or set \
+         `sandbox: never`",
         why(confined)
     );
     let help = match &failure.help {
@@ -58,7 +52,7 @@ pub(super) fn explained(failure: Failure, confined: Option<&Confined>) -> Failur
 
 fn why(confined: &Confined) -> String {
     match confined {
-        Confined::Always => "the step has `sandbox: always`".to_owned(),
+        Confined::Always(_) => "the step has `sandbox: always`".to_owned(),
         Confined::Touched(Touched { step, path: Some(path), .. }) => {
             format!("step `{step}` changed `{path}`")
         }

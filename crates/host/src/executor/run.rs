@@ -30,7 +30,7 @@ pub(super) async fn run(
     };
     let argv = spawn.argv.clone();
     let confined = request.confined.as_deref();
-    let (supervisor, network) = match confinement::supervisor(host, confined) {
+    let (supervisor, opening) = match confinement::supervisor(host, confined) {
         Ok(found) => found,
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
     };
@@ -53,7 +53,7 @@ pub(super) async fn run(
         }
     }
     let mut outcome = outcome(&host.redactor, &argv, exited, parse, request.timeout);
-    if network.is_some() {
+    if opening.is_some() {
         outcome.failure = outcome.failure.map(|failure| confinement::explained(failure, confined));
     }
     Outcome { process: Some(Box::new(process)), ..outcome }

@@ -46,15 +46,17 @@ pub(super) async fn call(
     };
     let confined = request.confined.as_deref();
     let argv = command(tool, args);
-    let network = match &argv {
+    let opening = match &argv {
         Some(_) => match confinement::supervisor(host, confined) {
-            Ok((_, network)) => network,
+            Ok((_, opening)) => opening,
             Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
         },
         None => None,
     };
-    let attempt =
-        toolbox.for_attempt(request.timeout).with_idle(request.idle).with_author_confined(network);
+    let attempt = toolbox
+        .for_attempt(request.timeout)
+        .with_idle(request.idle)
+        .with_author_confined(opening.clone());
     let (result, invocation) = attempt.call(&call, &context.cancel).await;
     let status = result.status;
     let ended =
@@ -68,7 +70,7 @@ pub(super) async fn call(
     let failure = result
         .failure
         .unwrap_or_else(|| Failure::new(Code::ATTEMPT_FAILED, format!("`{tool}` failed")));
-    let failure = match network {
+    let failure = match opening {
         Some(_) => confinement::explained(failure, confined),
         None => failure,
     };

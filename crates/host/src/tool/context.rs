@@ -11,7 +11,7 @@ use kb_base::value::Failure;
 use kb_clock::RunClock;
 use kb_core::evidence::InvocationStatus;
 use kb_core::redaction::Redactor;
-use kb_language::definition::NetworkAccess;
+use kb_language::definition::SandboxOpening;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,8 +51,8 @@ pub(super) struct CallContext<'a> {
     pub(super) idle: Option<Duration>,
     /// The number of the temporary directory of its commands.
     pub(super) scratch: u64,
-    /// The network of the sandbox of an author's commands; `None` without a sandbox.
-    pub(super) confined: Option<NetworkAccess>,
+    /// What the sandbox of an author's commands opens; `None` without a sandbox.
+    pub(super) confined: Option<&'a SandboxOpening>,
 }
 
 /// Decodes the arguments of a call, which match the schema of the tool.

@@ -8,7 +8,7 @@ use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
-use kb_language::definition::{ApprovalLevel, NetworkAccess, Settings};
+use kb_language::definition::{ApprovalLevel, NetworkAccess, SandboxOpening, Settings};
 use kb_language::toolspec::{FILE_READER, find};
 use kb_process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
 use std::path::PathBuf;
@@ -53,12 +53,14 @@ impl ProcessLauncher {
     }
 
     /// Starts processes that check the work of a specialist, which may have written the code that they
-    /// execute. The kernel confines them where the sandbox level is `kernel`.
-    pub fn confined(&self, network: NetworkAccess) -> Supervisor {
+    /// execute, or reads foreign values. The kernel confines them where the sandbox level is `kernel`.
+    pub fn confined(&self, opening: &SandboxOpening) -> Supervisor {
         match self.level {
-            ApprovalLevel::Kernel => self.supervisor.confined(
-                self.confinement(None).with_network(kernel(network)).with_scratch(next_scratch()),
-            ),
+            ApprovalLevel::Kernel => {
+                let confinement = self.confinement(None, Some(opening));
+                let confinement = confinement.with_network(kernel(opening.network));
+                self.supervisor.confined(confinement.with_scratch(next_scratch()))
+            }
             _ => self.supervisor.clone(),
         }
     }
@@ -104,7 +106,7 @@ impl ProcessLauncher {
         match caller {
             Caller::Specialist { network, .. } if self.level == ApprovalLevel::Kernel => {
                 let readable = self.reading.roots(self.workspace.root());
-                let confinement = self.confinement(readable).with_read_only(protected);
+                let confinement = self.confinement(readable, None).with_read_only(protected);
                 let confinement = confinement.with_hidden(hidden);
                 let confinement = confinement.with_network(kernel(*network)).with_scratch(scratch);
                 self.supervisor.confined(confinement)
@@ -129,7 +131,7 @@ impl ProcessLauncher {
                     Caller::Specialist { .. } => self.reading.roots(self.workspace.root()),
                     Caller::Author => None,
                 };
-                let confinement = self.confinement(readable).with_read_only(protected);
+                let confinement = self.confinement(readable, None).with_read_only(protected);
                 let confinement = confinement.with_hidden(hidden);
                 let confinement = confinement.with_network(kernel(network)).with_scratch(scratch);
                 self.supervisor.confined(confinement)
@@ -143,9 +145,13 @@ impl ProcessLauncher {
         matches!(caller, Caller::Specialist { .. }) && self.level == ApprovalLevel::Kernel
     }
 
-    /// The paths that confined processes may read and write: the project, and what the settings add.
+    /// The paths that confined processes may read and write: the project, and what the settings and the step add.
     /// If `readable` is given, the rest of the project can be written, but not read.
-    fn confinement(&self, readable: Option<Vec<PathBuf>>) -> Confinement {
+    fn confinement(
+        &self,
+        readable: Option<Vec<PathBuf>>,
+        opening: Option<&SandboxOpening>,
+    ) -> Confinement {
         let root = self.workspace.root();
         let paths = |list: &[String]| -> Vec<PathBuf> {
             let path = |path: &String| match path.starts_with("~/") {
@@ -154,7 +160,9 @@ impl ProcessLauncher {
             };
             list.iter().map(path).collect()
         };
-        let write = paths(&self.settings.sandbox_write);
+        let mut write = paths(&self.settings.sandbox_write);
+        write.extend(opening.iter().flat_map(|opening| paths(&opening.write)));
+        let opened = opening.map_or_else(Vec::new, |opening| paths(&opening.read));
         let git_data = write.contains(&root.join(".git"));
         let project = match readable {
             None => Confinement::to([root.to_owned()]),
@@ -163,6 +171,7 @@ impl ProcessLauncher {
         project
             .with_read(repository_outside(root))
             .with_read(paths(&self.settings.sandbox_read))
+            .with_read(opened)
             .with_write(write)
             .with_read_only(self.workspace.protected_now(git_data))
     }

@@ -14,7 +14,7 @@ use kb_base::value::{Digest, Failure, Json, json_text};
 use kb_clock::{self as clock, RunClock};
 use kb_core::evidence::{Invocation, InvocationStatus, Purpose};
 use kb_core::redaction::Redactor;
-use kb_language::definition::{ApprovalLevel, NetworkAccess, Plugin, Settings, ToolRules};
+use kb_language::definition::{ApprovalLevel, Plugin, SandboxOpening, Settings, ToolRules};
 use kb_language::toolspec::{ARTIFACT_READER, ToolSpec, plugin_id};
 use kb_process::Supervisor;
 use std::borrow::Cow;
@@ -36,7 +36,7 @@ pub struct Toolbox {
     limit: Option<Duration>,
     idle: Option<Duration>,
     /// The network of the sandbox in which commands of the author run; `None` without a sandbox.
-    confined: Option<NetworkAccess>,
+    confined: Option<Arc<SandboxOpening>>,
     /// The number of the temporary directory of its commands.
     scratch: u64,
 }
@@ -162,8 +162,8 @@ impl Toolbox {
 
     /// The same tools with commands of the author in the sandbox.
     #[must_use]
-    pub fn with_author_confined(self, network: Option<NetworkAccess>) -> Toolbox {
-        Toolbox { confined: network, ..self }
+    pub fn with_author_confined(self, opening: Option<Arc<SandboxOpening>>) -> Toolbox {
+        Toolbox { confined: opening, ..self }
     }
 
     /// These tools under additional restrictions.
@@ -336,7 +336,7 @@ impl Toolbox {
             redactor: &shared.redactor,
             limit: self.limit,
             idle: self.idle,
-            confined: self.confined,
+            confined: self.confined.as_deref(),
             scratch: self.scratch,
         }
     }

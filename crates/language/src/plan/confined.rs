@@ -1,18 +1,20 @@
 //! Whether the commands of a step run in the sandbox, and why: one rule over the plan and the [`Facts`] of a run.
 
-use super::PlanStep;
-use super::reads;
-use crate::definition::{AuthorSandbox, Check, Execution, NetworkAccess, Playbook, Step, StepKind};
+use super::{Plan, PlanStep, reads};
+use crate::definition::{
+    AuthorSandbox, Check, Execution, NetworkAccess, SandboxOpening, Step, StepKind, StepSandbox,
+};
 use crate::expression::{Reference, Root, ValueTemplate};
 use kb_base::value::StepId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Why commands of the author of a playbook run in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confined {
-    /// The definition of the step says so.
-    Always,
+    /// The definition of the step, or the settings, say so. The sandbox opens this.
+    Always(Arc<SandboxOpening>),
     /// A step of the run could write to the files of the run.
     Touched(Touched),
     /// A command reads a foreign value.
@@ -58,14 +60,26 @@ pub struct Facts {
     pub foreign_params: BTreeSet<String>,
 }
 
+impl Confined {
+    /// What the sandbox opens.
+    pub fn opening(&self) -> Arc<SandboxOpening> {
+        match self {
+            Confined::Always(opening) => opening.clone(),
+            Confined::Touched(touched) => Arc::new(touched.network.into()),
+            Confined::Value(_) => Arc::default(),
+        }
+    }
+}
+
 impl Facts {
     /// Whether the commands of a step of the author run in the sandbox, and why. Those of a specialist always do.
-    pub fn confined(&self, playbook: &Playbook, planned: &PlanStep) -> Option<Confined> {
+    pub fn confined(&self, plan: &Plan, planned: &PlanStep) -> Option<Confined> {
         if planned.specialist.is_some() {
             return None;
         }
-        let value = || self.value_of_commands(playbook, planned).map(Confined::Value);
-        match planned.step.details().sandbox.unwrap_or(AuthorSandbox::Auto) {
+        let value = || self.value_of_commands(plan, planned).map(Confined::Value);
+        let StepSandbox { when, opening } = plan.sandbox_of(planned);
+        match when {
             AuthorSandbox::Auto => match &self.touched {
                 // Its own value is the reason that it counts as one that could write.
                 Some(touched) if touched.step == planned.step.id => {
@@ -74,15 +88,15 @@ impl Facts {
                 Some(touched) => Some(Confined::Touched(touched.clone())),
                 None => value(),
             },
-            AuthorSandbox::Always => Some(Confined::Always),
+            AuthorSandbox::Always => Some(Confined::Always(opening)),
             AuthorSandbox::Never => None,
         }
     }
 
     /// Adds the output of a step, if it is foreign by what is known when the step starts or ends.
-    pub fn note_output(&mut self, playbook: &Playbook, planned: &PlanStep) {
+    pub fn note_output(&mut self, plan: &Plan, planned: &PlanStep) {
         let id = &planned.step.id;
-        if !self.foreign_outputs.contains(id) && self.has_foreign_output(playbook, planned) {
+        if !self.foreign_outputs.contains(id) && self.has_foreign_output(plan, planned) {
             self.foreign_outputs.insert(id.clone());
         }
     }
@@ -108,7 +122,7 @@ impl Facts {
         }
     }
 
-    fn has_foreign_output(&self, playbook: &Playbook, planned: &PlanStep) -> bool {
+    fn has_foreign_output(&self, plan: &Plan, planned: &PlanStep) -> bool {
         let step = &planned.step;
         let follows =
             || reads::of_output(step).into_iter().any(|found| self.foreign(step, found).is_some());
@@ -119,7 +133,7 @@ impl Facts {
             | Execution::Attempt(_)
             | Execution::Child(_)
             | Execution::Gate(_) => {
-                is_source(planned) || self.confined(playbook, planned).is_some() || follows()
+                is_source(plan, planned) || self.confined(plan, planned).is_some() || follows()
             }
         }
     }
@@ -128,7 +142,7 @@ impl Facts {
     /// a shell gets. The arguments of a program that is started without a shell are not executed.
     pub(super) fn value_of_commands(
         &self,
-        playbook: &Playbook,
+        plan: &Plan,
         planned: &PlanStep,
     ) -> Option<ForeignValue> {
         let step = &*planned.step;
@@ -138,7 +152,7 @@ impl Facts {
         if !step.starts_commands() {
             return None;
         }
-        let env = playbook.env.iter().chain(&step.details().env);
+        let env = plan.playbook().env.iter().chain(&step.details().env);
         let env = env.flat_map(|(_, value)| value.references());
         let cwd = step.details().cwd.iter().flat_map(|cwd| cwd.references());
         let mut all = env.chain(cwd).chain(shell_input(step));
@@ -172,15 +186,16 @@ impl Facts {
 }
 
 /// Whether the output of a step is foreign whatever it reads.
-fn is_source(planned: &PlanStep) -> bool {
+fn is_source(plan: &Plan, planned: &PlanStep) -> bool {
+    if planned.step.starts_commands() && plan.sandbox_of(planned).when == AuthorSandbox::Always {
+        return true;
+    }
     match planned.step.kind.execution() {
         Execution::Specialist(_) => true,
         Execution::Attempt(effects) => effects.reads_network,
-        Execution::Child(_) => planned.child().is_some_and(|child| {
-            child.steps().iter().any(|step| {
-                is_source(step) || step.step.details().sandbox == Some(AuthorSandbox::Always)
-            })
-        }),
+        Execution::Child(_) => planned
+            .child()
+            .is_some_and(|child| child.steps().iter().any(|step| is_source(child, step))),
         Execution::Compute(_) | Execution::Gate(_) | Execution::Ask(_) | Execution::Wait(_) => {
             false
         }

@@ -2,7 +2,7 @@
 
 use super::confined::{Confined, Facts, ForeignValue, Touched};
 use super::{Plan, PlanStep, StepIx};
-use crate::definition::{AuthorSandbox, NetworkAccess, Playbook, StepKind, TriggerSource};
+use crate::definition::{AuthorSandbox, NetworkAccess, StepKind, TriggerSource};
 use kb_base::value::StepId;
 use std::collections::BTreeSet;
 
@@ -31,11 +31,11 @@ impl Plan {
         let mut values = triggered.clone();
         for &ix in self.order() {
             let planned = self.step(ix);
-            let executes = values.may_execute_values(self.playbook(), planned);
+            let executes = values.may_execute_values(self, planned);
             if executes || planned.has_writing_specialist() {
                 writers.insert(ix);
             }
-            values.note_output(self.playbook(), planned);
+            values.note_output(self, planned);
         }
         for &ix in self.order() {
             let planned = self.step(ix);
@@ -44,7 +44,7 @@ impl Plan {
             }
             for facts in [&mut by_hand, &mut triggered] {
                 facts.touched = causes[ix.at()].iter().find_map(ConfinedAhead::touched);
-                facts.note_output(self.playbook(), planned);
+                facts.note_output(self, planned);
                 facts.touched = None;
             }
         }
@@ -59,17 +59,17 @@ impl Plan {
         writers: &BTreeSet<StepIx>,
     ) -> Vec<ConfinedAhead> {
         let planned = self.step(ix);
-        match planned.step.details().sandbox.unwrap_or(AuthorSandbox::Auto) {
+        match self.sandbox_of(planned).when {
             AuthorSandbox::Never => return Vec::new(),
             AuthorSandbox::Always => return vec![ConfinedAhead::FromStart],
             AuthorSandbox::Auto => {}
         }
-        let value = |facts: &Facts| match facts.confined(self.playbook(), planned) {
+        let value = |facts: &Facts| match facts.confined(self, planned) {
             Some(Confined::Value(ForeignValue::Output(step))) => Some(ConfinedAhead::Output(step)),
             Some(Confined::Value(ForeignValue::Param(name))) => {
                 Some(ConfinedAhead::Triggered(name))
             }
-            Some(Confined::Always | Confined::Touched(_)) | None => None,
+            Some(Confined::Always(_) | Confined::Touched(_)) | None => None,
         };
         let mut causes: Vec<ConfinedAhead> =
             value(by_hand).or_else(|| value(triggered)).into_iter().collect();
@@ -116,17 +116,17 @@ impl ConfinedAhead {
 impl Facts {
     /// Whether commands of the step, of its checks or of its child run can execute what a foreign value says, in the
     /// sandbox: they can write to the files of the run.
-    pub fn may_execute_values(&self, playbook: &Playbook, planned: &PlanStep) -> bool {
-        let is_trusted = planned.step.details().sandbox == Some(AuthorSandbox::Never);
-        if !is_trusted && self.value_of_commands(playbook, planned).is_some() {
+    pub fn may_execute_values(&self, plan: &Plan, planned: &PlanStep) -> bool {
+        let is_trusted = plan.sandbox_of(planned).when == AuthorSandbox::Never;
+        if !is_trusted && self.value_of_commands(plan, planned).is_some() {
             return true;
         }
         planned.child().is_some_and(|child| {
             let mut facts = Facts { touched: None, ..self.of_child(planned) };
             child.order().iter().any(|ix| {
                 let step = child.step(*ix);
-                let executes = facts.may_execute_values(child.playbook(), step);
-                facts.note_output(child.playbook(), step);
+                let executes = facts.may_execute_values(child, step);
+                facts.note_output(child, step);
                 executes
             })
         })

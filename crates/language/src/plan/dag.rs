@@ -3,8 +3,8 @@
 use super::index::StepIndex;
 use super::{Dependency, Dependent, StepIx};
 use crate::definition::{
-    EscalationLimits, Execution, Isolation, Playbook, Plugin, Schema, Specialist, Step, StepPhase,
-    WorkspaceMode,
+    AuthorSandbox, EscalationLimits, Execution, Isolation, Playbook, Plugin, Schema, Specialist,
+    Step, StepPhase, StepSandbox, WorkspaceMode,
 };
 use crate::expression::{Reference, Strength};
 use kb_base::value::{DefinitionId, SpecialistId, Tier};
@@ -31,6 +31,7 @@ pub struct Plan {
     pub(super) locks: bool,
     pub(super) start_hooks: Vec<StepIx>,
     pub(super) plugins: Vec<Arc<Plugin>>,
+    pub(super) sandbox: AuthorSandbox,
 }
 
 impl Plan {
@@ -136,6 +137,11 @@ impl Plan {
     /// The limits of model escalation from the settings.
     pub fn escalation(&self) -> &EscalationLimits {
         &self.escalation
+    }
+
+    /// `sandbox` of a step of the author: its own, else that of the settings.
+    pub fn sandbox_of(&self, planned: &PlanStep) -> StepSandbox {
+        planned.step.details().sandbox.clone().unwrap_or_else(|| self.sandbox.into())
     }
 
     /// The ladder of a specialist: its own, else the one in the settings; empty if neither names one.

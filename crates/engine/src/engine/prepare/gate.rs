@@ -66,7 +66,7 @@ pub(in crate::engine) fn gate(
         tree: tree(scope, ix).map(Box::new),
         plugins: scope.plan.plugin_schemas(),
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
-        confined: facts.confined(scope.plan.playbook(), planned).map(Box::new),
+        confined: facts.confined(scope.plan, planned).map(Box::new),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
         judged,
     };

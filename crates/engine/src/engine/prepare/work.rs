@@ -107,9 +107,9 @@ fn child(
         reported: link.reported,
     });
     let mut facts = inputs.facts.of_child(planned);
-    facts.touched = match planned.step.details().sandbox {
-        Some(AuthorSandbox::Never) => None,
-        Some(AuthorSandbox::Auto | AuthorSandbox::Always) | None => {
+    facts.touched = match scope.plan.sandbox_of(planned).when {
+        AuthorSandbox::Never => None,
+        AuthorSandbox::Auto | AuthorSandbox::Always => {
             facts.touched.or_else(|| inputs.meanwhile.clone())
         }
     };

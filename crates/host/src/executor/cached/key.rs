@@ -75,8 +75,9 @@ impl Parts<'_> {
             self.add("working directory", &request.cwd);
         }
         // A free command takes no result of one in the sandbox.
-        if request.confined.is_some() {
-            self.add("sandbox", "confined");
+        if let Some(confined) = &request.confined {
+            let opening = serde_json::to_string(&*confined.opening()).unwrap_or_default();
+            self.add("sandbox", &opening);
         }
     }
 

@@ -111,7 +111,7 @@ impl Observer<'_> {
             max_stream: limits::STREAM_BYTES,
         };
         let supervisor = match self.sandboxed {
-            Some(network) => self.host.processes.confined(network),
+            Some(network) => self.host.processes.confined(&network.into()),
             None => match confinement::supervisor(self.host, self.confined) {
                 Ok((supervisor, _)) => supervisor,
                 Err(refused) => {

@@ -6,7 +6,7 @@ use crate::tool::call::{Call, CallResult, Caller, Refusal};
 use crate::tool::context::{CallContext, Tool, arguments};
 use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, format_duration, is_dangerous_variable, limits};
+use kb_base::value::{Failure, format_duration, limits};
 use kb_core::evidence::InvocationStatus;
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use serde::Deserialize;
@@ -87,12 +87,12 @@ fn prepare(args: &Args, call: &Call, context: &CallContext<'_>) -> Result<Spawn,
     })
 }
 
-/// Whether a call may set a variable: not `PATH`, not `KB_…`, and not one that makes programs run other
-/// code.
+/// Whether a call may set a variable: not `PATH`, by which `kb` finds the program, and not `KB_…`. What a program
+/// loads because of another one, it loads in the sandbox.
 fn may_be_set(name: &str) -> bool {
     let is_own = name.to_ascii_uppercase().starts_with("KB_");
     let is_valid = !name.is_empty() && !name.contains(['=', '\0']);
-    is_valid && !is_own && name != "PATH" && !is_dangerous_variable(name)
+    is_valid && !is_own && name != "PATH"
 }
 
 /// The shorter of the timeout of the call and the limit of the attempt.
@@ -112,7 +112,7 @@ async fn run(
 ) -> CallResult {
     let timeout = spawn.timeout;
     let supervisor = |nested, hidden| match (&call.caller, context.confined) {
-        (Caller::Author, Some(network)) => context.processes.confined(network),
+        (Caller::Author, Some(opening)) => context.processes.confined(opening),
         (Caller::Author | Caller::Specialist { .. }, _) => {
             context.processes.of(&call.caller, context.scratch, nested, hidden)
         }

@@ -19,6 +19,7 @@ pub(crate) mod playbook;
 pub(crate) mod plugin;
 mod reach;
 mod reference;
+pub(crate) mod sandbox;
 pub(crate) mod script;
 pub(crate) mod settings;
 pub(crate) mod specialist;

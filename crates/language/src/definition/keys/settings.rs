@@ -1,10 +1,11 @@
 //! Keys of the project settings.
 
 use super::choices::{
-    CONTEXT_PROFILE_NAMES, INCONCLUSIVE_ACTION_NAMES, ON_INCONCLUSIVE_NAMES, PROCESSES_NAMES,
-    PROMPTS_NAMES, REASONING_NAMES, SANDBOX_LEVEL_NAMES, SYNC_NAMES, TIER_NAMES,
+    CONTEXT_PROFILE_NAMES, INCONCLUSIVE_ACTION_NAMES, ON_INCONCLUSIVE_NAMES, PROMPTS_NAMES,
+    REASONING_NAMES, SYNC_NAMES, TIER_NAMES,
 };
 use super::notify::NOTIFY;
+use super::sandbox::SANDBOX;
 use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, ListOrOne, Map, MapOf, Number, OneOf,
     Pattern, Text,
@@ -289,34 +290,6 @@ pub(crate) static ENV: KeyTable =
 const ENV_KEYS: &[KeySpec] =
     &[key("pass", TEXTS, "Variables that processes inherit from the environment of `kb`.")
         .example("[CI]")];
-
-pub(crate) static SANDBOX: KeyTable =
-    table("sandbox", "`sandbox`", "Confinement of processes.", &[SANDBOX_KEYS]);
-
-const SANDBOX_KEYS: &[KeySpec] = &[
-    key(
-        "require",
-        Choice(SANDBOX_LEVEL_NAMES),
-        "Minimum sandbox level; runs below it are refused.",
-    )
-    .default("none"),
-    key(
-        "criticalUnapprovedAt",
-        Choice(SANDBOX_LEVEL_NAMES),
-        "Sandbox level from which critical tools run without approval.",
-    )
-    .default("kernel"),
-    key("processes", Choice(PROCESSES_NAMES), "How the processes of a step are isolated.")
-        .default("auto"),
-    key(
-        "read",
-        TEXTS,
-        "Additional paths that sandboxed commands may read; `~/` is the home directory.",
-    )
-    .example("[~/.cargo]"),
-    key("write", TEXTS, "Additional paths that sandboxed commands may read and write.")
-        .example("[/tmp/cache]"),
-];
 
 pub(crate) static JOURNAL: KeyTable =
     table("journal", "`journal`", "The journal.", &[JOURNAL_KEYS]);

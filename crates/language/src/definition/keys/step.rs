@@ -8,6 +8,7 @@ use super::choices::{
     WORKSPACE_NAMES,
 };
 use super::items::{FOR_EACH, ITEMS, MATRIX};
+use super::sandbox::STEP_SANDBOX;
 use super::step_parts::{CACHE, HOOKS, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
 use super::table::KeyType::{
     Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
@@ -120,12 +121,14 @@ const COMMON: &[KeySpec] = &[
         .default("`full` if its checks need them"),
     key(
         "sandbox",
-        Choice(AUTHOR_SANDBOX_NAMES),
+        OneOf(const { &[Choice(AUTHOR_SANDBOX_NAMES), Map(&STEP_SANDBOX)] }),
         "Whether its commands run in the sandbox of specialists: with `auto` after the start of a specialist \
-         of the run that can write files, until a person has answered an `approve` step.",
+         of the run that can write files, until a person has answered an `approve` step, and if they read a \
+         foreign value. A map is `always` and opens what it names.",
     )
     .only(AUTHOR)
-    .default("auto"),
+    .default("auto")
+    .example("{network: open}"),
     key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the step.")
         .scope(KeyScope::Attempts)
         .example("{maxTokens: 50000}"),

@@ -12,6 +12,7 @@ mod for_each;
 mod gate;
 mod hook;
 mod judge;
+mod network;
 mod not_yet;
 mod notify;
 mod playbook;
@@ -19,6 +20,7 @@ mod plugin;
 mod recovery;
 mod repeat;
 mod requirements;
+mod sandbox;
 mod script;
 mod settings;
 mod specialist;
@@ -38,6 +40,7 @@ pub use for_each::{ForEach, ItemSource, Matrix};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Undecided, Verify};
 pub use hook::{Hook, HookEvent};
 pub use judge::JudgeCheck;
+pub use network::NetworkAccess;
 pub use not_yet::NotYet;
 pub use notify::{NotifyEvent, NotifyHook, NotifyTarget};
 pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
@@ -45,15 +48,15 @@ pub use plugin::{Plugin, Probe};
 pub use recovery::{OnError, RecoveryAction, RecoveryKind, RecoveryRule, UNLIMITED_QUESTIONS};
 pub use repeat::{Loop, Until};
 pub use requirements::Requirements;
+pub use sandbox::{AuthorSandbox, SandboxOpening, StepSandbox};
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{
     ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, PromptRecording, SecretSource,
     Settings, SyncMode, TierSettings, ToolSecurity, TraceSettings,
 };
-pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, NetworkAccess, Specialist};
+pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, Specialist};
 pub use step::{
-    AuthorSandbox, EvidenceMode, Isolation, MergePolicy, RunIf, Step, StepDetails, StepPhase,
-    WorkspaceMode,
+    EvidenceMode, Isolation, MergePolicy, RunIf, Step, StepDetails, StepPhase, WorkspaceMode,
 };
 pub use test::{
     Expectations, Fault, FaultKind, FileExpectation, Located, LocatedMap, ModelFault, Stub,

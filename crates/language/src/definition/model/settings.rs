@@ -1,6 +1,6 @@
 //! The model of the project settings, and how settings narrow each other.
 
-use super::GlobalLimits;
+use super::{AuthorSandbox, GlobalLimits};
 use kb_base::diagnostic::Span;
 use kb_base::value::{Tier, ToolName};
 use std::collections::BTreeMap;
@@ -52,6 +52,8 @@ pub struct Settings {
     /// `sandbox.criticalUnapprovedAt`: sandbox level from which critical tools run without approval.
     /// `None`: `kernel`.
     pub critical_unapproved_at: Option<ApprovalLevel>,
+    /// `sandbox.steps`: when the commands of a step of the author that does not say so itself run in the sandbox.
+    pub sandbox_steps: AuthorSandbox,
     /// `sandbox.read`: additional paths that sandboxed commands may read; `~/` is the home directory.
     pub sandbox_read: Vec<String>,
     /// `sandbox.write`: additional paths that sandboxed commands may read and write.

@@ -1,11 +1,12 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
-use super::{Capability, ContextProfile, GlobalLimits, NotYet, Reasoning, ToolRules};
+use super::{
+    Capability, ContextProfile, GlobalLimits, NetworkAccess, NotYet, Reasoning, ToolRules,
+};
 use crate::definition::Schema;
 use crate::toolspec;
 use kb_base::diagnostic::Span;
 use kb_base::value::{Digest, SpecialistId, Tier, ToolName};
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A checked specialist, from any of the file forms (see `docs/reference/specialists.md`).
@@ -143,20 +144,6 @@ impl Specialist {
     pub fn writes(&self) -> bool {
         self.tools.iter().any(|tool| toolspec::assumed(tool.as_str()).writes)
     }
-}
-
-/// `network:` of a specialist: the network that its commands, and the commands that check its work,
-/// can use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NetworkAccess {
-    /// A private loopback interface: servers that a command starts can be reached by itself.
-    #[default]
-    Loopback,
-    /// No interface and no Internet sockets.
-    None,
-    /// The network of this machine.
-    Open,
 }
 
 /// One entry of `examples:`: a past task for the prompt.

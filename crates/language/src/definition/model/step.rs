@@ -2,7 +2,7 @@
 
 use super::{
     Budget, Cache, ForEach, Hook, JudgeCheck, Loop, NotYet, OnError, RecoveryRule, RetryPolicy,
-    Timeout, Verify,
+    StepSandbox, Timeout, Verify,
 };
 use crate::definition::Schema;
 use crate::definition::gate_check::Check;
@@ -70,8 +70,8 @@ pub struct StepDetails {
     pub output_schema: Option<Schema>,
     /// Whether file changes of its processes are recorded. `None`: only if its checks need them.
     pub evidence: Option<EvidenceMode>,
-    /// `sandbox`: when its commands run in the sandbox of specialists. `None`: as with `auto`.
-    pub sandbox: Option<AuthorSandbox>,
+    /// `sandbox`: when its commands run in the sandbox. `None`: as the settings say, else as with `auto`.
+    pub sandbox: Option<StepSandbox>,
     /// Whether it takes the `workspace` lock. `None`: only if its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
     /// `merge`: how its changes reach the project. `None`: as the playbook says, else `patch`.
@@ -202,17 +202,6 @@ pub enum EvidenceMode {
     Full,
     /// No manifests are taken.
     None,
-}
-
-/// `sandbox:`: whether the commands of a step of the author run in the sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuthorSandbox {
-    /// After a specialist of the run that could write.
-    Auto,
-    /// In any case.
-    Always,
-    /// In no case.
-    Never,
 }
 
 /// `workspace:`: the files that a step reads and writes.

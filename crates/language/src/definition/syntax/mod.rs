@@ -47,6 +47,7 @@ pub(super) mod script;
 pub(super) mod settings;
 pub(super) mod specialist;
 pub(super) mod step;
+mod step_sandbox;
 pub(super) mod test_file;
 mod test_parts;
 

@@ -7,9 +7,10 @@ use super::tool_security::{agent_security, tools};
 use super::{Decoder, Key, Node};
 use crate::definition::gate_check::judge;
 use crate::definition::keys::choices::{
-    CONTEXT_PROFILE, INCONCLUSIVE_ACTION, ON_INCONCLUSIVE, PROCESSES, PROMPTS, REASONING,
-    SANDBOX_LEVEL, SYNC,
+    AUTHOR_SANDBOX, CONTEXT_PROFILE, INCONCLUSIVE_ACTION, ON_INCONCLUSIVE, PROCESSES, PROMPTS,
+    REASONING, SANDBOX_LEVEL, SYNC,
 };
+use crate::definition::keys::sandbox::SANDBOX;
 use crate::definition::keys::settings as keys;
 use crate::definition::model::{
     ApprovalLevel, InconclusivePolicy, ModelPrice, Settings, TierSettings,
@@ -91,10 +92,11 @@ fn sandbox(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
         settings.sandbox_require = Some(ApprovalLevel::Kernel);
         return;
     }
-    let Some(fields) = decoder.fields(node, &keys::SANDBOX) else { return };
+    let Some(fields) = decoder.fields(node, &SANDBOX) else { return };
     settings.sandbox_require = fields.choice("require", SANDBOX_LEVEL, decoder);
     settings.critical_unapproved_at = fields.choice("criticalUnapprovedAt", SANDBOX_LEVEL, decoder);
     settings.processes = fields.choice("processes", PROCESSES, decoder).unwrap_or_default();
+    settings.sandbox_steps = fields.choice("steps", AUTHOR_SANDBOX, decoder).unwrap_or_default();
     settings.sandbox_read = fields.texts("read", decoder);
     settings.sandbox_write = fields.texts("write", decoder);
 }

@@ -6,7 +6,7 @@ use super::repeat::checks_of_loop;
 use super::verify::{default_verify, verify};
 use super::{Decoder, Fields, Node, Secrets, Value};
 use crate::definition::keys;
-use crate::definition::keys::choices::{AUTHOR_SANDBOX, EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
+use crate::definition::keys::choices::{EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
 use crate::definition::kind::{self, Kind, kinds};
 use crate::definition::model::{Step, StepDetails, StepPhase, Verify};
 use crate::definition::schema::Schema;
@@ -256,7 +256,7 @@ fn body(
         cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
         output_schema: output_schema(fields, decoder),
         evidence: fields.choice("evidence", EVIDENCE, decoder),
-        sandbox: fields.choice("sandbox", AUTHOR_SANDBOX, decoder),
+        sandbox: fields.get("sandbox").and_then(|node| decoder.step_sandbox(node)),
         workspace: fields.choice("workspace", WORKSPACE, decoder),
         merge: decoder.merge(fields),
         locks: decoder.locks(fields),

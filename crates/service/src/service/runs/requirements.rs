@@ -110,7 +110,7 @@ async fn changes(context: &ProjectContext, settings: &Arc<Settings>) -> Option<(
     let supervisor = context.supervisor(settings);
     let level = sandbox_level(supervisor.base().sandbox_cap());
     let processes = ProcessLauncher::new(supervisor, workspace, settings.clone(), level);
-    let git = Git::new(processes.confined(NetworkAccess::None));
+    let git = Git::new(processes.confined(&NetworkAccess::None.into()));
     match git.status(&context.root, processes.can_confine()).await {
         Ok(lines) if lines.trim().is_empty() => None,
         Ok(lines) => {
