@@ -6,6 +6,7 @@ mod escapes;
 mod ignore_rules;
 mod later_steps;
 mod later_values;
+mod missing_access;
 mod obedient;
 mod outputs;
 mod own_programs;

@@ -1,9 +1,9 @@
 //! The main process of a step, at either process level.
 
-use super::ProcessEnd;
 use super::group::GroupProcess;
 use super::namespace::{StartOutcome, Worker, WorkerPool};
 use super::program::Program;
+use super::{ProcessEnd, Unreached};
 use std::io;
 use std::sync::Arc;
 
@@ -50,6 +50,14 @@ impl MainProcess {
         }
     }
 
+    /// What the process tried to reach in a network of its own, once it has ended.
+    pub(super) fn unreached(&self) -> Unreached {
+        match self {
+            MainProcess::Group(_) => Unreached::default(),
+            MainProcess::Namespace(process) => process.unreached,
+        }
+    }
+
     /// Kills the descendants that outlived the main process and waits until they are gone.
     pub(super) async fn clean_up(self) {
         match self {
@@ -64,6 +72,7 @@ pub(super) struct NamespaceProcess {
     worker: Worker,
     pool: Arc<WorkerPool>,
     leftover: Leftover,
+    unreached: Unreached,
     program: Program,
 }
 
@@ -80,12 +89,14 @@ enum Leftover {
 
 impl NamespaceProcess {
     pub(super) fn new(worker: Worker, pool: Arc<WorkerPool>, program: Program) -> Self {
-        NamespaceProcess { worker, pool, leftover: Leftover::Unknown, program }
+        let (leftover, unreached) = (Leftover::Unknown, Unreached::default());
+        NamespaceProcess { worker, pool, leftover, unreached, program }
     }
 
     async fn ended(&mut self) -> ProcessEnd {
         let (leftover, end) = match self.worker.ended().await {
-            StartOutcome::Ended { code, by_signal, leftover } => {
+            StartOutcome::Ended { code, by_signal, leftover, unreached } => {
+                self.unreached = unreached;
                 let leftover = if leftover { Leftover::Something } else { Leftover::Nothing };
                 let end = if by_signal { ProcessEnd::Signal(code) } else { ProcessEnd::Code(code) };
                 (leftover, end)

@@ -34,7 +34,7 @@ pub(super) struct StartOrder<'a> {
 /// The outcome of a start order; none is sent.
 #[allow(dead_code, reason = "the variants are those of `namespace::StartOutcome`")]
 pub(super) enum StartOutcome {
-    Ended { code: i32, by_signal: bool, leftover: bool },
+    Ended { code: i32, by_signal: bool, leftover: bool, unreached: super::Unreached },
     NotStarted(i32),
     Refused(String),
     WorkerLost,

@@ -24,6 +24,17 @@ pub struct ProcessResult {
     pub failed: Option<FailedCommand>,
     /// The time from the start to the end of the main process and its descendants.
     pub duration: Duration,
+    /// What it tried to reach in a network of its own.
+    pub unreached: Unreached,
+}
+
+/// What a process tried to reach in a network of its own, which has no other machines, as the kernel counted it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unreached {
+    /// Other machines, or their addresses from a resolver.
+    pub machines: bool,
+    /// A server on this machine that did not listen there.
+    pub servers: bool,
 }
 
 /// The ways in which a process ends.
@@ -66,6 +77,7 @@ impl ProcessResult {
             stderr_tail: String::new(),
             failed: None,
             duration,
+            unreached: Unreached::default(),
         }
     }
 }

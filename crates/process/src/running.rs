@@ -93,6 +93,7 @@ impl Running {
                 _ => self.step(cancel).await,
             }
         };
+        let unreached = self.process.unreached();
         self.process.clean_up().await;
         let (stdout, stdout_cut, stdout_tail) = self.stdout.finish();
         let (stderr, stderr_cut, stderr_tail) = self.stderr.finish();
@@ -110,6 +111,7 @@ impl Running {
             stderr_tail,
             failed,
             duration: started.elapsed(),
+            unreached,
         }
     }
 

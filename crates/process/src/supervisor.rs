@@ -10,7 +10,7 @@ use super::pipes::{ChildEnds, Pipes};
 use super::program::{Program, find_program};
 use super::running::Running;
 use super::sandbox::{
-    Confinement, Isolation, Rules, RulesCache, Scratch, SystemCallFilter, is_administrator,
+    Confinement, Isolation, Reach, Rules, RulesCache, Scratch, SystemCallFilter, is_administrator,
 };
 use super::temporary::remove_abandoned;
 use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn};
@@ -70,6 +70,13 @@ impl Supervisor {
     #[must_use]
     pub fn confined(&self, confinement: Confinement) -> Supervisor {
         Supervisor { confinement: Some(Arc::new(confinement)), ..self.clone() }
+    }
+
+    /// What the processes of this supervisor may do with a path. Reads directories.
+    pub fn reach(&self, path: &Path) -> Reach {
+        let private = Instance::of_process(&self.base).temporary_directory();
+        let own = self.confinement.as_deref();
+        own.map_or(Reach::Write, |own| own.reach(path, &self.base, private))
     }
 
     /// The process control level on this machine. The first call creates a namespace to find out,

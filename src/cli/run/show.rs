@@ -106,14 +106,16 @@ fn suggestions(step: &InstanceView) -> String {
     let shown = step.status == StepStatus::Failed && step.instance == step.step;
     let failed = step.error.as_ref().filter(|_| shown);
     let hints = failed.map(|error| error.suggested_next.as_slice()).unwrap_or_default();
-    if hints.is_empty() {
+    let help = failed.and_then(|error| error.help.as_ref());
+    if hints.is_empty() && help.is_none() {
         return String::new();
     }
     let line = |hint: &RecoveryHint| {
         let action = format!("{:<18}", hint.action.as_str().replace('_', " "));
         format!("  {}{}\n", paint(DIM, &action), plain(&hint.note))
     };
-    let lines: String = hints.iter().map(line).collect();
+    let help = help.map(|help| format!("  {} {}\n", paint(HINT, "help:"), plain(help)));
+    let lines: String = help.into_iter().chain(hints.iter().map(line)).collect();
     let place = step.place.as_ref().map(|place| format!(" at {}", plain(place)));
     let title = paint(TITLE, &plain(&step.instance));
     format!("\nsuggested for {title}{}\n{lines}", place.unwrap_or_default())

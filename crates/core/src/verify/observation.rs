@@ -117,6 +117,9 @@ pub struct CommandRun {
     pub ended: CommandEnd,
     /// The last line of stderr, or of stdout if stderr is empty.
     pub last_words: String,
+    /// What it lacked in the sandbox, with what opens it. No verdict reads it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub lacked: String,
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Argv, working directory, digest of the environment, result, truncated bytes. No verdict

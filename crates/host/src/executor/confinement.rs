@@ -34,20 +34,26 @@ fn refusal(confined: &Confined) -> Failure {
     Failure::new(Code::NEEDS_APPROVAL, message).help(help)
 }
 
-/// Adds to the failure of a confined command why it was confined.
-pub(super) fn explained(failure: Failure, confined: Option<&Confined>) -> Failure {
+/// Adds to the failure of a confined command what it lacked, and why it was confined.
+pub(super) fn explained(
+    failure: Failure,
+    missing: Option<String>,
+    confined: Option<&Confined>,
+) -> Failure {
     let Some(confined) = confined else { return failure };
-    let reason = format!(
-        "the command ran in the sandbox, because {}. If it needs more, open that in the step: \
-         `sandbox: {{network: open, read: [PATH], write: [PATH]}}`; or put an `approve` step before it, or set \
-         `sandbox: never`",
-        why(confined)
-    );
-    let help = match &failure.help {
-        Some(help) => format!("{help}; {reason}"),
-        None => reason,
+    let opened = match missing {
+        Some(_) => "",
+        None => "`sandbox: {network: open, read: [PATH], write: [PATH]}` opens what it needs; ",
     };
-    failure.help(help)
+    let released = match confined {
+        Confined::Touched(_) => "an `approve` step before it, or `sandbox: never`, releases it",
+        Confined::Always(_) | Confined::Value(_) => "`sandbox: never` releases it",
+    };
+    let why = why(confined);
+    let reason = format!("the command ran in the sandbox, because {why}; {opened}{released}");
+    let parts = [missing, failure.help.clone(), Some(reason)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    failure.help(parts.join(". "))
 }
 
 fn why(confined: &Confined) -> String {

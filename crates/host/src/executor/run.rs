@@ -5,8 +5,9 @@ use super::host_access::HostAccess;
 use super::last_line::{ends, failed_line, last_line, output_suffix};
 use super::lease::lease_lost;
 use super::output_log::OutputLog;
+use crate::tool::{MissingAccess, Ran};
 use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
-use kb_attempt::{CommandLine, Context, Outcome, Request};
+use kb_attempt::{CommandLine, Context, Outcome, Request, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
 use kb_core::evidence::{Invocation, InvocationStatus, Payload, ProcessEvidence, Purpose, Record};
@@ -28,7 +29,7 @@ pub(super) async fn run(
         Ok(spawn) => spawn,
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, *failure),
     };
-    let argv = spawn.argv.clone();
+    let (argv, cwd) = (spawn.argv.clone(), spawn.cwd.clone());
     let confined = request.confined.as_deref();
     let (supervisor, opening) = match confinement::supervisor(host, confined) {
         Ok(found) => found,
@@ -52,9 +53,14 @@ pub(super) async fn run(
             return lease_lost();
         }
     }
+    let missing = opening.as_ref().map(|opening| opening.network).and_then(|network| {
+        let ran = Ran { argv: &argv, cwd: &cwd, root: host.workspace.root(), network };
+        run_blocking(|| MissingAccess::of(&supervisor, &ran, &exited)).help_for_author()
+    });
     let mut outcome = outcome(&host.redactor, &argv, exited, parse, request.timeout);
     if opening.is_some() {
-        outcome.failure = outcome.failure.map(|failure| confinement::explained(failure, confined));
+        let explained = |failure| confinement::explained(failure, missing, confined);
+        outcome.failure = outcome.failure.map(explained);
     }
     Outcome { process: Some(Box::new(process)), ..outcome }
 }

@@ -71,7 +71,10 @@ pub(super) async fn call(
         .failure
         .unwrap_or_else(|| Failure::new(Code::ATTEMPT_FAILED, format!("`{tool}` failed")));
     let failure = match opening {
-        Some(_) => confinement::explained(failure, confined),
+        Some(_) => {
+            let missing = failure.help.clone();
+            confinement::explained(Failure { help: None, ..failure }, missing, confined)
+        }
         None => failure,
     };
     let kind = match status {

@@ -31,15 +31,16 @@ pub(super) fn into_namespaces(
     Ok((pid, descriptor))
 }
 
-/// Creates a child that shares the memory of this process until it executes a program or ends. This
-/// process is suspended meanwhile. `namespaces` are the new namespaces of the child. Unlike a fork, this copies no page tables. `run` may only make
-/// system calls: no allocation, no lock, no panic.
+/// Creates a child that shares the memory and the descriptors of this process until it executes a program or ends. This
+/// process is suspended meanwhile. `namespaces` are the new namespaces of the child. Unlike a fork, this copies no page
+/// tables. `run` may only make system calls: no allocation, no lock, no panic.
 pub(super) fn until_exec(
     stack: &mut Stack,
     namespaces: c_int,
     run: &mut dyn FnMut() -> c_int,
 ) -> io::Result<Pid> {
-    clone(stack, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | namespaces, run, &mut -1)
+    let shared = libc::CLONE_VM | libc::CLONE_FILES | libc::CLONE_VFORK;
+    clone(stack, shared | libc::SIGCHLD | namespaces, run, &mut -1)
 }
 
 fn clone(

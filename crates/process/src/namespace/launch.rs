@@ -4,6 +4,7 @@ use super::clone::{Stack, until_exec};
 use super::errno::last_errno;
 use super::landlock_rule::allow_below;
 use super::message::Order;
+use super::network_counters::NetworkCounters;
 use super::{isolation, new_root, signals};
 use crate::failed_command::DESCRIPTOR;
 use crate::sandbox::{Isolation, READ_ACCESS, SystemCallFilter, drop_capabilities};
@@ -29,12 +30,13 @@ struct Prepared<'a> {
     report: Option<BorrowedFd<'a>>,
 }
 
-/// Starts the process of an order in its own process group.
+/// Starts the process of an order in its own process group. Returns the counters of its network too, if it has one of
+/// its own.
 pub(super) fn launch(
     order: &Order,
     stack: &mut Stack,
     dev_null: BorrowedFd<'_>,
-) -> Result<Pid, Errno> {
+) -> Result<(Pid, Option<NetworkCounters>), Errno> {
     if let Some(rules) = &order.rules {
         allow_own_proc(rules.as_fd())?;
     }
@@ -51,15 +53,19 @@ pub(super) fn launch(
         rules: order.rules.as_ref().map(AsFd::as_fd),
         report: order.report.as_ref().map(AsFd::as_fd),
     };
-    let mut failed = None;
+    let (mut failed, mut counters) = (None, None);
     let started = until_exec(stack, isolation::namespaces(order.isolation), &mut || {
-        let Err(error) = become_program(&prepared);
+        if order.isolation.has(Isolation::NETWORK) {
+            // The table of descriptors is shared up to here: the parent keeps what the child opens.
+            counters = NetworkCounters::of_this_process();
+        }
+        let Err(error) = own_descriptors().and_then(|()| become_program(&prepared));
         failed = Some(error);
         127
     });
     let pid = started.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
     match failed {
-        None => Ok(pid),
+        None => Ok((pid, counters)),
         Some(error) => {
             let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
             Err(error)
@@ -68,6 +74,14 @@ pub(super) fn launch(
 }
 
 enum Never {}
+
+/// Gives the child a table of descriptors of its own, so that it can change them.
+fn own_descriptors() -> Result<(), Errno> {
+    // SAFETY: a plain system call.
+    #[allow(unsafe_code)]
+    let done = unsafe { libc::unshare(libc::CLONE_FILES) };
+    if done == 0 { Ok(()) } else { Err(last_errno()) }
+}
 
 /// Executes the program. Runs in the child on shared memory, so it only makes system calls.
 fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {

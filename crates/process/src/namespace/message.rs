@@ -1,5 +1,6 @@
 //! The protocol between `kb` and a namespace worker.
 
+use crate::result::Unreached;
 use crate::sandbox::Isolation;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ffi::{CStr, OsString, c_char};
@@ -32,7 +33,7 @@ pub(super) enum Report {
     /// The process did not start; the errno.
     NotStarted(i32),
     /// The main process has ended. `leftover` says whether it left other processes behind.
-    Ended { code: i32, by_signal: bool, leftover: bool },
+    Ended { code: i32, by_signal: bool, leftover: bool, unreached: Unreached },
     /// No process is left in the namespace.
     Clean,
 }
@@ -71,8 +72,10 @@ impl Report {
             Report::Ready(isolation) => (b'R', isolation.bits(), 0),
             Report::Refused(stage, errno) => (b'X', stage as u8, errno),
             Report::NotStarted(errno) => (b'N', 0, errno),
-            Report::Ended { code, by_signal, leftover } => {
-                (b'E', u8::from(by_signal) | u8::from(leftover) << 1, code)
+            Report::Ended { code, by_signal, leftover, unreached } => {
+                let flags = [by_signal, leftover, unreached.machines, unreached.servers];
+                let bit = |(at, flag): (usize, &bool)| u8::from(*flag) << at;
+                (b'E', flags.iter().enumerate().map(bit).sum(), code)
             }
             Report::Clean => (b'C', 0, 0),
         };
@@ -89,9 +92,12 @@ impl Report {
             b'R' => Report::Ready(Isolation::from_bits(*detail)),
             b'X' => Report::Refused(*stages.get(usize::from(*detail))?, value),
             b'N' => Report::NotStarted(value),
-            b'E' => {
-                Report::Ended { code: value, by_signal: detail & 1 != 0, leftover: detail & 2 != 0 }
-            }
+            b'E' => Report::Ended {
+                code: value,
+                by_signal: detail & 1 != 0,
+                leftover: detail & 2 != 0,
+                unreached: Unreached { machines: detail & 4 != 0, servers: detail & 8 != 0 },
+            },
             b'C' => Report::Clean,
             _ => return None,
         })

@@ -32,6 +32,7 @@ mod landlock_rule;
 mod launch;
 mod listener;
 mod message;
+mod network_counters;
 mod new_root;
 mod pool;
 mod setup;

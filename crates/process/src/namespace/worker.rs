@@ -4,6 +4,7 @@ use super::listener::{Listener, Received};
 use super::message::{KILL_ALL, Report, Stage, StartOrder, TERMINATE};
 use super::socket;
 use crate::instance::Instance;
+use crate::result::Unreached;
 use crate::sandbox::Isolation;
 use crate::watched::watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -30,7 +31,7 @@ pub(crate) struct Worker {
 pub(crate) enum StartOutcome {
     /// The main process ended with this exit code or signal. `leftover` says whether it left other
     /// processes behind.
-    Ended { code: i32, by_signal: bool, leftover: bool },
+    Ended { code: i32, by_signal: bool, leftover: bool, unreached: Unreached },
     /// The process could not be started; the errno.
     NotStarted(i32),
     /// The worker could not be created.
@@ -92,8 +93,8 @@ impl Worker {
     pub(crate) async fn ended(&mut self) -> StartOutcome {
         loop {
             return match self.next().await {
-                Some(Report::Ended { code, by_signal, leftover }) => {
-                    StartOutcome::Ended { code, by_signal, leftover }
+                Some(Report::Ended { code, by_signal, leftover, unreached }) => {
+                    StartOutcome::Ended { code, by_signal, leftover, unreached }
                 }
                 Some(Report::NotStarted(errno)) => StartOutcome::NotStarted(errno),
                 Some(Report::Refused(stage, errno)) => StartOutcome::Refused(refusal(stage, errno)),

@@ -3,8 +3,10 @@
 use super::clone::Stack;
 use super::launch::launch;
 use super::message::{INLINE, KILL_ALL, Order, Report, START, Stage, TERMINATE};
+use super::network_counters::NetworkCounters;
 use super::signals::Children;
 use super::{isolation, setup, socket};
+use crate::result::Unreached;
 use crate::sandbox::Isolation;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -79,7 +81,7 @@ impl WorkerProcess<'_> {
                     drop(order);
                     match started {
                         Err(errno) => self.report(Report::NotStarted(errno.raw_os_error()))?,
-                        Ok(pid) => self.supervise(pid)?,
+                        Ok((pid, counters)) => self.supervise(pid, counters)?,
                     }
                 }
             }
@@ -87,12 +89,12 @@ impl WorkerProcess<'_> {
     }
 
     /// Runs until the step has ended and, if it left processes behind, `kb` has ordered to kill them.
-    fn supervise(&mut self, pid: Pid) -> io::Result<()> {
+    fn supervise(&mut self, pid: Pid, mut counters: Option<NetworkCounters>) -> io::Result<()> {
         // `None` once the main process has ended.
         let mut main = Some(pid);
         loop {
             let [has_request, has_ended_child] = self.wait()?;
-            if has_ended_child && !self.reap(&mut main)? {
+            if has_ended_child && !self.reap(&mut main, &mut counters)? {
                 return Ok(());
             }
             if !has_request {
@@ -127,7 +129,11 @@ impl WorkerProcess<'_> {
 
     /// Reaps children, adopted orphans included. Returns false once the main process has ended and
     /// no child is left.
-    fn reap(&self, main: &mut Option<Pid>) -> io::Result<bool> {
+    fn reap(
+        &self,
+        main: &mut Option<Pid>,
+        counters: &mut Option<NetworkCounters>,
+    ) -> io::Result<bool> {
         self.children.clear();
         let mut status = None;
         let leftover = loop {
@@ -144,7 +150,11 @@ impl WorkerProcess<'_> {
         };
         let Some(status) = status else { return Ok(true) };
         *main = None;
-        self.report(ended(status, leftover))?;
+        let unreached = match status.exit_status() {
+            Some(0) => Unreached::default(),
+            _ => counters.take().map(NetworkCounters::unreached).unwrap_or_default(),
+        };
+        self.report(ended(status, leftover, unreached))?;
         Ok(leftover)
     }
 
@@ -180,13 +190,12 @@ impl WorkerProcess<'_> {
     }
 }
 
-fn ended(status: WaitStatus, leftover: bool) -> Report {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Report::Ended { code, by_signal: false, leftover },
-        (None, signal) => {
-            Report::Ended { code: signal.unwrap_or_default(), by_signal: true, leftover }
-        }
-    }
+fn ended(status: WaitStatus, leftover: bool, unreached: Unreached) -> Report {
+    let (code, by_signal) = match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => (code, false),
+        (None, signal) => (signal.unwrap_or_default(), true),
+    };
+    Report::Ended { code, by_signal, leftover, unreached }
 }
 
 /// Sends SIGKILL to every process in the namespace but this one, in one system call.

@@ -125,6 +125,13 @@ impl Confinement {
         [self.write.clone(), self.write_only.clone(), self.read.clone()]
     }
 
+    /// The paths that a process may write, may read, may only read, and does not see.
+    pub(super) fn granted(&self, base: &BaseEnvironment) -> [Vec<PathBuf>; 4] {
+        let mut write = self.writable(base);
+        write.extend(self.write_only.iter().cloned());
+        [write, self.readable(base), self.read_only.clone(), self.hidden.clone()]
+    }
+
     /// The rules. Paths that do not exist are skipped.
     pub(super) fn rules(
         &self,

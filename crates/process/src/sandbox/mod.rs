@@ -16,6 +16,7 @@ mod isolation;
 mod kernel;
 mod mount_plan;
 mod paths;
+mod reach;
 #[cfg(target_os = "linux")]
 mod rules;
 mod rules_cache;
@@ -35,6 +36,7 @@ pub use isolation::Network;
 pub use kernel::{KernelSandbox, SandboxCap};
 #[cfg(target_os = "linux")]
 pub(super) use mount_plan::kind;
+pub use reach::Reach;
 #[cfg(target_os = "linux")]
 pub(super) use rules::{READ_ACCESS, WRITE_ACCESS};
 pub(super) use rules::{Rules, start_restricted};

@@ -88,10 +88,11 @@ impl CommandCriterion {
         facts: &Facts<'_>,
         before: Option<&ProcessEvidence>,
     ) -> Finding {
-        let last_line = match run.last_words.as_str() {
+        let last_line = [&run.last_words, &run.lacked].map(|text| match text.as_str() {
             "" => String::new(),
-            line => format!(": {line}"),
-        };
+            text => format!(": {text}"),
+        });
+        let last_line = last_line.concat();
         match &run.ended {
             CommandEnd::Code(0) => self.passed(run, facts, before),
             CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{last_line}")),

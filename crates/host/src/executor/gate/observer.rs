@@ -5,9 +5,11 @@ use super::installed;
 use crate::executor::confinement;
 use crate::executor::host_access::HostAccess;
 use crate::executor::last_line::{ends, last_line};
+use crate::tool::{MissingAccess, Ran};
 use crate::workspace::{PathError, Workspace};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
+use kb_attempt::run_blocking;
 use kb_base::value::limits;
 use kb_clock as clock;
 use kb_core::evidence::FileKind;
@@ -90,6 +92,7 @@ impl Observer<'_> {
         let not_run = |ended: CommandEnd| CommandRun {
             ended,
             last_words: String::new(),
+            lacked: String::new(),
             duration_ms: 0,
             process: None,
         };
@@ -110,10 +113,10 @@ impl Observer<'_> {
             idle: None,
             max_stream: limits::STREAM_BYTES,
         };
-        let supervisor = match self.sandboxed {
-            Some(network) => self.host.processes.confined(&network.into()),
+        let (supervisor, network) = match self.sandboxed {
+            Some(network) => (self.host.processes.confined(&network.into()), Some(network)),
             None => match confinement::supervisor(self.host, self.confined) {
-                Ok((supervisor, _)) => supervisor,
+                Ok((supervisor, opening)) => (supervisor, opening.map(|opening| opening.network)),
                 Err(refused) => {
                     let reason = format!("{}; `--yes` approves it", refused.message);
                     return not_run(CommandEnd::Unknown(reason));
@@ -121,9 +124,20 @@ impl Observer<'_> {
             },
         };
         let trace = self.host.processes.trace(&spawn, &self.host.redactor);
+        let working = spawn.cwd.clone();
         let exited = supervisor.run(spawn, self.cancel, None).await;
         let process = trace.end(&exited);
-        ran(&self.host.redactor, exited, process)
+        let missing = network.map(|network| {
+            let root = self.host.workspace.root();
+            let ran = Ran { argv, cwd: &working, root, network };
+            run_blocking(|| MissingAccess::of(&supervisor, &ran, &exited))
+        });
+        let lacked = missing.and_then(|missing| match self.sandboxed {
+            None => missing.help_for_author(),
+            Some(_) => missing.note_for_gate(),
+        });
+        let lacked = self.host.redactor.mask_text(&lacked.unwrap_or_default()).into_owned();
+        CommandRun { lacked, ..ran(&self.host.redactor, exited, process) }
     }
 }
 
@@ -143,6 +157,7 @@ fn is_command(ask: &ObservationQuery) -> bool {
 fn ran(redactor: &Redactor, exited: ProcessResult, process: ProcessEvidence) -> CommandRun {
     CommandRun {
         last_words: last_line(redactor, &ends(&exited)).unwrap_or_default(),
+        lacked: String::new(),
         duration_ms: exited.duration.as_millis() as u64,
         process: Some(Box::new(process)),
         ended: match exited.end {

@@ -13,7 +13,6 @@ mod git_commit;
 mod http_request;
 mod output_read;
 mod plugin;
-mod sandbox_note;
 mod shell_exec;
 mod watched_process;
 

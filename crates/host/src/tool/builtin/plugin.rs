@@ -9,7 +9,7 @@ use kb_base::value::{Digest, Failure, Json, format_duration, json_text, limits};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use kb_core::redaction::Redactor;
 use kb_language::definition::Plugin;
-use kb_process::{ProcessEnd, ProcessResult, Spawn};
+use kb_process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -48,8 +48,9 @@ impl Tool for PluginTool {
                     let by = (&call.caller, network);
                     let supervisor =
                         |nested, hidden| context.processes.of_plugin(by, scratch, nested, hidden);
-                    let result =
-                        |exited: &ProcessResult| result(&self.0, exited, timeout, context.redactor);
+                    let result = |exited: &ProcessResult, _: &Supervisor| {
+                        result(&self.0, exited, timeout, context.redactor)
+                    };
                     run_watched(spawn, call, context, supervisor, result, cancel).await
                 }
                 Err(refusal) => refusal.into(),

@@ -1,14 +1,14 @@
 //! `shell:exec`: runs a command and records what it changed in the workspace.
 
-use super::sandbox_note::sandbox_note;
 use super::watched_process::{fail, run_watched};
 use crate::tool::call::{Call, CallResult, Caller, Refusal};
 use crate::tool::context::{CallContext, Tool, arguments};
+use crate::tool::missing_access::{MissingAccess, Ran};
 use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, format_duration, limits};
 use kb_core::evidence::InvocationStatus;
-use kb_process::{ProcessEnd, ProcessResult, Spawn};
+use kb_process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -117,12 +117,29 @@ async fn run(
             context.processes.of(&call.caller, context.scratch, nested, hidden)
         }
     };
-    let result = |exited: &ProcessResult| {
+    let (argv, cwd) = (spawn.argv.clone(), spawn.cwd.clone());
+    let result = |exited: &ProcessResult, supervisor: &Supervisor| {
         let mut result = result_of(exited, timeout);
-        if context.processes.confines(&call.caller)
-            && let Some(note) = sandbox_note(exited, &call.caller)
-        {
-            result.result["note"] = json!(note);
+        let missing = |network| {
+            let ran = Ran { argv: &argv, cwd: &cwd, root: context.files.workspace.root(), network };
+            MissingAccess::of(supervisor, &ran, exited)
+        };
+        match (&call.caller, context.confined) {
+            (Caller::Author, Some(opening)) => {
+                let help = missing(opening.network).help_for_author();
+                result.failure = result.failure.map(|failure| match help {
+                    Some(help) => failure.help(help),
+                    None => failure,
+                });
+            }
+            (Caller::Specialist { id, network, .. }, _)
+                if context.processes.confines(&call.caller) =>
+            {
+                if let Some(note) = missing(*network).note_for_specialist(id.as_str()) {
+                    result.result["note"] = json!(note);
+                }
+            }
+            (Caller::Author | Caller::Specialist { .. }, _) => {}
         }
         result
     };

@@ -4,6 +4,7 @@ use crate::tool::call::{Call, CallResult, Caller, error_view};
 use crate::tool::context::CallContext;
 use crate::workspace::{ProtectedWatch, Workspace, WorkspaceWatch};
 use futures::future::OptionFuture;
+use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::evidence::{Change, InvocationStatus};
@@ -20,7 +21,7 @@ pub(super) async fn run_watched(
     call: &Call,
     context: &CallContext<'_>,
     supervisor: impl FnOnce(Vec<PathBuf>, Vec<PathBuf>) -> Supervisor,
-    result: impl FnOnce(&ProcessResult) -> CallResult,
+    result: impl FnOnce(&ProcessResult, &Supervisor) -> CallResult,
     cancel: &CancellationToken,
 ) -> CallResult {
     let (workspace, redactor) = (&context.files.workspace, context.redactor);
@@ -39,9 +40,10 @@ pub(super) async fn run_watched(
         Err(failure) => return CallResult::failed(InvocationStatus::Denied, failure),
     };
     let nested = protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
-    let mut exited = supervisor(nested, hidden).run(spawn, cancel, None).await;
+    let supervisor = supervisor(nested, hidden);
+    let mut exited = supervisor.run(spawn, cancel, None).await;
     mask_truncated(&mut exited, redactor);
-    let mut result = result(&exited);
+    let mut result = run_blocking(|| result(&exited, &supervisor));
     result.process = Some(Box::new(process.end(&exited)));
     let (protected, watched) = tokio::join!(
         OptionFuture::from(protected.map(ProtectedWatch::end)),

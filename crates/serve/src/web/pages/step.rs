@@ -28,6 +28,7 @@ pub(super) struct StepPanel {
     cost: Option<String>,
     child_run: Option<String>,
     error: Option<String>,
+    help: Option<String>,
     code: Option<String>,
     tries: Vec<Try>,
     files: Vec<Value>,
@@ -65,6 +66,11 @@ pub(super) fn panel(
         cost: Some(cost(&instance.usage)).filter(|_| instance.usage.model_calls > 0),
         child_run: instance.child_run.clone(),
         error: instance.error.as_ref().map(|error| short(&error.message, 4000)),
+        help: instance
+            .error
+            .as_ref()
+            .and_then(|error| error.help.as_deref())
+            .map(|help| short(help, 4000)),
         code: instance.error.as_ref().map(|error| error.code.to_string()),
         tries: tries(project, &view.run, name)?,
         files: files(project, &view.run, name),

@@ -1,0 +1,130 @@
+//! A command that fails in the sandbox says what it lacked, and the line that opens it.
+
+use crate::running::Start;
+use crate::scratch::{Said, Scratch};
+use serde_json::json;
+
+const SPECIALIST: &str = "schema: kb.specialist/1
+id: worker
+role: You write files.
+tools: [fs:write, shell:exec]
+";
+
+const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
+
+/// A repository with a specialist that could write, and a step after it.
+fn project(step: &str) -> Scratch {
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:
+  - {{id: work, agent: worker, task: Write., verify: {{claims: none}}}}
+  - {{id: later, dependsOn: work, {step}}}\n"
+    );
+    let script =
+        json!({"schema": "kb.script/1", "steps": {"work": [{"output": {"summary": "x"}}]}});
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", &playbook),
+        (".kb/specialists/worker.yml", SPECIALIST),
+        ("script.yml", &script.to_string()),
+    ]);
+    let prepare = "git init -q . && git config user.name a && git config user.email a@b && git add . && git commit -qm one";
+    let mut command = std::process::Command::new("bash");
+    let done = command.args(["-euc", prepare]).current_dir(scratch.root()).finish();
+    assert!(done.status.success(), "{done:?}");
+    scratch
+}
+
+/// Runs with a home directory of its own, in which `notes.txt` is.
+fn run(scratch: &Scratch, args: &[&str]) -> Said {
+    let home = scratch.root().parent().unwrap().join("home");
+    std::fs::create_dir_all(home.join("data")).unwrap();
+    std::fs::write(home.join("notes.txt"), "notes").unwrap();
+    scratch.kb_with(args, |kb| {
+        kb.env("HOME", &home);
+    })
+}
+
+fn has(program: &str) -> bool {
+    std::process::Command::new(program).arg("--version").finish_if_found().is_some()
+}
+
+fn has_sandbox() -> bool {
+    let doctor = Scratch::new(&[]).kb(&["doctor"]).out;
+    doctor.contains("Landlock")
+}
+
+#[test]
+fn a_failed_command_names_what_it_lacked_and_the_line_that_opens_it() {
+    if !has_sandbox() {
+        return;
+    }
+    let network = "network: open";
+    let mut cases = vec![
+        ("run: 'cat ~/notes.txt'", vec!["hides `~/notes.txt`", "read: [~/notes.txt]"]),
+        ("run: [cat, ../home/notes.txt]", vec!["hides `~/notes.txt`", "read: [~/notes.txt]"]),
+        ("run: 'echo x > ~/data/new.txt'", vec!["hides `~/data`", "write: [~/data]"]),
+        ("run: 'echo x > ~/new.txt'", vec!["cannot create `~/new.txt`"]),
+        (
+            "run: 'git commit -qm x --allow-empty'",
+            vec!["only read `.git`", "`tool: git:commit`", "`sandbox: {write: [.git]}`"],
+        ),
+        ("run: 'git tag v1'", vec!["`sandbox: {write: [.git]}`"]),
+        ("run: 'touch .kb/playbooks/q.yml'", vec!["cannot change `.kb/playbooks/q.yml`"]),
+        (
+            "run: 'git push -q https://example.org/a.git HEAD'",
+            vec![network, "`example.org`", "has no network"],
+        ),
+        (
+            "run: 'exec 3<>/dev/tcp/127.0.0.1/9'",
+            vec![network, "servers that run outside of the sandbox"],
+        ),
+        (
+            "tool: shell:exec, input: {command: 'cat ~/notes.txt'}",
+            vec!["hides `~/notes.txt`", "read: [~/notes.txt]"],
+        ),
+        ("gate: [{command: [cat, ../home/notes.txt]}]", vec!["hides `~/notes.txt`"]),
+    ];
+    for (program, step, host) in [
+        ("curl", "run: 'curl -sS https://example.org/'", "`example.org`"),
+        ("npm", "run: 'npm install --no-audit --fetch-retries 0 left-pad'", "registry"),
+        ("pip3", "run: 'pip3 install --retries 0 --break-system-packages colorama2'", ""),
+    ] {
+        if has(program) {
+            cases.push((step, vec![network, host, "has no network"]));
+        }
+    }
+    for (step, said) in cases {
+        let scratch = project(step);
+        let failed = run(&scratch, &RUN);
+        assert_ne!(failed.code, 0, "{step}: {failed:?}");
+        failed.says(&said);
+        // The same words in the other displays.
+        let shown = run(&scratch, &["run", "show", "@last"]);
+        let json = run(&scratch, &["run", "show", "@last", "--json"]);
+        for one in &said {
+            assert!(shown.out.contains(one), "{step}: {one}: {shown:?}");
+            let escaped = one.replace('"', "\\\"");
+            assert!(json.out.contains(&escaped), "{step}: {one}: {json:?}");
+        }
+    }
+}
+
+/// A failure that has nothing to do with the sandbox names no path and no host.
+#[test]
+fn a_failure_for_other_reasons_names_nothing() {
+    if !has_sandbox() {
+        return;
+    }
+    for step in [
+        "run: 'echo see https://example.org/docs; exit 3'",
+        "run: 'cat missing.txt'",
+        "run: 'ls /usr/bin/missing'",
+        "run: 'echo ${HOME}; exit 1'",
+    ] {
+        let said = run(&project(step), &RUN);
+        assert_ne!(said.code, 0, "{step}: {said:?}");
+        let text = format!("{}{}", said.out, said.err);
+        for word in ["hides `", "only read `", "cannot create", "has no network", "in the step"] {
+            assert!(!text.contains(word), "{step}: {word}: {said:?}");
+        }
+    }
+}
