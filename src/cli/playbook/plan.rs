@@ -89,6 +89,9 @@ fn step(planned: &PlannedStep) -> String {
     if !planned.tools.is_empty() {
         row("tools", &planned.tools.join(", "));
     }
+    if let Some(causes) = service::ConfinedAhead::line(&planned.sandbox) {
+        row("sandbox", &plain(&causes));
+    }
     if !planned.checks.is_empty() {
         row("gate", &plain(&planned.checks.join(", ")));
     }

@@ -2,13 +2,15 @@
 
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::diagnostics;
+use crate::cli::render::table::Table;
 use crate::cli::terminal::{GOOD, Terminal, paint};
 use kb_base::value::counted;
 use kb_service::service::{self, Environment, Project};
 
 /// Check definitions and report all problems
 ///
-/// Without ids, checks all definitions of the project. Exits with 2 if there is an error.
+/// Without ids, checks all definitions of the project. With ids, also lists the steps of the author whose commands will
+/// run in the sandbox, with the reason. Exits with 2 if there is an error.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Ids or paths of playbooks
@@ -36,7 +38,21 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         if !bad {
             let what = counted(report.checked, "definition");
             terminal.out(&format!("{} {what}\n", paint(GOOD, "valid:")))?;
+            terminal.out(&sandboxed(&project, &args.ids)?)?;
         }
     }
     Ok(if bad { Exit::BadInput } else { Exit::Done })
+}
+
+/// The steps whose commands will run in the sandbox, with the reason.
+fn sandboxed(project: &Project, ids: &[String]) -> Result<String, service::ServiceError> {
+    let mut table = Table::bare();
+    for id in ids {
+        for step in service::show_playbook(project, id)?.steps {
+            if let Some(causes) = service::ConfinedAhead::line(&step.sandbox) {
+                table.row(["", &step.id, "in the sandbox:", &causes]);
+            }
+        }
+    }
+    Ok(table.text())
 }

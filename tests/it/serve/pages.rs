@@ -40,3 +40,50 @@ fn the_page_of_a_playbook_has_models_and_their_cost() {
         page("work").contains("unknown: a model or its price is missing").then_some(())
     });
 }
+
+/// Before a run, each display says which steps will run in the sandbox, and why.
+#[test]
+fn the_confinement_of_each_step_is_shown() {
+    let playbook = "schema: kb.playbook/1
+id: p
+steps:
+  - {id: free, run: \"true\"}
+  - {id: w, dependsOn: free, condition: 1 > 2, specialist: s, task: Write.}
+  - {id: later, dependsOn: w, runIf: noneFailed, run: \"true\"}
+  - {id: trusted, dependsOn: w, sandbox: never, run: \"true\"}
+";
+    let site = Site::new(&[
+        ("playbooks/p.yml", playbook),
+        (".kb/specialists/s.yml", &SPECIALIST.replace("fs:list", "fs:write")),
+        // It is not called.
+        (
+            ".kb/kb.config.yml",
+            "llm: {tiers: {medium: {model: m, endpoint: \"http://127.0.0.1:9/v1\"}}}\n",
+        ),
+    ]);
+    let cause = "once w has started";
+    let lines = |text: &str| -> Vec<String> {
+        let said = text.lines().filter(|line| line.contains(cause));
+        said.map(str::to_owned).collect()
+    };
+    for (args, step) in [
+        (["playbook", "validate", "p"], "later"),
+        (["playbook", "graph", "p"], "later"),
+        (["playbook", "plan", "p"], "sandbox"),
+    ] {
+        let found = lines(&site.scratch.kb(&args).code(0).out);
+        assert!(found.len() == 1 && found[0].contains(step), "{args:?}: {found:?}");
+    }
+    let graph = site.scratch.json(&["playbook", "graph", "p", "--format", "json"]);
+    let sandbox: Vec<_> = (0..4).map(|at| graph["nodes"][at]["sandbox"].to_string()).collect();
+    assert_eq!(sandbox, ["[]", "[]", "[{\"once\":\"w\"}]", "[]"]);
+    let page = site.get("/playbooks/p", &site.token(Role::Read)).text();
+    assert_eq!(lines(&page).len(), 1, "{page}");
+    let run =
+        site.run(&site.token(Role::Run), &serde_json::json!({"definition": "p"}), &["succeeded"]);
+    let step = |step: &str| {
+        let path = format!("/runs/{run}?step={step}");
+        lines(&site.get(&path, &site.token(Role::Read)).text()).len()
+    };
+    assert_eq!([step("free"), step("later")], [0, 1]);
+}

@@ -4,10 +4,13 @@ use super::confined::{Confined, Facts, ForeignValue, Touched};
 use super::{Plan, PlanStep, StepIx};
 use crate::definition::{AuthorSandbox, NetworkAccess, StepKind, TriggerSource};
 use kb_base::value::StepId;
+use serde::Serialize;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Why the commands of a step will run in the sandbox.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum ConfinedAhead {
     /// From the start of the run: the step says so.
     FromStart,
@@ -105,7 +108,27 @@ impl Plan {
     }
 }
 
+impl fmt::Display for ConfinedAhead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfinedAhead::FromStart => f.write_str("always"),
+            ConfinedAhead::Once(step) => write!(f, "once {step} has started"),
+            ConfinedAhead::Output(step) => write!(f, "it reads the output of {step}"),
+            ConfinedAhead::Triggered(param) => write!(f, "it reads {param} of a trigger"),
+        }
+    }
+}
+
 impl ConfinedAhead {
+    /// All causes of a step in one line; `None` if its commands are free.
+    pub fn line(causes: &[ConfinedAhead]) -> Option<String> {
+        const SHOWN: usize = 3;
+        let shown: Vec<String> = causes.iter().take(SHOWN).map(ToString::to_string).collect();
+        let more = causes.len().saturating_sub(SHOWN);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        (!causes.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
+    }
+
     /// The step that could write before.
     fn touched(&self) -> Option<Touched> {
         let ConfinedAhead::Once(step) = self else { return None };

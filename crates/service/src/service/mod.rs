@@ -73,6 +73,7 @@ pub use kb_engine::inspect::{
 pub use kb_engine::journal::JournalError;
 pub use kb_import::{Effect as ImportEffect, Format as ImportFormat};
 pub use kb_language::expression::Strength;
+pub use kb_language::plan::ConfinedAhead;
 pub use matching::{Choice, Match, choose, match_phrase};
 pub use notify::{notification, send_notification, test_notification};
 pub use outgoing::DeliveryFailure;

@@ -7,7 +7,7 @@ use kb_base::value::{Json, JsonMap};
 use kb_host::llm::Tiers;
 use kb_language::definition::{Check, RunIf, Specialist, Step, TaskText};
 use kb_language::expression::{Root, Scope, Strength};
-use kb_language::plan::{Plan, StepIx};
+use kb_language::plan::{ConfinedAhead, Plan, StepIx};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,6 +67,9 @@ pub struct PlannedStep {
     /// Tools that the specialist may call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
+    /// Why its commands will run in the sandbox.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sandbox: Vec<ConfinedAhead>,
     /// Checks of its gate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<&'static str>,
@@ -135,8 +138,12 @@ pub fn plan_view(
     }
     let scope = ParamScope { params: Arc::new(Json::Object(params.clone())) };
     let may_skip = may_skip(&plan);
-    let step = |ix: &StepIx| step(&plan, *ix, may_skip[ix.at()], &tiers, &scope);
-    let steps = plan.order().iter().map(step).collect();
+    let mut sandbox = plan.confined_ahead();
+    let mut step = |ix: &StepIx| PlannedStep {
+        sandbox: std::mem::take(&mut sandbox[ix.at()]),
+        ..step(&plan, *ix, may_skip[ix.at()], &tiers, &scope)
+    };
+    let steps = plan.order().iter().map(&mut step).collect();
     let chain = plan.critical_path(|_| 1);
     Ok(PlanView {
         definition: plan.playbook().id.to_string(),
@@ -170,6 +177,7 @@ fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamSco
         prompt: prompt(step, scope),
         model: specialist.map(|s| model(s, tiers)),
         tools: specialist.map(tools).unwrap_or_default(),
+        sandbox: Vec::new(),
         checks: step.checks().iter().map(Check::name).collect(),
     }
 }

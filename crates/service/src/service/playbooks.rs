@@ -3,7 +3,7 @@
 use super::{Project, ServiceError};
 use kb_core::wire::DefinitionView;
 use kb_language::definition::{Step, StepPhase};
-use kb_language::plan::{Plan, graph as drawing};
+use kb_language::plan::{ConfinedAhead, Plan, graph as drawing};
 
 /// A definition for display.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct StepLine {
     pub condition: Option<String>,
     /// Whether it is a `finally` step.
     pub finally: bool,
+    /// Why its commands will run in the sandbox; empty if they are free, or there is no plan.
+    pub sandbox: Vec<ConfinedAhead>,
 }
 
 /// Output format of a graph.
@@ -52,10 +54,16 @@ pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, Ser
     let playbook = project.playbook(id)?;
     let (plan, _) = project.plan_of(&playbook);
     let steps = playbook.steps.iter().chain(&playbook.finally);
-    Ok(DefinitionSheet {
-        view: DefinitionView::from(&*playbook),
-        steps: steps.map(|step| line(step, plan.as_deref())).collect(),
-    })
+    let mut lines: Vec<StepLine> = steps.map(|step| line(step, plan.as_deref())).collect();
+    if let Some(plan) = &plan {
+        for (causes, planned) in plan.confined_ahead().into_iter().zip(plan.steps()) {
+            let id = planned.step.id.as_str();
+            if let Some(line) = lines.iter_mut().find(|line| line.id == id) {
+                line.sandbox = causes;
+            }
+        }
+    }
+    Ok(DefinitionSheet { view: DefinitionView::from(&*playbook), steps: lines })
 }
 
 /// The dependency graph of a definition.
@@ -85,5 +93,6 @@ fn line(step: &Step, plan: Option<&Plan>) -> StepLine {
         after,
         condition: step.condition.as_ref().map(|c| c.source().to_owned()),
         finally: step.phase == StepPhase::Finally,
+        sandbox: Vec::new(),
     }
 }

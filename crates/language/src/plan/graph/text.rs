@@ -3,7 +3,7 @@
 use super::label::{items, kind_and_worker};
 use crate::definition::{OnError, RunIf};
 use crate::expression::Strength;
-use crate::plan::{Plan, PlanStep, StepIx};
+use crate::plan::{ConfinedAhead, Plan, PlanStep, StepIx};
 use kb_base::value::one_line;
 use std::fmt::Write as _;
 
@@ -13,6 +13,7 @@ pub fn text(plan: &Plan) -> String {
     let playbook = plan.playbook();
     let mut out = heading(plan);
     let widths = Widths::of(plan);
+    let sandbox = plan.confined_ahead();
     let mut in_finally = false;
     for level in plan.levels() {
         if !in_finally && level.first().is_some_and(|&ix| plan.step(ix).is_finally()) {
@@ -20,7 +21,11 @@ pub fn text(plan: &Plan) -> String {
             out.push_str("\nfinally, however the others end\n");
         }
         for (i, &ix) in level.iter().enumerate() {
-            let line = format!("{} {}", bracket(i, level.len()), line(plan, ix, &widths));
+            let line = format!(
+                "{} {}",
+                bracket(i, level.len()),
+                line(plan, ix, &widths, &sandbox[ix.at()])
+            );
             let _ = writeln!(out, "  {}", line.trim_end());
         }
     }
@@ -70,11 +75,12 @@ impl Widths {
     }
 }
 
-fn line(plan: &Plan, ix: StepIx, widths: &Widths) -> String {
+fn line(plan: &Plan, ix: StepIx, widths: &Widths, sandbox: &[ConfinedAhead]) -> String {
     let step = plan.step(ix);
     let (id, kind) = (step.step.id.as_str(), kind_and_worker(step));
     let mut line = format!("{id:<0$}  {kind:<1$}", widths.id, widths.kind);
-    for note in notes(plan, ix) {
+    let sandbox = ConfinedAhead::line(sandbox).map(|causes| format!("sandbox: {causes}"));
+    for note in notes(plan, ix).into_iter().chain(sandbox) {
         line.push_str("  ");
         line.push_str(&note);
     }

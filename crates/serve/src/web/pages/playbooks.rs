@@ -65,7 +65,7 @@ pub(in crate::web) fn playbook(call: &Call) -> Result<String, Problem> {
             let model = models.models.get(&step.id);
             json!({
                 "id": step.id, "what": short(&step.what, 200), "after": after,
-                "finally": step.finally, "model": model,
+                "finally": step.finally, "model": model, "sandbox": service::ConfinedAhead::line(&step.sandbox),
             })
         });
         let cost = match models.cost {

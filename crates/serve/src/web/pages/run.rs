@@ -10,7 +10,7 @@ use crate::web::call::Call;
 use crate::web::problem::Problem;
 use kb_base::value::{RunId, json_text, one_line};
 use kb_core::wire::{Body, InstanceView, RunView};
-use kb_language::plan::graph as drawing;
+use kb_language::plan::{Plan, graph as drawing};
 use kb_service::service::{Reader, RunStatus};
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     let line = RunLine::of(&view, trigger.map(|fire| fire.trigger), call.now());
     let panel = match chosen {
         None => None,
-        Some(name) => Some(panel(&project, &view, name)?),
+        Some(name) => Some(panel(&project, reader.plan(), &view, name)?),
     };
     let mode = if is_timeline { "timeline" } else { "graph" };
     let steps = steps(&view, chosen, mode, call.query.get("items") == Some("all"));
@@ -104,6 +104,7 @@ pub(super) fn anchor(run: &str, instance: &str) -> String {
 
 fn panel(
     project: &crate::web::state::WebProject,
+    plan: &Plan,
     view: &RunView,
     name: &str,
 ) -> Result<StepPanel, Problem> {
@@ -111,7 +112,7 @@ fn panel(
     let instance = instance.ok_or_else(|| {
         Problem::not_found(format!("the run has no step `{}`", super::template::inert(name)))
     })?;
-    step::panel(project, view, instance)
+    step::panel(project, plan, view, instance)
 }
 
 /// The lines of steps, and the number of items that are folded.

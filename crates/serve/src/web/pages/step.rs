@@ -5,7 +5,8 @@ use crate::web::problem::Problem;
 use crate::web::state::WebProject;
 use kb_base::value::{Json, json_text, one_line};
 use kb_core::wire::{Body, CheckView, InstanceView, RunView, StepStatus, Verdict};
-use kb_service::service::{Reader, run_diff};
+use kb_language::plan::Plan;
+use kb_service::service::{ConfinedAhead, Reader, run_diff};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub(super) struct StepPanel {
     duration: Option<String>,
     cost: Option<String>,
     child_run: Option<String>,
+    /// Why its commands run in the sandbox.
+    sandbox: Option<String>,
     error: Option<String>,
     help: Option<String>,
     code: Option<String>,
@@ -53,9 +56,12 @@ struct Try {
 /// Reads the panel of a step or item.
 pub(super) fn panel(
     project: &WebProject,
+    plan: &Plan,
     view: &RunView,
     instance: &InstanceView,
 ) -> Result<StepPanel, Problem> {
+    let ahead = plan.confined_ahead();
+    let causes = plan.find(&instance.step).map(|ix| ahead[ix.at()].as_slice());
     let name = instance.instance.as_str();
     let log = format!("/api/v1/runs/{}/steps/{}/log?", view.run, part(name));
     Ok(StepPanel {
@@ -65,6 +71,7 @@ pub(super) fn panel(
         duration: instance.duration_ms.map(duration),
         cost: Some(cost(&instance.usage)).filter(|_| instance.usage.model_calls > 0),
         child_run: instance.child_run.clone(),
+        sandbox: causes.and_then(ConfinedAhead::line),
         error: instance.error.as_ref().map(|error| short(&error.message, 4000)),
         help: instance
             .error
