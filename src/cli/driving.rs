@@ -7,6 +7,7 @@ use super::render::table::plain;
 use super::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use super::terminal::{ERROR, Terminal, paint};
 use kb_base::diagnostic::Code;
+use kb_core::wire::QuestionKind;
 use kb_service::service::runs::{
     self, ActivitySender, Expectation, Prepared, ProjectContext, Replied, ReplyRequest,
 };
@@ -111,12 +112,17 @@ async fn ask_in_place(
     let view = service::show_run(&context, run)?;
     let mut open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     let Some((step, question)) = open.next() else { return Ok(None) };
+    let difference = match question.kind {
+        QuestionKind::Approve => Some(service::difference(&context, run)?),
+        QuestionKind::Ask => None,
+    };
     loop {
-        let asked = prompting::ask(step, question, terminal).await?;
+        let asked = prompting::ask(step, question, difference.as_ref(), terminal).await?;
         let Some((decision, comment)) = asked else { return Ok(None) };
         let (step, by) = (Some(step.instance.clone()), context.environment.user());
         let about = Some(question.text.clone());
-        let request = ReplyRequest { step, decision, comment, by, about };
+        let seen = difference.as_ref().map(|difference| difference.seen);
+        let request = ReplyRequest { step, decision, comment, by, about, seen };
         match runs::reply(context.clone(), run, request) {
             Ok(Replied::Ready(prepared)) => return Ok(Some(*prepared)),
             Ok(Replied::Delivered(_)) => return Ok(None),

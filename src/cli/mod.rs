@@ -11,6 +11,7 @@ mod cache;
 mod completing;
 mod completions;
 mod demo;
+mod difference;
 mod doctor;
 mod driving;
 mod environment;

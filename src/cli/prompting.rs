@@ -1,10 +1,12 @@
 //! Questions of a run, asked on the terminal that drives it.
 
 use super::answer_form::{Field, fields};
+use super::difference;
 use super::render::table::plain;
 use super::terminal::{DIM, HINT, TITLE, Terminal, paint};
 use kb_base::value::{Json, json_text, one_line};
 use kb_core::wire::{InstanceView, Question, QuestionKind};
+use kb_service::service::Difference;
 use kb_service::service::runs::Decision;
 use std::io::BufRead;
 
@@ -13,6 +15,7 @@ use std::io::BufRead;
 pub(super) async fn ask(
     step: &InstanceView,
     question: &Question,
+    changes: Option<&Difference>,
     terminal: &mut Terminal,
 ) -> std::io::Result<Option<(Decision, Option<String>)>> {
     let title = paint(TITLE, &plain(&step.instance));
@@ -20,6 +23,10 @@ pub(super) async fn ask(
     if let Some(text) = what_follows(step) {
         terminal.err(&format!("{text}\n"))?;
     }
+    let has_more = match changes {
+        Some(changes) => difference::show(changes, terminal)?,
+        None => false,
+    };
     let schema = question.schema.as_ref().filter(|_| question.options.is_empty());
     if let Some(fields) = schema.and_then(|schema| fields(schema, question.default.as_deref())) {
         let answer = form(&fields, terminal).await?;
@@ -27,7 +34,8 @@ pub(super) async fn ask(
     }
     let choices = match question.kind {
         QuestionKind::Approve => {
-            "y to approve, n to reject, n REASON to reject with a reason".into()
+            let all = if has_more { ", d for all changes" } else { "" };
+            format!("y to approve, n to reject, n REASON to reject with a reason{all}")
         }
         QuestionKind::Ask => hints(question),
     };
@@ -37,6 +45,9 @@ pub(super) async fn ask(
         let Some(line) = read_line().await else { return Ok(None) };
         let line = line.trim();
         match question.kind {
+            QuestionKind::Approve if line == "d" => {
+                changes.map_or(Ok(()), |changes| difference::show_all(changes, terminal))?;
+            }
             QuestionKind::Approve => match decision(line) {
                 Some(decision) => return Ok(decision),
                 None => terminal.err("write y, n, or n with a reason; empty leaves it open\n")?,

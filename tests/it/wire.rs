@@ -422,6 +422,7 @@ fn a_question_is_told_and_the_run_waits_for_it() {
         by: "me".to_owned(),
         answer: None,
         comment: None,
+        seen: None,
     };
     assert_eq!(stream.one(answered)["approved"], true);
     assert_eq!(stream.translator.waiting(Timestamp(0)), None);
@@ -509,6 +510,7 @@ fn every_event_keeps_the_published_schema() {
             by: "me".to_owned(),
             answer: None,
             comment: None,
+            seen: None,
         },
         Event::Expanded {
             instance: B,

@@ -34,6 +34,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         Some(step),
         Decision::Answer(text),
         (comment, None),
+        None,
         display,
         (environment, terminal),
     )

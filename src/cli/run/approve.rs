@@ -1,15 +1,16 @@
 //! `kb run approve`
 
 use super::replying::deliver;
+use crate::cli::difference;
 use crate::cli::driving::DisplayArgs;
-use crate::cli::exit::CliResult;
+use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use kb_service::service::Environment;
-use kb_service::service::runs::Decision;
+use kb_service::service::runs::{Decision, ProjectContext};
+use kb_service::service::{self, Environment};
 
 /// Approve a step that waits for a person
 ///
-/// If a process drives the run, the approval is delivered to it; otherwise the run continues here.
+/// On a terminal, it shows the changes of the run first, and asks. If a process drives the run, the approval is delivered to it; otherwise the run continues here.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
@@ -23,6 +24,10 @@ pub(in crate::cli) struct Args {
     /// call, or at least its first eight characters
     #[arg(long, value_name = "DIGEST")]
     call: Option<String>,
+    /// The number that `kb run diff` names: the changes up to it were read. Without it, and without a terminal that shows
+    /// them, commands after a specialist stay in the sandbox
+    #[arg(long, value_name = "EVENT", conflicts_with = "deny")]
+    seen: Option<u64>,
     /// A remark, recorded with the approval
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
@@ -30,8 +35,54 @@ pub(in crate::cli) struct Args {
     display: DisplayArgs,
 }
 
+/// What became of the changes about which an approval decides.
+enum Read {
+    /// There are none, or there is no terminal to show them.
+    Nothing,
+    /// They were shown up to this event, and approved.
+    Approved(u64),
+    /// They were shown, and nothing was decided.
+    Left,
+}
+
+/// Shows the changes about which an approval decides, and asks for it.
+fn read(run: &str, environment: &Environment, terminal: &mut Terminal) -> Result<Read, CliError> {
+    let difference = service::difference(&ProjectContext::find(environment)?, run)?;
+    if difference.is_empty() {
+        return Ok(Read::Approved(difference.seen));
+    }
+    if !terminal.can_ask() {
+        let note = format!(
+            "note: commands after a specialist stay in the sandbox: `kb run diff {run}` shows the changes, and names the \
+             approval that releases them\n"
+        );
+        terminal.note(&note)?;
+        return Ok(Read::Nothing);
+    }
+    difference::show(&difference, terminal)?;
+    loop {
+        match terminal.ask("approve? y, n, or d for all changes:").as_deref().map(str::trim) {
+            Some("y" | "yes") => return Ok(Read::Approved(difference.seen)),
+            Some("d") => difference::show_all(&difference, terminal)?,
+            Some("n" | "no" | "") | None => {
+                terminal.err("nothing was decided\n")?;
+                return Ok(Read::Left);
+            }
+            Some(_) => {}
+        }
+    }
+}
+
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let Args { run, step, deny, call, comment, display } = args;
+    let Args { run, step, deny, call, seen, comment, display } = args;
     let decision = if deny { Decision::Reject } else { Decision::Approve };
-    deliver(&run, step, decision, (comment, call), display, (environment, terminal))
+    let seen = match seen {
+        None if !deny => match read(&run, environment, terminal)? {
+            Read::Nothing => None,
+            Read::Approved(seen) => Some(seen),
+            Read::Left => return Ok(Exit::Done),
+        },
+        seen => seen,
+    };
+    deliver(&run, step, decision, (comment, call), seen, display, (environment, terminal))
 }

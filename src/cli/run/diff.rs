@@ -4,7 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, paint};
-use kb_core::wire::{InstanceView, RunView};
+use kb_core::wire::{InstanceView, QuestionKind, RunView};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{
     self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
@@ -31,16 +31,26 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let context = ProjectContext::find(environment)?;
+    let seen = service::difference(&context, &args.run)?.seen;
     let diff = service::run_diff(&context, &args.run, args.step.as_deref())?;
     if args.json {
         terminal.json(&diff)?;
         return Ok(Exit::Done);
     }
-    terminal.out(&text(&diff, args.stat))?;
+    terminal.out(&diff_text(&diff, args.stat))?;
     notes(&diff, terminal)?;
     let view = service::show_run(&context, &args.run)?;
     terminal.err(&child_notes(&view, args.step.as_deref()))?;
+    if args.step.is_none() && waits_for_approval(&view) {
+        let approve = format!("kb run approve {} --seen {seen}", view.run);
+        terminal.note(&format!("`{approve}` approves what was read here\n"))?;
+    }
     Ok(Exit::Done)
+}
+
+fn waits_for_approval(view: &RunView) -> bool {
+    let mut questions = view.steps.iter().filter_map(|step| step.question.as_ref());
+    questions.any(|question| question.kind == QuestionKind::Approve)
 }
 
 /// Maximum number of child runs that a note names.
@@ -67,7 +77,8 @@ fn child_notes(view: &RunView, step: Option<&str>) -> String {
     notes
 }
 
-fn text(diff: &RunDiff, stat: bool) -> String {
+/// The changes as text: files, and unless `stat` their lines.
+pub(in crate::cli) fn diff_text(diff: &RunDiff, stat: bool) -> String {
     let shown = |file: &&FileDiff| file.change != FileDiffKind::Rewritten;
     let mut table = Table::bare();
     for file in diff.steps.iter().flat_map(|step| &step.files).filter(shown) {

@@ -21,6 +21,8 @@ mod trace;
 mod verify;
 mod watch;
 
+pub(super) use diff::diff_text;
+
 use super::terminal::Terminal;
 use crate::cli::exit::CliResult;
 use clap::Subcommand;

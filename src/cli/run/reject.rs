@@ -25,5 +25,13 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let Args { run, step, comment, display } = args;
-    deliver(&run, Some(step), Decision::Reject, (comment, None), display, (environment, terminal))
+    deliver(
+        &run,
+        Some(step),
+        Decision::Reject,
+        (comment, None),
+        None,
+        display,
+        (environment, terminal),
+    )
 }

@@ -12,11 +12,12 @@ pub(super) fn deliver(
     step: Option<String>,
     decision: Decision,
     (comment, about): (Option<String>, Option<String>),
+    seen: Option<u64>,
     display: DisplayArgs,
     (environment, terminal): (&Environment, &mut Terminal),
 ) -> CliResult {
     let context = ProjectContext::find(environment)?;
-    let request = ReplyRequest { step, decision, comment, by: environment.user(), about };
+    let request = ReplyRequest { step, decision, comment, by: environment.user(), about, seen };
     runtime::block_on(Workers::All, async {
         match runs::reply(context, run, request)? {
             Replied::Delivered(run) => {

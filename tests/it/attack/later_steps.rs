@@ -201,9 +201,10 @@ fn without_a_sandbox_the_command_of_a_gate_proves_nothing() {
     }
 }
 
-/// What ran before, and what follows the decision of a person, is free. The end of a timeout decides nothing.
+/// What ran before, and what follows the decision of a person who was shown the changes, is free. The end of a timeout
+/// decides nothing.
 #[test]
-fn only_a_person_releases_the_later_commands() {
+fn only_a_person_who_was_shown_the_changes_releases_the_later_commands() {
     if !has_kernel_sandbox() {
         return;
     }
@@ -211,8 +212,20 @@ fn only_a_person_releases_the_later_commands() {
     let approve = "  - {id: ok, dependsOn: work, approve: 'Execute it?'}\n";
     let scratch = project("ci.sh", PLANT, step, approve);
     assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
-    let (said, executed) = run(&scratch, &["run", "approve", "@last", "ok"], "kernel");
-    assert!(executed && said.code == 0, "{said:?}");
+    let (said, escaped) = run(&scratch, &["run", "approve", "@last", "ok"], "kernel");
+    assert!(!escaped && said.code == 1 && said.err.contains("kb run diff @last"), "{said:?}");
+    for is_current in [false, true] {
+        let scratch = project("ci.sh", PLANT, step, approve);
+        assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
+        let shown = scratch.kb(&["run", "diff", "@last"]).code(0);
+        assert!(shown.out.contains("ci.sh"), "{shown:?}");
+        let (_, seen) = shown.err.split_once("--seen ").unwrap();
+        let seen: u64 = seen.split('`').next().unwrap().parse().unwrap();
+        let seen = if is_current { seen } else { 2 }.to_string();
+        let approve = ["run", "approve", "@last", "ok", "--seen", &seen];
+        let (said, executed) = run(&scratch, &approve, "kernel");
+        assert_eq!((executed, said.code == 0), (is_current, is_current), "{said:?}");
+    }
     let timed = "  - {id: ok, dependsOn: work, approve: {message: 'Execute it?', timeout: 1s, onTimeout: approve}}\n";
     let (said, escaped) = run(&project("ci.sh", PLANT, step, timed), &RUN, "kernel");
     assert!(!escaped && said.code == 1, "{said:?}");

@@ -329,7 +329,8 @@ impl<'a> House<'a> {
             StartMode::Retry { from: Vec::new(), alone: false }
         } else if waits {
             let (by, answer, comment) = ("somebody".into(), None, None);
-            let reply = kb::run::Reply { approved: true, by, answer, comment, call: None };
+            let reply =
+                kb::run::Reply { approved: true, by, answer, comment, call: None, seen: None };
             StartMode::Answer { step: None, reply }
         } else {
             StartMode::Resume

@@ -87,3 +87,22 @@ steps:
     };
     assert_eq!([step("free"), step("later")], [0, 1]);
 }
+
+/// Who decides on the page or over the API is shown the changes; a decision about other changes is refused.
+#[test]
+fn an_approval_shows_the_changes_about_which_it_decides() {
+    let playbook = "schema: kb.playbook/1
+id: p
+steps:
+  - {id: write, evidence: full, run: 'echo hello > greeting.txt'}
+  - {id: ok, dependsOn: write, approve: Publish?}
+";
+    let site = Site::new(&[("playbooks/p.yml", playbook)]);
+    let token = site.token(Role::Approve);
+    site.run(&site.token(Role::Run), &serde_json::json!({"definition": "p"}), &["waiting"]);
+    let asks = site.get("/api/v1/asks", &token).json();
+    let file = &asks[0]["changes"][0]["steps"][0]["files"][0];
+    assert_eq!((&file["path"], &file["change"]), (&"greeting.txt".into(), &"created".into()));
+    let page = site.get("/inbox", &token).text();
+    assert!(page.contains("greeting.txt") && page.contains("+hello"), "{page}");
+}

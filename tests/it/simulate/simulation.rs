@@ -228,7 +228,7 @@ impl<'a> Simulation<'a> {
     fn reply(&self, instance: InstanceIx, approved: bool) -> Reply {
         let asks = matches!(self.spec(instance).kind, Kind::Ask { .. });
         let answer = asks.then(|| Payload::inline(Json::from("an answer")));
-        Reply { approved, by: "somebody".into(), answer, comment: None, call: None }
+        Reply { approved, by: "somebody".into(), answer, comment: None, call: None, seen: None }
     }
 
     fn turn(&mut self, turn: Turn) -> Result<(), Fault> {

@@ -332,3 +332,29 @@ fn an_approval_lists_what_it_starts() {
     let (code, printed) = terminal.end();
     assert_eq!(code, 0, "{printed}");
 }
+
+/// The changes stand before the question, also where another terminal approves; `n` decides nothing there.
+#[test]
+fn an_approval_shows_what_changed() {
+    let steps = "  - {id: write, evidence: full, run: 'seq 1 150 > numbers.txt'}
+  - {id: ok, dependsOn: write, approve: \"Publish?\"}
+";
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    let scratch = Scratch::new(&[("playbooks/p.yml", &text)]);
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let mut terminal = Pty::start(&scratch, 300, 120, &["run", "approve", "@last"]);
+    let shown = terminal.until("the changes", |s| s.trim_end().ends_with("changes:"));
+    assert!(shown.contains("numbers.txt") && shown.contains("+2"), "{shown}");
+    assert!(shown.contains("more lines") && !shown.contains("+150"), "{shown}");
+    terminal.key(b"d\r");
+    terminal.until("all changes", |s| s.contains("+150"));
+    terminal.key(b"n\r");
+    assert_eq!(terminal.end().0, 0);
+    let waits = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(waits["status"], "waiting");
+    let mut terminal = Pty::start(&scratch, 300, 120, &["run", "resume", "@last"]);
+    let shown = terminal.until("the question", |s| s.trim_end().ends_with('>'));
+    assert!(shown.contains("numbers.txt"), "{shown}");
+    terminal.key(b"y\r");
+    assert_eq!(terminal.end().0, 0);
+}

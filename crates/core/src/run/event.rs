@@ -182,6 +182,9 @@ pub enum Event {
         /// Comment of the person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<String>,
+        /// The person was shown the changes up to the event with this number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<u64>,
     },
     /// A pass of a `loop` succeeded.
     PassEnded {

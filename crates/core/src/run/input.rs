@@ -205,6 +205,8 @@ pub struct Reply {
     pub comment: Option<String>,
     /// Id of the tool call that the reply is about; a reply about another call is dropped.
     pub call: Option<String>,
+    /// The person was shown the changes of the run up to the event with this number.
+    pub seen: Option<u64>,
 }
 
 /// What a step of a waiting kind waits for.
@@ -284,6 +286,7 @@ impl Mask for Reply {
             answer: self.answer.masked_by(redactor),
             comment: self.comment.masked_by(redactor),
             call: self.call,
+            seen: self.seen,
         }
     }
 }

@@ -127,7 +127,7 @@ impl Translator {
                 self.here(*instance, Body::StepWaiting { reason, until, needs_budget: false })
             }
             E::Asked { instance, question } => self.asked(*instance, question),
-            E::Answered { instance, approved, by, answer, comment } => {
+            E::Answered { instance, approved, by, answer, comment, seen: _ } => {
                 self.status(*instance, StepStatus::Ready);
                 let (approved, by, comment) = (*approved, by.clone(), comment.clone());
                 let answer = answer.as_ref().and_then(Payload::as_inline).cloned();

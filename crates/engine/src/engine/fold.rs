@@ -4,7 +4,7 @@ use super::earlier_changes::EarlierChanges;
 use crate::journal::StoredEvent;
 use kb_base::value::Timestamp;
 use kb_core::evidence::{Purpose, Record, ToolTrace};
-use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus, TIMEOUT};
+use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus};
 use kb_core::verify::FILES_BEFORE;
 use kb_language::definition::{NetworkAccess, StepKind};
 use kb_language::plan::{Facts, Plan, Touched};
@@ -25,6 +25,8 @@ pub struct Folded {
     pub session: Session,
     /// Who could write to the files of the run, and which of its values are foreign.
     pub facts: Facts,
+    /// The number of the last event of a step that could write: who was shown the changes up to it has seen all.
+    pub last_write: u64,
     /// What earlier iterations of instances changed.
     pub earlier: EarlierChanges,
     /// Instances whose work a process left when it was killed, with its last sign of life.
@@ -42,6 +44,7 @@ impl Folded {
             histories: BTreeMap::new(),
             session: Session::default(),
             facts: Facts::default(),
+            last_write: 0,
             earlier: EarlierChanges::default(),
             killed: BTreeMap::new(),
         }
@@ -58,22 +61,22 @@ impl Folded {
         for stored in events {
             folded.earlier.replay(plan, &folded.state, &stored.event);
             folded.state.apply(plan, stored.at, &stored.event);
-            folded.note_records(plan, stored.at, &stored.event);
+            folded.note_records(plan, (stored.seq, stored.at), &stored.event);
             folded.seq = stored.seq;
         }
         folded
     }
 
-    /// Adds a new event of the run to all but the state.
-    pub fn note(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
+    /// Adds a new event of the run, with its number, to all but the state.
+    pub fn note(&mut self, plan: &Plan, at: (u64, Timestamp), event: &Event) {
         self.earlier.add(event);
         self.note_records(plan, at, event);
     }
 
     /// Keeps the records of live instances, and what specialists left behind.
-    fn note_records(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
+    fn note_records(&mut self, plan: &Plan, (seq, at): (u64, Timestamp), event: &Event) {
         self.session.apply(at, event);
-        self.note_touched(plan, event);
+        self.note_touched(plan, seq, event);
         self.note_output(plan, event);
         match event {
             Event::Recorded { instance, record, .. } => {
@@ -163,12 +166,14 @@ impl Folded {
     }
 
     /// Keeps that a specialist could write: from the start of its attempt, whatever it is seen to change.
-    fn note_touched(&mut self, plan: &Plan, event: &Event) {
+    fn note_touched(&mut self, plan: &Plan, seq: u64, event: &Event) {
         let (instance, path) = match event {
             // A step of this run, or one whose changes are in the journal of another.
             Event::Started { instance, .. }
             | Event::Continued { instance, .. }
-            | Event::Kept { instance, .. } => (*instance, None),
+            | Event::Kept { instance, .. }
+            | Event::AttemptEnded { instance, .. }
+            | Event::Merged { instance, .. } => (*instance, None),
             Event::Recorded { instance, record, .. } => {
                 let executed =
                     record.calls().iter().filter(|call| call.purpose == Purpose::Execution);
@@ -176,8 +181,10 @@ impl Folded {
                 let Some(change) = changes.find(|change| !change.same_content) else { return };
                 (*instance, Some(change.path.clone()))
             }
-            // A person read the changes.
-            Event::Answered { instance, approved: true, by, .. } if by != TIMEOUT => {
+            // A person was shown all changes.
+            Event::Answered { instance, approved: true, seen: Some(seen), .. }
+                if *seen >= self.last_write =>
+            {
                 let step = &plan.step(self.state.instance(*instance).step).step;
                 if matches!(step.kind, StepKind::Approve(_)) {
                     self.facts.touched = None;
@@ -185,17 +192,17 @@ impl Folded {
                     let executing = self.state.instances();
                     let executing = executing.filter(|(_, of)| of.status == StepStatus::Running);
                     let executing: Vec<_> = executing.map(|(ix, _)| ix).collect();
-                    executing.into_iter().for_each(|ix| self.note_writer(plan, ix, None));
+                    executing.into_iter().for_each(|ix| self.note_writer(plan, seq, ix, None));
                 }
                 return;
             }
             _ => return,
         };
-        self.note_writer(plan, instance, path);
+        self.note_writer(plan, seq, instance, path);
     }
 
     /// Keeps that a step could write, and the file that it is known to have changed.
-    fn note_writer(&mut self, plan: &Plan, instance: InstanceIx, path: Option<String>) {
+    fn note_writer(&mut self, plan: &Plan, seq: u64, instance: InstanceIx, path: Option<String>) {
         let planned = plan.step(self.state.instance(instance).step);
         let network = match self.state.specialist(plan, instance) {
             Some(specialist) if path.is_some() || specialist.writes() => specialist.network,
@@ -207,6 +214,7 @@ impl Folded {
             }
             Some(_) | None => return,
         };
+        self.last_write = seq;
         let id = &planned.step.id;
         let first = || Touched { step: id.clone(), path: None, network };
         let touched = self.facts.touched.get_or_insert_with(first);

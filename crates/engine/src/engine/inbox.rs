@@ -49,6 +49,7 @@ pub(super) async fn read(
                     answer: item.body.get("answer").cloned().map(Payload::inline),
                     comment: text("comment"),
                     call: text("call"),
+                    seen: item.body.get("seen").and_then(Json::as_u64),
                 };
                 let step = text("step");
                 let delivery = deliver(context, state, Some(item.id), step.as_deref(), reply);

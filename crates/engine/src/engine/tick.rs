@@ -78,8 +78,9 @@ impl Dispatcher {
         let envelope = Envelope { at: self.write.at, epoch: self.context.epoch, input };
         let decision = decide(&self.context.plan, &mut self.folded.state, envelope);
         tracing::debug!(events = decision.events.len(), effects = ?decision.effects, "decided");
-        for event in &decision.events {
-            self.folded.note(&self.context.plan, self.write.at, event);
+        let next = self.folded.seq + self.write.events.len() as u64 + 1;
+        for (seq, event) in (next..).zip(&decision.events) {
+            self.folded.note(&self.context.plan, (seq, self.write.at), event);
         }
         self.write.events.extend(decision.events);
         for effect in decision.effects {

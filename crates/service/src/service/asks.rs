@@ -1,11 +1,11 @@
 //! What waits for a person, with the evidence for the decision.
 
-use super::ServiceError;
 use super::runs::{Decision, Posted, ReplyRequest, post_reply};
+use super::{Difference, ServiceError};
 use kb_base::value::{Digest, Json, Timestamp, json_text};
 use kb_core::run::{Question, QuestionKind, RunStatus, StepStatus};
 use kb_core::wire::{CheckView, FollowingStep, InstanceView, RunView, Verdict};
-use kb_engine::inspect::{Reader, RunFilter, list_rows};
+use kb_engine::inspect::{Reader, RunDiff, RunFilter, list_rows};
 use kb_engine::journal::Journal;
 use kb_language::plan::Plan;
 use serde::Serialize;
@@ -37,7 +37,13 @@ pub struct AskView {
     pub then: Vec<FollowingStep>,
     /// The steps that it depends on, with their verdicts.
     pub evidence: Vec<AskEvidence>,
-    /// Digest of question and evidence: a decision names the one that the person has seen.
+    /// The recorded changes about which an approval decides, by run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<RunDiff>,
+    /// The number of the last event of the run before they were read.
+    #[serde(skip)]
+    seen: u64,
+    /// Digest of question, evidence and changes: a decision names the one that the person has seen.
     pub digest: String,
 }
 
@@ -111,7 +117,14 @@ pub fn asks_of(
     }
     let view = reader.view(now)?;
     let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
-    Ok(open.map(|(step, question)| ask(reader.plan(), &view, step, question)).collect())
+    let difference = |question: &Question| match question.kind {
+        QuestionKind::Approve => Difference::of(journal, &view.run, now),
+        QuestionKind::Ask => Ok(Difference { runs: Vec::new(), seen: 0 }),
+    };
+    open.map(|(step, question)| {
+        Ok(ask(reader.plan(), &view, (step, question), difference(question)?))
+    })
+    .collect()
 }
 
 /// Decides a question by its id.
@@ -140,12 +153,20 @@ pub fn decide(
     };
     let about = Some(found.question.text);
     let (step, comment, by) = (Some(found.instance), reply.comment, reply.by);
-    let request = ReplyRequest { step, decision, comment, by, about };
+    let seen = reply.digest.map(|_| found.seen);
+    let request = ReplyRequest { step, decision, comment, by, about, seen };
     let posted = post_reply(&**journal, run, &request, now)?;
     Ok(if posted.is_first { Decided::Accepted(posted) } else { Decided::Taken })
 }
 
-fn ask(plan: &Plan, view: &RunView, step: &InstanceView, question: &Question) -> AskView {
+fn ask(
+    plan: &Plan,
+    view: &RunView,
+    (step, question): (&InstanceView, &Question),
+    difference: Difference,
+) -> AskView {
+    let Difference { runs: mut changes, seen: last } = difference;
+    changes.retain(|run| run.steps.iter().any(|step| !step.files.is_empty()));
     let before = before(plan, &step.step);
     let evidence = view.steps.iter().filter(|other| before.contains(&other.step));
     let evidence: Vec<AskEvidence> = evidence.map(AskEvidence::of).collect();
@@ -154,6 +175,7 @@ fn ask(plan: &Plan, view: &RunView, step: &InstanceView, question: &Question) ->
         "iteration": step.iteration,
         "attempts": step.attempts,
         "evidence": evidence,
+        "changes": changes,
     });
     let place = json!([step.instance, step.iteration, step.attempts, question]);
     AskView {
@@ -165,6 +187,8 @@ fn ask(plan: &Plan, view: &RunView, step: &InstanceView, question: &Question) ->
         question: question.clone(),
         then: step.then.clone(),
         evidence,
+        changes,
+        seen: last,
         digest: Digest::of_json(&seen).to_string(),
     }
 }

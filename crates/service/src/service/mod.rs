@@ -11,6 +11,7 @@ mod asks;
 mod backup;
 mod caching;
 mod demo;
+mod difference;
 mod digests;
 mod doctor;
 mod environment;
@@ -51,6 +52,7 @@ pub use caching::{
     show_cached,
 };
 pub use demo::{Demo, create_demo};
+pub use difference::Difference;
 pub use digests::DefinitionDigests;
 pub use doctor::{Finding, FindingLevel, doctor};
 pub use environment::Environment;
@@ -87,8 +89,8 @@ pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plu
 pub use project::{BrokenFile, Project};
 pub use pruning::{PruneRequest, Pruned, prune_runs};
 pub use recorded::{
-    PointInTime, audit_run, audited_calls, damaged_runs, list_runs, read_run, run_diff, run_output,
-    run_session, show_children, show_run,
+    PointInTime, audit_run, audited_calls, damaged_runs, difference, list_runs, read_run, run_diff,
+    run_output, run_session, show_children, show_run,
 };
 pub use runs::start;
 pub use scaffold::{Initialized, init};

@@ -1,7 +1,7 @@
 //! Recorded runs as use cases: list, show, log, output, file changes, audit.
 
-use super::ServiceError;
 use super::runs::{self, ProjectContext};
+use super::{Difference, ServiceError};
 use kb_base::value::{Digest, Json, RunId, Timestamp, parse_duration};
 use kb_core::redaction::Masked;
 use kb_core::run::RunStatus;
@@ -103,6 +103,13 @@ pub fn run_diff(
     step: Option<&str>,
 ) -> Result<RunDiff, ServiceError> {
     Ok(inspect::run_diff(read_run(context, run)?, step)?)
+}
+
+/// What a person reads before an approval.
+pub fn difference(context: &ProjectContext, run: &str) -> Result<Difference, ServiceError> {
+    let journal = context.journal(Default::default())?;
+    let run = Reader::open(journal.clone(), run)?.run().to_string();
+    Difference::of(&journal, &run, context.clock().now())
 }
 
 /// What the specialists of a run left behind.

@@ -54,7 +54,7 @@ impl Decider<'_> {
         let reply = |approved, answer: Option<Json>| {
             let answer = answer.map(Payload::inline);
             let by = TIMEOUT.to_owned();
-            Expiry::Reply(Reply { approved, by, answer, comment: None, call: None })
+            Expiry::Reply(Reply { approved, by, answer, comment: None, call: None, seen: None })
         };
         let expiry = match self.step(ix).kind.question() {
             None => Expiry::Done,
@@ -99,13 +99,14 @@ impl Decider<'_> {
         let asked = question.is_some();
         let back = question.and_then(|question| question.on_reject.cloned());
         let recovers = !asked && self.instance(ix).question().is_some();
-        let Reply { approved, by, answer, comment, call: _ } = reply;
+        let Reply { approved, by, answer, comment, call: _, seen } = reply;
         self.emit(Event::Answered {
             instance: ix,
             approved,
             by: by.clone(),
             answer: answer.clone(),
             comment: comment.clone(),
+            seen,
         });
         if let Some(back) = back.filter(|_| by_person && !approved && !self.stopping(ix))
             && self.send_back(ix, &back, (&by, &comment))
@@ -186,7 +187,8 @@ impl Decider<'_> {
         let (by, comment) = (by.to_owned(), comment.clone());
         let attempt = self.instance(ix).attempt;
         let record = Record::Approval { call, approved, by: by.clone(), comment: comment.clone() };
-        self.emit(Event::Answered { instance: ix, approved, by, answer: None, comment });
+        let seen = None;
+        self.emit(Event::Answered { instance: ix, approved, by, answer: None, comment, seen });
         self.emit(Event::Recorded { instance: ix, attempt, record: Box::new(record) });
     }
 

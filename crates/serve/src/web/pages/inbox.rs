@@ -7,12 +7,14 @@ use crate::web::call::Call;
 use crate::web::problem::Problem;
 use kb_base::value::{Json, Timestamp, counted, json_text};
 use kb_core::wire::{Question, QuestionKind};
-use kb_service::service::{AskEvidence, AskView, open_asks};
+use kb_service::service::{AskEvidence, AskView, FileDiff, RunDiff, StepDiff, open_asks};
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
 
 /// Maximum number of fields that a schema becomes; a larger one is answered as JSON.
 const FIELDS: usize = 30;
+/// Maximum number of changed files of one question.
+const FILES: usize = 200;
 
 /// The page of open questions.
 pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
@@ -40,12 +42,28 @@ fn ask(ask: &AskView) -> Value {
         "question": short(&question.text, 8000),
         "expires": question.due.map(Timestamp::rfc3339),
         "evidence": ask.evidence.iter().map(evidence).collect::<Vec<_>>(),
+        "changes": changes(ask),
         "then": ask.then,
         "fields": fields,
         "shape": shape,
         "api": format!("/api/v1/asks/{}", part(&ask.id)),
         "digest": ask.digest,
     })
+}
+
+/// The files about which an approval decides, with the lines that changed.
+fn changes(ask: &AskView) -> Vec<Value> {
+    let steps = ask.changes.iter().flat_map(|run| run.steps.iter().map(move |step| (run, step)));
+    let files = steps.flat_map(|(run, step)| step.files.iter().map(move |file| (run, step, file)));
+    let file = |(run, step, file): (&RunDiff, &StepDiff, &FileDiff)| {
+        let text: Vec<&str> = file.patches.iter().map(|patch| patch.text.as_str()).collect();
+        json!({
+            "path": file.path, "change": file.change.as_str(), "step": step.instance,
+            "text": short(&text.concat(), 20_000),
+            "href": format!("/runs/{}?step={}#step", run.run, part(&step.instance)),
+        })
+    };
+    files.take(FILES).map(file).collect()
 }
 
 /// A step that the question depends on, with what its gate found.

@@ -30,6 +30,8 @@ pub struct ReplyRequest {
     /// The text of the question that the person saw, or the beginning of the digest in it; a reply to
     /// another question is refused.
     pub about: Option<String>,
+    /// The person was shown the changes of the run up to the event with this number.
+    pub seen: Option<u64>,
 }
 
 /// What a person decides.
@@ -80,9 +82,10 @@ pub fn reply(
         [one] => (Some(one.name.clone()), one.call.clone()),
         _ => (None, None),
     };
-    let ReplyRequest { decision, comment, by, .. } = request;
+    let ReplyRequest { decision, comment, by, seen, .. } = request;
     let approved = decision != Decision::Reject;
-    let reply = Reply { approved, by, answer: fitting.answer.map(Payload::inline), comment, call };
+    let answer = fitting.answer.map(Payload::inline);
+    let reply = Reply { approved, by, answer, comment, call, seen };
     let opening = StartMode::Answer { step, reply };
     let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Replied::Ready(Box::new(prepared)))
@@ -173,6 +176,7 @@ impl Fitting {
             body["answer"] = self.answer.clone().unwrap_or(Json::Null);
             body["comment"] = request.comment.clone().map_or(Json::Null, Json::from);
             body["call"] = target.call.clone().map_or(Json::Null, Json::from);
+            body["seen"] = request.seen.map_or(Json::Null, Json::from);
             if let Some(map) = body.as_object_mut() {
                 map.retain(|_, value| !value.is_null());
             }

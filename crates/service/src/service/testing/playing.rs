@@ -198,7 +198,10 @@ impl Playing<'_> {
             TestReply::Answer(value) => (Decision::Answer(json_text(value)), None),
         };
         let step = Some(question.instance.clone());
-        let request = ReplyRequest { step, decision, comment, by: "test".to_owned(), about: None };
+        let by = "test".to_owned();
+        // A test stands for a person who has read the changes.
+        let seen = Some(u64::MAX);
+        let request = ReplyRequest { step, decision, comment, by, about: None, seen };
         if question.run != run {
             // The child run reads the reply when its parent opens it again.
             let journal = self.context.journal(Default::default()).map_err(ServiceError::from);

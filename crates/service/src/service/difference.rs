@@ -1,0 +1,58 @@
+//! What a person reads before an approval: the recorded changes of a run, and of the runs that it belongs to.
+
+use super::ServiceError;
+use kb_base::value::Timestamp;
+use kb_engine::inspect::{Reader, RunDiff, run_diff};
+use kb_engine::journal::Journal;
+use std::sync::Arc;
+
+/// Maximum number of runs of which the changes are read.
+const MOST_RUNS: usize = 32;
+
+/// The changes that a person decides about.
+#[derive(Debug, Clone)]
+pub struct Difference {
+    /// The changes of the run, those of its child runs included, then those of the run that started it and of the
+    /// run whose results it keeps, and so on.
+    pub runs: Vec<RunDiff>,
+    /// The number of the last event of the run before the changes were read: a reply names it.
+    pub seen: u64,
+}
+
+impl Difference {
+    /// Reads the changes of a run.
+    pub fn of(
+        journal: &Arc<dyn Journal>,
+        run: &str,
+        now: Timestamp,
+    ) -> Result<Difference, ServiceError> {
+        let mut found = Difference { runs: Vec::new(), seen: 0 };
+        let (mut next, mut names) = (vec![run.to_owned()], Vec::new());
+        while let Some(run) = next.pop() {
+            if names.contains(&run) || names.len() == MOST_RUNS {
+                continue;
+            }
+            let mut reader = match Reader::open(journal.clone(), &run) {
+                Ok(reader) => reader,
+                // An earlier run may be deleted.
+                Err(_) if !names.is_empty() => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let view = reader.view(now)?;
+            if names.is_empty() {
+                found.seen = reader.seq();
+            }
+            next.extend(view.base.iter().map(|base| base.run.clone()));
+            next.extend(view.parent.iter().map(|parent| parent.run.clone()));
+            names.push(run.clone());
+            let diff = run_diff(Reader::open(journal.clone(), &run)?, None)?;
+            found.runs.push(diff);
+        }
+        Ok(found)
+    }
+
+    /// Whether no change was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.runs.iter().flat_map(|run| &run.steps).all(|step| step.files.is_empty())
+    }
+}

@@ -1,0 +1,47 @@
+//! The changes about which an approval decides, on a terminal.
+
+use super::render::table::plain;
+use super::run::diff_text;
+use super::terminal::{DIM, TITLE, Terminal, paint};
+use kb_service::service::Difference;
+
+/// Maximum number of lines that are shown unless all are asked for.
+const SHOWN: usize = 100;
+
+/// Shows the changes; of many, the first lines. Returns whether there are more.
+pub(super) fn show(difference: &Difference, terminal: &mut Terminal) -> std::io::Result<bool> {
+    if difference.is_empty() {
+        return Ok(false);
+    }
+    let text = text(difference);
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = lines.iter().take(SHOWN).map(|line| format!("{line}\n")).collect::<String>();
+    terminal.err(&shown)?;
+    let more = lines.len().saturating_sub(SHOWN);
+    if more > 0 {
+        let note = format!("… {more} more lines; d shows all");
+        terminal.err(&format!("{}\n", paint(DIM, &note)))?;
+    }
+    Ok(more > 0)
+}
+
+/// Shows all changes.
+pub(super) fn show_all(difference: &Difference, terminal: &mut Terminal) -> std::io::Result<()> {
+    terminal.err(&text(difference))
+}
+
+fn text(difference: &Difference) -> String {
+    let several = difference.runs.len() > 1;
+    let mut out = format!(
+        "{}\n",
+        paint(TITLE, "changes about which this decides, without files that git ignores")
+    );
+    for run in &difference.runs {
+        let changes = diff_text(run, false);
+        if several && !changes.is_empty() {
+            out.push_str(&format!("{}\n", paint(DIM, &format!("run {}", plain(&run.run)))));
+        }
+        out.push_str(&changes);
+    }
+    out
+}
