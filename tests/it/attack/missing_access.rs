@@ -128,3 +128,22 @@ fn a_failure_for_other_reasons_names_nothing() {
         }
     }
 }
+
+/// `validate` names the steps that will need what the sandbox lacks, with the line to write.
+#[test]
+fn validate_names_what_a_confined_step_will_lack() {
+    for (step, said) in [
+        ("run: 'git add . && git commit -m x'", "`tool: git:commit`"),
+        ("run: git tag v1", "`sandbox: {write: [.git]}`"),
+        ("run: [git, push]", "`sandbox: {network: open}`"),
+        ("gate: [{command: [npm, ci]}]", "`sandbox: {network: open}`"),
+        ("run: docker build .", "`sandbox: never`"),
+        ("run: git status", ""),
+        ("sandbox: never, run: git push", ""),
+        ("sandbox: {network: open}, run: git push", ""),
+    ] {
+        let found = project(step).kb(&["playbook", "validate", "p"]).code(0);
+        let is_named = found.err.contains("KB0421") && found.err.contains(said);
+        assert_eq!(is_named, !said.is_empty(), "{step}: {found:?}");
+    }
+}

@@ -37,6 +37,7 @@ mod recorded_runs;
 mod rerun;
 mod run_before;
 mod runner;
+mod sandbox_needs;
 mod shell;
 mod sourced_files;
 mod stated_act;
@@ -61,3 +62,4 @@ pub use observation::{
     ObservationError, ObservationQuery, Observations,
 };
 pub use run_before::{RUN_BEFORE, run_before_args};
+pub use sandbox_needs::{SandboxNeed, sandbox_needs};

@@ -33,6 +33,7 @@ mod project;
 mod pruning;
 mod recorded;
 pub mod runs;
+mod sandbox_hints;
 mod scaffold;
 mod schemas;
 mod specialist_templates;

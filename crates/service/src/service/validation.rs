@@ -1,6 +1,7 @@
 //! Validates definitions and reports all problems at once.
 
 use super::runs::read_task_files;
+use super::sandbox_hints::sandbox_hints;
 use super::{Project, ResourceKind, ServiceError};
 use kb_base::diagnostic::{Diagnostic, Severity, Sources};
 use kb_core::wire;
@@ -59,6 +60,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
         let missing = read_task_files(&playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
+        diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(plan)));
         paths.extend(project.catalog.files_of(&playbook));
     }
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -114,6 +116,7 @@ fn everything(project: &Project) -> Report {
         let missing = read_task_files(playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
+        diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(plan)));
     }
     report(project, diagnostics, checked)
 }
