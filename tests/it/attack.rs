@@ -12,6 +12,7 @@ mod outputs;
 mod own_programs;
 mod paths;
 mod sandbox;
+mod settings_commands;
 mod shared_places;
 mod state;
 mod terminal;

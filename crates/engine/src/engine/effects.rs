@@ -28,7 +28,8 @@ impl Dispatcher {
             return self.perform_now(effect);
         };
         let state = &self.folded.state;
-        match self.secrets.fetch_for(&self.context, state, instance, self.wanted_locks(instance)) {
+        let locks = self.wanted_locks(instance);
+        match self.secrets.fetch_for(&self.context, &self.folded, instance, locks) {
             None => self.perform_now(effect),
             Some(fetch) => {
                 let work = Attempt { instance, iteration, attempt };

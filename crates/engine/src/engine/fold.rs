@@ -27,6 +27,8 @@ pub struct Folded {
     pub facts: Facts,
     /// The number of the last event of a step that could write: who was shown the changes up to it has seen all.
     pub last_write: u64,
+    /// The instance whose start is the only reason that the files count as touched.
+    beginning: Option<InstanceIx>,
     /// What earlier iterations of instances changed.
     pub earlier: EarlierChanges,
     /// Instances whose work a process left when it was killed, with its last sign of life.
@@ -45,6 +47,7 @@ impl Folded {
             session: Session::default(),
             facts: Facts::default(),
             last_write: 0,
+            beginning: None,
             earlier: EarlierChanges::default(),
             killed: BTreeMap::new(),
         }
@@ -108,6 +111,7 @@ impl Folded {
                 for instance in in_flight {
                     self.traces.entry(*instance).and_modify(ToolTrace::interrupt);
                 }
+                self.beginning = None;
                 let working: Vec<_> = self.working().map(|ix| (ix, alive)).collect();
                 self.killed.extend(working);
             }
@@ -187,7 +191,7 @@ impl Folded {
             {
                 let step = &plan.step(self.state.instance(*instance).step).step;
                 if matches!(step.kind, StepKind::Approve(_)) {
-                    self.facts.touched = None;
+                    (self.facts.touched, self.beginning) = (None, None);
                     // What executes now may change files after the person read them.
                     let executing = self.state.instances();
                     let executing = executing.filter(|(_, of)| of.status == StepStatus::Running);
@@ -198,7 +202,11 @@ impl Folded {
             }
             _ => return,
         };
+        let begins = self.facts.touched.is_none() && matches!(event, Event::Started { .. });
         self.note_writer(plan, seq, instance, path);
+        if self.last_write == seq {
+            self.beginning = begins.then_some(instance);
+        }
     }
 
     /// Keeps that a step could write, and the file that it is known to have changed.
@@ -222,6 +230,11 @@ impl Folded {
             touched.path = path;
         }
         touched.network = wider(touched.network, network);
+    }
+
+    /// The step that could write before the attempt of an instance that is about to begin.
+    pub fn touched_before(&self, instance: InstanceIx) -> Option<&Touched> {
+        self.facts.touched.as_ref().filter(|_| self.beginning != Some(instance))
     }
 
     /// Keeps that the output of a step is foreign, by what is known at its start and at its end.

@@ -3,12 +3,14 @@
 
 use super::attempts::{self, AttemptChannel, Message};
 use super::context::RunContext;
+use super::fold::Folded;
 use super::prepare;
 use super::secrets::Secrets;
 use super::step_locks::WantedLocks;
 use crate::journal::StoredEvent;
 use kb_base::value::{Failure, OutcomeKind};
 use kb_core::run::{Effect, Event, InstanceIx, State};
+use kb_language::plan::Touched;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +27,7 @@ pub(super) struct SecretFetcher {
 pub(super) struct Fetch {
     previous: BTreeSet<String>,
     missing: BTreeSet<String>,
+    touched: Option<Touched>,
     timeout: Option<Duration>,
     locks: Option<WantedLocks>,
 }
@@ -45,14 +48,16 @@ impl SecretFetcher {
     pub(super) fn fetch_for(
         &self,
         context: &RunContext,
-        state: &State,
+        folded: &Folded,
         ix: InstanceIx,
         locks: Option<WantedLocks>,
     ) -> Option<Fetch> {
+        let state = &folded.state;
         let (previous, missing) = (self.previous.clone(), missing(context, state, ix));
         let timeout = prepare::attempt_timeout(&context.plan, state, ix);
         let needed = !previous.is_empty() || !missing.is_empty() || locks.is_some();
-        needed.then_some(Fetch { previous, missing, timeout, locks })
+        let touched = folded.touched_before(ix).cloned();
+        needed.then_some(Fetch { previous, missing, touched, timeout, locks })
     }
 
     /// Notes that a fetch succeeded.
@@ -70,13 +75,14 @@ impl Fetch {
         channel: Arc<AttemptChannel>,
         cancel: CancellationToken,
     ) {
+        let touched = self.touched.as_ref();
         let all = async {
             // A previous secret that is not available any more is not needed by this step.
             for secret in &self.previous {
-                let _ = secrets.fetch(secret, &cancel).await;
+                let _ = secrets.fetch(secret, touched, &cancel).await;
             }
             for secret in &self.missing {
-                secrets.fetch(secret, &cancel).await?;
+                secrets.fetch(secret, touched, &cancel).await?;
             }
             Ok(())
         };

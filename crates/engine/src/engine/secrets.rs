@@ -2,6 +2,7 @@
 
 use futures::future::BoxFuture;
 use kb_base::value::Failure;
+use kb_language::plan::Touched;
 use tokio_util::sync::CancellationToken;
 
 /// Resolves secrets. A returned value is known to the redactor. Only [`Secrets::fetch`] waits.
@@ -19,10 +20,12 @@ pub trait Secrets: Send + Sync {
     fn is_missing(&self, _secret: &str) -> bool {
         false
     }
-    /// Fetches a secret, so that `by_name` returns it until this process ends.
+    /// Fetches a secret, so that `by_name` returns it until this process ends. `touched` is the step that could
+    /// write to the files of the run before.
     fn fetch<'a>(
         &'a self,
         _secret: &'a str,
+        _touched: Option<&'a Touched>,
         _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(async { Ok(()) })

@@ -21,6 +21,7 @@ mod left_changes;
 mod local;
 mod output_log;
 mod run;
+mod settings_command;
 mod specialist;
 mod specialist_input;
 mod stubs;
@@ -31,6 +32,7 @@ pub use child::ChildRuns;
 pub use gate::{Judges, run_gate};
 pub use host_access::HostAccess;
 pub use local::LocalExecutor;
+pub use settings_command::SettingsCommands;
 pub use stubs::Stubs;
 
 pub use kb_attempt::{

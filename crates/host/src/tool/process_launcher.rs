@@ -8,10 +8,12 @@ use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
-use kb_language::definition::{ApprovalLevel, NetworkAccess, SandboxOpening, Settings};
+use kb_language::definition::{
+    ApprovalLevel, AuthorSandbox, NetworkAccess, SandboxOpening, Settings,
+};
 use kb_language::toolspec::{FILE_READER, find};
 use kb_process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -63,6 +65,25 @@ impl ProcessLauncher {
             }
             _ => self.supervisor.clone(),
         }
+    }
+
+    /// Starts processes for which the project does not exist, and which are otherwise free; `None` where this machine
+    /// cannot hide it.
+    pub fn without_project(&self) -> Option<Supervisor> {
+        let everything = Confinement::to([PathBuf::from("/")]).with_network(Network::Open);
+        let hidden = everything.with_hidden([self.workspace.root().to_owned()]);
+        let can_hide = self.can_confine() && self.supervisor.can_hide_paths();
+        can_hide.then(|| self.supervisor.confined(hidden.with_scratch(next_scratch())))
+    }
+
+    /// Whether the settings say that the author trusts what commands execute.
+    pub fn trusts_steps(&self) -> bool {
+        self.settings.sandbox_steps == AuthorSandbox::Never
+    }
+
+    /// The project.
+    pub fn root(&self) -> &Path {
+        self.workspace.root()
     }
 
     /// Whether the kernel confines the processes that [`ProcessLauncher::confined`] starts.

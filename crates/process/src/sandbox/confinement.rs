@@ -1,7 +1,7 @@
 //! The paths that a sandboxed process may use.
 
 use super::isolation::{Isolation, Network};
-use super::mount_plan::MountPlan;
+use super::mount_plan::{MountPlan, expanded_root};
 use super::paths;
 use super::rules::{Access, Rules};
 use crate::BaseEnvironment;
@@ -141,12 +141,16 @@ impl Confinement {
         let mut write = self.writable(base);
         write.extend(scratch.iter().flat_map(|one| [one.temporary.clone(), one.caches.clone()]));
         let rules = Rules::new()?;
+        // In the new root, nothing lies below the `/` of this process.
+        let write: Vec<PathBuf> = write.iter().flat_map(|path| expanded_root(path)).collect();
         let rules = write.iter().try_fold(rules, |rules, path| rules.allow(Access::Write, path))?;
         let rules = self
             .write_only
             .iter()
             .try_fold(rules, |rules, path| rules.allow(Access::WriteOnly, path))?;
-        self.readable(base).iter().try_fold(rules, |rules, path| rules.allow(Access::Read, path))
+        let read = self.readable(base).into_iter().flat_map(|path| expanded_root(&path));
+        let read: Vec<PathBuf> = read.collect();
+        read.iter().try_fold(rules, |rules, path| rules.allow(Access::Read, path))
     }
 
     fn writable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {

@@ -293,7 +293,8 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> {
     })
 }
 
-fn expanded_root(path: &Path) -> Vec<PathBuf> {
+/// A path, or the entries of `/` in its place.
+pub(super) fn expanded_root(path: &Path) -> Vec<PathBuf> {
     if path != Path::new("/") {
         return vec![path.to_owned()];
     }

@@ -14,7 +14,7 @@ use kb_core::wire::RunView;
 use kb_engine::journal::{Journal, JournalError, RunRow};
 use kb_language::definition::{NotifyEvent, NotifyHook, NotifyTarget};
 use kb_service::service::{
-    Project, Reader, ServiceError, notification, send_notification, test_notification,
+    Project, Reader, ServiceError, TEST_RUN, notification, send_notification, test_notification,
 };
 use kb_service::trigger::{NewNotification, Notification, NotificationState, TriggerStore};
 use serde::Serialize;
@@ -304,7 +304,7 @@ pub async fn send_test_notification(project: &Project, name: &str) -> Result<(),
     let due = Notification {
         id: format!("msg_test_{}", now.0),
         hook: name.to_owned(),
-        run: "test".to_owned(),
+        run: TEST_RUN.to_owned(),
         event: format!("run.{}", event.as_str()),
         body: test_notification(hook, event, now),
         state: NotificationState::Waiting,

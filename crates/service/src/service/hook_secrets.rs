@@ -1,12 +1,20 @@
 //! The secrets of the settings outside of a run: those that sign incoming webhooks, and those to be masked.
 
 use super::Project;
-use super::runs::ConfiguredSecrets;
+use super::runs::{ConfiguredSecrets, ProjectContext, facts_of};
 use crate::trigger::TriggerStore;
+use kb_base::value::{RunId, StepId};
 use kb_core::redaction::Redactor;
 use kb_engine::engine::Secrets;
+use kb_engine::inspect::Earlier;
 use kb_engine::journal::JournalError;
+use kb_host::executor::SettingsCommands;
+use kb_language::definition::NetworkAccess;
+use kb_language::plan::Touched;
 use std::sync::Arc;
+
+/// In place of the id of a run, in a test of a hook.
+pub const TEST_RUN: &str = "test";
 
 /// Teaches a redactor the secrets of the settings that are variables or files. The value of a command is known only
 /// in the run that executes it.
@@ -28,9 +36,32 @@ pub(super) fn secrets_of(project: &Project, redactor: Arc<Redactor>) -> Configur
         settings.clone(),
         context.environment.variables.clone(),
         context.root.clone(),
-        context.supervisor(settings),
+        settings_commands(project),
         redactor,
     )
+}
+
+/// Starts the commands of the settings of a project outside of a run; `None` if its folder cannot be opened.
+pub(super) fn settings_commands(project: &Project) -> Option<SettingsCommands> {
+    let processes = project.context.processes(&project.catalog.settings).ok()?;
+    Some(SettingsCommands::new(processes, false))
+}
+
+/// The step that could write to the project in a run. A run that cannot be read counts as one whose step could.
+pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Option<Touched> {
+    let run = RunId::new(run).ok().filter(|run| run.as_str() != TEST_RUN)?;
+    let unknown = || {
+        let step = StepId::new("unknown").ok()?;
+        Some(Touched { step, path: None, network: NetworkAccess::default() })
+    };
+    let facts = context.journal(Default::default()).ok().map(|journal| {
+        let earlier = Earlier::read(&*journal, &run, u64::MAX).ok()?;
+        facts_of(&*journal, &earlier).ok()
+    });
+    match facts.flatten() {
+        Some(facts) => facts.touched,
+        None => unknown(),
+    }
 }
 
 /// The trigger store of a project, for writing: the secrets of the settings are masked in what is stored.

@@ -61,7 +61,7 @@ pub use error::{ResourceKind, ServiceError};
 pub use evaluation::{EvalRequest, evaluate};
 pub use fires::start_fire;
 pub use formatting::{FormattedFile, format_files};
-pub use hook_secrets::{hook_secrets, learn_secrets, open_triggers};
+pub use hook_secrets::{TEST_RUN, hook_secrets, learn_secrets, open_triggers};
 pub use importing::{FileNote, ImportRequest, Imported, import};
 pub use kb_attempt::Progress;
 pub use kb_clock::Clock;

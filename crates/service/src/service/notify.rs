@@ -1,15 +1,17 @@
 //! Notifications: the text of one, and how it is sent to a hook of `notify`.
 
-use super::hook_secrets::{open_triggers, secrets_of};
+use super::hook_secrets::{TEST_RUN, open_triggers, secrets_of, settings_commands, touched_in};
 use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
-use super::runs::{ConfiguredSecrets, ProjectContext};
+use super::runs::ConfiguredSecrets;
 use super::{Project, ServiceError, params};
 use crate::trigger::{NewFire, Notification, sign_standard};
+use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Json, JsonMap, RunId, Timestamp, one_line};
 use kb_core::redaction::{Masked, Redactor};
 use kb_core::wire::RunView;
 use kb_language::definition::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
+use kb_language::plan::Touched;
 use kb_process::{ProcessEnd, Spawn};
 use serde_json::json;
 use std::sync::Arc;
@@ -41,7 +43,7 @@ pub fn test_notification(hook: &NotifyHook, event: NotifyEvent, at: Timestamp) -
         "timestamp": at.rfc3339(),
         "text": "a test of `kb notify`",
         "data": {
-            "run": "test", "playbook": playbook, "status": event.as_str(), "startedAt": at.rfc3339(),
+            "run": TEST_RUN, "playbook": playbook, "status": event.as_str(), "startedAt": at.rfc3339(),
             "endedAt": null, "durationMs": 0, "costUsd": null, "failures": [], "questions": [], "test": true,
         },
     });
@@ -106,23 +108,28 @@ pub async fn send_notification(
     what: &Notification,
 ) -> Result<(), DeliveryFailure> {
     let context = &project.context;
-    let (secrets, redactor) = reading_secrets(project);
+    let touched = run_blocking(|| touched_in(context, &what.run));
+    let (secrets, redactor) = reading_secrets(project, touched.clone());
     let sent = match &hook.target {
         NotifyTarget::Webhook { url, secret } => {
             let now = project.clock().wall();
             post(&secrets, url, secret.as_deref(), what, now).await
         }
-        NotifyTarget::Command(argv) => run(context, project, argv, what).await,
+        NotifyTarget::Command(argv) => run(project, argv, touched.as_ref(), what).await,
         NotifyTarget::Playbook { id, params, payload } => queue(project, id, params, payload, what),
     };
     sent.map_err(|failure| failure.masked_by(&redactor))
 }
 
-/// The secrets of the settings, and the redactor that masks what was read of them.
-pub(super) fn reading_secrets(project: &Project) -> (ConfiguredSecrets, Arc<Redactor>) {
+/// The secrets of the settings, and the redactor that masks what was read of them. `touched` could write to the
+/// project in the run that they are read for.
+pub(super) fn reading_secrets(
+    project: &Project,
+    touched: Option<Touched>,
+) -> (ConfiguredSecrets, Arc<Redactor>) {
     let redactor = Arc::new(Redactor::default());
     project.context.environment.redactors.register(&redactor);
-    let secrets = secrets_of(project, redactor.clone());
+    let secrets = secrets_of(project, redactor.clone()).after(touched);
     secrets.reveal_all_to_redactor();
     (secrets, redactor)
 }
@@ -167,16 +174,16 @@ async fn post(
 }
 
 async fn run(
-    context: &ProjectContext,
     project: &Project,
     argv: &[String],
+    touched: Option<&Touched>,
     what: &Notification,
 ) -> Result<(), Unmasked> {
     let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let spawn = Spawn {
         argv: argv.to_vec(),
         own_program: false,
-        cwd: context.root.clone(),
+        cwd: project.context.root.clone(),
         env: vec![
             variable("KB_NOTIFICATION", &what.id),
             variable("KB_RUN", &what.run),
@@ -187,9 +194,12 @@ async fn run(
         idle: None,
         max_stream: 4096,
     };
-    let supervisor = context.supervisor(&project.catalog.settings);
-    let result = supervisor.run(spawn, &CancellationToken::new(), None).await;
     let program = argv.first().map_or("", String::as_str);
+    let commands = settings_commands(project)
+        .ok_or_else(|| Unmasked::new("the project folder cannot be opened".to_owned()))?;
+    let ended = commands.run(spawn, touched, &CancellationToken::new()).await;
+    let refused = |why: String| Unmasked::final_(format!("`{program}` was not started: {why}"));
+    let (result, note) = ended.map_err(refused)?;
     let why = match result.end {
         ProcessEnd::Code(0) => return Ok(()),
         ProcessEnd::Code(code) => format!("ended with exit code {code}"),
@@ -204,7 +214,8 @@ async fn run(
         "" => String::new(),
         text => format!(": {text}"),
     };
-    Err(Unmasked::new(format!("`{program}` {why}{said}")))
+    let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
+    Err(Unmasked::new(format!("`{program}` {why}{note}{said}")))
 }
 
 /// Why a playbook cannot start, in one line.

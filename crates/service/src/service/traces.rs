@@ -1,9 +1,11 @@
 //! Export of the traces of runs to a collector, as OTLP/JSON over HTTP.
 
+use super::hook_secrets::touched_in;
 use super::notify::reading_secrets;
 use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
 use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError};
+use kb_attempt::run_blocking;
 use kb_base::value::{Json, RunId};
 use kb_core::wire::trace_request;
 use kb_engine::inspect::{self, TracePart};
@@ -30,7 +32,8 @@ pub async fn export_trace(
     journal: &Arc<dyn Journal>,
     run: &RunId,
 ) -> Result<(), DeliveryFailure> {
-    let (secrets, redactor) = reading_secrets(project);
+    let touched = run_blocking(|| touched_in(&project.context, run.as_str()));
+    let (secrets, redactor) = reading_secrets(project, touched);
     let sent = send_spans(&secrets, to, journal, run).await;
     sent.map_err(|failure| failure.masked_by(&redactor))
 }

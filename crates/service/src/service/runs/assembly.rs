@@ -17,7 +17,7 @@ use kb_core::run::Rules;
 use kb_engine::engine::{Parts, Setup, StartMode};
 use kb_engine::inspect::{Earlier, Frozen};
 use kb_engine::journal::StoredEvent;
-use kb_host::executor::{Executor, HostAccess, LocalExecutor};
+use kb_host::executor::{Executor, HostAccess, LocalExecutor, SettingsCommands};
 use kb_host::isolation::{Trees, home_of};
 use kb_host::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tiers};
 use kb_host::specialist::{Ledger, SpecialistRunner};
@@ -26,7 +26,6 @@ use kb_host::workspace::{IgnoreFiles, StatesBefore, Workspace};
 use kb_language::definition::{ApprovalLevel, ProcessChoice, Script, Settings};
 use kb_language::plan::Plan;
 use kb_process::Supervisor;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The parts of a run and the facts about this machine that its first event records.
@@ -82,10 +81,8 @@ impl Assembly {
 
 /// The files of the project as this run may use them.
 fn workspace(context: &ProjectContext, frozen: &Frozen) -> Result<Workspace, ServiceError> {
-    let home = context.environment.variables.get("HOME").map(Path::new);
-    let protected = [context.state_dir.clone(), home_of(&context.state_dir)];
     let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
-    Workspace::of_run(&context.root, &protected, home, ignore_files.as_ref()).map_err(|error| {
+    context.workspace(ignore_files.as_ref()).map_err(|error| {
         let root = context.root.display();
         let message = format!("the project folder `{root}` cannot be opened: {error}");
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
@@ -123,13 +120,14 @@ pub(super) fn assemble(
     let home = home_of(&context.state_dir);
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
     let host = HostAccess::of(&parts);
+    let starter = SettingsCommands::new(parts.process_launcher(), frozen.yes);
     let present = present::of_run(context.root.clone(), settings.clone());
     let toolbox = Arc::new(Toolbox::new(parts).with_present(present));
     let secrets = ConfiguredSecrets::new(
         settings.clone(),
         context.environment.variables.clone(),
         context.root.clone(),
-        supervisor.clone(),
+        Some(starter),
         redactor.clone(),
     );
     context.environment.redactors.register(&redactor);

@@ -152,7 +152,10 @@ async fn from_earlier(
 }
 
 /// What is known of an earlier run at its end.
-pub(super) fn facts_of(journal: &dyn Journal, earlier: &Earlier) -> Result<Facts, JournalError> {
+pub(in crate::service) fn facts_of(
+    journal: &dyn Journal,
+    earlier: &Earlier,
+) -> Result<Facts, JournalError> {
     let events = journal.events(&earlier.run, 0)?;
     let before = earlier.frozen.facts.clone();
     Ok(Folded::since(before, &earlier.plan, Rules::default(), &events).facts)

@@ -6,9 +6,13 @@ use crate::project::ProjectFolder;
 use crate::service::{Environment, ServiceError};
 use kb_clock::{Clock, RunClock};
 use kb_engine::journal::{Journal, JournalError};
+use kb_host::isolation::home_of;
+use kb_host::tool::{ProcessLauncher, sandbox_level};
+use kb_host::workspace::{IgnoreFiles, Workspace};
 use kb_language::definition::{ProcessChoice, Settings, SyncMode};
 use kb_process::{BaseEnvironment, Supervisor};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The folders and the environment that the runs of a project use.
@@ -75,6 +79,28 @@ impl ProjectContext {
     /// Opens the journal of the project.
     pub fn journal(&self, sync: SyncMode) -> Result<Arc<dyn Journal>, JournalError> {
         kb_engine::journal::open(&self.state_dir, sync)
+    }
+
+    /// The files of the project, without those that only `kb` may write. With `ignore_files`, evidence and gates use
+    /// these ignore files.
+    pub(in crate::service) fn workspace(
+        &self,
+        ignore_files: Option<&IgnoreFiles>,
+    ) -> io::Result<Workspace> {
+        let home = self.environment.variables.get("HOME").map(Path::new);
+        let protected = [self.state_dir.clone(), home_of(&self.state_dir)];
+        Workspace::of_run(&self.root, &protected, home, ignore_files)
+    }
+
+    /// Starts commands of the author and of the settings, with the sandbox that this machine has.
+    pub(in crate::service) fn processes(
+        &self,
+        settings: &Arc<Settings>,
+    ) -> io::Result<ProcessLauncher> {
+        let supervisor = self.supervisor(settings);
+        let level = sandbox_level(supervisor.base().sandbox_cap());
+        let workspace = self.workspace(None)?;
+        Ok(ProcessLauncher::new(supervisor, workspace, settings.clone(), level))
     }
 
     /// The supervisor for the processes of runs, with the process control level of the settings.

@@ -4,7 +4,6 @@ use super::ProjectContext;
 use crate::service::ServiceError;
 use kb_base::diagnostic::{Code, Diagnostic, Sources, Span};
 use kb_host::git::Git;
-use kb_host::tool::{ProcessLauncher, sandbox_level};
 use kb_host::workspace::Workspace;
 use kb_language::definition::{NetworkAccess, Requirements, Settings};
 use kb_language::plan::Plan;
@@ -106,10 +105,7 @@ fn variables(requires: &Requirements, context: &ProjectContext, problems: &mut V
 /// Why the project is not a clean git work tree, with the fix; `None` if it is.
 async fn changes(context: &ProjectContext, settings: &Arc<Settings>) -> Option<(String, String)> {
     // A project folder that cannot be opened is reported when the run is assembled.
-    let workspace = Workspace::open(&context.root, &[], &[]).ok()?;
-    let supervisor = context.supervisor(settings);
-    let level = sandbox_level(supervisor.base().sandbox_cap());
-    let processes = ProcessLauncher::new(supervisor, workspace, settings.clone(), level);
+    let processes = context.processes(settings).ok()?;
     let git = Git::new(processes.confined(&NetworkAccess::None.into()));
     match git.status(&context.root, processes.can_confine()).await {
         Ok(lines) if lines.trim().is_empty() => None,

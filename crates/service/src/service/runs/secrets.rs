@@ -8,8 +8,10 @@ use kb_base::value::Failure;
 use kb_clock as clock;
 use kb_core::redaction::{Redactor, SHORTEST};
 use kb_engine::engine::Secrets;
+use kb_host::executor::SettingsCommands;
 use kb_language::definition::{SecretSource, Settings};
-use kb_process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
+use kb_language::plan::Touched;
+use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +30,8 @@ pub struct ConfiguredSecrets {
     settings: Arc<Settings>,
     env: BTreeMap<String, String>,
     root: PathBuf,
-    supervisor: Supervisor,
+    starter: Option<SettingsCommands>,
+    touched: Option<Touched>,
     redactor: Arc<Redactor>,
     values: Mutex<BTreeMap<String, String>>,
     commands: BTreeMap<String, tokio::sync::Mutex<LastFailure>>,
@@ -39,19 +42,27 @@ pub struct ConfiguredSecrets {
 type LastFailure = Option<(Instant, Failure)>;
 
 impl ConfiguredSecrets {
-    /// The secrets of the settings. `env:` reads `env`; files and commands are relative to `root`.
+    /// The secrets of the settings. `env:` reads `env`; files and commands are relative to `root`. `starter` starts
+    /// commands, and is missing if the project folder cannot be opened.
     pub fn new(
         settings: Arc<Settings>,
         env: BTreeMap<String, String>,
         root: PathBuf,
-        supervisor: Supervisor,
+        starter: Option<SettingsCommands>,
         redactor: Arc<Redactor>,
     ) -> Self {
         let is_command = |source: &SecretSource| matches!(source, SecretSource::Command(_));
         let commands = settings.secrets.iter().filter(|(_, source)| is_command(source));
         let commands = commands.map(|(name, _)| (name.clone(), Default::default())).collect();
         let values = Mutex::default();
-        ConfiguredSecrets { settings, env, root, supervisor, redactor, values, commands }
+        let touched = None;
+        ConfiguredSecrets { settings, env, root, starter, touched, redactor, values, commands }
+    }
+
+    /// The same secrets for what follows a run in which this step could write to the project.
+    #[must_use]
+    pub fn after(self, touched: Option<Touched>) -> Self {
+        ConfiguredSecrets { touched, ..self }
     }
 
     /// Registers all secrets with the redactor before anything is displayed.
@@ -89,7 +100,13 @@ impl ConfiguredSecrets {
         Redactor::can_keep(&value).then_some(value)
     }
 
-    async fn ask(&self, name: &str, argv: &[String], cancel: &CancellationToken) -> Fetched {
+    async fn ask(
+        &self,
+        name: &str,
+        argv: &[String],
+        touched: Option<&Touched>,
+        cancel: &CancellationToken,
+    ) -> Fetched {
         let Some(turn) = self.commands.get(name) else { return Ok(()) };
         let asked = clock::instant();
         let mut last = turn.lock().await;
@@ -99,7 +116,11 @@ impl ConfiguredSecrets {
         if let Some((_, failure)) = last.as_ref().filter(|(at, _)| *at >= asked) {
             return Err(failure.clone());
         }
-        let exited = self.supervisor.run(self.spawn(argv), cancel, None).await;
+        let touched = touched.or(self.touched.as_ref());
+        let exited = match &self.starter {
+            Some(starter) => starter.run(self.spawn(argv), touched, cancel).await,
+            None => Err("the project folder cannot be opened".to_owned()),
+        };
         let values =
             value_of(name, argv, exited).and_then(|value| match Redactor::can_keep(&value) {
                 true => Ok(value),
@@ -161,11 +182,12 @@ impl Secrets for ConfiguredSecrets {
     fn fetch<'a>(
         &'a self,
         secret: &'a str,
+        touched: Option<&'a Touched>,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Fetched> {
         Box::pin(async move {
             match self.source(secret) {
-                Some(SecretSource::Command(argv)) => self.ask(secret, &argv, cancel).await,
+                Some(SecretSource::Command(argv)) => self.ask(secret, &argv, touched, cancel).await,
                 Some(source) => match self.read(secret, &source) {
                     Some(value) if !Redactor::can_keep(&value) => Err(weak(secret)),
                     _ => Ok(()),
@@ -187,8 +209,21 @@ fn without_line_end(text: &str) -> String {
 }
 
 /// What a command printed. Of that nothing may be values, also where it did not end well.
-fn value_of(name: &str, argv: &[String], exited: ProcessResult) -> Result<String, Failure> {
+fn value_of(
+    name: &str,
+    argv: &[String],
+    exited: Result<(ProcessResult, Option<String>), String>,
+) -> Result<String, Failure> {
     let program = argv.first().map_or("", String::as_str);
+    let failed = |why: String, help: String| {
+        let message =
+            format!("the secret `{name}` is not available: its command `{program}` {why}");
+        Err(Failure::new(Code::SECRET_COMMAND_FAILED, message).help(help))
+    };
+    let (exited, note) = match exited {
+        Ok(exited) => exited,
+        Err(refused) => return failed("was not started".to_owned(), refused),
+    };
     let why = match exited.end {
         ProcessEnd::Code(0) => {
             let value = without_line_end(&exited.stdout);
@@ -209,10 +244,15 @@ fn value_of(name: &str, argv: &[String], exited: ProcessResult) -> Result<String
         ProcessEnd::Lost => format!("did not end: {}", ProcessEnd::LOST),
         ProcessEnd::NotStarted(reason) => format!("did not start: {reason}"),
     };
-    let message = format!("the secret `{name}` is not available: its command `{program}` {why}");
-    let help =
-        "run the command yourself in the project folder; its output is neither stored nor shown";
-    Err(Failure::new(Code::SECRET_COMMAND_FAILED, message).help(help))
+    let help = match note {
+        Some(note) => format!(
+            "{note}; put an `approve` step between the two, or keep the program outside of the project and give it absolute paths"
+        ),
+        None => "run the command yourself in the project folder; its output is neither stored nor \
+                 shown"
+            .to_owned(),
+    };
+    failed(why, help)
 }
 
 fn weak(secret: &str) -> Failure {

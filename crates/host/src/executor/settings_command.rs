@@ -1,0 +1,122 @@
+//! [`SettingsCommands`]: the commands that settings name, those of secrets and of notifications.
+//!
+//! After a step could write to the project, such a command executes nothing of it outside of the sandbox. One that
+//! names a file of the project runs in the sandbox, with the network of that step. For every other one the project
+//! does not exist.
+
+use crate::tool::ProcessLauncher;
+use kb_language::definition::NetworkAccess;
+use kb_language::plan::Touched;
+use kb_process::{ProcessResult, Spawn, Supervisor};
+use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
+
+/// Starts the commands of the settings of a project.
+#[derive(Clone)]
+pub struct SettingsCommands {
+    processes: ProcessLauncher,
+    approved: bool,
+}
+
+/// How a command of the settings runs.
+enum Way {
+    /// As the author of the settings started it.
+    Free,
+    /// In the sandbox, with this network.
+    Sandbox(NetworkAccess),
+    /// Where the project does not exist.
+    Hidden(Supervisor),
+    /// In another folder, on a machine that can hide nothing.
+    Elsewhere,
+}
+
+impl SettingsCommands {
+    /// For a project. `approved` says that a person approved in advance what needs an approval.
+    pub fn new(processes: ProcessLauncher, approved: bool) -> SettingsCommands {
+        SettingsCommands { processes, approved }
+    }
+
+    /// Runs a command, whose working directory is the project. `touched` could write to the project before. The second
+    /// value says for messages how the command was confined. Fails with the reason if it must not start.
+    pub async fn run(
+        &self,
+        spawn: Spawn,
+        touched: Option<&Touched>,
+        cancel: &CancellationToken,
+    ) -> Result<(ProcessResult, Option<String>), String> {
+        let (spawn, supervisor, note) = self.prepared(spawn, touched)?;
+        Ok((supervisor.run(spawn, cancel, None).await, note))
+    }
+
+    fn prepared(
+        &self,
+        spawn: Spawn,
+        touched: Option<&Touched>,
+    ) -> Result<(Spawn, Supervisor, Option<String>), String> {
+        let touched = touched.filter(|_| !self.processes.trusts_steps());
+        let Some(touched) = touched else { return Ok((spawn, self.free(), None)) };
+        let step = &touched.step;
+        let because = |how: &str| Some(format!("{how}, because step `{step}` could write to it"));
+        Ok(match self.way(&spawn.argv, touched)? {
+            Way::Free => (spawn, self.free(), None),
+            Way::Sandbox(network) => {
+                let note = because("it ran in the sandbox of the project");
+                (spawn, self.processes.confined(&network.into()), note)
+            }
+            Way::Hidden(supervisor) => {
+                (self.elsewhere(spawn), supervisor, because("it ran without the project folder"))
+            }
+            Way::Elsewhere => {
+                let note = because("it ran outside of the project folder");
+                (self.elsewhere(spawn), self.free(), note)
+            }
+        })
+    }
+
+    fn way(&self, argv: &[String], touched: &Touched) -> Result<Way, String> {
+        let can_confine = self.processes.can_confine();
+        match self.file_of_project(argv) {
+            Some(_) if can_confine => Ok(Way::Sandbox(touched.network)),
+            Some(_) if self.approved => Ok(Way::Free),
+            Some(file) => Err(format!(
+                "step `{}` could write to `{}`, and this machine has no sandbox: read the changes, then approve the \
+                 run with `--yes`, or keep the file outside of the project",
+                touched.step,
+                file.display()
+            )),
+            None => Ok(match self.processes.without_project() {
+                Some(supervisor) => Way::Hidden(supervisor),
+                None if can_confine => Way::Sandbox(touched.network),
+                None => Way::Elsewhere,
+            }),
+        }
+    }
+
+    /// The first file of the project that a word of a command names.
+    fn file_of_project(&self, argv: &[String]) -> Option<PathBuf> {
+        let root = self.processes.root();
+        argv.iter().enumerate().find_map(|(at, word)| {
+            // The first word is a name in `PATH` unless it has a slash.
+            let named = root.join(word);
+            let is_path = at > 0 || word.contains('/');
+            let real = named.canonicalize().ok().filter(|_| is_path)?;
+            // A link of the project, and what it leads to.
+            let folder = named.parent().and_then(|folder| folder.canonicalize().ok());
+            let inside = [Some(real.clone()), folder].into_iter().flatten();
+            let is_inside = inside.into_iter().any(|path| path.starts_with(root));
+            (is_inside && real.is_file()).then_some(named)
+        })
+    }
+
+    fn free(&self) -> Supervisor {
+        self.processes.unconfined().clone()
+    }
+
+    /// The same command in a folder outside of the project, with a program outside of it.
+    fn elsewhere(&self, spawn: Spawn) -> Spawn {
+        let home = self.processes.unconfined().base().get("HOME").map(Path::new);
+        let home = home.filter(|home| home.is_dir() && !home.starts_with(self.processes.root()));
+        let cwd = home.unwrap_or(Path::new("/")).to_owned();
+        Spawn { cwd, own_program: true, ..spawn }
+    }
+}

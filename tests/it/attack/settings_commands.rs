@@ -1,0 +1,211 @@
+//! Commands of secrets and of notifications, after a specialist could write to the project: what they execute of it
+//! runs in the sandbox.
+
+use crate::running::Start;
+use crate::scratch::{Said, Scratch, until};
+use kb::trigger::TriggerStore;
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+const SPECIALIST: &str =
+    "schema: kb.specialist/1\nid: worker\nrole: You write.\ntools: [fs:write]\n";
+/// The value that each command prints, and what a planted one does besides.
+const TELLS: &str = "echo told-77a1f0c2";
+const PLANT: &str = "{ echo pwned > $HOME/pwned; } 2> /dev/null || true; echo told-77a1f0c2";
+
+/// The files of the project that a command executes: as the author wrote them, or as the specialist does.
+fn files(text: &str) -> Vec<(&'static str, String)> {
+    let python = format!("import os\nos.system('''{text}''')\n");
+    let make = format!("token:\n\t@{}\n", text.replace('$', "$$"));
+    vec![("token.sh", format!("#!/bin/sh\n{text}\n")), ("token.py", python), ("Makefile", make)]
+}
+
+fn project(settings: &str, steps: &str) -> Scratch {
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    let scratch = Scratch::new(&[
+        (".kb/kb.config.yml", settings),
+        (".kb/playbooks/p.yml", &playbook),
+        (".kb/specialists/worker.yml", SPECIALIST),
+    ]);
+    files(TELLS).iter().for_each(|(path, text)| scratch.write(path, text));
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(scratch.root().join("token.sh"), mode).unwrap();
+    let calls: Vec<_> = files(PLANT)
+        .into_iter()
+        .map(|(path, text)| json!({"tool": "fs:write", "args": {"path": path, "content": text}}))
+        .collect();
+    let turns = json!([{"calls": calls}, {"output": {"summary": "done"}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    scratch.write("script.yml", &script.to_string());
+    std::fs::create_dir_all(home(&scratch)).unwrap();
+    scratch
+}
+
+fn home(scratch: &Scratch) -> PathBuf {
+    scratch.root().parent().unwrap().join("home")
+}
+
+fn run(scratch: &Scratch, args: &[&str], level: &str) -> (Said, bool) {
+    let said = scratch.kb_with(args, |kb| {
+        kb.env("HOME", home(scratch)).env("KB_SANDBOX_AT_MOST", level);
+    });
+    (said, home(scratch).join("pwned").exists())
+}
+
+const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
+const WORK: &str = "  - {id: work, agent: worker, task: Write., verify: {claims: none}}\n";
+const LATER: &str = "run: 'test \"$T\" = told-77a1f0c2', env: {T: '{{secrets.T}}'}";
+
+/// What the machine can do: `Some(true)` with namespaces, `Some(false)` with Landlock alone.
+fn sandbox() -> Option<bool> {
+    let said = Scratch::new(&[]).kb(&["doctor"]).out;
+    let has = said.contains("Landlock");
+    if !has {
+        eprintln!("skipped in part: this machine has no kernel sandbox");
+    }
+    has.then(|| !said.contains("can be read"))
+}
+
+/// Whether a command names a file of the project.
+const SECRETS: [(&str, bool); 7] = [
+    ("[./token.sh]", true),
+    ("[sh, token.sh]", true),
+    ("[python3, token.py]", true),
+    ("[env, X=1, sh, ./token.sh]", true),
+    ("[make, -s, -f, Makefile, token]", true),
+    ("[make, -s, token]", false),
+    ("[sh, -c, '. ./token.sh']", false),
+];
+
+#[test]
+fn the_command_of_a_secret_executes_what_a_specialist_wrote_in_the_sandbox() {
+    let Some(_) = sandbox() else { return };
+    for (command, named) in SECRETS {
+        let settings = format!("secrets: {{T: {{command: {command}}}}}\n");
+        let steps = format!("{WORK}  - {{id: later, dependsOn: work, {LATER}}}\n");
+        let (said, escaped) = run(&project(&settings, &steps), &RUN, "kernel");
+        assert!(!escaped, "{command}: {said:?}");
+        // One that names the file works in the sandbox; for the others the project does not exist.
+        assert_eq!(said.code == 0, named, "{command}: {said:?}");
+        if !named {
+            said.says(&["step `work` could write to it", "without the project folder"]);
+        }
+        // A person who read the changes releases it, so that the attack is known to work.
+        let steps = format!(
+            "{WORK}  - {{id: ok, dependsOn: work, approve: 'Go on?'}}\n  - {{id: later, dependsOn: ok, {LATER}}}\n"
+        );
+        let scratch = project(&settings, &steps);
+        assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
+        let (shown, _) = run(&scratch, &["run", "diff", "@last"], "kernel");
+        let (_, seen) = shown.err.split_once("--seen ").unwrap();
+        let seen = seen.split('`').next().unwrap();
+        let approve = ["run", "approve", "@last", "ok", "--seen", seen];
+        let (said, executed) = run(&scratch, &approve, "kernel");
+        assert!(executed && said.code == 0, "{command}: {said:?}");
+    }
+}
+
+/// A value that was read before is kept for the process, and the secret of the first specialist is read before it
+/// starts. Another process that continues the run reads it in the sandbox.
+#[test]
+fn a_secret_that_was_read_before_a_specialist_started_is_kept() {
+    let Some(_) = sandbox() else { return };
+    let settings = "secrets: {T: {command: [sh, token.sh]}}\n";
+    let free = "{ echo x >> $HOME/asked; } 2> /dev/null; echo told-77a1f0c2";
+    let work = WORK.replace("task:", "env: {T: '{{secrets.T}}'}, task:");
+    for (steps, asked) in [
+        (format!("{work}  - {{id: later, dependsOn: work, {LATER}}}\n"), "x\n"),
+        (
+            format!("  - {{id: a, {LATER}}}\n{}", WORK.replace("agent", "dependsOn: a, agent")),
+            "x\n",
+        ),
+    ] {
+        let scratch = project(settings, &steps);
+        scratch.write("token.sh", free);
+        let (said, escaped) = run(&scratch, &RUN, "kernel");
+        assert!(said.code == 0 && !escaped, "{steps}: {said:?}");
+        let seen = std::fs::read_to_string(home(&scratch).join("asked")).unwrap_or_default();
+        assert_eq!(seen, asked, "{steps}");
+    }
+    let wait = "  - {id: ok, dependsOn: work, ask: {question: Which?, options: [a, b]}}\n";
+    let steps = format!("{work}{wait}  - {{id: later, dependsOn: ok, {LATER}}}\n");
+    let scratch = project(settings, &steps);
+    assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
+    let (said, escaped) = run(&scratch, &["run", "answer", "@last", "ok", "a"], "kernel");
+    assert!(said.code == 0 && !escaped, "{said:?}");
+}
+
+/// A command that names nothing of the project has all but the project.
+#[test]
+fn a_command_outside_of_the_project_is_free_but_for_the_project() {
+    let Some(true) = sandbox() else { return };
+    let steps = format!("{WORK}  - {{id: later, dependsOn: work, {LATER}}}\n");
+    let scratch = project("", &steps);
+    let root = scratch.root().display().to_string();
+    let look =
+        format!("{TELLS}; touch $HOME/wrote; ls -A '{root}' > $HOME/seen; pwd >> $HOME/seen");
+    let settings = json!({"secrets": {"T": {"command": ["sh", "-c", look]}}});
+    scratch.write(".kb/kb.config.yml", &settings.to_string());
+    let (said, _) = run(&scratch, &RUN, "kernel");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(home(&scratch).join("wrote").exists());
+    let seen = std::fs::read_to_string(home(&scratch).join("seen")).unwrap();
+    assert_eq!(seen.trim(), home(&scratch).canonicalize().unwrap().display().to_string());
+}
+
+/// Without a sandbox, a command that names a file of the project needs an approval.
+#[test]
+fn without_a_sandbox_a_command_of_the_project_needs_an_approval() {
+    let steps = format!("{WORK}  - {{id: later, dependsOn: work, {LATER}}}\n");
+    let settings = "secrets: {T: {command: [sh, token.sh]}}\n";
+    let (said, escaped) = run(&project(settings, &steps), &RUN, "process");
+    assert!(!escaped && said.code == 1, "{said:?}");
+    said.says(&["step `work` could write to", "token.sh", "`--yes`"]);
+    let scratch = project(settings, &steps);
+    let (said, executed) = run(&scratch, &[&RUN[..], &["--yes"]].concat(), "process");
+    assert!(executed && said.code == 0, "{said:?}");
+}
+
+#[test]
+fn the_command_of_a_notification_executes_what_a_specialist_wrote_in_the_sandbox() {
+    let Some(can_hide) = sandbox() else { return };
+    for (command, shows) in [
+        ("[sh, token.sh, '> told']", "token"),
+        ("[sh, -c, 'touch told; . ./token.sh']", "hidden"),
+        ("[sh, -c, 'touch $HOME/told']", "told"),
+    ] {
+        if shows != "token" && !can_hide {
+            continue;
+        }
+        let settings = format!("notify: [{{on: ended, command: {command}}}]\n");
+        let scratch = project(&settings, WORK);
+        let plant = json!({"tool": "fs:write", "args": {"path": "token.sh", "content": format!("{PLANT}; touch told")}});
+        let turns = json!([{"calls": [plant]}, {"output": {"summary": "done"}}]);
+        let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+        scratch.write("script.yml", &script.to_string());
+        let mut serve = scratch.command();
+        serve.args(["serve", "--port", "0"]).env("HOME", home(&scratch)).stderr(Stdio::null());
+        let _serve = serve.start();
+        until("the daemon", || is_served(&scratch));
+        let (said, _) = run(&scratch, &RUN, "kernel");
+        assert_eq!(said.code, 0, "{said:?}");
+        until("the notification", || match shows {
+            "token" => scratch.has("told"),
+            "told" => home(&scratch).join("told").exists(),
+            _ => scratch.kb(&["notify"]).out.contains("without the project folder"),
+        });
+        assert!(!home(&scratch).join("pwned").exists(), "{command}");
+    }
+}
+
+/// Whether the daemon tells about the runs that end from now on.
+fn is_served(scratch: &Scratch) -> bool {
+    let states = scratch.root().parent().unwrap().join("state/kb");
+    let mut folders = std::fs::read_dir(states).into_iter().flatten().flatten();
+    folders.any(|folder| {
+        let store = TriggerStore::open(&folder.path());
+        store.is_ok_and(|store| store.note("notify.cursor").is_ok_and(|note| note.is_some()))
+    })
+}
