@@ -26,14 +26,22 @@ pub(super) struct Document {
     pub(super) path: PathBuf,
     /// The text as the editor shows it.
     pub(super) text: String,
+    /// Whether no text of it has been analysed yet.
+    pub(super) is_new: bool,
 }
 
 impl Documents {
     /// Sets the text of a document; documents that are no files are ignored.
     pub(super) fn set(&mut self, uri: &str, text: String) {
         if let Some(path) = path_of(uri) {
-            self.open.insert(uri.to_owned(), Document { path, text });
+            let is_new = self.get(uri).is_none_or(|document| document.is_new);
+            self.open.insert(uri.to_owned(), Document { path, text, is_new });
         }
+    }
+
+    /// Notes that the texts of all documents have been analysed.
+    pub(super) fn set_analysed(&mut self) {
+        self.open.values_mut().for_each(|document| document.is_new = false);
     }
 
     pub(super) fn close(&mut self, uri: &str) {

@@ -116,10 +116,23 @@ impl Server {
                     let (response, _) = response.unwrap_or_else(|| self.answer(request));
                     send(connection, Message::Response(response))?;
                 }
-                Message::Notification(notification) => changed |= self.notice(&notification),
+                Message::Notification(notification) => {
+                    // The text with which a document was opened is the one that is likely to have a plan.
+                    if changed && self.replaces_new(&notification) {
+                        self.publish(connection)?;
+                    }
+                    changed |= self.notice(&notification);
+                }
                 Message::Response(_) => {}
             }
         }
+    }
+
+    /// Whether a notification replaces a text before it was analysed, and none of the document was.
+    fn replaces_new(&self, notification: &Notification) -> bool {
+        let uri = notification.params["textDocument"]["uri"].as_str().unwrap_or_default();
+        notification.method == "textDocument/didChange"
+            && self.documents.get(uri).is_some_and(|document| document.is_new)
     }
 
     /// Applies a notification; whether a text changed.
@@ -151,6 +164,7 @@ impl Server {
     /// Loads the project again and sends the problems of all files that have or had some.
     fn publish(&mut self, connection: &Connection) -> io::Result<()> {
         self.project = self.documents.project(&self.environment);
+        self.documents.set_analysed();
         self.problems = self.documents.problems(&self.project).into_iter().collect();
         self.plans.extend(documents::plans(&self.documents, &self.project));
         let root = self.project.context.root.clone();

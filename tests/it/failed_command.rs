@@ -1,6 +1,7 @@
 //! The line and command that a failed script of several lines names, and that a script does what it does without it.
 
 use crate::locks::project;
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::json;
 use std::process::Command;
@@ -16,8 +17,7 @@ fn check(text: &str, expected: &str) {
     let direct = Command::new("bash")
         .args(["-euo", "pipefail", "-c", text])
         .current_dir(scratch.root())
-        .output()
-        .unwrap();
+        .finish();
     scratch.kb(&["playbook", "run", "p", "--yes"]);
     let shown = scratch.kb(&["run", "show", "@last", "--json"]).code(0).out;
     let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
