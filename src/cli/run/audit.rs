@@ -1,6 +1,7 @@
 //! `kb run audit`
 
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::render::brief_args;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
 use kb_core::wire::InvocationStatus;
@@ -14,6 +15,7 @@ use kb_service::service::{self, AuditedCall, Environment};
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Only calls that were denied, rejected or approved by a person
     #[arg(long)]
@@ -36,14 +38,13 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let mut table = Table::new(["call", "tool", "level", "status", "permitted by", "arguments"]);
     for call in &calls {
         let place = format!("{}#{} {}", call.instance, call.attempt.unwrap_or(0), call.id);
-        let hash = call.args_hash.as_deref().map_or("", |hash| &hash[..hash.len().min(12)]);
         table.row([
             plain(&place),
             plain(&call.tool),
             call.level.map_or("unknown", |level| level.as_str()).to_owned(),
             call.status.map_or("no result", InvocationStatus::as_str).to_owned(),
             plain(&permitted_by(call)),
-            hash.to_owned(),
+            brief_args(call.args.as_ref()),
         ]);
     }
     terminal.out(&table.text())?;

@@ -13,11 +13,12 @@ use kb_service::service::{
 /// Show the file changes of each step
 ///
 /// The changes are those that the runtime recorded: writes of tools, and changes by commands of
-/// specialists and of `run:` steps with `evidence: full` or with checks that read changes. The
-/// workspace is not read.
+/// specialists and of `run:` steps with `evidence: full` or with checks that read changes, and what the
+/// merges of worktrees and copies wrote. The workspace is not read.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Step id, or an item such as `review[src/a.rs]`
     step: Option<String>,

@@ -3,7 +3,7 @@
 
 use super::{InspectError, Reader};
 use kb_base::value::Digest;
-use kb_core::evidence::{Change, FileKind, FileState, Invocation, Purpose, Record};
+use kb_core::evidence::{Change, FileKind, FileState, Invocation, MergedTree, Purpose, Record};
 use kb_core::run::Event;
 use kb_core::wire::InstanceRef;
 use serde::Serialize;
@@ -74,6 +74,8 @@ pub enum FileDiffKind {
     Renamed,
     /// The file no longer exists.
     Deleted,
+    /// The merge of a worktree or copy wrote the file; its states were not recorded.
+    Merged,
 }
 
 impl FileDiffKind {
@@ -87,6 +89,7 @@ impl FileDiffKind {
             FileDiffKind::Rewritten => "rewritten",
             FileDiffKind::Renamed => "renamed",
             FileDiffKind::Deleted => "deleted",
+            FileDiffKind::Merged => "merged",
         }
     }
 }
@@ -126,7 +129,15 @@ pub fn run_diff(mut reader: Reader, only: Option<&str>) -> Result<RunDiff, Inspe
         for (event, place) in placed {
             instances.insert(place.instance.to_string());
             let wanted = |only: &str| place.step.as_str() == only || *place.instance == *only;
-            if only.is_none_or(wanted) {
+            if let Event::Merged { trees, .. } = &event {
+                for tree in trees {
+                    instances.insert(tree.instance.clone());
+                    if only.is_none_or(|only| place.step.as_str() == only || tree.instance == *only)
+                    {
+                        merged(&mut found, tree, &place);
+                    }
+                }
+            } else if only.is_none_or(wanted) {
                 apply(&mut found, &event, &place);
             }
         }
@@ -159,6 +170,12 @@ fn apply(found: &mut Vec<InstanceChanges>, event: &Event, place: &InstanceRef) {
     }
 }
 
+/// Adds the files that a merge wrote into the project.
+fn merged(found: &mut Vec<InstanceChanges>, tree: &MergedTree, place: &InstanceRef) {
+    let place = InstanceRef { instance: tree.instance.as_str().into(), ..place.clone() };
+    changes_of(found, &place).merged.extend(tree.files.iter().cloned());
+}
+
 /// The changes of one step instance in one iteration.
 struct InstanceChanges {
     step: String,
@@ -169,6 +186,8 @@ struct InstanceChanges {
     unwatched: bool,
     truncated: bool,
     files: BTreeMap<String, FileHistory>,
+    /// The files that a merge wrote into the project.
+    merged: BTreeSet<String>,
 }
 
 struct FileHistory {
@@ -192,6 +211,7 @@ fn changes_of<'f>(
             unwatched: false,
             truncated: false,
             files: BTreeMap::new(),
+            merged: BTreeSet::new(),
         });
         found.len() - 1
     });
@@ -228,12 +248,26 @@ impl InstanceChanges {
     }
 
     fn diff(self) -> StepDiff {
-        let files = join_renamed(self.files.into_values().filter_map(FileHistory::diff).collect());
+        // A merge names all files, also those of a command that was not observed.
+        let unwatched = self.unwatched && self.merged.is_empty();
+        let others: Vec<String> =
+            self.merged.into_iter().filter(|path| !self.files.contains_key(path)).collect();
+        let mut files =
+            join_renamed(self.files.into_values().filter_map(FileHistory::diff).collect());
+        files.extend(others.into_iter().map(|path| FileDiff {
+            path,
+            change: FileDiffKind::Merged,
+            from: None,
+            before: None,
+            after: None,
+            patches: Vec::new(),
+        }));
+        files.sort_by(|a, b| a.path.cmp(&b.path));
         StepDiff {
             step: self.step,
             instance: self.instance,
             iteration: self.iteration,
-            recorded: !self.unwatched,
+            recorded: !unwatched,
             complete: !self.truncated,
             files,
         }

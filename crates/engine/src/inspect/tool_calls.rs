@@ -2,7 +2,7 @@
 
 use super::{InspectError, Reader};
 use kb_base::diagnostic::Code;
-use kb_base::value::Timestamp;
+use kb_base::value::{Json, Timestamp};
 use kb_core::evidence::InvocationStatus;
 use kb_core::wire::{Body, Event};
 use kb_language::toolspec::{self, ToolLevel};
@@ -29,6 +29,8 @@ pub struct AuditedCall {
     pub level: Option<ToolLevel>,
     /// Whether a specialist requested the call; else a `tool` step did.
     pub by_model: bool,
+    /// The arguments; null if they are not recorded with the call, as of a refused one.
+    pub args: Option<Json>,
     /// Digest of the arguments.
     pub args_hash: Option<String>,
     /// How the call ended: `success`, `failed`, `denied`, `timeout`, `unknown`; null if its result is
@@ -63,8 +65,10 @@ pub fn audited_calls(mut reader: Reader) -> Result<Vec<AuditedCall>, InspectErro
                 Body::AskAnswered { approved, by, .. } => {
                     decided.insert(instance, (by.clone(), *approved));
                 }
-                Body::ToolCall { id, tool, turn, .. } => {
-                    calls.push(started(&event, instance, id, tool, *turn > 0));
+                Body::ToolCall { id, tool, turn, args, .. } => {
+                    let mut call = started(&event, instance, id, tool, *turn > 0);
+                    call.args = args.as_deref().cloned();
+                    calls.push(call);
                 }
                 Body::ToolResult { .. } => ended(&mut calls, &event, instance, &mut decided),
                 _ => {}
@@ -87,6 +91,7 @@ fn started(event: &Event, instance: String, id: &str, tool: &str, by_model: bool
         level: None,
         tool: tool.to_owned(),
         by_model,
+        args: None,
         args_hash: None,
         status: None,
         code: None,

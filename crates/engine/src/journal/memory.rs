@@ -1,7 +1,7 @@
 //! A journal in memory, for tests and simulation. Clones share one journal.
 
 use super::references::add_digests;
-use super::selection::{LAST, last_run, select_run};
+use super::selection::{last_run, select_run};
 use super::{
     Batch, Blobs, EventLog, Inbox, InboxItem, Journal, JournalError, Leases, Ledger, LedgerRow,
     NewRun, RunIndex, RunRow, StoredEvent,
@@ -145,8 +145,8 @@ impl RunIndex for MemoryJournal {
     }
 
     fn resolve(&self, text: &str) -> Result<RunId, JournalError> {
-        if text == LAST {
-            return last_run(self);
+        if let Some(last) = last_run(self, text) {
+            return last;
         }
         let newest_first: Vec<RunId> =
             self.lock().runs.iter().rev().map(|stored| stored.row.run.clone()).collect();

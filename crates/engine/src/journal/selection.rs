@@ -4,12 +4,17 @@ use super::{JournalError, RunIndex};
 use kb_base::value::RunId;
 
 /// Names the newest run that is no child run.
-pub(super) const LAST: &str = "@last";
+const LAST: &str = "@last";
 
-/// The run that [`LAST`] names.
-pub(super) fn last_run(runs: &dyn RunIndex) -> Result<RunId, JournalError> {
-    let last = runs.latest(None, None)?;
-    last.map(|row| row.run).ok_or_else(|| JournalError::NoRun(LAST.to_owned()))
+/// The run that [`LAST`], or `@last:PLAYBOOK` for the newest run of a definition, names. `None` for other texts.
+pub(super) fn last_run(runs: &dyn RunIndex, text: &str) -> Option<Result<RunId, JournalError>> {
+    let definition = match text.strip_prefix(LAST)? {
+        "" => None,
+        rest => Some(rest.strip_prefix(':')?),
+    };
+    let last = runs.latest(definition, None);
+    let none = || JournalError::NoRun(text.to_owned());
+    Some(last.and_then(|last| last.map(|row| row.run).ok_or_else(none)))
 }
 
 /// Selects a run by its id or a unique prefix. The runs are given newest first.

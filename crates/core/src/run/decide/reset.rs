@@ -26,6 +26,7 @@ impl Decider<'_> {
         let all = if alone { steps } else { self.downstream(&steps) };
         let mut closure: BTreeSet<InstanceIx> = all.into_iter().map(|s| InstanceIx(s.0)).collect();
         closure.extend(self.items_to_reset(&chosen, &closure));
+        closure.extend(self.named_items(&chosen, &closure, alone));
         for (i, step) in self.plan.steps().iter().enumerate() {
             let ix = InstanceIx(i as u32);
             let hook = self.hook(ix).and_then(|hook| self.of(hook));
@@ -77,6 +78,29 @@ impl Decider<'_> {
             .flat_map(|items| items.all())
             .filter(|ix| self.instance(*ix).status != StepStatus::Succeeded)
             .collect()
+    }
+
+    /// The chosen items, and of their steps those that were cancelled because of them: without these the step could
+    /// not end. `alone` names the chosen ones only.
+    fn named_items(
+        &self,
+        chosen: &[InstanceIx],
+        closure: &BTreeSet<InstanceIx>,
+        alone: bool,
+    ) -> Vec<InstanceIx> {
+        let mut found = Vec::new();
+        for ix in chosen {
+            let Some(item) = &self.instance(*ix).item else { continue };
+            let mut dependencies = self.plan.dependencies(self.instance(*ix).step);
+            if dependencies.any(|d| closure.contains(&InstanceIx(d.on.0))) {
+                continue;
+            }
+            found.push(*ix);
+            let siblings = self.instance(item.parent).items().filter(|_| !alone);
+            let cancelled = |ix: &InstanceIx| self.instance(*ix).status == StepStatus::Cancelled;
+            found.extend(siblings.iter().flat_map(|items| items.all()).filter(cancelled));
+        }
+        found
     }
 
     fn downstream(&self, roots: &[StepIx]) -> Vec<StepIx> {

@@ -6,7 +6,7 @@ use super::schema::{self, JournalPaths};
 use super::{backup, read, write};
 use crate::journal::blob_store::BlobStore;
 use crate::journal::lease::LeaseFiles;
-use crate::journal::selection::{LAST, last_run, select_run};
+use crate::journal::selection::{last_run, select_run};
 use crate::journal::{
     Backup, Batch, Blobs, Chain, Durability, EventLog, Inbox, InboxItem, Journal, JournalError,
     Leases, Ledger, NamedLocks, NewRun, RunIndex, RunQuery, RunRow, StoredEvent,
@@ -215,9 +215,9 @@ impl RunIndex for SqliteJournal {
     }
 
     fn resolve(&self, text: &str) -> Result<RunId, JournalError> {
-        match text {
-            LAST => last_run(self),
-            _ => select_run(text, &self.read(read::run_ids)?),
+        match last_run(self, text) {
+            Some(last) => last,
+            None => select_run(text, &self.read(read::run_ids)?),
         }
     }
 }

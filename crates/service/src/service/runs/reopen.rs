@@ -7,13 +7,14 @@ use super::prepared::Prepared;
 use super::present;
 use super::{Overrides, ProjectContext};
 use crate::service::ServiceError;
+use crate::service::error::ResourceKind;
 use crate::service::start_request::step_of;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, RunId};
 use kb_core::redaction::{Mask, Redactor};
-use kb_core::run::{InstanceIx, RunStatus};
+use kb_core::run::{InstanceIx, Rules, RunStatus, State};
 use kb_engine::engine::StartMode;
-use kb_engine::inspect::{Earlier, Frozen, find_run, require_as_recorded};
+use kb_engine::inspect::{Earlier, Frozen, find_run, require_as_recorded, require_step};
 use kb_engine::journal::Journal;
 use kb_host::llm::Tiers;
 use kb_language::plan::Plan;
@@ -82,14 +83,42 @@ pub fn retry(
             ));
         return Err(ServiceError::refused(failure));
     }
+    let item = match from {
+        RetryFrom::Step(name) | RetryFrom::Only(name) if name.ends_with(']') => {
+            Some(item_of(&*journal, &run, name)?)
+        }
+        RetryFrom::Step(_) | RetryFrom::Only(_) | RetryFrom::Unsuccessful => None,
+    };
     reopen(context, &*journal, run, overrides, |plan| {
-        let instance = |name: &str| step_of(plan, name).map(|ix| InstanceIx(ix.0));
+        let step = |name: &str| step_of(plan, name).map(|ix| InstanceIx(ix.0));
+        let instance = |name: &str| item.map_or_else(|| step(name), Ok);
         Ok(match from {
             RetryFrom::Unsuccessful => StartMode::Retry { from: Vec::new(), alone: false },
             RetryFrom::Step(step) => StartMode::Retry { from: vec![instance(step)?], alone: false },
             RetryFrom::Only(step) => StartMode::Retry { from: vec![instance(step)?], alone: true },
         })
     })
+}
+
+/// The number of an item by its name, such as `fetch[b]`.
+fn item_of(journal: &dyn Journal, run: &RunId, name: &str) -> Result<InstanceIx, ServiceError> {
+    let (catalog, plan) = Frozen::of_run(journal, run)?.load()?;
+    require_step(&plan, name)?;
+    let rules = Rules { undecided: catalog.settings.undecided, ..Rules::default() };
+    let mut state = State::new(&plan, rules);
+    for stored in journal.events(run, 0)? {
+        state.apply(&plan, stored.at, &stored.event);
+    }
+    let step = name.split('[').next().unwrap_or(name);
+    let parent = InstanceIx(step_of(&plan, step)?.0);
+    let items = state.instance(parent).items().map(|items| items.all().collect::<Vec<_>>());
+    let items = items.unwrap_or_default();
+    let named = |ix: &InstanceIx| state.key(&plan, *ix).to_string();
+    items
+        .iter()
+        .find(|ix| named(ix) == name)
+        .copied()
+        .ok_or_else(|| ServiceError::unknown(ResourceKind::Step, name, items.iter().map(named)))
 }
 
 /// Cancels a run: the lease owner receives the request; without a lease owner, the returned run is
