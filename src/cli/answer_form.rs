@@ -1,7 +1,9 @@
 //! The fields of an answer with a schema, which the terminal asks for one by one.
 
+use super::field_limits::limits;
 use super::render::table::plain;
 use kb_base::value::{Json, json_text};
+use kb_service::service::misfit;
 use serde_json::json;
 
 /// Maximum number of fields; an answer with more is written as JSON.
@@ -19,6 +21,7 @@ pub(super) struct Field {
     about: Option<String>,
     options: Vec<Json>,
     kind: Kind,
+    schema: Json,
 }
 
 /// What a line is read as.
@@ -91,13 +94,15 @@ pub(super) fn fields(schema: &Json, default: Option<&Json>) -> Option<Vec<Field>
         about: part["description"].as_str().or(part["title"].as_str()).map(str::to_owned),
         options: part["enum"].as_array().cloned().unwrap_or_default(),
         kind: Kind::of(part),
+        schema: part.clone(),
     };
     Some(properties.iter().map(field).collect())
 }
 
 impl Field {
     /// What the field takes, in one line.
-    pub(super) fn hint(&self) -> String {
+    /// `given` is an earlier answer to it.
+    pub(super) fn hint(&self, given: Option<&Json>) -> String {
         let mut parts: Vec<String> = self.about.iter().map(|about| plain(about)).collect();
         for (number, option) in (1..).zip(&self.options) {
             parts.push(format!("{number}) {}", plain(&json_text(option))));
@@ -105,12 +110,14 @@ impl Field {
         if self.options.is_empty() {
             parts.push(self.kind.words().to_owned());
         }
-        match &self.default {
-            Some(default) => {
+        parts.extend(limits(&self.schema));
+        match (given, &self.default) {
+            (Some(given), _) => parts.push(format!("empty keeps {}", plain(&json_text(given)))),
+            (None, Some(default)) => {
                 parts.push(format!("empty takes {}", plain(&json_text(default))));
             }
-            None if self.is_required => {}
-            None => parts.push("empty leaves it out".to_owned()),
+            (None, None) if self.is_required => {}
+            (None, None) => parts.push("empty leaves it out".to_owned()),
         }
         parts.join("  ")
     }
@@ -133,14 +140,23 @@ impl Field {
             return Ok(option.clone());
         }
         match self.kind.read(line) {
-            Some(value) if self.options.is_empty() => Ok(value),
+            Some(value) if self.options.is_empty() => self.checked(value),
             _ => Err(format!("`{}` takes {}", plain(&self.name), self.takes())),
+        }
+    }
+
+    /// The value if it fits the schema of the field.
+    fn checked(&self, value: Json) -> Result<Json, String> {
+        match misfit(&self.schema, &value) {
+            Some(problem) => Err(format!("`{}`: {}", plain(&self.name), plain(&problem))),
+            None => Ok(value),
         }
     }
 
     fn takes(&self) -> String {
         if self.options.is_empty() {
-            return self.kind.words().to_owned();
+            let limits = limits(&self.schema).map(|limits| format!(", {limits}"));
+            return format!("{}{}", self.kind.words(), limits.unwrap_or_default());
         }
         let options: Vec<String> =
             self.options.iter().map(|option| plain(&json_text(option))).collect();

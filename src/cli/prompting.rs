@@ -11,11 +11,13 @@ use kb_service::service::runs::Decision;
 use std::io::BufRead;
 
 /// Asks for a decision or an answer. `None` where the person leaves it open: an empty reply without
-/// a default, the end of the input, or Ctrl-C.
+/// a default, the end of the input, or Ctrl-C. `given` keeps the fields of an answer, so that one that does not fit
+/// can be corrected.
 pub(super) async fn ask(
     step: &InstanceView,
     question: &Question,
     changes: Option<&Difference>,
+    given: &mut serde_json::Map<String, Json>,
     terminal: &mut Terminal,
 ) -> std::io::Result<Option<(Decision, Option<String>)>> {
     let title = paint(TITLE, &plain(&step.instance));
@@ -29,7 +31,7 @@ pub(super) async fn ask(
     };
     let schema = question.schema.as_ref().filter(|_| question.options.is_empty());
     if let Some(fields) = schema.and_then(|schema| fields(schema, question.default.as_deref())) {
-        let answer = form(&fields, terminal).await?;
+        let answer = form(&fields, given, terminal).await?;
         return Ok(answer.map(|answer| (Decision::Answer(answer), None)));
     }
     let choices = match question.kind {
@@ -63,11 +65,16 @@ pub(super) async fn ask(
 
 /// Asks for the fields of an answer; a line that begins with `{` is the whole answer. `None` leaves the question
 /// open.
-async fn form(fields: &[Field], terminal: &mut Terminal) -> std::io::Result<Option<String>> {
+async fn form(
+    fields: &[Field],
+    given: &mut serde_json::Map<String, Json>,
+    terminal: &mut Terminal,
+) -> std::io::Result<Option<String>> {
     let mut answer = serde_json::Map::new();
     for (number, field) in fields.iter().enumerate() {
-        let mut hint = field.hint();
-        if number == 0 && field.is_required && field.default.is_none() {
+        let earlier = given.get(&field.name).cloned();
+        let mut hint = field.hint(earlier.as_ref());
+        if number == 0 && field.is_required && field.default.is_none() && earlier.is_none() {
             hint += "  empty leaves the question open";
         }
         terminal.err(&format!("{}\n", paint(DIM, &hint)))?;
@@ -75,7 +82,7 @@ async fn form(fields: &[Field], terminal: &mut Terminal) -> std::io::Result<Opti
             terminal.err(&format!("{} ", paint(HINT, &format!("{} >", plain(&field.name)))))?;
             let Some(line) = read_line().await else { return Ok(None) };
             let line = line.trim();
-            let read = match (line, &field.default) {
+            let read = match (line, earlier.as_ref().or(field.default.as_ref())) {
                 (line, _) if number == 0 && line.starts_with('{') => {
                     return Ok(Some(line.to_owned()));
                 }
@@ -87,6 +94,7 @@ async fn form(fields: &[Field], terminal: &mut Terminal) -> std::io::Result<Opti
             };
             match read {
                 Ok(value) => {
+                    given.insert(field.name.clone(), value.clone());
                     answer.insert(field.name.clone(), value);
                     break;
                 }

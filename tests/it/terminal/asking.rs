@@ -276,7 +276,8 @@ steps:
           replicas: {type: integer, minimum: 1, default: 2}
           sure: {type: boolean}
           tags: {type: array, items: {type: string}}
-          note: {type: string}
+          note: {type: string, maxLength: 3}
+        not: {required: [zone, note], properties: {zone: {const: us}, note: {const: bad}}}
 outputs: {answer: \"{{where.output}}\"}
 ";
     let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
@@ -288,22 +289,23 @@ outputs: {answer: \"{{where.output}}\"}
     };
     answer("The zone  1) eu  2) us  empty leaves the question open", "zone", "mars");
     answer("`zone` takes one of: eu, us", "zone", "2");
-    answer("a whole number  empty takes 2", "replicas", "many");
-    answer("`replicas` takes a whole number", "replicas", "0");
+    answer("a whole number  at least 1  empty takes 2", "replicas", "many");
+    answer("`replicas` takes a whole number, at least 1", "replicas", "0");
+    answer("`replicas`: ", "replicas", "3");
     answer("yes or no", "sure", "");
     answer("`sure` needs a value", "sure", "yes");
     answer("texts with commas between them  empty leaves it out", "tags", "a, b");
-    answer("a text", "note", "");
-    // The schema is checked as for every answer, and the form is shown again.
-    answer("does not fit", "zone", "eu");
-    answer("does not fit", "replicas", "");
-    answer("does not fit", "sure", "n");
-    answer("does not fit", "tags", "");
-    answer("does not fit", "note", "12");
+    answer("a text  at most 3 characters", "note", "bad");
+    // The whole is checked as every answer is. The form is shown again with what was answered.
+    answer("empty keeps us", "zone", "eu");
+    answer("empty keeps 3", "replicas", "");
+    answer("empty keeps true", "sure", "n");
+    answer("empty keeps [\"a\",\"b\"]", "tags", "");
+    answer("empty keeps bad", "note", "");
     let (code, printed) = terminal.end();
     assert_eq!(code, 0, "{printed}");
     let output = scratch.json(&["run", "output", "@last", "where", "--json"]);
-    let expected = serde_json::json!({"zone": "eu", "replicas": 2, "sure": false, "note": "12"});
+    let expected = serde_json::json!({"zone": "eu", "replicas": 3, "sure": false, "tags": ["a", "b"], "note": "bad"});
     assert_eq!(output, expected);
     // A line that begins with `{` is the whole answer.
     let mut terminal = Pty::start(&scratch, 50, 120, &["playbook", "run", "p"]);

@@ -90,12 +90,12 @@ pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plu
 pub use project::{BrokenFile, Project};
 pub use pruning::{PruneRequest, Pruned, prune_runs};
 pub use recorded::{
-    PointInTime, audit_run, audited_calls, damaged_runs, difference, list_runs, read_run, run_diff,
-    run_output, run_session, show_children, show_run,
+    PointInTime, audit_run, audited_calls, damaged_runs, difference, has_changed, list_runs, read_run,
+    run_diff, run_output, run_session, show_children, show_run,
 };
 pub use runs::start;
 pub use scaffold::{Initialized, init};
-pub use schemas::{SCHEMA_NAMES, schema, write_schemas};
+pub use schemas::{SCHEMA_NAMES, misfit, schema, write_schemas};
 pub use specialist_templates::{
     NewSpecialist, SpecialistForm, new_specialist, specialist_templates,
 };

@@ -4,10 +4,16 @@ use super::ServiceError;
 use super::writing::write_files;
 use crate::project::role_of;
 use kb_base::diagnostic::Code;
-use kb_base::value::Failure;
+use kb_base::value::{Failure, Json};
 use kb_core::wire;
-use kb_language::definition::{DefinitionFile, FileRole, file_schema};
+use kb_language::definition::{DefinitionFile, FileRole, Schema, file_schema};
 use std::path::Path;
+
+/// Why a value does not fit a JSON Schema; `None` if it fits.
+pub fn misfit(schema: &Json, value: &Json) -> Option<String> {
+    let schema = Schema::new(schema.clone()).ok()?;
+    schema.violations(value).first().map(|violation| violation.message.clone())
+}
 
 /// Names of the JSON Schemas.
 pub const SCHEMA_NAMES: [&str; 9] = [

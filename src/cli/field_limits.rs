@@ -1,0 +1,45 @@
+//! The limits of a field of an answer, in words, before it is answered.
+
+use super::render::table::plain;
+use kb_base::value::{Json, json_text};
+
+/// The limits that a schema sets, such as `from 1 to 9`; `None` without any that words exist for.
+pub(super) fn limits(schema: &Json) -> Option<String> {
+    let number = |key: &str| schema.get(key).map(json_text);
+    let range = |low: &str, high: &str, of: &str| match (number(low), number(high)) {
+        (Some(low), Some(high)) => Some(format!("from {low} to {high}{of}")),
+        (Some(low), None) => Some(format!("at least {low}{of}")),
+        (None, Some(high)) => Some(format!("at most {high}{of}")),
+        (None, None) => None,
+    };
+    let named = |key: &str, words: &str| number(key).map(|value| format!("{words} {value}"));
+    let parts = [
+        range("minimum", "maximum", ""),
+        named("exclusiveMinimum", "more than"),
+        named("exclusiveMaximum", "less than"),
+        named("multipleOf", "a multiple of"),
+        range("minLength", "maxLength", " characters"),
+        range("minItems", "maxItems", " entries"),
+        named("pattern", "of the pattern"),
+        named("format", "of the format"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| plain(&parts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn limits_are_words() {
+        let words = |schema| limits(&schema).unwrap_or_default();
+        assert_eq!(words(json!({"minimum": 1, "maximum": 9})), "from 1 to 9");
+        assert_eq!(
+            words(json!({"minLength": 2, "pattern": "^a"})),
+            "at least 2 characters, of the pattern ^a"
+        );
+        assert_eq!(words(json!({"type": "string"})), "");
+    }
+}
