@@ -116,8 +116,10 @@ async fn ask_in_place(
         QuestionKind::Approve => Some(service::difference(&context, run)?),
         QuestionKind::Ask => None,
     };
+    let mut given = Default::default();
     loop {
-        let asked = prompting::ask(step, question, difference.as_ref(), terminal).await?;
+        let changes = difference.as_ref();
+        let asked = prompting::ask(step, question, changes, &mut given, terminal).await?;
         let Some((decision, comment)) = asked else { return Ok(None) };
         let (step, by) = (Some(step.instance.clone()), context.environment.user());
         let about = Some(question.text.clone());
@@ -141,6 +143,7 @@ async fn drive_once(
     terminal: &mut Terminal,
 ) -> Result<Ended, CliError> {
     let run = prepared.run().to_string();
+    let context = prepared.context().clone();
     let strict = display.strict || prepared.is_strict();
     for path in prepared.changed_files() {
         let name = prepared.definition_name();
@@ -198,7 +201,9 @@ async fn drive_once(
         // The error itself is printed after this line.
         terminal.err(&format!("run {run} stopped; continue with: {program} run resume {run}\n"))?;
     }
-    Ok(Ended { left: ended?, summary: show.summary, signalled: signals.exit(), strict })
+    let left = ended?;
+    show.summary.has_changed = service::has_changed(&context, &run);
+    Ok(Ended { left, summary: show.summary, signalled: signals.exit(), strict })
 }
 
 /// A run that this process no longer drives.
@@ -223,7 +228,8 @@ impl Ended {
             true => {
                 let question = self.summary.questions.values().next();
                 let budget = self.summary.waits_for_budget();
-                let command = next_command(program, run, status, question, budget);
+                let command =
+                    next_command(program, run, status, question, budget, self.summary.has_changed);
                 command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
             }
         }

@@ -47,7 +47,8 @@ fn a_file_list_is_made_when_the_step_starts_and_its_keys_are_paths() {
   - {id: read, set: {one: \"{{each.byKey['b.txt']}}\", all: \"{{each.output}}\"}}
 ";
     let scratch = project(steps);
-    scratch.kb(&["playbook", "run", "p"]).code(0).says(&["each[a.txt]"]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    scratch.kb(&["run", "show"]).says(&["each[a.txt]"]);
     assert_eq!(output(&scratch, "read"), json!({"one": "<b.txt>", "all": ["<a.txt>", "<b.txt>"]}));
     scratch.kb(&["run", "verify", "@last"]).code(0);
 }
@@ -76,7 +77,8 @@ fn a_matrix_has_an_instance_for_each_combination_without_the_excluded_and_with_t
   - {id: read, set: {cell: \"{{build.byKey['mac,2'].on}}\"}}
 ";
     let scratch = project(steps);
-    scratch.kb(&["playbook", "run", "p"]).code(0).says(&["build[linux,1]", "build[windows,3]"]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    scratch.kb(&["run", "show"]).says(&["build[linux,1]", "build[windows,3]"]);
     let cells = output(&scratch, "build");
     let cells: Vec<_> = cells.as_array().unwrap().iter().map(|c| (&c["on"], &c["fast"])).collect();
     let cell = |on: &str, fast: bool| (json!(on), json!(fast));

@@ -74,7 +74,8 @@ impl RunCounts {
             (failed, StepStatus::Failed),
         ];
         let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-        let done = format!("{}/{total} done", ended().count());
+        let done = ended().filter(|(_, status)| status.is_done()).count();
+        let done = format!("{done}/{total} done");
         let all: Vec<String> =
             std::iter::once(done).chain(parts.map(|(n, status)| format!("{n} {status}"))).collect();
         all.join(" · ")

@@ -13,12 +13,30 @@ pub(in crate::cli) struct EventClock {
     last: Option<Timestamp>,
     /// Work of the processes before it.
     earlier: Duration,
+    /// First and last event of an earlier process, of those that are not displayed.
+    replayed: Option<(Timestamp, Timestamp)>,
     has_ended: bool,
 }
 
 impl EventClock {
+    /// Adds an event of an earlier process that is not displayed. Its time counts as work.
+    pub(super) fn replay(&mut self, event: &Event) {
+        if self.has_ended || matches!(event.body, Body::RunResume { .. }) {
+            self.add_replayed();
+        }
+        self.has_ended = matches!(event.body, Body::RunEnd { .. });
+        let (from, _) = *self.replayed.get_or_insert((event.at, event.at));
+        self.replayed = Some((from, event.at));
+    }
+
+    fn add_replayed(&mut self) {
+        let before = self.replayed.take();
+        self.earlier += before.map(|(from, to)| to.since(from)).unwrap_or_default();
+    }
+
     /// Adds the next event.
     pub(in crate::cli) fn see(&mut self, event: &Event) {
+        self.add_replayed();
         if self.has_ended || matches!(event.body, Body::RunResume { .. }) {
             let before = self.driven.take().zip(self.last);
             self.earlier += before.map(|(from, to)| to.since(from)).unwrap_or_default();

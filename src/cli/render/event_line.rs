@@ -4,7 +4,7 @@ use super::assessment::{assessment_text, is_judged};
 use super::event_clock::EventClock;
 use super::next::{OpenQuestion, quoted};
 use super::quantity::unproven as unproven_suffix;
-use super::quantity::{bytes, cost, time, tokens};
+use super::quantity::{bytes, cost, run_time, time, tokens};
 use super::status::Status;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
@@ -112,12 +112,9 @@ fn describe(event: &Event, seen: &EventClock) -> Option<String> {
             let why = error_suffix(error.as_ref());
             let unproven = unproven_suffix(*unproven as usize);
             let (own, total) = seen.work(event.at);
-            let ms = |work: Duration| time(work.as_millis() as u64);
-            let total = match own == total {
-                true => String::new(),
-                false => format!(" ({} in total)", ms(total)),
-            };
-            format!("run {}{unproven} in {}{total}{why}", status.styled(), ms(own))
+            let ms = |work: Duration| work.as_millis() as u64;
+            let took = run_time(ms(total), ms(own));
+            format!("run {}{unproven} in {took}{why}", status.styled())
         }
     })
 }
@@ -357,7 +354,7 @@ fn phase_line(phase: &str, round: u32, previous: Option<&str>) -> String {
 }
 
 /// The main argument of a tool call: its path, command, URL or pattern.
-pub(super) fn brief_args(args: Option<&Json>) -> String {
+pub(in crate::cli) fn brief_args(args: Option<&Json>) -> String {
     const KEYS: [&str; 6] = ["path", "command", "argv", "url", "pattern", "ref"];
     let found = args.and_then(|args| KEYS.iter().find_map(|key| args.get(key)));
     let text = plain(&found.map(json_text).unwrap_or_default());

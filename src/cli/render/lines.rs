@@ -1,6 +1,7 @@
 //! Events as plain lines, for pipes, files and CI.
 
 use super::event_clock::EventClock;
+use super::item_groups::{ItemGroups, is_grouped, step_of};
 use super::quantity::clock;
 use super::renderer::BUFFER_BYTES;
 use super::step_output::StepOutput;
@@ -22,6 +23,7 @@ pub(super) struct PlainLines {
     /// Whole lines that are not written yet.
     lines: String,
     seen: EventClock,
+    groups: ItemGroups,
     output: StepOutput,
     /// Whether GitHub Actions reads the lines, so that they may contain workflow commands.
     annotates: bool,
@@ -41,6 +43,7 @@ impl PlainLines {
             terminal: Terminal::new(),
             lines: String::new(),
             seen: EventClock::default(),
+            groups: ItemGroups::default(),
             output: StepOutput::new(output),
             annotates,
             group: None,
@@ -92,17 +95,30 @@ impl PlainLines {
     }
 }
 
-/// The line that lists the running steps, each with the time since it started.
-fn still_running(running: &BTreeMap<String, Timestamp>, now: Timestamp) -> String {
-    let since =
-        |(name, at): (&String, &Timestamp)| format!("{} ({})", plain(name), clock(*at, now));
-    let names: Vec<String> = running.iter().map(since).collect();
+/// The line that lists the running steps, each with the time since it started, and its items.
+fn still_running(
+    running: &BTreeMap<String, Timestamp>,
+    groups: &ItemGroups,
+    now: Timestamp,
+) -> String {
+    let mut steps: BTreeMap<&str, Timestamp> = BTreeMap::new();
+    for (name, at) in running {
+        let step = step_of(name).filter(|step| groups.text(step).is_some()).unwrap_or(name);
+        let first = steps.entry(step).or_insert(*at);
+        *first = (*first).min(*at);
+    }
+    let since = |(name, at): (&str, Timestamp)| {
+        let items = groups.text(name).map(|items| format!(", {items}")).unwrap_or_default();
+        format!("{} ({}{items})", plain(name), clock(at, now))
+    };
+    let names: Vec<String> = steps.into_iter().map(since).collect();
     format!("{:>8}  still running: {}", "", names.join(", "))
 }
 
 impl Renderer for PlainLines {
     fn event(&mut self, event: &Event) {
         self.seen.see(event);
+        self.groups.add(event);
         let name = event.place.as_ref().map(|p| p.instance.to_string()).unwrap_or_default();
         match &event.body {
             Body::StepStart { .. } => {
@@ -124,12 +140,24 @@ impl Renderer for PlainLines {
             }
             _ => {}
         }
+        if is_grouped(event) {
+            return;
+        }
         let Some(text) = line(event, &self.seen) else { return };
-        self.push(&text);
+        let items = matches!(event.body, Body::StepEnd { .. }).then(|| self.groups.text(&name));
+        match items.flatten() {
+            Some(items) => self.push(&format!("{text}; {items}")),
+            None => self.push(&text),
+        }
     }
 
     fn output(&mut self, instance: &str, channel: &'static str, text: &str) {
         self.output.stored(instance, channel, text);
+    }
+
+    fn replayed(&mut self, event: &Event) {
+        self.seen.replay(event);
+        self.groups.add(event);
     }
 
     fn flush(&mut self) {
@@ -143,7 +171,7 @@ impl Renderer for PlainLines {
     fn tick(&mut self) {
         let now = self.clock.now();
         if !self.running.is_empty() && now.since(self.last_line) >= HEARTBEAT {
-            self.push(&still_running(&self.running, now));
+            self.push(&still_running(&self.running, &self.groups, now));
             self.flush();
         }
     }
@@ -187,8 +215,8 @@ mod tests {
         lines.last_line = Timestamp(now().0 - minute);
         lines.tick();
         assert!(now().since(lines.last_line) < HEARTBEAT, "the line counts as output");
-        let listed =
-            still_running(&lines.running, Timestamp(lines.running["review[a]"].0 + 125_000));
+        let listed = Timestamp(lines.running["review[a]"].0 + 125_000);
+        let listed = still_running(&lines.running, &lines.groups, listed);
         assert_eq!(listed, "          still running: review[a] (2m05s)");
         lines.running.clear();
         lines.last_line = Timestamp(now().0 - minute);

@@ -4,6 +4,7 @@
 use super::counts::RunCounts;
 use super::event_clock::EventClock;
 use super::event_line::{brief_args, stdout_truncated};
+use super::item_groups::{ItemGroups, is_grouped, step_of, step_of_item};
 use super::quantity::{clock, cost, grouped, rounded, time};
 use super::screen::{Screen, last_words};
 use super::status::Status;
@@ -23,6 +24,7 @@ pub(super) struct Live {
     /// Running step instances, in the order of their start.
     rows: Vec<Row>,
     counts: RunCounts,
+    groups: ItemGroups,
     definition: String,
     seen: EventClock,
     /// How long the last run of the definition took.
@@ -62,6 +64,7 @@ impl Live {
             screen: Screen::new(),
             rows: Vec::new(),
             counts: RunCounts::new(steps),
+            groups: ItemGroups::default(),
             definition: String::new(),
             seen: EventClock::default(),
             expected: None,
@@ -78,22 +81,21 @@ impl Live {
             Some(at) => self.rows.remove(at).began,
             None => at,
         };
-        self.rows.push(Row {
-            name: name.to_owned(),
-            began,
-            what,
-            model: None,
-            usage: UsageView { cost_usd: Some(0.0), ..UsageView::default() },
-            now: None,
-            text: String::new(),
-            verdict: None,
-            attempt,
-        });
+        self.rows.push(Row::new(name, began, what, attempt));
     }
 
     fn change(&mut self, name: &str, change: impl FnOnce(&mut Row)) {
-        if let Some(row) = self.rows.iter_mut().find(|row| row.name == name) {
+        let step = step_of(name).unwrap_or(name);
+        if let Some(row) = self.rows.iter_mut().find(|row| row.name == name || row.name == step) {
             change(row);
+        }
+    }
+
+    /// Shows the start of an item in the row of its step.
+    fn start_item(&mut self, step: &str, name: &str, at: Timestamp, what: String) {
+        self.output.started(name);
+        if !self.rows.iter().any(|row| row.name == step) {
+            self.rows.push(Row::new(step, at, what, 1));
         }
     }
 
@@ -115,7 +117,7 @@ impl Live {
             parts.push(time(*duration_ms));
         }
         parts.extend(kept_from.as_ref().map(|kept| format!("kept from run {}", kept.run)));
-        parts.extend(reason.as_deref().map(plain));
+        parts.extend(self.groups.text(name).or_else(|| reason.as_deref().map(plain)));
         parts.extend(row.as_ref().and_then(|row| row.model.as_deref()).map(plain));
         parts.extend((usage.model_calls > 0).then(|| totals(usage)));
         parts.extend(verdict.map(|verdict| format!("gate {}", verdict.styled())));
@@ -141,7 +143,8 @@ impl Live {
         let spinner = SPINNER[self.ticks % SPINNER.len()];
         let now = self.clock.now();
         let newest = self.rows.iter().rev().take(shown);
-        block.extend(newest.map(|row| row.text(spinner, columns, now)));
+        block
+            .extend(newest.map(|row| row.text(spinner, self.groups.text(&row.name), columns, now)));
         if self.rows.len() > shown {
             let more = format!("  +{} more running", self.rows.len() - shown);
             block.push(paint(DIM, &more));
@@ -163,6 +166,7 @@ impl Renderer for Live {
     fn event(&mut self, event: &Event) {
         self.seen.see(event);
         self.counts.add(event);
+        self.groups.add(event);
         let name = event.place.as_ref().map(|p| p.instance.to_string()).unwrap_or_default();
         match &event.body {
             Body::StepStart { kind, specialist, tier } => {
@@ -172,7 +176,10 @@ impl Renderer for Live {
                     Some(who) => format!("{}{tier}", plain(who)),
                     None => (*kind).to_owned(),
                 };
-                self.start(&name, event.at, what, attempt);
+                match event.place.as_ref().and_then(step_of_item) {
+                    Some(step) => self.start_item(step, &name, event.at, what),
+                    None => self.start(&name, event.at, what, attempt),
+                }
             }
             Body::ModelCall { model, usage, .. } => self.change(&name, |row| {
                 row.model = Some(model.clone());
@@ -196,6 +203,10 @@ impl Renderer for Live {
             }
             Body::AttemptEnd { .. } => {
                 let lines = self.output.attempt_ended(&name);
+                lines.iter().for_each(|text| self.screen.print(text));
+            }
+            Body::StepEnd { status, .. } if is_grouped(event) => {
+                let lines = self.output.ended(&name, *status == StepStatus::Failed);
                 lines.iter().for_each(|text| self.screen.print(text));
             }
             Body::StepEnd { status, .. } => self.finish(&name, event, *status),
@@ -238,6 +249,8 @@ impl Renderer for Live {
 
     fn replayed(&mut self, event: &Event) {
         self.counts.add(event);
+        self.groups.add(event);
+        self.seen.replay(event);
         if let Body::RunStart { definition, .. } = &event.body {
             self.definition.clone_from(definition);
         }
@@ -294,6 +307,20 @@ impl Renderer for Live {
 }
 
 impl Row {
+    fn new(name: &str, began: Timestamp, what: String, attempt: u32) -> Row {
+        Row {
+            name: name.to_owned(),
+            began,
+            what,
+            model: None,
+            usage: UsageView { cost_usd: Some(0.0), ..UsageView::default() },
+            now: None,
+            text: String::new(),
+            verdict: None,
+            attempt,
+        }
+    }
+
     fn add(&mut self, usage: &UsageView) {
         self.usage.prompt_tokens += usage.prompt_tokens;
         self.usage.completion_tokens += usage.completion_tokens;
@@ -310,11 +337,12 @@ impl Row {
         self.text.drain(..from.unwrap_or_default());
     }
 
-    fn text(&self, spinner: &str, columns: usize, now: Timestamp) -> String {
+    /// `items` is the state of the items of the step, if it has any.
+    fn text(&self, spinner: &str, items: Option<String>, columns: usize, now: Timestamp) -> String {
         let elapsed = clock(self.began, now);
         let (spinner, name) = (paint(HINT, spinner), paint(TITLE, &plain(&self.name)));
-        let mut parts =
-            vec![format!("{spinner} {name}  {}", paint(DIM, &elapsed)), self.what.clone()];
+        let mut parts = vec![format!("{spinner} {name}  {}", paint(DIM, &elapsed))];
+        parts.push(items.unwrap_or_else(|| self.what.clone()));
         if self.attempt > 1 {
             parts.push(format!("attempt {}", self.attempt));
         }

@@ -11,6 +11,7 @@ pub(super) mod diagnostics;
 pub(super) mod event_clock;
 mod event_line;
 mod failure;
+mod item_groups;
 mod jsonl;
 pub(super) mod junit;
 mod lines;
@@ -28,8 +29,8 @@ mod workflow_command;
 
 pub(super) use assessment::is_judged;
 pub(super) use choice::renderer;
-pub(super) use event_line::{check_text, evidence_text, line};
-pub(super) use quantity::{bytes, spent, time, unproven};
+pub(super) use event_line::{brief_args, check_text, evidence_text, line};
+pub(super) use quantity::{bytes, run_time, spent, time, unproven};
 pub(super) use renderer::{Display, Renderer};
 pub(super) use run_summary::RunSummary;
 pub(super) use status::Status;

@@ -54,15 +54,19 @@ impl OpenQuestion {
 }
 
 /// The command that continues a run, if it can be continued. `question` is one of a waiting run that needs an
-/// answer.
+/// answer. `has_changed`: a file of its definitions is not what it was when the run started.
 pub(in crate::cli) fn next_command(
     program: &str,
     run: &str,
     status: RunStatus,
     question: Option<&OpenQuestion>,
     waits_for_budget: bool,
+    has_changed: bool,
 ) -> Option<String> {
     match status {
+        RunStatus::Failed | RunStatus::Cancelled if has_changed => {
+            Some(format!("{program} run retry {run} --with-current"))
+        }
         RunStatus::Failed | RunStatus::Cancelled => Some(format!("{program} run retry {run}")),
         RunStatus::Interrupted => Some(format!("{program} run resume {run}")),
         RunStatus::Waiting => Some(match question {

@@ -41,6 +41,14 @@ pub(in crate::cli) fn time(ms: u64) -> String {
     format_duration(Duration::from_millis(ms))
 }
 
+/// The time of a run: that of all processes that drove it, and of the last one if there were several.
+pub(in crate::cli) fn run_time(total_ms: u64, last_ms: u64) -> String {
+    match last_ms < total_ms {
+        true => format!("{} ({} since it continued)", time(total_ms), time(last_ms)),
+        false => time(total_ms),
+    }
+}
+
 /// The time between two points in whole seconds, such as `7s` or `1m05s`.
 pub(super) fn clock(from: Timestamp, to: Timestamp) -> String {
     match to.since(from).as_secs() {

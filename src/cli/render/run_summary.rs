@@ -55,6 +55,8 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) error: Option<ErrorView>,
     /// Steps that succeeded although their gate did not pass (`onInconclusive: warn`, `onFailed: warn`).
     pub(in crate::cli) unproven: BTreeSet<String>,
+    /// Whether a file of its definitions is not what it was when the run started.
+    pub(in crate::cli) has_changed: bool,
     /// Whether the last event was the end of the run.
     has_ended: bool,
     /// The last attempt of each step instance that has not ended.

@@ -3,6 +3,7 @@
 //! Output is shown live while one step runs, else when its attempt has ended. The stored output is
 //! the complete one: lines that were shown live are left out of it. Start at [`StepOutput`].
 
+use super::item_groups::step_of;
 use super::table::plain;
 use crate::cli::terminal::{DIM, TITLE, paint};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,7 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Which output of steps is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(in crate::cli) enum OutputMode {
-    /// Live while one step runs; else the last 20 lines of each stream when a step ends
+    /// Live while one step runs; else the last 20 lines of each stream when a step ends; none of items
     #[default]
     Auto,
     /// All output of all steps
@@ -68,7 +69,12 @@ impl StepOutput {
     /// A line that a process printed now. Returns it, after the lines before it that were not shown, if it is
     /// shown now; else nothing.
     pub(super) fn line(&mut self, instance: &str, text: &str) -> Vec<String> {
-        if !matches!(self.mode, OutputMode::Auto | OutputMode::All) {
+        let is_shown = match self.mode {
+            OutputMode::Auto => step_of(instance).is_none(),
+            OutputMode::All => true,
+            OutputMode::Failed | OutputMode::None => false,
+        };
+        if !is_shown {
             return Vec::new();
         }
         let line = prefixed(instance, &self.shortened(text));
@@ -111,6 +117,8 @@ impl StepOutput {
     /// An attempt ended: the lines that were not shown yet.
     pub(super) fn attempt_ended(&mut self, instance: &str) -> Vec<String> {
         match self.mode {
+            // The items of a step are reported together.
+            OutputMode::Auto if step_of(instance).is_some() => Vec::new(),
             OutputMode::Auto | OutputMode::All => self.take(instance),
             OutputMode::Failed | OutputMode::None => Vec::new(),
         }
@@ -119,7 +127,8 @@ impl StepOutput {
     /// A step instance ended: the lines that are shown only for failed steps.
     pub(super) fn ended(&mut self, instance: &str, failed: bool) -> Vec<String> {
         self.running.remove(instance);
-        let lines = if failed { self.take(instance) } else { Vec::new() };
+        let is_shown = failed && (self.mode != OutputMode::Auto || step_of(instance).is_none());
+        let lines = if is_shown { self.take(instance) } else { Vec::new() };
         self.held.remove(instance);
         self.stored.remove(instance);
         self.live.remove(instance);

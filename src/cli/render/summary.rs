@@ -1,14 +1,16 @@
 //! The summary after a run: status, failures, verdicts, changed files, outputs and the next command.
 
-use super::failure::hint;
+use super::failure::{Failed, hint};
+use super::item_groups::{names, step_of};
 use super::next::{next_command, quoted};
-use super::quantity::{spent, time, unproven};
+use super::quantity::{run_time, spent, unproven};
 use super::run_summary::RunSummary;
 use super::status::Status;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
 use kb_base::value::{Json, counted, json_text};
 use kb_core::wire::{ChangeKind, RunStatus, StepStatus, Verdict, change_kind_name};
+use std::collections::BTreeSet;
 
 /// The summary of a run with this status. `with_output` adds the last output of failed steps.
 pub(in crate::cli) fn text(
@@ -19,7 +21,7 @@ pub(in crate::cli) fn text(
     with_output: bool,
 ) -> String {
     let mut out = vec![headline(status, summary)];
-    out.extend(summary.failures.iter().map(|failed| failed.text(with_output)));
+    out.extend(failures(program, run, summary, with_output));
     out.extend(summary.error.as_ref().map(|error| {
         let help = error.help.as_ref().map(|help| hint(help)).unwrap_or_default();
         format!("{}: {} [{}]{help}", paint(ERROR, "error"), plain(&error.message), error.code)
@@ -58,21 +60,62 @@ pub(in crate::cli) fn text(
         true => Some(format!("{program} run show {run}")),
         false => {
             let question = summary.questions.values().next();
-            next_command(program, run, status, question, summary.waits_for_budget())
+            let (budget, changed) = (summary.waits_for_budget(), summary.has_changed);
+            next_command(program, run, status, question, budget, changed)
         }
     };
     out.extend(next.map(|command| row("next", &paint(TITLE, &command))));
     out.join("\n") + "\n"
 }
 
+/// The failed steps: first those that failed the run. Of many items of one step, the first in full and the others by
+/// name; all tolerated items of a step in one line.
+fn failures(program: &str, run: &str, summary: &RunSummary, with_output: bool) -> Vec<String> {
+    const IN_FULL: usize = 3;
+    let mut lines = Vec::new();
+    for tolerated in [false, true] {
+        let all = || summary.failures.iter().filter(|failed| failed.tolerated == tolerated);
+        let mut told = BTreeSet::new();
+        for failed in all() {
+            let Some(step) = step_of(&failed.instance) else {
+                lines.push(failed.text(with_output));
+                continue;
+            };
+            if !told.insert(step) {
+                continue;
+            }
+            let items: Vec<&Failed> =
+                all().filter(|one| step_of(&one.instance) == Some(step)).collect();
+            let in_full = match (tolerated, items.len()) {
+                (false, count) => count.min(IN_FULL),
+                (true, 1) => 1,
+                (true, _) => 0,
+            };
+            // The output of items is not shown while they run.
+            lines.extend(items[..in_full].iter().map(|item| item.text(true)));
+            let others: Vec<&str> =
+                items[in_full..].iter().map(|item| item.instance.as_str()).collect();
+            if !others.is_empty() {
+                let word = if tolerated {
+                    paint(WARNING, "tolerated")
+                } else {
+                    StepStatus::Failed.styled()
+                };
+                let more = if in_full > 0 { "more " } else { "" };
+                let count = counted(others.len(), &format!("{more}item"));
+                let names = names(&others);
+                let command = paint(TITLE, &format!("{program} run show {run} --failed"));
+                lines.push(format!("{word} {count} of {}: {names}; {command}", plain(step)));
+            }
+        }
+    }
+    lines
+}
+
 fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let took = summary.began.zip(summary.last).map(|(from, to)| to.since(from).as_millis() as u64);
     let earlier = summary.earlier.as_millis() as u64;
-    let took = took.map(|ms| match earlier {
-        0 => format!(" in {}", time(ms)),
-        _ => format!(" in {} ({} in total)", time(ms), time(ms + earlier)),
-    });
-    let took = took.unwrap_or_default();
+    let took = took.map(|ms| format!(" in {}", run_time(ms + earlier, ms))).unwrap_or_default();
     let ended = summary.counts.iter().filter(|(status, _)| status.has_ended());
     let counts: Vec<String> = ended.map(|(status, n)| format!("{n} {status}")).collect();
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };

@@ -5,7 +5,6 @@ use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
 use kb_base::diagnostic::Code;
 use kb_base::value::format_duration;
-use kb_core::wire::StepStatus;
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{self, Environment, PointInTime, RunFilter, RunStatus};
 use std::time::Duration;
@@ -58,8 +57,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let mut table = Table::new(["RUN", "STATUS", "DEFINITION", "STARTED", "TIME", "STEPS"]);
     for run in &runs {
         let took = run.work_ms.map(|ms| format_duration(Duration::from_millis(ms)));
-        let done = run.counts.get(&StepStatus::Succeeded).copied().unwrap_or_default();
-        let all: u32 = run.counts.values().sum();
+        let (done, all) = run.steps_done();
         let started = run.started_at.get(..19).unwrap_or(&run.started_at).replace('T', " ");
         let (took, steps) = (took.unwrap_or_default(), format!("{done}/{all}"));
         let definition = match &run.parent {

@@ -6,6 +6,7 @@ mod audit;
 mod cancel;
 mod diff;
 mod events;
+mod folded;
 mod list;
 mod logs;
 mod output;

@@ -1,10 +1,13 @@
 //! `kb run show`
 
+use super::folded::Folded;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::prompting;
 use crate::cli::render::next::{OpenQuestion, next_command};
 use crate::cli::render::table::{Table, plain};
-use crate::cli::render::{Status, check_text, evidence_text, is_judged, spent, time, unproven};
+use crate::cli::render::{
+    Status, check_text, evidence_text, is_judged, run_time, spent, time, unproven,
+};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use kb_base::value::Timestamp;
 use kb_core::wire::{
@@ -23,6 +26,9 @@ pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
     #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
+    /// Show only failed steps and items
+    #[arg(long)]
+    failed: bool,
     /// Print a JSON object
     #[arg(long)]
     json: bool,
@@ -30,13 +36,16 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let context = ProjectContext::find(environment)?;
-    let view = service::show_run(&context, &args.run)?;
+    let mut view = service::show_run(&context, &args.run)?;
+    if args.failed {
+        view = RunView::only_failed(view);
+    }
     match args.json {
         true => terminal.json(&view)?,
         false => terminal.out(&text(
             &view,
             &service::show_children(&context, &view)?,
-            environment.clock.now(),
+            (environment.clock.now(), service::has_changed(&context, &view.run)),
         ))?,
     }
     Ok(Exit::Done)
@@ -45,7 +54,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 /// The child runs of a run by id.
 type Children = BTreeMap<String, Masked<RunView>>;
 
-fn text(view: &RunView, children: &Children, now: Timestamp) -> String {
+fn text(view: &RunView, children: &Children, (now, has_changed): (Timestamp, bool)) -> String {
     let status = view.status.styled();
     let started = paint(DIM, &view.started_at);
     let run = paint(TITLE, &view.run);
@@ -95,9 +104,9 @@ fn text(view: &RunView, children: &Children, now: Timestamp) -> String {
     let waiting = waiting_children(view, children);
     for child in &waiting {
         out.push_str(&questions(child));
-        out.push_str(&next(child, children, false));
+        out.push_str(&next(child, children, (false, false)));
     }
-    out.push_str(&next(view, children, !waiting.is_empty()));
+    out.push_str(&next(view, children, (!waiting.is_empty(), has_changed)));
     out
 }
 
@@ -121,7 +130,7 @@ fn suggestions(step: &InstanceView) -> String {
     format!("\nsuggested for {title}{}\n{lines}", place.unwrap_or_default())
 }
 
-/// The time of the last attempt to run it, and of all of them.
+/// The time of the run, and of the last process that drove it.
 fn work(view: &RunView) -> Option<String> {
     let (total, last) = (view.work_ms?, view.attempt_ms.unwrap_or_default());
     let now = match view.status {
@@ -129,12 +138,8 @@ fn work(view: &RunView) -> Option<String> {
         RunStatus::Interrupted => " until it was interrupted",
         RunStatus::Waiting | RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => "",
     };
-    Some(match view.attempt_ms {
-        Some(_) if last < total => {
-            format!("{}{now} ({} in total)", time(last), time(total))
-        }
-        _ => format!("{}{now}", time(total)),
-    })
+    let last = if last == 0 { total } else { last };
+    Some(format!("{}{now}", run_time(total, last)))
 }
 
 /// The status of a step. A step that was running when its process was killed is interrupted.
@@ -161,7 +166,7 @@ fn questions(view: &RunView) -> String {
 }
 
 /// The command that continues a run.
-fn next(view: &RunView, children: &Children, after_child: bool) -> String {
+fn next(view: &RunView, children: &Children, (after_child, has_changed): (bool, bool)) -> String {
     let asked = |step: &InstanceView| {
         let asked = step.question.as_ref().filter(|asked| asked.kind == QuestionKind::Ask)?;
         Some(OpenQuestion::new(&step.instance, &asked.options, asked.schema.as_deref()))
@@ -171,7 +176,7 @@ fn next(view: &RunView, children: &Children, after_child: bool) -> String {
         true => Some(format!("kb run resume {}", view.run)),
         false => {
             let budget = needs_budget(view, children);
-            next_command("kb", &view.run, view.status, asks.as_ref(), budget)
+            next_command("kb", &view.run, view.status, asks.as_ref(), budget, has_changed)
         }
     };
     let line = |command: String| format!("\nnext: {}\n", paint(TITLE, &command));
@@ -214,13 +219,18 @@ fn add_steps(
     level: usize,
     now: Timestamp,
 ) {
+    let folded = Folded::of(&view.steps);
     for step in &view.steps {
+        if folded.hides(step) {
+            continue;
+        }
         let mark = if step.tolerated { "*" } else { "" };
         let tokens = step.usage.prompt_tokens + step.usage.completion_tokens;
         let or_none = |n: u64| if n == 0 { String::new() } else { n.to_string() };
         let error = step.error.as_ref().map(|e| format!("{} [{}]", e.message, e.code));
         let passes = step.pass.filter(|_| step.attempts > 0).map(passes);
-        let why: Vec<String> = passes.into_iter().chain(error).chain(step.reason.clone()).collect();
+        let why = passes.into_iter().chain(error).chain(step.reason.clone());
+        let why: Vec<String> = why.chain(folded.text(step)).collect();
         table.row([
             format!("{}{}", INDENT.repeat(level), step.instance),
             format!("{}{mark}", step_status(view, step)),
@@ -230,6 +240,7 @@ fn add_steps(
             gate(step),
             why.join("; "),
         ]);
+
         let Some(child) = step.child_run.as_ref().and_then(|id| children.get(id)) else { continue };
         let mut row: [String; 7] = Default::default();
         row[0] = format!("{}└ {} ({})", INDENT.repeat(level), child.run, child.definition);

@@ -82,6 +82,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         terminal.err(&summary.annotations(&folder))?;
     }
     let status = reader.status();
+    summary.has_changed = service::has_changed(&context, &run);
     terminal.out(&summary::text("kb", &run, status, &summary, terminal.is_quiet()))?;
     Ok(exit_of(status, None))
 }

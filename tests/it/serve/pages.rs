@@ -6,6 +6,26 @@ use kb::trigger::Role;
 const WORK: &str = "schema: kb.playbook/1\nid: work\nsteps:\n  - {id: w, specialist: s, task: Write.}\n  - {id: r, run: \"true\"}\n";
 const SPECIALIST: &str = "schema: kb.specialist/1\nid: s\nrole: You write.\nllm: {tier: medium}\ntools: [fs:list]\noutput: {schema: {summary: string}}\n";
 
+/// The time and the count of steps are those of `kb run list`.
+#[test]
+fn the_page_of_a_run_has_the_time_that_the_terminal_has() {
+    let steps = "  - {id: a, run: exit 1}\n  - {id: b, dependsOn: [a], run: 'true'}\n";
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    let site = Site::new(&[("playbooks/p.yml", &text)]);
+    site.scratch.kb(&["playbook", "run", "p"]).code(1);
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    site.scratch.kb(&["run", "retry", "@last"]).code(1);
+    let run = site.scratch.json(&["run", "show", "--json"]);
+    let (id, ms) = (run["run"].as_str().unwrap(), run["workMs"].as_u64().unwrap());
+    assert!(ms < 1000 && run["durationMs"].as_u64().unwrap() > 1000, "{run}");
+    let token = site.token(Role::Read);
+    for page in [format!("/runs/{id}"), "/".to_owned()] {
+        let text = site.get(&page, &token).text();
+        assert!(text.contains(&format!("{ms} ms")), "{ms}: {text}");
+        assert!(text.contains("1 of 2") || text.contains("1/2"), "{text}");
+    }
+}
+
 /// The page of a playbook has the models of its steps and the estimate of `kb playbook plan`.
 #[test]
 fn the_page_of_a_playbook_has_models_and_their_cost() {

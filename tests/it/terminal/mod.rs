@@ -106,6 +106,11 @@ fn update_recording(frames: &[(&str, String)]) {
          event is a line, and the output of a step follows when the step has ended, or at once while one\n\
          step runs. With `GITHUB_ACTIONS=true`, the output of each step is a group, and failures are\n\
          annotations with the position of the step.\n\n\
+         The items of a `forEach` step are one row: how many are done, run and failed, and the names of the\n\
+         first that failed. Off a terminal their start and end are no lines, and `still running` has their\n\
+         counts. Their output is shown with `--output all` and, of failed ones, `--output failed`; `kb run\n\
+         logs RUN STEP[ITEM]` has it. The summary lists first what failed the run, of many items the first\n\
+         three in full; `kb run show RUN --failed` lists all.\n\n\
          ## Forty parallel steps with two failures\n\n\
          Recorded at 80 × 24 by `tests/it/terminal`.\n",
     );
@@ -162,6 +167,27 @@ fn an_interrupted_run_leaves_no_row_and_says_so_at_the_end() {
         let end = at("run interrupted");
         assert!(at("✓ a") < end && at("✓ b") < end, "{printed}");
         assert!(!printed.contains("^C") && printed.contains("kb run resume"), "{printed}");
+    }
+}
+
+#[test]
+fn the_items_of_a_step_are_one_row_with_counts_and_the_names_of_those_that_failed() {
+    let script = after("go", "test $N != 2");
+    let scratch = project(&format!(
+        "  - id: a\n    forEach: {{in: 6, as: n, onItemError: continue}}\n    env: {{N: '{{{{n}}}}'}}\n    \
+         run: 'test $N = 2 && exit 4; echo out-$N; {script}'\n"
+    ));
+    for (rows, columns) in SIZES {
+        let _ = std::fs::remove_file(scratch.root().join("go"));
+        let args = ["playbook", "run", "p", "--max-parallel", "6"];
+        let mut terminal = Pty::start(&scratch, rows, columns, &args);
+        let screen =
+            terminal.until("the row", |s| s.contains("1/6 done · 5 running · 1 failed: 1"));
+        assert_eq!(rows_of(&screen), 1, "{screen}");
+        scratch.write("go", "");
+        let (code, printed) = terminal.end();
+        assert!(printed.contains("6/6 done · 1 failed: 1"), "{code}: {printed}");
+        assert_eq!(printed.matches("a[").count(), 1, "only in the summary: {printed}");
     }
 }
 

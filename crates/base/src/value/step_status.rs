@@ -60,6 +60,11 @@ impl StepStatus {
         }
     }
 
+    /// Whether the step is done, well or not. One that is blocked or cancelled was not.
+    pub fn is_done(self) -> bool {
+        matches!(self, StepStatus::Succeeded | StepStatus::Failed | StepStatus::Skipped)
+    }
+
     /// Whether the status is final in this iteration.
     pub fn has_ended(self) -> bool {
         self >= StepStatus::Succeeded

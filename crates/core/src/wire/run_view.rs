@@ -90,7 +90,7 @@ pub struct RunView {
     pub ended_at: Option<String>,
     /// Milliseconds from the start to the end of the run or of its last step.
     pub duration_ms: Option<u64>,
-    /// Milliseconds that processes drove the run, without the time between them.
+    /// The time of the run, as it is shown: milliseconds that processes drove it, without the time between them.
     pub work_ms: Option<u64>,
     /// Milliseconds that the last process drove the run.
     pub attempt_ms: Option<u64>,
@@ -232,6 +232,12 @@ impl RunView {
         Masked::composed(view)
     }
 
+    /// How many steps are done, and how many there are.
+    pub fn steps_done(&self) -> (u32, u32) {
+        let done = self.counts.iter().filter(|(status, _)| status.is_done()).map(|(_, n)| n);
+        (done.sum(), self.counts.values().sum())
+    }
+
     /// The view of a run without its events.
     pub fn head(head: &RunHead) -> Masked<RunView> {
         Masked::composed(RunView::empty(head))
@@ -260,6 +266,14 @@ impl RunView {
             step.place = place(&step.step);
         }
         Masked::composed(view)
+    }
+
+    /// The view with its failed steps and items only.
+    pub fn only_failed(view: Masked<RunView>) -> Masked<RunView> {
+        view.map(|mut view| {
+            view.steps.retain(|step| step.status == StepStatus::Failed);
+            view
+        })
     }
 
     /// The view without its steps.

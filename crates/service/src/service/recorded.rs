@@ -6,7 +6,9 @@ use kb_base::value::{Digest, Json, RunId, Timestamp, parse_duration};
 use kb_core::redaction::Masked;
 use kb_core::run::RunStatus;
 use kb_core::wire::RunView;
-use kb_engine::inspect::{self, Audit, AuditedCall, Reader, RecordedSession, RunDiff, RunFilter};
+use kb_engine::inspect::{
+    self, Audit, AuditedCall, Frozen, Reader, RecordedSession, RunDiff, RunFilter, find_run,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +61,16 @@ pub fn show_run(context: &ProjectContext, run: &str) -> Result<Masked<RunView>, 
         Ok(run) => RunView::with_trees(view, runs::trees_of(context, &run)),
         Err(_) => view,
     })
+}
+
+/// Whether a file of the definitions of a run is not what it was when the run started.
+pub fn has_changed(context: &ProjectContext, run: &str) -> bool {
+    let frozen = || {
+        let journal = context.journal(Default::default()).ok()?;
+        let run = find_run(&*journal, run).ok()?;
+        Frozen::of_run(&*journal, &run).ok()
+    };
+    frozen().is_some_and(|frozen| !frozen.changed_since(&context.root).is_empty())
 }
 
 /// One run with all its child runs, by id, each with its steps.

@@ -31,7 +31,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     let chosen = call.query.get("step");
     let is_timeline = call.query.get("view") == Some("timeline");
     let trigger = project.shared.store.fire_of(reader.run()).ok().flatten();
-    let line = RunLine::of(&view, trigger.map(|fire| fire.trigger), call.now());
+    let line = RunLine::of(&view, trigger.map(|fire| fire.trigger));
     let panel = match chosen {
         None => None,
         Some(name) => Some(panel(&project, reader.plan(), &view, name)?),

@@ -5,7 +5,7 @@ use super::frame;
 use crate::web::call::Call;
 use crate::web::problem::Problem;
 use crate::web::state::WebProject;
-use kb_base::value::{Timestamp, one_line};
+use kb_base::value::one_line;
 use kb_core::wire::{RunView, Verdict};
 use kb_engine::inspect::run_view;
 use kb_engine::journal::RunRow;
@@ -45,10 +45,8 @@ pub(super) struct RunLine {
 }
 
 impl RunLine {
-    pub(super) fn of(run: &RunView, trigger: Option<String>, now: Timestamp) -> RunLine {
-        let total: u32 = run.counts.values().sum();
-        let ended = run.counts.iter().filter(|(status, _)| status.has_ended());
-        let done = ended.map(|(_, n)| n).sum();
+    pub(super) fn of(run: &RunView, trigger: Option<String>) -> RunLine {
+        let (done, total) = run.steps_done();
         let gates =
             |wanted: Verdict| run.steps.iter().filter(|step| step.verdict == Some(wanted)).count();
         let failed =
@@ -58,16 +56,13 @@ impl RunLine {
         let asked = run.steps.iter().find_map(|step| Some(&step.question.as_ref()?.text));
         let error = run.error.as_ref().map(|error| error.message.clone()).or(failed);
         let note = asked.or(error.as_ref());
-        let running = kb_base::value::Timestamp::parse(&run.started_at);
-        let elapsed = running.map(|from| now.since(from).as_millis() as u64);
-        let ms = if run.status == RunStatus::Running { elapsed } else { run.duration_ms };
         let tokens = run.usage.prompt_tokens + run.usage.completion_tokens;
         RunLine {
             run: run.run.clone(),
             definition: run.definition.clone(),
             status: run.status,
             started_at: run.started_at.clone(),
-            duration: duration_or_dash(ms),
+            duration: duration_or_dash(run.work_ms),
             cost: cost(&run.usage),
             tokens: if tokens == 0 { "–".to_owned() } else { number(tokens) },
             done,
@@ -112,7 +107,7 @@ pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
         // A run that was removed meanwhile is left out.
         let view = run_view(&project.shared.journal, row.clone(), call.now());
         let Ok(view) = view else { continue };
-        lines.push(RunLine::of(&view, None, call.now()));
+        lines.push(RunLine::of(&view, None));
     }
     names.extend(playbook.map(str::to_owned));
     let filter = |name: &str| query.get(name).unwrap_or_default().to_owned();
