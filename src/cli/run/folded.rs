@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const ROWS: usize = 20;
 
 /// The items without a row, by step and status.
+#[derive(Default)]
 pub(super) struct Folded(BTreeMap<String, BTreeMap<StepStatus, usize>>);
 
 impl Folded {

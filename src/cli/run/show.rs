@@ -45,7 +45,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         false => terminal.out(&text(
             &view,
             &service::show_children(&context, &view)?,
-            (environment.clock.now(), service::has_changed(&context, &view.run)),
+            (environment.clock.now(), args.failed, service::has_changed(&context, &view.run)),
         ))?,
     }
     Ok(Exit::Done)
@@ -54,7 +54,11 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 /// The child runs of a run by id.
 type Children = BTreeMap<String, Masked<RunView>>;
 
-fn text(view: &RunView, children: &Children, (now, has_changed): (Timestamp, bool)) -> String {
+fn text(
+    view: &RunView,
+    children: &Children,
+    (now, all, has_changed): (Timestamp, bool, bool),
+) -> String {
     let status = view.status.styled();
     let started = paint(DIM, &view.started_at);
     let run = paint(TITLE, &view.run);
@@ -71,7 +75,7 @@ fn text(view: &RunView, children: &Children, (now, has_changed): (Timestamp, boo
     if !whole.is_empty() {
         out.push_str(&format!("{}\n", whole.join(", ")));
     }
-    out.push_str(&format!("\n{}", steps(view, children, now)));
+    out.push_str(&format!("\n{}", steps(view, children, (now, all))));
     if view.steps.iter().any(|step| step.tolerated) {
         out.push_str("* failure tolerated\n");
     }
@@ -206,9 +210,9 @@ fn waiting_children<'a>(view: &RunView, children: &'a Children) -> Vec<&'a Maske
 }
 
 /// The steps as a table; the steps of a child run follow the step that executes it.
-fn steps(view: &RunView, children: &Children, now: Timestamp) -> String {
+fn steps(view: &RunView, children: &Children, shown: (Timestamp, bool)) -> String {
     let mut table = Table::new(["STEP", "STATUS", "ATTEMPTS", "TIME", "TOKENS", "GATE", "REASON"]);
-    add_steps(&mut table, view, children, 0, now);
+    add_steps(&mut table, view, children, 0, shown);
     table.text()
 }
 
@@ -217,9 +221,9 @@ fn add_steps(
     view: &RunView,
     children: &Children,
     level: usize,
-    now: Timestamp,
+    (now, all): (Timestamp, bool),
 ) {
-    let folded = Folded::of(&view.steps);
+    let folded = if all { Folded::default() } else { Folded::of(&view.steps) };
     for step in &view.steps {
         if folded.hides(step) {
             continue;
@@ -247,7 +251,7 @@ fn add_steps(
         row[1] = child.status.to_string();
         row[3] = took(child.duration_ms).unwrap_or_default();
         table.row(row);
-        add_steps(table, child, children, level + 1, now);
+        add_steps(table, child, children, level + 1, (now, all));
     }
 }
 
