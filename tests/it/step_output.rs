@@ -125,3 +125,20 @@ fn of_more_output_than_the_log_keeps_the_beginning_and_the_end_are_kept_and_the_
     let kept: usize = log.matches("0123456789abcdef").count() * 17;
     assert!((40 << 20..66 << 20).contains(&kept), "{kept} bytes are kept");
 }
+
+#[test]
+fn each_attempt_and_iteration_has_its_log() {
+    let scratch = project(
+        "steps: [{id: slow, retry: {max: 1, on: [exit]}, run: 'echo attempt-$KB_ATTEMPT; exit 3'}]\n",
+    );
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    scratch.kb(&["run", "retry", "@last"]).code(1);
+    let count = |more: &[&str]| {
+        let log = scratch.kb(&[&["run", "logs", "@last", "slow"], more].concat()).code(0).out;
+        ["  attempt-1\n", "  attempt-2\n"].map(|text| log.matches(text).count())
+    };
+    assert_eq!(count(&[]), [2, 2]);
+    assert_eq!(count(&["--attempt", "2"]), [0, 2]);
+    assert_eq!(count(&["--iteration", "2"]), [1, 1]);
+    assert_eq!(count(&["--iteration", "2", "--attempt", "1"]), [1, 0]);
+}

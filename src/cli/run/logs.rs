@@ -8,7 +8,7 @@ use crate::cli::terminal::{DIM, Terminal, paint};
 use kb_base::value::Timestamp;
 use kb_core::wire::StepStatus;
 use kb_service::service::runs::ProjectContext;
-use kb_service::service::{self, Environment, LogEntry, PointInTime};
+use kb_service::service::{self, Attempts, CurrentAttempts, Environment, LogEntry, PointInTime};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,6 +21,12 @@ pub(in crate::cli) struct Args {
     run: String,
     /// Only this step id, or an item such as `review[src/a.rs]`
     step: Option<String>,
+    /// Only attempts with this number in their iteration, from 1
+    #[arg(long, value_name = "N", requires = "step")]
+    attempt: Option<u32>,
+    /// Only attempts of this iteration: 1, and one more for each retry of the run
+    #[arg(long, value_name = "N", requires = "step")]
+    iteration: Option<u32>,
     /// Print new entries until the run ends
     #[arg(short, long)]
     follow: bool,
@@ -49,7 +55,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     let failed = args.failed.then(|| failed_instances(&context, &args.run)).transpose()?;
     let since = args.since.map(|since| since.at(environment.clock.now()));
-    let filter = Filter { step: args.step.as_deref(), failed, since };
+    let attempts = Attempts { iteration: args.iteration, attempt: args.attempt };
+    let filter = Filter { step: args.step.as_deref(), failed, since, attempts };
+    let mut current = CurrentAttempts::default();
     let run = reader.run().to_string();
     let mut seen = EventClock::default();
     loop {
@@ -60,7 +68,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
                 if let LogEntry::Event(event) = &entry {
                     seen.see(event);
                 }
-                if !filter.includes(&entry) {
+                if !filter.includes(&entry, current.of(&entry)) {
                     continue;
                 }
                 let text = match args.json {
@@ -92,10 +100,15 @@ struct Filter<'a> {
     step: Option<&'a str>,
     failed: Option<BTreeSet<String>>,
     since: Option<Timestamp>,
+    attempts: Attempts,
 }
 
 impl Filter<'_> {
-    fn includes(&self, entry: &LogEntry) -> bool {
+    fn includes(&self, entry: &LogEntry, attempt: Option<(u32, u32)>) -> bool {
+        let is_of_attempt = match attempt {
+            Some((iteration, number)) => self.attempts.include(iteration, number),
+            None => self.attempts == Attempts::default(),
+        };
         let (at, place) = match entry {
             LogEntry::Event(event) => {
                 let place = event.place.as_ref();
@@ -107,7 +120,8 @@ impl Filter<'_> {
         };
         let is_step = |name: &str| place.is_some_and(|(step, own)| step == name || own == name);
         let has_failed = |all: &BTreeSet<String>| place.is_some_and(|(_, own)| all.contains(own));
-        self.since.is_none_or(|since| at >= since)
+        is_of_attempt
+            && self.since.is_none_or(|since| at >= since)
             && self.step.is_none_or(is_step)
             && self.failed.as_ref().is_none_or(has_failed)
     }

@@ -38,6 +38,6 @@ pub use log_entry::LogEntry;
 pub use output::run_output;
 pub use reader::{Reader, RunFilter, find_run, list_rows, list_runs, require_step, run_view};
 pub use session::{RecordedSession, SessionView};
-pub use step_log::{LogLine, StepLog};
+pub use step_log::{Attempts, CurrentAttempts, LogLine, StepLog};
 pub use tool_calls::{AuditedCall, audited_calls};
 pub use trace::{TracePart, trace};

@@ -2,6 +2,7 @@
 
 use super::{InspectError, LogEntry, Reader};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// One line of what a step wrote, for `kb run logs` and the page of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -12,6 +13,42 @@ pub struct LogLine<'a> {
     pub channel: &'static str,
     /// The text without its end.
     pub text: &'a str,
+}
+
+/// The attempts whose output a log has: all, without numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Number of the iteration, from 1.
+    pub iteration: Option<u32>,
+    /// Number of the attempt in its iteration, from 1.
+    pub attempt: Option<u32>,
+}
+
+impl Attempts {
+    /// Whether an attempt is one of them.
+    pub fn include(self, iteration: u32, attempt: u32) -> bool {
+        self.iteration.is_none_or(|number| number == iteration)
+            && self.attempt.is_none_or(|number| number == attempt)
+    }
+}
+
+/// The attempt of each step and item that its next entry of a log belongs to.
+#[derive(Debug, Default)]
+pub struct CurrentAttempts(BTreeMap<String, (u32, u32)>);
+
+impl CurrentAttempts {
+    /// Adds the next entry; returns the iteration and the attempt that it belongs to.
+    pub fn of(&mut self, entry: &LogEntry) -> Option<(u32, u32)> {
+        match entry {
+            LogEntry::Event(event) => {
+                let place = event.place.as_ref()?;
+                let attempt = (place.iteration, place.attempt?);
+                self.0.insert(place.instance.to_string(), attempt);
+                Some(attempt)
+            }
+            LogEntry::Text { instance, .. } => self.0.get(instance).copied(),
+        }
+    }
 }
 
 /// The log of a step or item with the places of its lines.
@@ -25,20 +62,26 @@ pub struct StepLog {
 }
 
 impl StepLog {
-    /// Reads the log of a step or item as far as it is stored. At most `most` bytes are kept; returns
+    /// Reads the log of a step or item, or of some of its attempts, as far as it is stored. At most `most` bytes are kept; returns
     /// whether that was all.
     pub fn read(
         mut reader: Reader,
         step: &str,
+        attempts: Attempts,
         most: usize,
     ) -> Result<(StepLog, bool), InspectError> {
+        let mut current = CurrentAttempts::default();
         let (mut log, mut is_whole) = (StepLog::default(), true);
         while let Some(entries) = reader.next_entries()? {
             for entry in entries {
+                let attempt = current.of(&entry);
                 let LogEntry::Text { instance, step: own, channel, text, .. } = entry else {
                     continue;
                 };
                 if instance != step && own != step {
+                    continue;
+                }
+                if !attempt.is_none_or(|(iteration, number)| attempts.include(iteration, number)) {
                     continue;
                 }
                 is_whole &= log.add(channel, &text, most);

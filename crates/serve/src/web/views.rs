@@ -4,7 +4,7 @@
 use kb_base::value::{RunId, Timestamp};
 use kb_core::redaction::Masked;
 use kb_core::wire::RunView;
-use kb_engine::inspect::{StepLog, run_view};
+use kb_engine::inspect::{Attempts, StepLog, run_view};
 use kb_engine::journal::{Journal, RunRow};
 use kb_service::service::ServiceError;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(super) struct Views {
 }
 
 /// A log as it was at one event.
-pub(super) type LogKey = (usize, RunId, String, u64);
+pub(super) type LogKey = (usize, RunId, (String, Attempts), u64);
 
 impl Views {
     /// The view of a run without its steps.

@@ -70,8 +70,9 @@ pub use kb_core::redaction::{Masked, Redactors};
 pub use kb_core::run::RunStatus;
 pub use kb_engine::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
 pub use kb_engine::inspect::{
-    Audit, AuditedCall, CacheUse, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError,
-    LiveReader, LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
+    Attempts, Audit, AuditedCall, CacheUse, CurrentAttempts, Fault, FileDiff, FileDiffKind,
+    FileSnapshot, InspectError, LiveReader, LiveUpdate, LogEntry, Patch, Reader, RunDiff,
+    RunFilter, SessionView, StepDiff,
 };
 pub use kb_engine::journal::JournalError;
 pub use kb_import::{Effect as ImportEffect, Format as ImportFormat};

@@ -156,6 +156,36 @@ fn a_log_of_a_million_lines_opens_at_any_line() {
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 
+/// Colours that a process sets are classes of fixed names; the text stays text.
+#[test]
+fn colours_of_output_are_shown_and_each_attempt_has_its_log() {
+    let Some(browser) = Browser::start() else { return };
+    let site = Site::of(
+        Scratch::new(&[(
+            "playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n    retry: {max: 1, on: [exit]}\n    run: \"printf '\\\\033[1;31mred\\\\033[0m <img src=x> \\\\033[38;5;9mx\\\\033]0;t\\\\007\\\\n'; echo attempt-$KB_ATTEMPT; exit 3\"\n",
+        )]),
+        &listen(),
+    );
+    site.scratch.kb(&["playbook", "run", "p"]).code(1);
+    let run = site.scratch.last_run();
+    sign_in(&browser, &site, Role::Read);
+    browser.open(&url(&site, &format!("/runs/{run}?step=a")));
+    browser.until("the log", "return document.querySelectorAll('.line').length === 4");
+    let found = browser.run(
+        "const l = document.querySelector('.line'); return [l.querySelector('.t-bold.t-1').textContent, l.innerText.includes('<img src=x> x⟨001B⟩]0;t⟨0007⟩'), document.querySelectorAll('main img').length]",
+        &[],
+    );
+    assert_eq!(found, json!(["red", true, 0]));
+    browser.click("a[href*='attempt=1.2']");
+    let second = "const l = [...document.querySelectorAll('.line')]; return l.length === 2 && l[1].innerText.includes('attempt-2')";
+    browser.until("the log of the second attempt", second);
+    if let Some(axe) = axe() {
+        assert_eq!(violations(&browser, &axe), json!([]));
+    }
+    assert_eq!(browser.console(), Vec::<String>::new());
+}
+
 #[test]
 fn texts_of_runs_are_inert() {
     let Some(browser) = Browser::start() else { return };

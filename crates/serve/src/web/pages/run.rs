@@ -32,11 +32,15 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     let is_timeline = call.query.get("view") == Some("timeline");
     let trigger = project.shared.store.fire_of(reader.run()).ok().flatten();
     let line = RunLine::of(&view, trigger.map(|fire| fire.trigger));
+    let mode = if is_timeline { "timeline" } else { "graph" };
     let panel = match chosen {
         None => None,
-        Some(name) => Some(panel(&project, reader.plan(), &view, name)?),
+        Some(name) => {
+            let page = format!("/runs/{id}?view={mode}&step={}", part(name));
+            let attempt = call.query.parsed("attempt", "`ITERATION.ATTEMPT`", attempt)?;
+            Some(panel(&project, reader.plan(), &view, name, (&page, attempt))?)
+        }
     };
-    let mode = if is_timeline { "timeline" } else { "graph" };
     let steps = steps(&view, chosen, mode, call.query.get("items") == Some("all"));
     let tab = |mode: &str| {
         let step = chosen.map(|name| format!("&step={}", part(name))).unwrap_or_default();
@@ -107,12 +111,19 @@ fn panel(
     plan: &Plan,
     view: &RunView,
     name: &str,
+    log: (&str, Option<(u32, u32)>),
 ) -> Result<StepPanel, Problem> {
     let instance = view.steps.iter().find(|step| step.instance == name);
     let instance = instance.ok_or_else(|| {
         Problem::not_found(format!("the run has no step `{}`", super::template::inert(name)))
     })?;
-    step::panel(project, plan, view, instance)
+    step::panel(project, plan, view, instance, log)
+}
+
+/// An attempt of an iteration, as in `2.1`.
+fn attempt(text: &str) -> Option<(u32, u32)> {
+    let (iteration, number) = text.split_once('.')?;
+    Some((iteration.parse().ok()?, number.parse().ok()?))
 }
 
 /// The lines of steps, and the number of items that are folded.

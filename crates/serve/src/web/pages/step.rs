@@ -38,6 +38,9 @@ pub(super) struct StepPanel {
     /// The addresses of its log.
     log: String,
     raw: String,
+    /// The attempt whose log it is, and the address of the page with that of all attempts.
+    log_of: Option<String>,
+    all_logs: Option<String>,
 }
 
 /// One attempt.
@@ -45,6 +48,8 @@ pub(super) struct StepPanel {
 struct Try {
     iteration: u32,
     number: u32,
+    /// The address of the page with its log, if there are several attempts.
+    href: Option<String>,
     outcome: Option<String>,
     verdict: Option<Verdict>,
     note: Option<String>,
@@ -59,11 +64,22 @@ pub(super) fn panel(
     plan: &Plan,
     view: &RunView,
     instance: &InstanceView,
+    (page, attempt): (&str, Option<(u32, u32)>),
 ) -> Result<StepPanel, Problem> {
     let ahead = plan.confined_ahead();
     let causes = plan.find(&instance.step).map(|ix| ahead[ix.at()].as_slice());
     let name = instance.instance.as_str();
-    let log = format!("/api/v1/runs/{}/steps/{}/log?", view.run, part(name));
+    let mut log = format!("/api/v1/runs/{}/steps/{}/log?", view.run, part(name));
+    if let Some((iteration, number)) = attempt {
+        log.push_str(&format!("iteration={iteration}&attempt={number}&"));
+    }
+    let mut tries = tries(project, &view.run, name)?;
+    if tries.len() > 1 {
+        for one in &mut tries {
+            let (iteration, number) = (one.iteration, one.number);
+            one.href = Some(format!("{page}&attempt={iteration}.{number}#log-title"));
+        }
+    }
     Ok(StepPanel {
         instance: instance.instance.clone(),
         kind: instance.kind,
@@ -79,10 +95,13 @@ pub(super) fn panel(
             .and_then(|error| error.help.as_deref())
             .map(|help| short(help, 4000)),
         code: instance.error.as_ref().map(|error| error.code.to_string()),
-        tries: tries(project, &view.run, name)?,
+        tries,
         files: files(project, &view.run, name),
         raw: format!("{log}format=text"),
         log,
+        log_of: attempt
+            .map(|(iteration, number)| format!("attempt {number}, iteration {iteration}")),
+        all_logs: attempt.map(|_| format!("{page}#log-title")),
     })
 }
 

@@ -6,7 +6,7 @@ use crate::web::reply::{self, Answer};
 use axum::body::Bytes;
 use axum::http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_RANGE, RANGE};
 use axum::http::{HeaderValue, StatusCode};
-use kb_engine::inspect::{Reader, StepLog};
+use kb_engine::inspect::{Attempts, Reader, StepLog};
 use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,11 +23,16 @@ pub(super) fn log(call: &Call) -> Answer {
     let step = call.path("step");
     reader.require_step(step)?;
     let head = journal.last_seq(&row.run)?;
-    let key = (call.index_of(&project), row.run.clone(), step.to_owned(), head);
+    let number = |name: &str| -> Result<Option<u32>, Problem> {
+        let number = call.query.number(name, 0, u64::from(u32::MAX))? as u32;
+        Ok(Some(number).filter(|number| *number > 0))
+    };
+    let of = Attempts { iteration: number("iteration")?, attempt: number("attempt")? };
+    let key = (call.index_of(&project), row.run.clone(), (step.to_owned(), of), head);
     let log = match call.state.views().log(&key) {
         Some(log) => log,
         None => {
-            let (log, _) = StepLog::read(reader, step, LARGEST)?;
+            let (log, _) = StepLog::read(reader, step, of, LARGEST)?;
             let log = Arc::new(log);
             call.state.views().keep_log(key, &log);
             log

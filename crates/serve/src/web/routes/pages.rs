@@ -26,6 +26,7 @@ pub(super) const ROUTES: &[Route] = &[
         param("step", "The step or item that is shown."),
         param("view", "`graph` or `timeline`."),
         param("items", "`all` lists every item."),
+        param("attempt", "The attempt of the step whose log is shown: `ITERATION.ATTEMPT`."),
     ]),
     page("/inbox", READ, inbox, "The page of open questions.").query(&[PROJECT]),
     page("/triggers", READ, triggers, "The page of triggers.").query(&[PROJECT]),

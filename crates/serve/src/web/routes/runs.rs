@@ -86,6 +86,8 @@ pub(super) const ROUTES: &[Route] = &[
             "format",
             "`json` (default), or `text` for the whole log as a file; accepts `Range`.",
         ),
+        param("attempt", "Only attempts with this number in their iteration."),
+        param("iteration", "Only attempts of this iteration."),
         PROJECT,
     ])
     .answers(&[

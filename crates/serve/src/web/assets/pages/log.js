@@ -8,6 +8,45 @@ const TALLEST = 12_000_000;
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 export const inert = (text) => text.replace(HIDDEN, (c) => `⟨${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
+// What terminals set: bold, dim, italic, underlined, and eight colours. Others are left out.
+const STYLE = /\u001b\[([0-9;]*)[mK]/g;
+const WEIGHTS = { 1: "t-bold", 2: "t-dim", 3: "t-italic", 4: "t-underline" };
+const ENDS = { 22: ["t-bold", "t-dim"], 23: ["t-italic"], 24: ["t-underline"] };
+
+// A line as text nodes in spans of fixed classes: no text becomes an element or an attribute.
+function styled(line) {
+  const shown = document.createDocumentFragment();
+  const weights = new Set();
+  let colour = "";
+  let at = 0;
+  const put = (text) => {
+    const classes = [...weights, colour].filter(Boolean).join(" ");
+    if (!text) return;
+    const part = document.createElement("span");
+    if (classes) part.className = classes;
+    part.textContent = inert(text);
+    shown.append(part);
+  };
+  for (const found of line.matchAll(STYLE)) {
+    put(line.slice(at, found.index));
+    at = found.index + found[0].length;
+    if (found[0].endsWith("K")) continue;
+    const codes = found[1].split(";").map(Number);
+    for (let index = 0; index < codes.length; index += 1) {
+      const code = codes[index];
+      if (code === 38 || code === 48) index += codes[index + 1] === 2 ? 4 : 2;
+      else if (code === 0) (weights.clear(), (colour = ""));
+      else if (WEIGHTS[code]) weights.add(WEIGHTS[code]);
+      else if (ENDS[code]) ENDS[code].forEach((name) => weights.delete(name));
+      else if (code >= 30 && code <= 37) colour = `t-${code - 30}`;
+      else if (code >= 90 && code <= 97) colour = `t-${code - 90}`;
+      else if (code === 39) colour = "";
+    }
+  }
+  put(line.slice(at));
+  return shown;
+}
+
 const box = document.getElementById("log");
 if (box) start();
 
@@ -71,7 +110,7 @@ function start() {
       link.tabIndex = -1;
       link.textContent = number + 1;
       const content = document.createElement("span");
-      content.textContent = inert(text);
+      content.append(styled(text));
       line.append(link, content);
       shown.append(line);
     }
