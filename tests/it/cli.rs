@@ -112,7 +112,10 @@ fn lists_and_shows_have_the_promised_json() {
     assert_eq!(show["steps"][1]["id"], "shout");
     let graph = scratch.json(&["playbook", "graph", "hello", "--format", "json"]);
     assert_eq!(graph["edges"], json!([{"from": "greet", "to": "shout", "strength": "needs"}]));
-    assert_eq!(graph["nodes"][0], json!({"id": "greet", "kind": "run", "label": "greet"}));
+    assert_eq!(
+        graph["nodes"][0],
+        json!({"id": "greet", "kind": "run", "label": "greet", "sandbox": []})
+    );
 }
 
 #[test]
