@@ -99,3 +99,21 @@ fn an_audit_has_the_command_or_the_path_of_each_call() {
     let calls = json.as_array().unwrap();
     assert!(calls.iter().any(|call| call["args"]["path"] == "a/b.txt"), "{json}");
 }
+
+#[test]
+fn a_reply_can_be_delivered_without_driving_the_run() {
+    let scratch = project(
+        "steps:\n  - {id: q, ask: {question: Which?}}\n  - {id: ok, approve: Go?, dependsOn: [q]}\n  \
+         - {id: s, dependsOn: [ok], run: 'echo ran > out'}\n",
+    );
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let next = format!("next: kb run resume {}", scratch.last_run());
+    scratch.kb(&["run", "answer", "@last", "q", "this", "--no-run"]).code(0).says(&[&next]);
+    assert_eq!(scratch.json(&["run", "show", "--json"])["steps"][0]["status"], "waiting");
+    scratch.kb(&["run", "resume", "@last"]).code(3);
+    assert_eq!(scratch.json(&["run", "output", "@last", "q", "--json"]), "this");
+    scratch.kb(&["run", "approve", "@last", "--no-run"]).code(0).says(&[&next]);
+    assert!(!scratch.has("out"));
+    scratch.kb(&["run", "resume", "@last"]).code(0);
+    assert!(scratch.has("out"));
+}

@@ -1,7 +1,6 @@
 //! `kb run answer`
 
-use super::replying::deliver;
-use crate::cli::driving::DisplayArgs;
+use super::replying::{DeliveryArgs, deliver};
 use crate::cli::exit::CliResult;
 use crate::cli::terminal::Terminal;
 use kb_service::service::Environment;
@@ -24,18 +23,18 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
     #[command(flatten)]
-    display: DisplayArgs,
+    delivery: DeliveryArgs,
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let Args { run, step, text, comment, display } = args;
+    let Args { run, step, text, comment, delivery } = args;
     deliver(
         &run,
         Some(step),
         Decision::Answer(text),
         (comment, None),
         None,
-        display,
+        delivery,
         (environment, terminal),
     )
 }

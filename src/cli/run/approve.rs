@@ -1,8 +1,7 @@
 //! `kb run approve`
 
-use super::replying::deliver;
+use super::replying::{DeliveryArgs, deliver};
 use crate::cli::difference;
-use crate::cli::driving::DisplayArgs;
 use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::terminal::Terminal;
 use kb_service::service::runs::{Decision, ProjectContext};
@@ -10,7 +9,8 @@ use kb_service::service::{self, Environment};
 
 /// Approve a step that waits for a person
 ///
-/// On a terminal, it shows the changes of the run first, and asks. If a process drives the run, the approval is delivered to it; otherwise the run continues here.
+/// On a terminal, it shows the changes of the run first, and asks. If a process drives the run, the approval
+/// is delivered to it; otherwise the run continues here.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
@@ -32,7 +32,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
     #[command(flatten)]
-    display: DisplayArgs,
+    delivery: DeliveryArgs,
 }
 
 /// What became of the changes about which an approval decides.
@@ -74,7 +74,7 @@ fn read(run: &str, environment: &Environment, terminal: &mut Terminal) -> Result
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let Args { run, step, deny, call, seen, comment, display } = args;
+    let Args { run, step, deny, call, seen, comment, delivery } = args;
     let decision = if deny { Decision::Reject } else { Decision::Approve };
     let seen = match seen {
         None if !deny => match read(&run, environment, terminal)? {
@@ -84,5 +84,5 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         },
         seen => seen,
     };
-    deliver(&run, step, decision, (comment, call), seen, display, (environment, terminal))
+    deliver(&run, step, decision, (comment, call), seen, delivery, (environment, terminal))
 }

@@ -1,7 +1,6 @@
 //! `kb run reject`
 
-use super::replying::deliver;
-use crate::cli::driving::DisplayArgs;
+use super::replying::{DeliveryArgs, deliver};
 use crate::cli::exit::CliResult;
 use crate::cli::terminal::Terminal;
 use kb_service::service::Environment;
@@ -20,18 +19,18 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
     #[command(flatten)]
-    display: DisplayArgs,
+    delivery: DeliveryArgs,
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let Args { run, step, comment, display } = args;
+    let Args { run, step, comment, delivery } = args;
     deliver(
         &run,
         Some(step),
         Decision::Reject,
         (comment, None),
         None,
-        display,
+        delivery,
         (environment, terminal),
     )
 }

@@ -4,8 +4,18 @@ use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use kb_service::service::Environment;
 use kb_service::service::runs::{self, Decision, ProjectContext, Replied, ReplyRequest};
+use kb_service::service::{Environment, ServiceError};
+
+/// How a reply is delivered.
+#[derive(Debug, clap::Args)]
+pub(super) struct DeliveryArgs {
+    /// Deliver the reply and return, also where no process drives the run; `kb run resume` then continues it
+    #[arg(long)]
+    no_run: bool,
+    #[command(flatten)]
+    display: DisplayArgs,
+}
 
 pub(super) fn deliver(
     run: &str,
@@ -13,11 +23,22 @@ pub(super) fn deliver(
     decision: Decision,
     (comment, about): (Option<String>, Option<String>),
     seen: Option<u64>,
-    display: DisplayArgs,
+    DeliveryArgs { no_run, display }: DeliveryArgs,
     (environment, terminal): (&Environment, &mut Terminal),
 ) -> CliResult {
     let context = ProjectContext::find(environment)?;
     let request = ReplyRequest { step, decision, comment, by: environment.user(), about, seen };
+    if no_run {
+        let journal = context.journal(Default::default()).map_err(ServiceError::from)?;
+        let posted = runs::post_reply(&*journal, run, &request, context.clock().wall())?;
+        let next = match posted.is_driven {
+            true => String::new(),
+            false => format!("; next: kb run resume {}", posted.run),
+        };
+        let text = format!("run {}: the reply was delivered{next}\n", posted.run);
+        display.report(&text, terminal)?;
+        return Ok(Exit::Done);
+    }
     runtime::block_on(Workers::All, async {
         match runs::reply(context, run, request)? {
             Replied::Delivered(run) => {
