@@ -1,5 +1,6 @@
 //! `kb playbook …`: commands for playbooks and workflows.
 
+mod choosing;
 mod graph;
 mod import;
 pub(super) mod keep_report;
@@ -7,6 +8,7 @@ mod list;
 mod matching;
 mod new;
 mod plan;
+mod rerunning;
 mod run;
 mod show;
 mod test;

@@ -1,6 +1,8 @@
 //! `kb playbook run`
 
+use super::choosing::choose;
 use super::keep_report;
+use super::rerunning::rerun;
 use super::warnings::warn;
 use crate::cli::asking::ask_param;
 use crate::cli::driving::{DisplayArgs, drive};
@@ -25,13 +27,13 @@ use std::sync::Arc;
 ///
 /// The first Ctrl-C starts no new steps and waits for the running ones; the second kills them. The
 /// run can be resumed in both cases.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Id or path of the playbook; with `--match`, a request in natural language
+    /// Id or path of the playbook; with `--match`, a request in natural language. Without one, a terminal asks
     #[arg(value_name = "ID|PATH")]
-    id: String,
+    id: Option<String>,
     /// Find the playbook by its triggers, which also provide parameters
-    #[arg(long = "match")]
+    #[arg(long = "match", requires = "id")]
     by_phrase: bool,
     #[command(flatten)]
     params: ParamArgs,
@@ -41,6 +43,9 @@ pub(in crate::cli) struct Args {
     /// Write the model responses to a script; in `.kb/tests/`, also a test of the run
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     record: Option<PathBuf>,
+    /// Run again whenever files of the project change, other than ignored ones
+    #[arg(long, conflicts_with_all = ["record", "json"])]
+    watch: bool,
     /// Start the run of a fire that `kb serve` recorded
     #[arg(long, value_name = "RUN", hide = true)]
     fire: Option<String>,
@@ -55,7 +60,7 @@ pub(in crate::cli) struct Args {
 }
 
 /// The use of stored results.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 struct CacheArgs {
     /// Take no stored result, and store none
     #[arg(long)]
@@ -66,7 +71,7 @@ struct CacheArgs {
 }
 
 /// The steps that run.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 struct StepArgs {
     /// Run only this step and the steps that it needs; may be repeated
     #[arg(long, value_name = "STEP", conflicts_with = "from")]
@@ -81,7 +86,7 @@ struct StepArgs {
 }
 
 /// Parameter values.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct ParamArgs {
     /// Value of a parameter; lists as JSON or separated by commas, objects as JSON
     #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = pair)]
@@ -92,7 +97,7 @@ pub(in crate::cli) struct ParamArgs {
 }
 
 /// Values that take precedence over the definition.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct OverrideArgs {
     /// Use this model for all specialists
     #[arg(long, value_name = "NAME")]
@@ -172,12 +177,38 @@ fn explain_choice(prepared: &Prepared, terminal: &mut Terminal) -> Result<(), Cl
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     environment.expect_processes();
-    let args = if args.by_phrase { by_phrase(args, environment, terminal)? } else { args };
-    let project = Project::find_or_file(environment, &args.id)?;
-    warn(&project, &args.id, terminal)?;
-    note_project(&project, &args.id, terminal)?;
+    let mut args = args;
+    let id = match args.id.take() {
+        Some(request) if args.by_phrase => by_phrase(&mut args, request, environment, terminal)?,
+        Some(id) => id,
+        None => {
+            let project = Project::find(environment)?;
+            let can_ask = terminal.can_ask() && !args.display.json;
+            choose(&service::list_playbooks(&project), can_ask, terminal)?
+        }
+    };
+    match args.watch {
+        false => run_once(args, id, environment, terminal),
+        true => {
+            let context = Project::find_or_file(environment, &id)?.context.clone();
+            rerun(&context, terminal, |terminal| {
+                run_once(args.clone(), id.clone(), environment, terminal)
+            })
+        }
+    }
+}
+
+fn run_once(
+    args: Args,
+    id: String,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> CliResult {
+    let project = Project::find_or_file(environment, &id)?;
+    warn(&project, &id, terminal)?;
+    note_project(&project, &id, terminal)?;
     let program = program_for(&project.context);
-    let workers = match project.uses_models(&args.id) {
+    let workers = match project.uses_models(&id) {
         true => Workers::All,
         false => Workers::One,
     };
@@ -188,7 +219,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         })?;
     }
     let StepArgs { only, skip, from } = args.steps;
-    let mut request = args.params.request(args.id);
+    let mut request = args.params.request(id);
     request.selection = Selection { only, skip };
     let CacheArgs { no_cache: off, refresh } = args.cache;
     request.cache = CacheUse { off, refresh: refresh.into_iter().collect() };
@@ -278,24 +309,25 @@ fn program_for(context: &ProjectContext) -> String {
     }
 }
 
-/// The arguments with the id and the parameters of the playbook that a phrase asks for.
+/// The id of the playbook that a phrase asks for; its parameters are added to the arguments.
 fn by_phrase(
-    mut args: Args,
+    args: &mut Args,
+    request: String,
     environment: &Environment,
     terminal: &mut Terminal,
-) -> Result<Args, CliError> {
+) -> Result<String, CliError> {
     let project = Project::find(environment)?;
-    let found = match service::choose(&project, &args.id) {
+    let found = match service::choose(&project, &request) {
         Choice::Clear(found) => found,
         Choice::Unclear(all) if terminal.can_ask() && !args.display.json => {
-            select(&args.id, all, terminal)?
+            select(&request, all, terminal)?
         }
         Choice::Unclear(all) => {
             let ids: Vec<&str> = all.iter().take(3).map(|found| found.id.as_str()).collect();
             return Err(CliError::Usage {
                 message: format!(
                     "no playbook clearly matches `{}`; close: {}",
-                    args.id,
+                    request,
                     ids.join(", ")
                 ),
                 help: Some(format!("run one of them by its id: `kb playbook run {}`", ids[0])),
@@ -303,7 +335,7 @@ fn by_phrase(
         }
         Choice::Nothing => {
             return Err(CliError::Usage {
-                message: format!("no playbook matches `{}`", args.id),
+                message: format!("no playbook matches `{request}`"),
                 help: Some(
                     "`kb playbook list` lists all playbooks; `triggers` make them found".into(),
                 ),
@@ -317,8 +349,7 @@ fn by_phrase(
         provided.iter().map(|(name, value)| format!(" --param {name}={value}")).collect();
     terminal.note(&format!("matched: kb playbook run {}{}\n", found.id, shown.concat()))?;
     args.params.params.splice(0..0, provided);
-    args.id = found.id;
-    Ok(args)
+    Ok(found.id)
 }
 
 /// Asks which of several playbooks is meant.

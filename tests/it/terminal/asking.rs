@@ -360,3 +360,60 @@ fn an_approval_shows_what_changed() {
     terminal.key(b"y\r");
     assert_eq!(terminal.end().0, 0);
 }
+
+#[test]
+fn a_run_without_an_id_asks_for_the_playbook_and_narrows_the_list() {
+    let text = |id: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: {id}\nname: Does {id}\nsteps: [{{id: a, run: 'echo {id} > out.txt'}}]\n"
+        )
+    };
+    let files =
+        ["build-all", "build-docs", "release"].map(|id| (format!("playbooks/{id}.yml"), text(id)));
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let scratch = Scratch::new(&files);
+    let choose = |answers: &[(&str, &str)]| {
+        let mut terminal = Pty::start(&scratch, 24, 100, &["playbook", "run"]);
+        for (shown, typed) in answers {
+            terminal.until(shown, |s| s.contains(shown) && s.trim_end().ends_with("name:"));
+            terminal.key(format!("{typed}\r").as_bytes());
+        }
+        terminal.end()
+    };
+    let (code, printed) = choose(&[("3  release", "build"), ("2  build-docs", "2")]);
+    assert_eq!((code, scratch.read("out.txt").as_str()), (0, "build-docs\n"), "{printed}");
+    let (code, printed) = choose(&[("release", "zzz"), ("no playbook contains `zzz`", "rls")]);
+    assert_eq!((code, scratch.read("out.txt").as_str()), (0, "release\n"), "{printed}");
+    let (code, printed) = choose(&[("release", "")]);
+    assert!(code == 2 && printed.contains("no playbook was chosen"), "{printed}");
+    // Without a terminal, it is an error as before.
+    scratch.kb(&["playbook", "run"]).code(2).says(&["the id of the playbook is missing"]);
+}
+
+#[test]
+fn a_watched_playbook_runs_again_when_a_file_changes_and_not_for_what_it_writes() {
+    let text =
+        "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'echo run >> log; cat input'}]\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text), ("input", "one\n")]);
+    let mut terminal = Pty::start(&scratch, 40, 100, &["playbook", "run", "p", "--watch"]);
+    terminal.until("the first run", |s| s.contains("a | one") && s.contains("Ctrl-C ends"));
+    std::thread::sleep(std::time::Duration::from_millis(1000));
+    assert_eq!(scratch.read("log"), "run\n", "its own file starts no run");
+    scratch.write("input", "two\n");
+    terminal.until("the second run", |s| {
+        s.contains("changed: input")
+            && s.contains("a | two")
+            && s.trim_end().ends_with("Ctrl-C ends")
+    });
+    // An error is printed, and the next change runs it again.
+    scratch.write("playbooks/p.yml", "id: [");
+    terminal.until("the error", |s| s.contains("error") && s.trim_end().ends_with("Ctrl-C ends"));
+    scratch.write("playbooks/p.yml", text);
+    terminal.until("the third run", |s| s.matches("a | two").count() == 2);
+    terminal.until("the wait", |s| s.trim_end().ends_with("Ctrl-C ends"));
+    terminal.key(b"\x03");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    assert_eq!(scratch.read("log"), "run\nrun\nrun\n");
+}

@@ -30,6 +30,7 @@ mod plan_view;
 mod playbooks;
 mod plugins;
 mod project;
+mod project_files;
 mod pruning;
 mod recorded;
 pub mod runs;
@@ -89,6 +90,7 @@ pub use plan_view::{
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin};
 pub use project::{BrokenFile, Project};
+pub use project_files::ProjectFiles;
 pub use pruning::{PruneRequest, Pruned, prune_runs};
 pub use recorded::{
     PointInTime, audit_run, audited_calls, damaged_runs, difference, has_changed, list_runs,
