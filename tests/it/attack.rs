@@ -11,6 +11,7 @@ mod obedient;
 mod outputs;
 mod own_programs;
 mod paths;
+mod plugin_programs;
 mod sandbox;
 mod settings_commands;
 mod shared_places;

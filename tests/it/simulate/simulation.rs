@@ -640,7 +640,12 @@ impl<'a> Simulation<'a> {
         let args_hash = Digest::of("a call");
         let call = match n % 2 {
             0 => CallRef::of_model(attempt, "a model"),
-            _ => CallRef { id: format!("call-{attempt}-{n}"), tool: "fs:write".into(), args_hash },
+            _ => CallRef {
+                id: format!("call-{attempt}-{n}"),
+                tool: "fs:write".into(),
+                args_hash,
+                code: Default::default(),
+            },
         };
         let wait = Wait::Person(Box::new(Question::about_call("may it?".into(), call)));
         self.tell(Input::WaitOpened { instance, iteration, attempt, wait: masked(wait) })

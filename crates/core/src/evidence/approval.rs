@@ -3,6 +3,7 @@
 use kb_base::value::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// The tool call that an approval is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,8 +13,12 @@ pub struct CallRef {
     pub id: String,
     /// Name of the tool.
     pub tool: String,
-    /// Digest of the tool, the exact arguments and the working directory.
+    /// Digest of the tool, its code, the exact arguments and the working directory.
     pub args_hash: Digest,
+    /// The files whose content the digest includes, for a plugin: its definition, and those of the project that its
+    /// command names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub code: BTreeMap<String, Digest>,
 }
 
 /// In place of the name of a tool: the calls of a model whose price is unknown.
@@ -26,6 +31,7 @@ impl CallRef {
             id: format!("model_{attempt}"),
             tool: MODEL_CALL.to_owned(),
             args_hash: Digest::of_json(&json!([MODEL_CALL, model])),
+            code: BTreeMap::new(),
         }
     }
 

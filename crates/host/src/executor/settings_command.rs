@@ -8,7 +8,7 @@ use crate::tool::ProcessLauncher;
 use kb_language::definition::NetworkAccess;
 use kb_language::plan::Touched;
 use kb_process::{ProcessResult, Spawn, Supervisor};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 /// Starts the commands of the settings of a project.
@@ -75,7 +75,7 @@ impl SettingsCommands {
 
     fn way(&self, argv: &[String], touched: &Touched) -> Result<Way, String> {
         let can_confine = self.processes.can_confine();
-        match self.file_of_project(argv) {
+        match self.processes.files_named(argv).first() {
             Some(_) if can_confine => Ok(Way::Sandbox(touched.network)),
             Some(_) if self.approved => Ok(Way::Free),
             Some(file) => Err(format!(
@@ -90,22 +90,6 @@ impl SettingsCommands {
                 None => Way::Elsewhere,
             }),
         }
-    }
-
-    /// The first file of the project that a word of a command names.
-    fn file_of_project(&self, argv: &[String]) -> Option<PathBuf> {
-        let root = self.processes.root();
-        argv.iter().enumerate().find_map(|(at, word)| {
-            // The first word is a name in `PATH` unless it has a slash.
-            let named = root.join(word);
-            let is_path = at > 0 || word.contains('/');
-            let real = named.canonicalize().ok().filter(|_| is_path)?;
-            // A link of the project, and what it leads to.
-            let folder = named.parent().and_then(|folder| folder.canonicalize().ok());
-            let inside = [Some(real.clone()), folder].into_iter().flatten();
-            let is_inside = inside.into_iter().any(|path| path.starts_with(root));
-            (is_inside && real.is_file()).then_some(named)
-        })
     }
 
     fn free(&self) -> Supervisor {

@@ -46,12 +46,13 @@ pub(super) async fn call(
     };
     let confined = request.confined.as_deref();
     let argv = command(tool, args);
-    let opening = match &argv {
-        Some(_) => match confinement::supervisor(host, confined) {
+    let starts_program = argv.is_some() || toolspec::plugin_id(tool).is_some();
+    let opening = match starts_program {
+        true => match confinement::supervisor(host, confined) {
             Ok((_, opening)) => opening,
             Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
         },
-        None => None,
+        false => None,
     };
     let attempt = toolbox
         .for_attempt(request.timeout)
@@ -105,7 +106,6 @@ pub(super) async fn call(
 
 /// The command of a call of a tool that runs processes.
 fn command(tool: &str, args: &Json) -> Option<Vec<String>> {
-    // Plugins are always in the sandbox.
     toolspec::find(tool).filter(|spec| spec.runs_processes)?;
     if let Some(text) = args.get("command").and_then(Json::as_str) {
         return Some(Spawn::script(text));

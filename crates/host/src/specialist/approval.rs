@@ -1,6 +1,7 @@
 //! Decisions of people about tool calls that require an approval, and about models without a price.
 //!
-//! An approval is bound to the digest of the tool, the exact arguments and the working directory. It
+//! An approval is bound to the digest of the tool, the exact arguments and the working directory, that of a plugin
+//! also to its definition and its program. It
 //! holds for equal calls of the attempt until a call has changed a file; then a person is asked again.
 
 use super::pending_call::PendingCall;
@@ -17,6 +18,8 @@ const SHOWN_CHARS: usize = 4_000;
 pub(super) struct Decisions {
     /// Digests of calls that may be executed.
     approved: BTreeSet<Digest>,
+    /// The code that was approved last for a call, by its id.
+    code: BTreeMap<String, BTreeMap<String, Digest>>,
     /// Whether models may be called although their price is unknown, by their digest.
     models: BTreeMap<Digest, bool>,
     /// Rejected calls by id, with the message for the model.
@@ -32,6 +35,7 @@ impl Decisions {
         }
         if approved {
             self.approved.insert(call.args_hash);
+            self.code.insert(call.id.clone(), call.code.clone());
             return;
         }
         let why = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
@@ -44,6 +48,15 @@ impl Decisions {
         if changed {
             self.approved.clear();
         }
+    }
+
+    /// The code that was approved for a call, if that is not the code that it has now.
+    pub(super) fn approved_code(
+        &self,
+        id: &str,
+        now: &BTreeMap<String, Digest>,
+    ) -> Option<&BTreeMap<String, Digest>> {
+        self.code.get(id).filter(|before| *before != now)
     }
 
     /// Whether a call with this digest is approved.
@@ -76,19 +89,30 @@ pub(super) fn unpriced(call: CallRef, model: &str, user: &str) -> ApprovalReques
     }
 }
 
-/// The digest that an approval of a call is bound to.
-pub(super) fn call_hash(call: &PendingCall, cwd: &str) -> Digest {
-    Digest::of_json(&json!([call.tool, call.args, cwd]))
+/// The digest that an approval of a call is bound to. `code` is the code of a plugin.
+pub(super) fn call_hash(call: &PendingCall, cwd: &str, code: &BTreeMap<String, Digest>) -> Digest {
+    match code.is_empty() {
+        true => Digest::of_json(&json!([call.tool, call.args, cwd])),
+        false => Digest::of_json(&json!([call.tool, call.args, cwd, code])),
+    }
 }
 
-/// The question to a person.
+/// The question to a person. `before` is other code of the plugin that a person has approved for this call.
 pub(super) fn request(
     call: &PendingCall,
     cwd: &str,
     specialist: &str,
     why: &str,
+    code: BTreeMap<String, Digest>,
+    before: Option<&BTreeMap<String, Digest>>,
 ) -> ApprovalRequest {
-    let args_hash = call_hash(call, cwd);
+    let args_hash = call_hash(call, cwd, &code);
+    let is = match code.is_empty() {
+        true => String::new(),
+        false => format!("; its code is {}", listed(&code)),
+    };
+    let was = before.map(|before| format!("; approved before was {}", listed(before)));
+    let was = was.unwrap_or_default();
     let args = call.args.to_string();
     let shown = match args.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}… ({} characters)", &args[..end], args.chars().count()),
@@ -97,10 +121,17 @@ pub(super) fn request(
     let folder = if cwd.is_empty() { String::new() } else { format!(" in `{cwd}`") };
     ApprovalRequest {
         text: format!(
-            "`{specialist}` requests `{}` with {shown}{folder} [{}]; {why}; execute it?",
+            "`{specialist}` requests `{}` with {shown}{folder} [{}]; {why}{is}{was}; execute it?",
             call.tool,
             &args_hash.to_string()[..12]
         ),
-        call: CallRef { id: call.id.clone(), tool: call.tool.clone(), args_hash },
+        call: CallRef { id: call.id.clone(), tool: call.tool.clone(), args_hash, code },
     }
+}
+
+/// Files with the beginnings of their digests.
+fn listed(code: &BTreeMap<String, Digest>) -> String {
+    let file =
+        |(path, digest): (&String, &Digest)| format!("`{path}` {}", &digest.to_string()[..12]);
+    code.iter().map(file).collect::<Vec<_>>().join(", ")
 }

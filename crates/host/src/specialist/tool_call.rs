@@ -8,11 +8,12 @@ use super::runner::Attempt;
 use crate::tool::{Call, CallResult, Caller};
 use futures::StreamExt;
 use futures::future::BoxFuture;
-use kb_attempt::Progress;
+use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, json_text};
 use kb_core::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
 use kb_core::redaction::MASK;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long a cancelled tool may take to end, so that its result is recorded.
@@ -96,10 +97,13 @@ impl Attempt<'_> {
                     self.not_executed(&pending, InvocationStatus::Denied, failure);
                 return self.record_result(result, invocation).await;
             }
-            let hash = call_hash(&pending, &self.request.cwd);
-            if !self.conversation.decisions().approves(&hash) {
+            let code = self.code(&pending);
+            let decisions = self.conversation.decisions();
+            if !decisions.approves(&call_hash(&pending, &self.request.cwd, &code)) {
                 let specialist = self.work.specialist.id.as_str();
-                let request = request(&pending, &self.request.cwd, specialist, &why);
+                let before = decisions.approved_code(&pending.id, &code);
+                let request =
+                    request(&pending, &self.request.cwd, specialist, &why, code.clone(), before);
                 return Err(StopReason::Asks(request));
             }
         }
@@ -142,6 +146,11 @@ impl Attempt<'_> {
         tokio::time::timeout(GRACE, result).await.map_err(|_| reason)
     }
 
+    /// The code of the plugin that a call executes.
+    fn code(&self, pending: &PendingCall) -> BTreeMap<String, Digest> {
+        run_blocking(|| self.toolset.code(&pending.tool))
+    }
+
     fn tool_call(&self, pending: &PendingCall) -> Call {
         let specialist = &self.work.specialist;
         let mut env = self.request.env.clone();
@@ -158,10 +167,11 @@ impl Attempt<'_> {
             env,
             cwd: self.request.cwd.clone(),
             evidence: self.request.evidence,
-            approved: self
-                .conversation
-                .decisions()
-                .approves(&call_hash(pending, &self.request.cwd)),
+            approved: self.conversation.decisions().approves(&call_hash(
+                pending,
+                &self.request.cwd,
+                &self.code(pending),
+            )),
         }
     }
 

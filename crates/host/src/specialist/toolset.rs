@@ -3,9 +3,11 @@
 use crate::llm::ToolDescription;
 use crate::tool::{Call, CallResult, Toolbox};
 use futures::future::BoxFuture;
+use kb_base::value::Digest;
 use kb_core::evidence::Invocation;
 use kb_language::definition::ToolRules;
 use kb_language::toolspec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +34,10 @@ pub trait ToolSet: Send + Sync {
     /// Why a call requires the approval of a person; `None` if it does not.
     fn approval(&self, _call: &Call) -> Option<String> {
         None
+    }
+    /// The code of a plugin, which an approval is bound to: digests by path. Empty for other tools.
+    fn code(&self, _tool: &str) -> BTreeMap<String, Digest> {
+        BTreeMap::new()
     }
     /// Sets how many characters of a result the model is shown at once by `output:read`.
     fn show(&self, _chars: usize) {}
@@ -75,6 +81,10 @@ impl ToolSet for Toolbox {
 
     fn approval(&self, call: &Call) -> Option<String> {
         Toolbox::approval(self, call)
+    }
+
+    fn code(&self, tool: &str) -> BTreeMap<String, Digest> {
+        Toolbox::code(self, tool)
     }
 
     fn show(&self, chars: usize) {

@@ -13,6 +13,7 @@ mod doubles;
 mod kept_calls;
 mod missing_access;
 mod output_store;
+mod plugin_code;
 mod policy;
 mod probe;
 mod process_launcher;

@@ -81,6 +81,23 @@ impl ProcessLauncher {
         self.settings.sandbox_steps == AuthorSandbox::Never
     }
 
+    /// The files of the project that the words of a command name: its program, also one in `PATH`, and operands.
+    pub fn files_named(&self, argv: &[String]) -> Vec<PathBuf> {
+        let root = self.workspace.root();
+        let named = argv.iter().enumerate().filter_map(|(at, word)| match at {
+            0 => self.supervisor.program_of(word, root),
+            _ => Some(root.join(word)),
+        });
+        let is_inside = |path: &PathBuf| {
+            let Ok(real) = path.canonicalize() else { return false };
+            // A link of the project, and what it leads to.
+            let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+            let is_own = real.starts_with(root) || folder.is_some_and(|at| at.starts_with(root));
+            is_own && real.is_file()
+        };
+        named.filter(is_inside).collect()
+    }
+
     /// The project.
     pub fn root(&self) -> &Path {
         self.workspace.root()

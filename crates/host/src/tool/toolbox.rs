@@ -4,6 +4,7 @@ use super::call::{Call, CallResult, Caller, Refusal};
 use super::context::CallContext;
 use super::doubles::ToolDoubles;
 use super::output_store::OutputStore;
+use super::plugin_code;
 use super::policy::{Approvals, Policy};
 use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
@@ -291,8 +292,23 @@ impl Toolbox {
         let tool = self.admit(&approved).ok()?;
         match &call.caller {
             Caller::Author => None,
-            Caller::Specialist { .. } => self.shared.policy.approval(tool.spec()),
+            Caller::Specialist { .. } => {
+                self.shared.policy.approval(tool.spec()).or_else(|| self.widens_network(tool, call))
+            }
         }
+    }
+
+    /// The code of a plugin, which an approval is bound to: the digests of its definition and of the files of the
+    /// project that its command names, by path. Empty for other tools.
+    pub fn code(&self, tool: &str) -> BTreeMap<String, Digest> {
+        let plugin = self.shared.registry.find(tool).and_then(RegisteredTool::plugin);
+        let Some(plugin) = plugin else { return BTreeMap::new() };
+        plugin_code::digests(plugin, &self.shared.processes)
+    }
+
+    fn widens_network(&self, tool: &RegisteredTool, call: &Call) -> Option<String> {
+        let plugin = tool.plugin().filter(|_| !self.shared.parts.approvals.yes)?;
+        plugin_code::widens_network(plugin, call, &self.shared.processes)
     }
 
     /// The tool of a call, if the policy permits the call and the arguments match the schema.
@@ -303,6 +319,10 @@ impl Toolbox {
             return Err(self.unknown(call, &all));
         };
         self.shared.policy.permit(tool.spec(), call, &all)?;
+        if let Some(why) = self.widens_network(tool, call).filter(|_| !call.approved) {
+            let failure = Failure::new(Code::NEEDS_APPROVAL, why);
+            return Err(Refusal::denied(failure.help("start the run with `--yes`")));
+        }
         tool.check(&call.args)?;
         Ok(tool)
     }

@@ -103,7 +103,9 @@ impl Loader {
     fn plugin(&mut self, file: &InputFile, text: &FileText, mut decoder: Decoder) {
         let root = yaml(text, text.start..text.text.len(), &mut decoder);
         let written = root.as_ref().and_then(|root| root.get("id")?.as_text()).map(str::to_owned);
-        let found = root.and_then(|root| plugin::plugin(&root, &file.path, &mut decoder));
+        let found = root.and_then(|root| {
+            plugin::plugin(&root, (&file.path, Digest::of(&*file.bytes)), &mut decoder)
+        });
         let clean = !decoder.has_errors();
         if !clean {
             let id = written.unwrap_or_else(|| refused_id(&file.path, text));

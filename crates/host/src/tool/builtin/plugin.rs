@@ -8,7 +8,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, format_duration, json_text, limits};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use kb_core::redaction::Redactor;
-use kb_language::definition::Plugin;
+use kb_language::definition::{NetworkAccess, Plugin};
 use kb_process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl Tool for PluginTool {
             match prepare(&self.0, call, context) {
                 Ok(spawn) => {
                     let timeout = spawn.timeout;
-                    let (network, scratch) = (self.0.network, context.scratch);
+                    let (network, scratch) = (network(&self.0, context), context.scratch);
                     let by = (&call.caller, network);
                     let supervisor =
                         |nested, hidden| context.processes.of_plugin(by, scratch, nested, hidden);
@@ -56,6 +56,15 @@ impl Tool for PluginTool {
                 Err(refusal) => refusal.into(),
             }
         })
+    }
+}
+
+/// The network of a call. A step of the author whose commands are confined lends no wider one to what executes.
+fn network(plugin: &Plugin, context: &CallContext<'_>) -> NetworkAccess {
+    match (plugin.network, context.confined.as_ref().map(|opening| opening.network)) {
+        (own, None | Some(NetworkAccess::Open)) => own,
+        (NetworkAccess::None, _) | (_, Some(NetworkAccess::None)) => NetworkAccess::None,
+        (_, Some(NetworkAccess::Loopback)) => NetworkAccess::Loopback,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::definition::Schema;
 use crate::expression::{Expression, ValueTemplate};
 use crate::toolspec::ToolSpec;
 use kb_base::diagnostic::Span;
-use kb_base::value::{DefinitionId, ToolName};
+use kb_base::value::{DefinitionId, Digest, ToolName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ pub struct Plugin {
     pub timeout: Duration,
     /// Checks after each successful call, in order.
     pub probes: Vec<Probe>,
+    /// Digest of its file.
+    pub digest: Digest,
     /// Path of its file.
     pub path: String,
     /// Position of the definition.

@@ -8,7 +8,7 @@ use crate::definition::schema::Schema;
 use crate::expression::ValueTemplate;
 use crate::toolspec::{PLUGIN_PREFIX, ToolLevel, ToolSpec, find, tools};
 use kb_base::diagnostic::{Code, Diagnostic};
-use kb_base::value::{DefinitionId, Json, ToolName};
+use kb_base::value::{DefinitionId, Digest, Json, ToolName};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,12 @@ use std::time::Duration;
 /// The default time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Decodes a plugin file (`kb.plugin/1`).
-pub(crate) fn plugin(root: &Node, path: &str, decoder: &mut Decoder) -> Option<Plugin> {
+/// Decodes a plugin file (`kb.plugin/1`) with this path and digest.
+pub(crate) fn plugin(
+    root: &Node,
+    (path, digest): (&str, Digest),
+    decoder: &mut Decoder,
+) -> Option<Plugin> {
     let fields = decoder.fields(root, &keys::plugin::PLUGIN)?;
     decoder.schema_version(&fields, "kb.plugin/1", "a plugin");
     let id = decoder.required(&fields, "id").and_then(|node| id(node, decoder));
@@ -50,6 +54,7 @@ pub(crate) fn plugin(root: &Node, path: &str, decoder: &mut Decoder) -> Option<P
         network,
         timeout,
         probes,
+        digest,
         path: path.to_owned(),
         span: fields.span,
     })
