@@ -126,3 +126,46 @@ steps:
     let page = site.get("/inbox", &token).text();
     assert!(page.contains("greeting.txt") && page.contains("+hello"), "{page}");
 }
+
+/// The page of a run has what was done, not only how it ended.
+#[test]
+fn the_page_of_a_run_has_contents() {
+    let playbook = "schema: kb.playbook/1
+id: p
+params: [{name: topic, default: tides}]
+steps:
+  - {id: think, specialist: s, task: 'Explain {{topic}}.', verify: {claims: none}}
+  - {id: ok, dependsOn: think, approve: Publish?}
+  - {id: keep, dependsOn: ok, tool: fs:write, input: {path: a.txt, content: '<b>{{think.output.summary}}</b>'}}
+  - {id: show, dependsOn: keep, run: [sh, -c, 'cat a.txt; exit 3']}
+outputs: {summary: '{{think.output.summary}}'}
+";
+    let script = serde_json::json!({"schema": "kb.script/1", "steps": {"think": [
+        {"calls": [{"tool": "fs:list", "args": {"path": "."}}]},
+        {"output": {"summary": "the moon pulls"}},
+    ]}});
+    let site = Site::new(&[
+        ("playbooks/p.yml", playbook),
+        (".kb/specialists/s.yml", SPECIALIST),
+        ("script.yml", &script.to_string()),
+    ]);
+    let token = site.token(Role::Read);
+    site.scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(3);
+    site.scratch.kb(&["run", "approve", "@last", "ok", "--comment", "read it twice"]).code(1);
+    let run = site.scratch.json(&["run", "show", "@last", "--json"])["run"].clone();
+    let run = run.as_str().unwrap();
+    let page = |query: &str| site.get(&format!("/runs/{run}{query}"), &token).text();
+    let says = |page: &str, words: &[&str]| {
+        for word in words {
+            assert!(page.contains(word), "{word}: {page}");
+        }
+    };
+    // The failed step is open.
+    says(&page(""), &["Step show", "sh -c cat a.txt; exit 3", "Explain {{topic}}.", "tides"]);
+    let words = ["user prompt", "Explain tides.", "fs:list", "the moon pulls", "script.yml"];
+    says(&page("?step=think"), &words);
+    says(&page("?step=ok"), &["Approved by", "read it twice"]);
+    let keep = page("?step=keep");
+    says(&keep, &["fs:write", "a.txt", "&lt;b&gt;the moon pulls"]);
+    assert!(!keep.contains("<b>the"), "{keep}");
+}

@@ -126,7 +126,7 @@ pub fn run_diff(mut reader: Reader, only: Option<&str>) -> Result<RunDiff, Inspe
     let mut found: Vec<InstanceChanges> = Vec::new();
     let mut instances = BTreeSet::new();
     while let Some(placed) = reader.next_stored()? {
-        for (event, place) in placed {
+        for (_, event, place) in placed {
             instances.insert(place.instance.to_string());
             let wanted = |only: &str| place.step.as_str() == only || *place.instance == *only;
             if let Event::Merged { trees, .. } = &event {

@@ -105,6 +105,9 @@ pub fn require_step(plan: &Plan, name: &str) -> Result<(), InspectError> {
 /// Maximum number of events that one read loads into memory.
 const PAGE: usize = 1024;
 
+/// A stored event with its time and the step instance that it belongs to.
+pub(super) type Placed = (Timestamp, run::Event, InstanceRef);
+
 /// Reads the events of a run in order. Each call continues where the last one stopped.
 pub struct Reader {
     journal: Arc<dyn Journal>,
@@ -193,6 +196,12 @@ impl Reader {
         self.row.status
     }
 
+    /// The path and the text of the definition when the run started.
+    pub fn definition(&self) -> Option<(&str, &str)> {
+        let source = self.sources.get(self.plan.steps().first()?.step.span.source);
+        Some((&source.path, &source.text))
+    }
+
     /// The plan that the run executes.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -233,18 +242,16 @@ impl Reader {
         Ok(Some(page.iter().flat_map(|stored| self.translate(stored)).collect()))
     }
 
-    /// The next stored events that belong to a step instance, each with that instance; `None` at
-    /// the end of what is stored now.
-    pub(super) fn next_stored(
-        &mut self,
-    ) -> Result<Option<Vec<(run::Event, InstanceRef)>>, InspectError> {
+    /// The next stored events that belong to a step instance, each with its time and that instance; `None` at the end of
+    /// what is stored now.
+    pub(super) fn next_stored(&mut self) -> Result<Option<Vec<Placed>>, InspectError> {
         let Some(page) = self.next_page()? else { return Ok(None) };
         let mut placed = Vec::new();
         for stored in page {
             let StoredEvent { seq, at, event, digest, .. } = &stored;
             let public = self.translator.translate(*seq, *at, event, *digest);
             let place = public.into_iter().find_map(|event| event.place);
-            placed.extend(place.map(|place| (stored.event.into_inner(), place)));
+            placed.extend(place.map(|place| (stored.at, stored.event.into_inner(), place)));
         }
         Ok(Some(placed))
     }

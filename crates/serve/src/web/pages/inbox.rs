@@ -7,7 +7,9 @@ use crate::web::call::Call;
 use crate::web::problem::Problem;
 use kb_base::value::{Json, Timestamp, counted, json_text};
 use kb_core::wire::{Question, QuestionKind};
-use kb_service::service::{AskEvidence, AskView, FileDiff, RunDiff, StepDiff, open_asks};
+use kb_service::service::{
+    AskEvidence, AskView, FileDiff, FileDiffKind, RunDiff, StepDiff, open_asks,
+};
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
 
@@ -63,7 +65,8 @@ fn changes(ask: &AskView) -> Vec<Value> {
             "href": format!("/runs/{}?step={}#step", run.run, part(&step.instance)),
         })
     };
-    files.take(FILES).map(file).collect()
+    let differs = files.filter(|(_, _, file)| file.change != FileDiffKind::Rewritten);
+    differs.take(FILES).map(file).collect()
 }
 
 /// A step that the question depends on, with what its gate found.

@@ -9,7 +9,7 @@ use super::timeline::timeline;
 use crate::web::call::Call;
 use crate::web::problem::Problem;
 use kb_base::value::{RunId, json_text, one_line};
-use kb_core::wire::{Body, InstanceView, RunView};
+use kb_core::wire::{Body, InstanceView, RunView, StepStatus};
 use kb_language::plan::{Plan, graph as drawing};
 use kb_service::service::{Reader, RunStatus};
 use kb_service::trigger::Role;
@@ -27,8 +27,11 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     let journal = project.shared.journal.clone();
     let mut reader = Reader::open(journal.clone(), &id)?;
     let plan = drawing::json(reader.plan());
+    let definition = reader.definition();
+    let definition =
+        definition.map(|(path, text)| json!({"path": path, "text": short(text, 100_000)}));
     let view = reader.view(call.now())?;
-    let chosen = call.query.get("step");
+    let chosen = call.query.get("step").or_else(|| of_interest(&view));
     let is_timeline = call.query.get("view") == Some("timeline");
     let trigger = project.shared.store.fire_of(reader.run()).ok().flatten();
     let line = RunLine::of(&view, trigger.map(|fire| fire.trigger));
@@ -69,6 +72,8 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         },
         "questions": questions,
         "params": params(&project, &id)?,
+        "outputs": step::output(&project, &id, None),
+        "definition": definition,
         "tabs": {"graph": tab("graph"), "timeline": tab("timeline")},
         "view": mode,
         "graph": (!is_timeline).then(|| graph(&plan, Some(&view), chosen)),
@@ -104,6 +109,15 @@ fn queued(call: &Call) -> Result<Option<String>, Problem> {
 pub(super) fn anchor(run: &str, instance: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     format!("ask-{run}-{}", instance.chars().map(plain).collect::<String>())
+}
+
+/// The step that the page opens by itself: the first that failed, waits or executes.
+fn of_interest(view: &RunView) -> Option<&str> {
+    let first = |is_it: fn(&InstanceView) -> bool| view.steps.iter().find(|step| is_it(step));
+    first(|step| step.status == StepStatus::Failed)
+        .or_else(|| first(|step| step.question.is_some()))
+        .or_else(|| first(|step| step.status == StepStatus::Running))
+        .map(|step| step.instance.as_str())
 }
 
 fn panel(

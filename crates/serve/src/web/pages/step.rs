@@ -4,7 +4,9 @@ use super::format::{cost, duration, part, short};
 use crate::web::problem::Problem;
 use crate::web::state::WebProject;
 use kb_base::value::{Json, json_text, one_line};
+use kb_core::evidence::InvocationStatus;
 use kb_core::wire::{Body, CheckView, InstanceView, RunView, StepStatus, Verdict};
+use kb_engine::inspect::{AttemptWork, StepReply, WorkEntry, run_output, step_work};
 use kb_language::plan::Plan;
 use kb_service::service::{ConfinedAhead, Reader, run_diff};
 use serde::Serialize;
@@ -13,6 +15,8 @@ use std::collections::BTreeMap;
 
 /// Maximum number of attempts on the page; the newest ones are shown.
 const ATTEMPTS: usize = 20;
+/// Maximum length of a text in characters.
+const TEXT: usize = 20_000;
 /// Maximum number of lines of differences for one file.
 const DIFF_LINES: usize = 2000;
 /// Maximum number of files with differences.
@@ -33,6 +37,8 @@ pub(super) struct StepPanel {
     error: Option<String>,
     help: Option<String>,
     code: Option<String>,
+    output: Option<String>,
+    replies: Vec<Value>,
     tries: Vec<Try>,
     files: Vec<Value>,
     /// The addresses of its log.
@@ -53,6 +59,12 @@ struct Try {
     outcome: Option<String>,
     verdict: Option<Verdict>,
     note: Option<String>,
+    /// Program and arguments of the process of the step.
+    command: Option<String>,
+    /// Prompts, texts of models and tool calls, in order.
+    work: Vec<Value>,
+    /// Number of later entries that are not shown.
+    omitted: usize,
     checks: Vec<Value>,
     /// The checks of the attempt before that this one does not have.
     gone: Vec<Value>,
@@ -69,11 +81,13 @@ pub(super) fn panel(
     let ahead = plan.confined_ahead();
     let causes = plan.find(&instance.step).map(|ix| ahead[ix.at()].as_slice());
     let name = instance.instance.as_str();
+    let journal = project.shared.journal.clone();
+    let (work, replies) = step_work(Reader::open(journal, &view.run)?, name)?;
     let mut log = format!("/api/v1/runs/{}/steps/{}/log?", view.run, part(name));
     if let Some((iteration, number)) = attempt {
         log.push_str(&format!("iteration={iteration}&attempt={number}&"));
     }
-    let mut tries = tries(project, &view.run, name)?;
+    let mut tries = tries(project, &view.run, name, &work)?;
     if tries.len() > 1 {
         for one in &mut tries {
             let (iteration, number) = (one.iteration, one.number);
@@ -95,6 +109,8 @@ pub(super) fn panel(
             .and_then(|error| error.help.as_deref())
             .map(|help| short(help, 4000)),
         code: instance.error.as_ref().map(|error| error.code.to_string()),
+        output: output(project, &view.run, Some(name)),
+        replies: replies.iter().map(reply).collect(),
         tries,
         files: files(project, &view.run, name),
         raw: format!("{log}format=text"),
@@ -105,7 +121,57 @@ pub(super) fn panel(
     })
 }
 
-fn tries(project: &WebProject, run: &str, name: &str) -> Result<Vec<Try>, Problem> {
+/// The output of a step, or without one the outputs of a run, as text.
+pub(super) fn output(project: &WebProject, run: &str, step: Option<&str>) -> Option<String> {
+    let reader = Reader::open(project.shared.journal.clone(), run).ok()?;
+    let (value, _) = run_output(reader, step).ok()?;
+    (!value.is_null()).then(|| readable(&value))
+}
+
+/// A value for people: a text as it is, and JSON in several lines.
+fn readable(value: &Json) -> String {
+    let text = match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => serde_json::to_string_pretty(value).unwrap_or_default(),
+    };
+    short(&text, TEXT)
+}
+
+fn reply(reply: &StepReply) -> Value {
+    json!({
+        "at": reply.at.rfc3339(),
+        "approved": reply.approved,
+        "by": short(&reply.by, 200),
+        "answer": reply.answer.as_deref().map(readable),
+        "comment": reply.comment.as_deref().map(|text| short(text, 4000)),
+    })
+}
+
+fn entry(entry: &WorkEntry) -> Value {
+    match entry {
+        WorkEntry::Prompt { role, text } => {
+            json!({"kind": "prompt", "title": format!("{role} prompt"), "text": short(text, TEXT)})
+        }
+        WorkEntry::Model { model, text } => {
+            json!({"kind": "model", "title": short(model, 200), "text": short(text, TEXT)})
+        }
+        WorkEntry::Call { tool, args, status, result, duration_ms, .. } => json!({
+            "kind": "call",
+            "title": short(tool, 200),
+            "status": status.map_or("running", InvocationStatus::as_str),
+            "duration": duration(*duration_ms),
+            "args": readable(args),
+            "result": readable(result),
+        }),
+    }
+}
+
+fn tries(
+    project: &WebProject,
+    run: &str,
+    name: &str,
+    work: &[AttemptWork],
+) -> Result<Vec<Try>, Problem> {
     let mut reader = Reader::open(project.shared.journal.clone(), run)?;
     let mut all: BTreeMap<(u32, u32), Try> = BTreeMap::new();
     while let Some(events) = reader.next_events()? {
@@ -118,7 +184,9 @@ fn tries(project: &WebProject, run: &str, name: &str) -> Result<Vec<Try>, Proble
             let one = all.entry((iteration, number)).or_default();
             (one.iteration, one.number) = (iteration, number);
             match event.body {
-                Body::AttemptEnd { outcome, error, duration_ms, .. } => {
+                Body::AttemptEnd { outcome, error, duration_ms, process, .. } => {
+                    let argv = process.and_then(|process| process.argv);
+                    one.command = argv.map(|argv| short(&argv.join(" "), TEXT));
                     let time = duration(duration_ms);
                     one.outcome = Some(format!("{outcome} in {time}"));
                     one.note = error.map(|error| one_line(&error.message, 400));
@@ -129,6 +197,12 @@ fn tries(project: &WebProject, run: &str, name: &str) -> Result<Vec<Try>, Proble
                 }
                 _ => {}
             }
+        }
+    }
+    for attempt in work {
+        if let Some(one) = all.get_mut(&(attempt.iteration, attempt.attempt)) {
+            one.work = attempt.entries.iter().map(entry).collect();
+            one.omitted = attempt.omitted;
         }
     }
     let skipped = all.len().saturating_sub(ATTEMPTS);
