@@ -5,6 +5,7 @@
 //! A page reads through the use cases of `service` and `serve`; its forms send JSON to the API.
 //! Start at `routes/pages.rs`.
 
+mod changed_files;
 mod format;
 mod frame;
 mod graph;
