@@ -27,7 +27,7 @@ pub(super) enum StopReason {
     /// The model call failed.
     Model(ModelError),
     /// A tool call requires the approval of a person.
-    Asks(ApprovalRequest),
+    Asks(Box<ApprovalRequest>),
     /// A budget is used up.
     Budget(Exhausted),
     /// The cost is limited, and the price of this model is unknown.
@@ -68,7 +68,7 @@ pub(super) fn outcome(
             )
             .help("set its price in `llm.prices` of the settings, or limit `maxTokens` instead"),
         ),
-        StopReason::Asks(request) => return Outcome::asking(request.clone()),
+        StopReason::Asks(request) => return Outcome::asking((**request).clone()),
         StopReason::Cancelled => cancelled(),
     };
     let details = details(kind, &failure, reason, conversation);

@@ -120,7 +120,8 @@ impl Attempt<'_> {
             self.ledger.decide_model(call.args_hash, permitted);
         }
         let decided = self.ledger.decision_on_model(&call.args_hash);
-        decided.ok_or_else(|| StopReason::Asks(approval::unpriced(call, &model.name, user)))
+        decided
+            .ok_or_else(|| StopReason::Asks(Box::new(approval::unpriced(call, &model.name, user))))
     }
 
     /// Settles a call: at its usage, at zero if the model was not reached or its provider refused the call, else

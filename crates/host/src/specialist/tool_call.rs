@@ -104,7 +104,7 @@ impl Attempt<'_> {
                 let before = decisions.approved_code(&pending.id, &code);
                 let request =
                     request(&pending, &self.request.cwd, specialist, &why, code.clone(), before);
-                return Err(StopReason::Asks(request));
+                return Err(StopReason::Asks(Box::new(request)));
             }
         }
         if !pending.started {
