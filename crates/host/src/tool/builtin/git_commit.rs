@@ -6,6 +6,7 @@ use crate::tool::context::{CallContext, Tool, arguments};
 use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
+use kb_core::evidence::{EvidenceKind, EvidenceRef};
 use serde::Deserialize;
 use serde_json::json;
 use std::path::{Component, Path};
@@ -76,7 +77,15 @@ async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Re
     ]));
     run(&words, &args.message).await?;
     let made = git.run(root, &["rev-parse", "HEAD"]).await.map_err(|failure| failed(*failure))?;
-    Ok(CallResult::success(json!({"commit": made.trim(), "files": files})))
+    let mut result = CallResult::success(json!({"commit": made.trim(), "files": files}));
+    let reference = made.trim().to_owned();
+    result.evidence.push(EvidenceRef {
+        kind: EvidenceKind::Receipt,
+        reference,
+        sha256: None,
+        status: None,
+    });
+    Ok(result)
 }
 
 fn require_inside(path: &str) -> Result<(), Refusal> {
