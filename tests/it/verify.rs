@@ -254,8 +254,12 @@ async fn claims_with_matching_evidence_pass() {
     assert_eq!(detail.evidence.as_ref().unwrap()["calls"], json!(["c1", "c2"]));
     assert_eq!(detail.evidence.as_ref().unwrap()["now"]["size"], json!(3));
     let absolute = work.dir.path().canonicalize().unwrap().join("src/new.rs");
-    assert_eq!(work.claims(json!({"created": [absolute]})).await, "passed");
-    assert_eq!(work.claims(json!({"created": ["src"], "modified": ["gen/"]})).await, "passed");
+    // A report may name the other changes anywhere.
+    let beside = json!(["old.rs", "gone.rs", "kept.rs", "gen/a.txt"]);
+    let output = json!({"created": [absolute], "beside": beside});
+    assert_eq!(work.claims(output).await, "passed");
+    let output = json!({"created": ["src"], "modified": ["gen/"], "beside": beside});
+    assert_eq!(work.claims(output).await, "passed");
 }
 
 #[tokio::test]
@@ -343,8 +347,10 @@ async fn a_claim_must_agree_in_order_with_what_was_before() {
     }
     // A second attempt edits what the first one created, and may say either.
     work.write("born.rs", "better").await;
-    assert_eq!(work.claims(json!({"modified": ["born.rs"]})).await, "passed");
-    assert_eq!(work.claims(json!({"created": ["born.rs"]})).await, "passed");
+    for kind in ["modified", "created"] {
+        let output = json!({kind: ["born.rs"], "beside": "old.rs and same.rs"});
+        assert_eq!(work.claims(output).await, "passed");
+    }
 }
 
 #[tokio::test]
@@ -370,7 +376,7 @@ async fn what_is_on_disk_must_be_what_was_recorded() {
             json!({"deleted": ["gone.rs"]}),
             "failed: `gone.rs` is claimed as deleted and a recorded call deleted it, but it exists again",
         ),
-        (json!({"modified": ["old.rs"]}), "passed"),
+        (json!({"modified": ["old.rs"], "beside": "new.rs, lost.rs and gone.rs"}), "passed"),
     ] {
         assert_eq!(work.claims(output).await, expected);
     }

@@ -233,7 +233,7 @@ fn every_tool_of_a_specialist_leaves_the_resolved_path_and_hashes() {
         - {tool: fs:write, args: {path: new.txt, content: hello}}
         - {tool: shell:exec, args: {command: 'printf x >> new.txt'}}
         - {tool: fs:delete, args: {path: old.txt}}
-    - output: {summary: done, created: [new.txt]}
+    - output: {summary: done, created: [new.txt], deleted: [old.txt]}
 ",
     );
     scratch.write("sub/x", "");

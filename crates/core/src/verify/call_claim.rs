@@ -29,11 +29,16 @@ pub(super) struct CallClaim {
     failed: bool,
 }
 
+/// Whether the values of a key are read as tool calls.
+pub(super) fn is_read(key: &str) -> bool {
+    is_key(key, &["toolcalls", "pluginresults"])
+}
+
 /// The claims of an output about tool calls, in order.
 pub(super) fn call_claims(output: &Json) -> Vec<CallClaim> {
     let mut claims: Vec<CallClaim> = Vec::new();
     let lists = sources(output).flatten();
-    let lists = lists.filter(|(key, _)| is_key(key, &["toolcalls", "pluginresults"]));
+    let lists = lists.filter(|(key, _)| is_read(key));
     for claim in lists.flat_map(|(_, value)| entries(value)).filter_map(CallClaim::of) {
         if !claims.contains(&claim) {
             claims.push(claim);

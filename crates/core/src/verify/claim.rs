@@ -1,9 +1,12 @@
 //! Claims: statements of an output about files.
 
-use super::keys::{entries, field, is_key, sources};
+use super::keys::{entries, field, is_key, sources, words};
 use super::normalized_path::{normalized, normalized_exact};
 use super::observation::ObservationQuery;
+use super::statement::{Act, Meaning, is_path, means};
+use super::{call_claim, command_claim};
 use kb_base::value::{Digest, Json};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A statement of an output about one path.
@@ -96,18 +99,18 @@ fn without_notes(path: &str) -> &str {
 const PATHS: &[&str] = &["file", "path", "filepath", "filename"];
 
 /// What an output states about a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ClaimKind {
     Created,
     Modified,
     /// Created or modified.
     Written,
+    /// Created, modified or deleted.
+    Changed,
     Deleted,
 }
 
 impl ClaimKind {
-    const ALL: [ClaimKind; 3] = [ClaimKind::Created, ClaimKind::Modified, ClaimKind::Deleted];
-
     /// The kind of an entry of `claims`.
     fn of_entry(entry: &Json) -> Option<ClaimKind> {
         let kind = field(entry, &["kind", "type"])?.as_str()?;
@@ -121,13 +124,29 @@ impl ClaimKind {
         }
     }
 
-    /// Whether a key of an output lists such paths: `created`, `filesCreated`, `createdFiles`, in
-    /// camelCase, snake_case or kebab-case.
-    fn has_key(self, key: &str) -> bool {
-        let name = self.to_string();
-        let key: String = key.chars().filter(|c| *c != '_' && *c != '-').collect();
-        let key = key.to_ascii_lowercase();
-        key == name || key == format!("files{name}") || key == format!("{name}files")
+    /// The kind of the paths that a key lists, by its words without `files` and the like. Words in the table of
+    /// statements count too: what was `updated` or `saved` is written.
+    fn of_key(key: &str) -> Option<ClaimKind> {
+        let words = words(key);
+        let mut own = words.iter().filter(|word| {
+            !["file", "files", "path", "paths", "to", "list"].contains(&word.as_str())
+        });
+        let (word, None) = (own.next()?, own.next()) else { return None };
+        ClaimKind::of_word(word)
+    }
+
+    fn of_word(word: &str) -> Option<ClaimKind> {
+        let is = |act| means(word, Meaning::Act(act));
+        match word {
+            "created" | "new" | "create" => Some(ClaimKind::Created),
+            "modified" => Some(ClaimKind::Modified),
+            "deleted" | "removed" | "delete" | "remove" => Some(ClaimKind::Deleted),
+            "write" | "add" | "added" => Some(ClaimKind::Written),
+            "edit" | "update" | "modify" => Some(ClaimKind::Changed),
+            _ if is(Act::Created) => Some(ClaimKind::Written),
+            _ if is(Act::Changed) => Some(ClaimKind::Changed),
+            _ => None,
+        }
     }
 }
 
@@ -137,54 +156,168 @@ impl fmt::Display for ClaimKind {
             ClaimKind::Created => "created",
             ClaimKind::Modified => "modified",
             ClaimKind::Written => "written",
+            ClaimKind::Changed => "changed",
             ClaimKind::Deleted => "deleted",
         })
     }
 }
 
-/// The claims of an output, in order: lists of paths at the top level and below `artifacts`. An entry
-/// can be an object with `file` or `path`. Entries of `claims` and `fileEdits` count too.
-pub(super) fn claims_of(output: &Json, root: &str) -> Vec<Claim> {
-    let mut claims: Vec<Claim> = Vec::new();
-    let mut add = |claim: Claim| {
-        if !claims.contains(&claim) {
-            claims.push(claim);
-        }
+/// Most levels of objects that are read.
+const DEPTH: usize = 8;
+
+/// The keys of entries about files, with the kind of an entry that names none.
+const ENTRIES: [(&str, Option<ClaimKind>); 2] =
+    [("claims", None), ("fileedits", Some(ClaimKind::Written))];
+
+/// Whether a key of an output has entries that claims are read from.
+pub(super) fn has_entries(key: &str) -> bool {
+    ENTRIES.iter().any(|(name, _)| is_key(key, &[name]))
+}
+
+/// The claims of an output about files, in order. `writes`: whether the step is one that changes files; of another step only
+/// the plain keys at the top level are claims, because others describe what it read.
+pub(super) fn claims_of(output: &Json, root: &str, writes: bool) -> Vec<Claim> {
+    let mut reader = Reader { root, writes, claims: Vec::new() };
+    reader.read(output, 0);
+    reader.claims
+}
+
+/// The kinds of changes that an output lists, also those whose list is empty.
+pub(super) fn listed_kinds(output: &Json, claims: &[Claim]) -> BTreeSet<ClaimKind> {
+    let empty = |(key, value): (&String, &Json)| {
+        value.as_array().filter(|list| list.is_empty()).and(ClaimKind::of_key(key))
     };
-    for (key, value) in sources(output).flatten() {
-        let kind = ClaimKind::ALL.into_iter().find(|kind| kind.has_key(key));
-        if let Some(kind) = kind {
-            for (entry, path) in paths_in(value) {
-                add(Claim::new(kind, path, root).with_anchors(entry));
-            }
-        } else if is_key(key, &["claims", "fileedits"]) {
-            for entry in entries(value) {
-                let kind = match is_key(key, &["claims"]) {
-                    true => ClaimKind::of_entry(entry),
-                    false => Some(ClaimKind::Modified),
-                };
-                let path = field(entry, PATHS).and_then(Json::as_str);
-                let path = path.or(entry.as_str());
-                if let Some((kind, path)) = kind.zip(path) {
-                    add(Claim::new(kind, path, root).with_anchors(entry));
+    let kinds = claims.iter().map(|claim| claim.kind);
+    let all: BTreeSet<ClaimKind> =
+        kinds.chain(sources(output).flatten().filter_map(empty)).collect();
+    match all.contains(&ClaimKind::Changed) {
+        true => [ClaimKind::Created, ClaimKind::Modified, ClaimKind::Deleted].into(),
+        false => all,
+    }
+}
+
+struct Reader<'r> {
+    root: &'r str,
+    writes: bool,
+    claims: Vec<Claim>,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, kind: ClaimKind, path: &str, entry: &Json) {
+        let claim = Claim::new(kind, path, self.root).with_anchors(entry);
+        if !self.claims.contains(&claim) {
+            self.claims.push(claim);
+        }
+    }
+
+    fn read(&mut self, value: &Json, depth: usize) {
+        match value {
+            Json::Object(fields) if depth < DEPTH => {
+                for (key, value) in fields {
+                    self.key(key, value, depth);
                 }
+            }
+            Json::Array(items) if depth < DEPTH => {
+                for item in items {
+                    self.typed_entry(item);
+                    self.read(item, depth + 1);
+                }
+            }
+            Json::Object(_) | Json::Array(_) | Json::String(_) => {}
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
+    }
+
+    fn key(&mut self, key: &str, value: &Json, depth: usize) {
+        let is_top = depth == 0;
+        let name = words(key).concat();
+        if means(&name, Meaning::OtherKey)
+            || call_claim::is_read(key)
+            || command_claim::is_read(key)
+        {
+            return;
+        }
+        if let Some((_, kind)) = ENTRIES.iter().find(|(name, _)| is_key(key, &[name])) {
+            for entry in entries(value) {
+                let path = field(entry, PATHS).and_then(Json::as_str).or(entry.as_str());
+                let kind = kind.or_else(|| ClaimKind::of_entry(entry));
+                if let Some((kind, path)) = kind.zip(path) {
+                    self.add(kind, path, entry);
+                }
+            }
+            return;
+        }
+        if self.writes && words(key).iter().any(|word| means(word, Meaning::Act(Act::Renamed))) {
+            return renames(value).into_iter().for_each(|(from, to)| {
+                self.add(ClaimKind::Deleted, from, &Json::Null);
+                self.add(ClaimKind::Written, to, &Json::Null);
+            });
+        }
+        let Some(kind) = ClaimKind::of_key(key) else {
+            let below = if key == "artifacts" { depth } else { depth + 1 };
+            return self.read(value, below);
+        };
+        // Other words than the plain ones, and keys further below, can mean something else than files.
+        let plain = is_top
+            && !matches!(kind, ClaimKind::Written | ClaimKind::Changed)
+            && !words(key).contains(&"removed".to_owned());
+        for (entry, path) in paths_in(value) {
+            if plain || self.writes && is_path(without_notes(path)) {
+                self.add(kind, path, entry);
             }
         }
     }
-    claims
+
+    /// An entry such as `{path: a.rs, action: created}`.
+    fn typed_entry(&mut self, entry: &Json) {
+        let path = field(entry, PATHS).and_then(Json::as_str).filter(|path| is_path(path));
+        let kind = field(
+            entry,
+            &["action", "kind", "type", "change", "changetype", "operation", "status"],
+        );
+        let kind = kind.and_then(Json::as_str).and_then(|kind| match words(kind).as_slice() {
+            [word] => ClaimKind::of_word(word),
+            _ => None,
+        });
+        let old = field(entry, &["oldpath", "from", "previouspath"]);
+        if let Some((path, kind)) = path.zip(kind).filter(|_| self.writes && old.is_none()) {
+            self.add(kind, path, entry);
+        }
+    }
+}
+
+/// The pairs of a list of renamed files: `{from, to}`, `{OLD: NEW}` and `OLD -> NEW`.
+fn renames(value: &Json) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    for entry in entries(value) {
+        if let Some(text) = entry.as_str() {
+            let parts = [" -> ", " → ", " => "].iter().find_map(|arrow| text.split_once(arrow));
+            found.extend(parts.map(|(from, to)| (from.trim(), to.trim())));
+            continue;
+        }
+        let text = |names: &[&str]| field(entry, names).and_then(Json::as_str);
+        match (
+            text(&["from", "old", "oldpath", "source"]),
+            text(&["to", "new", "newpath", "path", "target"]),
+        ) {
+            (Some(from), Some(to)) => found.push((from, to)),
+            _ => {
+                let fields = entry.as_object().into_iter().flatten();
+                found.extend(fields.filter_map(|(from, to)| Some((from.as_str(), to.as_str()?))));
+            }
+        }
+    }
+    found.retain(|(from, to)| is_path(from) && is_path(to));
+    found
 }
 
 /// The entries of a list of paths, each with its path.
 fn paths_in(value: &Json) -> Vec<(&Json, &str)> {
-    match value {
-        Json::String(path) => vec![(value, path)],
-        Json::Array(items) => items
-            .iter()
-            .filter_map(|item| match item {
-                Json::String(path) => Some((item, path.as_str())),
-                item => Some((item, field(item, PATHS)?.as_str()?)),
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
+    const NAMED: &[&str] = &["file", "path", "filepath", "filename", "name"];
+    entries(value)
+        .filter_map(|entry| match entry {
+            Json::String(path) => Some((entry, path.as_str())),
+            entry => Some((entry, field(entry, NAMED)?.as_str()?)),
+        })
+        .collect()
 }

@@ -4,6 +4,7 @@ use super::claim::{Claim, ClaimKind};
 use super::finding::Finding;
 use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
 use super::recorded_changes::{History, RecordedChanges, is_same_content};
+use super::support::fits_glob;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
@@ -171,6 +172,7 @@ fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) ->
             None if claim.kind == ClaimKind::Deleted && recorded.deleted_below(&claim.path) => {
                 Finding::passed()
             }
+            None if claim.path.contains('*') && fits_pattern(claim, recorded) => Finding::passed(),
             _ => unrecorded(claim, recorded, now.is_some(), *ignored),
         };
     }
@@ -179,8 +181,28 @@ fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) ->
         ClaimKind::Modified => modified(claim, history, *now),
         ClaimKind::Written if history.before().is_none() => created(claim, history, *now),
         ClaimKind::Written => modified(claim, history, *now),
+        ClaimKind::Changed => match (history.before(), history.after()) {
+            (_, None) => deleted(claim, history, *now),
+            (None, Some(_)) => created(claim, history, *now),
+            (Some(_), Some(_)) => modified(claim, history, *now),
+        },
         ClaimKind::Deleted => deleted(claim, history, *now),
     }
+}
+
+/// Whether the step changed a file that a claimed pattern matches, as the claim says.
+fn fits_pattern(claim: &Claim, recorded: &RecordedChanges<'_>) -> bool {
+    let mut fitting = recorded.changed().filter(|path| fits_glob(path, &claim.path));
+    fitting.any(|path| {
+        let history = recorded.history(path);
+        match claim.kind {
+            ClaimKind::Created => history.before().is_none(),
+            ClaimKind::Modified => history.before().is_some() && history.after().is_some(),
+            ClaimKind::Written => history.after().is_some(),
+            ClaimKind::Changed => true,
+            ClaimKind::Deleted => history.after().is_none(),
+        }
+    })
 }
 
 /// The verdict if no recorded call changed the path.
@@ -196,8 +218,10 @@ fn unrecorded(
         (ClaimKind::Created | ClaimKind::Written, true) => {
             ("wrote it; the existing file is not the work of this step", "")
         }
-        (ClaimKind::Modified, false) => ("changed it", " and it is not on disk"),
-        (ClaimKind::Modified, true) => ("changed it", ""),
+        (ClaimKind::Modified | ClaimKind::Changed, false) => {
+            ("changed it", " and it is not on disk")
+        }
+        (ClaimKind::Modified | ClaimKind::Changed, true) => ("changed it", ""),
         (ClaimKind::Deleted, false) => ("deleted it; it did not exist before", ""),
         (ClaimKind::Deleted, true) => ("deleted it", " and it still exists"),
     };

@@ -32,6 +32,11 @@ enum ClaimedResult {
 const KEYS: [&str; 5] =
     ["commands", "commandsrun", "commandsexecuted", "executedcommands", "commandresults"];
 
+/// Whether the values of a key are read as commands.
+pub(super) fn is_read(key: &str) -> bool {
+    is_key(key, &KEYS)
+}
+
 /// The claims of an output about commands, in order. `reports_failure` tells whether the output
 /// reports that a command failed.
 pub(super) fn command_claims(
@@ -73,7 +78,8 @@ impl CommandClaim {
         let argv = |words: &Json| -> Option<Vec<String>> {
             words.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
         };
-        let command = field(entry, &["command", "cmd", "argv", "run"])?;
+        let own = entry.is_array().then_some(entry);
+        let command = own.or_else(|| field(entry, &["command", "cmd", "argv", "run"]))?;
         let code = field(entry, &["exitcode", "exit", "code"]).and_then(Json::as_i64);
         let status = field(entry, &["status", "result", "success", "ok"]);
         let failed = match status {

@@ -1,23 +1,23 @@
 //! The queries and the verdict of a whole gate.
 
-use super::call_claim::{CallClaim, call_claims};
 use super::call_outcomes::call_outcomes;
 use super::check::{CommandCriterion, Criterion, Facts, evaluate_schema};
-use super::claim::{Claim, claims_of};
+use super::claim::Claim;
 use super::claim_check::{check_claim, claim_query, with_policy};
-use super::command_claim::{CommandClaim, command_claims};
+use super::command_claim::CommandClaim;
 use super::expected_changes::expected_changes;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::later_edits::LaterEdits;
 use super::observation::{ObservationQuery, Observations};
+use super::omission::Coverage;
+use super::output_claims::{OutputClaims, test_commands};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
-use super::rerun::Rerun;
 use super::runner::{TestCommands, is_indirect};
 use super::sourced_files::SourcedFiles;
-use super::test_claim::{TestClaim, test_claims};
-use super::{omission, statements, unread};
+use super::statement_check::{refuted_path, stated_queries, statement_finding};
+use super::support::{Record, name_queries};
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
@@ -26,74 +26,95 @@ use std::collections::BTreeSet;
 /// What must be observed, in order. Claimed paths come first, because the command of a check can
 /// change files.
 pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
-    let claims = claims(gate);
-    let claimed = claims.iter().map(claim_query);
-    let snippets = claims.iter().flat_map(Claim::snippet_queries);
-    let execution = execution_claims(gate);
-    let sourced = match execution.is_empty() {
+    let known = test_commands(gate);
+    let claims = OutputClaims::of(gate, &known);
+    let claimed = claims.files.iter().map(claim_query);
+    let snippets = claims.files.iter().flat_map(Claim::snippet_queries);
+    // Statements about commands are compared with the recorded scripts as well.
+    let sourced = match claims.none_executed() && claims.statements.iter().all(|s| s.act.is_none())
+    {
         true => Vec::new(),
         false => SourcedFiles::queries(&gate.trace, &gate.root),
     };
-    let edited = match execution.passed_tests().next() {
+    let edited = match claims.passed_tests().next() {
         Some(_) => LaterEdits::queries(&gate.trace),
         None => Vec::new(),
     };
-    let stated = stated(gate).into_iter().map(ObservationQuery::Location);
-    let repeated = execution.rerun(gate).map(|rerun| rerun.query());
+    let stated = stated_queries(&claims.stated);
+    let names = name_queries(&claims.statements, &gate.root);
+    let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
-    let mut known = BTreeSet::new();
-    let commands = gate.criteria.iter().filter_map(Criterion::command);
-    let decides = |argv: &Vec<String>| execution.known.contains(argv) || is_indirect(argv);
-    let installed = (execution.passed_tests().next().is_some()
-        || commands.flat_map(CommandCriterion::commands).any(|argv| decides(&argv)))
-    .then_some(ObservationQuery::Installed);
-    let files = claimed.chain(snippets).chain(edited).chain(sourced).chain(stated).chain(installed);
-    let all = files.chain(repeated).chain(checks);
-    all.filter(|query| known.insert(query.clone())).collect()
+    let installed = installed_query(gate, &known, claims.passed_tests().next().is_some());
+    let mut seen = BTreeSet::new();
+    let files = claimed.chain(snippets).chain(edited).chain(sourced).chain(stated).chain(names);
+    let all = files.chain(installed).chain(repeated).chain(checks);
+    all.filter(|query| seen.insert(query.clone())).collect()
 }
 
-/// The paths that the summary says the step changed, without those that the output claims.
-fn stated(gate: &Gate) -> Vec<String> {
-    if gate.claims == ClaimPolicy::None {
-        return Vec::new();
-    }
-    let claims = claims(gate);
-    let is_claimed = |path: &String| claims.iter().any(|claim| claim.path == *path);
-    let paths = statements::stated_paths(&gate.output, &gate.root).into_iter();
-    paths.filter(|path| !is_claimed(path)).collect()
+/// The query for installed programs, if tests or a command of a check can depend on them.
+fn installed_query(
+    gate: &Gate,
+    known: &TestCommands,
+    claims_tests: bool,
+) -> Option<ObservationQuery> {
+    let checks = gate.criteria.iter().filter_map(Criterion::command);
+    let runs_them = |argv: &Vec<String>| known.contains(argv) || is_indirect(argv);
+    let needs = claims_tests || checks.flat_map(CommandCriterion::commands).any(|a| runs_them(&a));
+    needs.then_some(ObservationQuery::Installed)
 }
 
 /// The verdict over the observations. A query without an observation is `inconclusive`.
 pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
-    let claims = claims(gate);
-    let test_commands = test_commands(gate);
+    let known = test_commands(gate);
+    let claims = OutputClaims::of(gate, &known);
+    let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
+    let runs = RecordedRuns::of(&gate.trace, &sources);
+    let coverage = Coverage::of(&gate.output, &gate.trace, &changes, observations);
     let facts = Facts {
         output: &gate.output,
         changes: &changes,
         observations,
         trace: &gate.trace,
-        test_commands: &test_commands,
+        test_commands: &known,
     };
     let mut details: Vec<CheckDetail> = Vec::new();
     details.extend(output_schema(gate));
-    let claimed =
-        claims.iter().map(|claim| check_claim(claim, &changes, observations, gate.claims));
-    details.extend(claimed);
-    let execution = execution_claims(gate);
-    details.extend(execution.check(gate, &facts));
-    details.extend(call_outcomes(gate, &execution.calls, &execution.commands));
-    details.extend(summary_statements(gate, &changes, observations));
-    details.extend(omitted_changes(gate, &changes));
-    details.extend(expected_changes(gate, !claims.is_empty(), &changes));
+    let files = claims.files.iter();
+    details.extend(files.map(|claim| check_claim(claim, &changes, observations, gate.claims)));
+    let executed = Executed { gate, claims: &claims, runs: &runs, facts: &facts };
+    details.extend(executed.check());
+    details.extend(call_outcomes(gate, &claims.calls, &claims.commands));
+    let named = |check: &str, finding: Finding| {
+        with_policy(finding, gate.claims).into_detail(check.to_owned(), None)
+    };
+    let refuted = refuted_path(&claims.stated, &changes, observations);
+    details.extend(refuted.map(|finding| named("summary", finding)));
+    if gate.claims != ClaimPolicy::None {
+        let omitted = coverage.finding(&gate.output, &claims.files, &claims.statements);
+        details.extend(omitted.map(|finding| named("complete lists", finding)));
+    }
+    details.extend(expected_changes(gate, &claims, &changes));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
+    let record = Record {
+        changes: &changes,
+        runs: &runs,
+        tests: &known,
+        trace: &gate.trace,
+        observations,
+        root: &gate.root,
+        claimed: claims.files.iter().map(|claim| claim.path.as_str()).collect(),
+        coverage: &coverage,
+        claims_tests: claims.passed_tests().next().is_some(),
+    };
+    let stated = statement_finding(&claims.statements, &record);
     // Beside a check that refutes or doubts, further doubt says nothing new.
     let accepted = |detail: &CheckDetail| detail.verdict <= Verdict::Passed && !detail.warning;
-    if details.iter().all(accepted) {
-        details.extend(unread_statements(gate, &claims, &changes, observations));
-    }
-    let has_claims = !claims.is_empty() || !execution.is_empty();
-    let by_plugin = execution.calls.iter().any(|claim| claim.is_about_plugin(&gate.trace));
+    let accepted = details.iter().all(accepted);
+    let stated = stated.filter(|finding| accepted || finding.verdict == Verdict::Failed);
+    details.extend(stated.map(|finding| named("statements", finding)));
+    let has_claims = !claims.files.is_empty() || !claims.none_executed();
+    let by_plugin = claims.calls.iter().any(|claim| claim.is_about_plugin(&gate.trace));
     // A refuted claim that passes rests only on the statement of the output.
     let warned = details.iter().any(|detail| detail.warning);
     let confidence = match (warned, confidence(gate, has_claims)) {
@@ -113,91 +134,25 @@ fn output_schema(gate: &Gate) -> Option<CheckDetail> {
     is_violated.then(|| finding.into_detail("output schema".to_owned(), evidence))
 }
 
-fn claims(gate: &Gate) -> Vec<Claim> {
-    match gate.claims {
-        ClaimPolicy::None => Vec::new(),
-        ClaimPolicy::Strict | ClaimPolicy::Warn => {
-            let mut claims = claims_of(&gate.output, &gate.root);
-            claims.iter_mut().for_each(|claim| keep_spaces(claim, gate));
-            claims
-        }
-    }
+/// The claims about what was executed, with the record of it.
+struct Executed<'e> {
+    gate: &'e Gate,
+    claims: &'e OutputClaims,
+    runs: &'e RecordedRuns<'e>,
+    facts: &'e Facts<'e>,
 }
 
-/// White space around a claimed path is part of it if a recorded change has that path.
-fn keep_spaces(claim: &mut Claim, gate: &Gate) {
-    let mut changes = gate.trace.iter().flat_map(|call| &call.changes);
-    if let Some(path) = claim.spaced.take_if(|path| changes.any(|change| change.path == **path)) {
-        claim.path = path;
-    }
-}
-
-/// The claims of an output about what was executed.
-struct ExecutionClaims {
-    commands: Vec<CommandClaim>,
-    tests: Vec<TestClaim>,
-    calls: Vec<CallClaim>,
-    known: TestCommands,
-}
-
-/// The commands that the settings name, and those whose tests a check of the gate counts.
-fn test_commands(gate: &Gate) -> TestCommands {
-    let named = TestCommands::of(gate.test_commands.iter().map(String::as_str));
-    let commands = gate.criteria.iter().filter_map(Criterion::command);
-    let counted = commands.filter_map(|command| command.tests.map(|_| command.argv.clone()));
-    counted.fold(named, TestCommands::with)
-}
-
-fn execution_claims(gate: &Gate) -> ExecutionClaims {
-    let known = test_commands(gate);
-    if gate.claims == ClaimPolicy::None {
-        return ExecutionClaims {
-            commands: Vec::new(),
-            tests: Vec::new(),
-            calls: Vec::new(),
-            known,
-        };
-    }
-    let tests = test_claims(&gate.output);
-    let commands = command_claims(&gate.output, |script| {
-        let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
-        is_test && tests.iter().any(|claim| !claim.passed)
-    });
-    let calls = call_claims(&gate.output);
-    ExecutionClaims { commands, tests, calls, known }
-}
-
-impl ExecutionClaims {
-    fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.tests.is_empty() && self.calls.is_empty()
-    }
-
-    fn passed_tests(&self) -> impl Iterator<Item = &TestClaim> {
-        self.tests.iter().filter(|claim| claim.passed)
-    }
-
-    /// The test command that the gate repeats, if it repeats one.
-    fn rerun(&self, gate: &Gate) -> Option<Rerun> {
-        let claims_passed = self.passed_tests().next().is_some();
-        claims_passed
-            .then(|| Rerun::of(&gate.trace, &gate.root, &self.commands, &self.known))
-            .flatten()
-    }
-
-    fn check(&self, gate: &Gate, facts: &Facts<'_>) -> Vec<CheckDetail> {
-        if self.is_empty() {
-            return Vec::new();
-        }
-        let observations = facts.observations;
-        let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
-        let runs = RecordedRuns::of(&gate.trace, &sources);
+impl Executed<'_> {
+    fn check(&self) -> Vec<CheckDetail> {
+        let Executed { gate, claims, runs, facts } = self;
+        let (known, observations) = (facts.test_commands, facts.observations);
         let detail = |check: String, (finding, evidence): (Finding, Json)| {
             with_policy(finding, gate.claims).into_detail(check, Some(evidence))
         };
-        let rerun = self.rerun(gate);
+        let rerun = claims.rerun(gate, known);
         let repeat = |counts| rerun.as_ref().and_then(|rerun| rerun.finding(observations, counts));
-        let repeated = repeat(self.passed_tests().next().map(|c| c.counts).unwrap_or_default());
-        let commands = self.commands.iter();
+        let repeated = repeat(claims.passed_tests().next().map(|c| c.counts).unwrap_or_default());
+        let commands = claims.commands.iter();
         let is_proven = |claim: &CommandClaim| {
             let argv = rerun.as_ref().map(|rerun| rerun.argv.as_slice());
             argv.is_some()
@@ -205,14 +160,14 @@ impl ExecutionClaims {
                 && repeated.as_ref().is_some_and(|finding| finding.verdict == Verdict::Passed)
         };
         let commands = commands.map(|claim| {
-            let (finding, evidence) = claim.check(&runs);
+            let (finding, evidence) = claim.check(runs);
             let proven = finding.verdict == Verdict::Inconclusive && is_proven(claim);
             let finding = if proven { Finding::passed() } else { finding };
             detail(format!("claim command {}", claim.text), (finding, evidence))
         });
         let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
-        let tests = self.tests.iter().map(|claim| {
-            let (finding, evidence) = claim.check(&runs, &self.known, &edits);
+        let tests = claims.tests.iter().map(|claim| {
+            let (finding, evidence) = claim.check(runs, known, &edits);
             let decided = (finding.verdict == Verdict::Inconclusive)
                 .then(|| repeat(claim.counts))
                 .flatten()
@@ -222,7 +177,7 @@ impl ExecutionClaims {
             let checked = (decided.unwrap_or(finding), evidence);
             detail(format!("claim tests {}", claim.name()), checked)
         });
-        let calls = self.calls.iter().map(|claim| {
+        let calls = claims.calls.iter().map(|claim| {
             detail(
                 format!("claim call {}", claim.tool),
                 claim.check(&gate.trace, &gate.root, &gate.plugins),
@@ -230,48 +185,6 @@ impl ExecutionClaims {
         });
         commands.chain(tests).chain(calls).collect()
     }
-}
-
-/// The first statement of the summary that the record refutes; nothing if there is none.
-fn summary_statements(
-    gate: &Gate,
-    changes: &RecordedChanges<'_>,
-    observations: &Observations,
-) -> Option<CheckDetail> {
-    let stated = stated(gate);
-    let path = statements::refuted(&stated, changes, observations)?;
-    let finding = Finding::failed(format!(
-        "the summary says that the step created or changed `{path}`, but no recorded call did"
-    ));
-    Some(with_policy(finding, gate.claims).into_detail("summary".to_owned(), None))
-}
-
-/// Statements that look like claims and that the record does not support, listed only if there are some.
-fn unread_statements(
-    gate: &Gate,
-    claims: &[Claim],
-    changes: &RecordedChanges<'_>,
-    observations: &Observations,
-) -> Option<CheckDetail> {
-    if gate.claims == ClaimPolicy::None {
-        return None;
-    }
-    let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
-    let runs = RecordedRuns::of(&gate.trace, &sources);
-    let claimed = claims.iter().map(|claim| claim.path.as_str()).collect();
-    let (trace, root) = (&gate.trace, &gate.root);
-    let record = unread::Record { changes, runs: &runs, trace, root, claimed };
-    let finding = unread::finding(&gate.output, &record)?;
-    Some(finding.into_detail("statements".to_owned(), None))
-}
-
-/// A statement that nothing else was changed, listed only if the record does not agree with it.
-fn omitted_changes(gate: &Gate, changes: &RecordedChanges<'_>) -> Option<CheckDetail> {
-    if gate.claims == ClaimPolicy::None {
-        return None;
-    }
-    let finding = omission::finding(&gate.output, &gate.trace, changes)?;
-    Some(with_policy(finding, gate.claims).into_detail("nothing else changed".to_owned(), None))
 }
 
 /// The weakest confidence: observed checks are strong, checks of the output alone are weak.

@@ -4,8 +4,10 @@ use super::claim_check::with_policy;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::keys::{is_key, sources};
+use super::normalized_path::normalized;
+use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
-use super::summary;
+use super::statement::{paths, says_no_change, summary};
 use crate::evidence::CheckDetail;
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
@@ -18,9 +20,12 @@ const LISTED: usize = 20;
 /// agrees with `noChanges`. `None`: nothing is expected and nothing is said.
 pub(super) fn expected_changes(
     gate: &Gate,
-    has_claims: bool,
+    claims: &OutputClaims,
     changes: &RecordedChanges<'_>,
 ) -> Option<CheckDetail> {
+    // Where only the tools of the specialist let expect changes, a report of commands can be the work.
+    let is_open = !gate.changes_declared && !gate.after_refuted;
+    let has_claims = !claims.files.is_empty() || is_open && !claims.none_executed();
     let changed: Vec<&str> = changes.changed().collect();
     let is_declared = gate.claims != ClaimPolicy::None && declares_no_changes(&gate.output);
     let finding = match (changed.first(), is_declared) {
@@ -29,9 +34,12 @@ pub(super) fn expected_changes(
             gate.claims,
         ),
         _ if !gate.expect_changes || has_claims => return None,
-        (Some(_), false) => summary::doubt(&gate.output, changes, &gate.root)
+        (Some(_), false) => other_files(&gate.output, changes, &gate.root)
             .map_or_else(Finding::passed, Finding::inconclusive),
-        (None, _) => unchanged(gate, is_declared, changes.gap()),
+        (None, _) => {
+            let is_said = is_open && says_no_change(&gate.output);
+            unchanged(gate, is_declared || is_said, changes.gap())
+        }
     };
     let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
     let evidence = Some(json!({"changed": changed.len(), "files": listed}));
@@ -53,7 +61,8 @@ fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
     }
     if is_declared {
         return Finding::unchecked(
-            "the output says `noChanges`, and no change was recorded; nothing shows that none was needed",
+            "the output says that nothing was to be changed, and no change was recorded; nothing shows that none \
+             was needed",
         );
     }
     let with_help = |text: &str| {
@@ -76,4 +85,26 @@ fn declares_no_changes(output: &Json) -> bool {
         _ => false,
     };
     sources(output).flatten().any(|(key, value)| is_key(key, &["nochanges"]) && says(value))
+}
+
+/// Why the changes of a step are doubtful: its summary names files, and it changed none of them.
+fn other_files(output: &Json, changes: &RecordedChanges<'_>, root: &str) -> Option<String> {
+    let named = paths(summary(output)).into_iter().filter(|path| path.contains('/'));
+    let named: Vec<String> = named.map(|path| normalized(path, root)).collect();
+    let first = named.first()?;
+    let is_named = |changed: &str| {
+        let below = |named: &String| {
+            changed.strip_prefix(named.as_str()).is_some_and(|r| r.starts_with('/'))
+        };
+        let fits = |named: &String| {
+            changed == named || changed.ends_with(&format!("/{named}")) || below(named)
+        };
+        named.iter().any(fits)
+    };
+    let mut changed = changes.changed();
+    let other = changed.next()?;
+    if is_named(other) || changed.any(is_named) {
+        return None;
+    }
+    Some(format!("the summary names `{first}`, but the step changed `{other}`"))
 }

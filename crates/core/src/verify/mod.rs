@@ -7,7 +7,8 @@
 //! again. Statements of a model are never proof, and a check that cannot decide is `inconclusive`.
 //!
 //! `check/` has one file per kind of check. Claims are in one file per kind as well: `claim_check` for
-//! files, `command_claim` for commands, `test_claim` for test results, `call_claim` for tool calls. `shell/` decides what the exit
+//! files, `command_claim` for commands, `test_claim` for test results, `call_claim` for tool calls. `statement/` is the one
+//! reader of sentences and other keys, and `support` compares what they say with the record. `shell/` decides what the exit
 //! code of a script proves.
 
 mod answer;
@@ -32,6 +33,7 @@ mod later_edits;
 mod normalized_path;
 mod observation;
 mod omission;
+mod output_claims;
 mod recorded_changes;
 mod recorded_runs;
 mod rerun;
@@ -40,14 +42,13 @@ mod runner;
 mod sandbox_needs;
 mod shell;
 mod sourced_files;
-mod stated_act;
-mod statements;
-mod summary;
+mod statement;
+mod statement_check;
+mod support;
+mod support_runs;
 mod test_claim;
 mod test_proof;
-mod test_words;
 mod tool_tier;
-mod unread;
 mod whole_run;
 
 pub use basis::{Basis, IncompleteBasis};

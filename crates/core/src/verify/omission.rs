@@ -1,115 +1,172 @@
-//! Statements of a summary that the step changed nothing but what the output names: `no other files
-//! were changed`, `only these files were changed`, «больше ничего не изменено».
-//!
-//! A statement counts only if its sentence says what *was* changed, everywhere: one about a part of the
-//! project, or about what has to be done, says something else.
+//! Changes that an output leaves out: its lists must have all that the step changed, and `nothing else was changed`
+//! must be true.
 
+use super::claim::{Claim, ClaimKind, listed_kinds};
 use super::finding::Finding;
+use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
-use super::statements::summary;
-use crate::evidence::Invocation;
+use super::statement::{Act, Meaning, Statement, means};
+use crate::evidence::{Invocation, is_code};
 use kb_base::value::Json;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Words that limit the statement, each list in the order of the sentence.
-const LIMITS: [&[&str]; 9] = [
+/// Words that limit a statement to what the output names, in the order of the sentence.
+const PHRASES: [&[&str]; 9] = [
     &["no", "other", "file"],
     &["no", "other", "files"],
     &["nothing", "else"],
     &["only", "these", "files"],
     &["only", "this", "file"],
-    &["больше", "ничего"],
+    &["больше", "ничего", "не"],
     &["другие", "файлы", "не"],
     &["только", "эти", "файлы"],
     &["только", "этот", "файл"],
 ];
-/// Beginnings of verbs of change in the past.
-const CHANGES: [&str; 12] = [
-    "changed",
-    "modified",
-    "touched",
-    "edited",
-    "created",
-    "deleted",
-    "written",
-    "измен",
-    "созда",
-    "удал",
-    "тронут",
-    "трогал",
-];
-/// Words that make the statement one about a part, a time, an actor or a duty.
-const OTHERWISE: [&str; 24] = [
-    "in",
-    "inside",
-    "within",
-    "under",
-    "since",
-    "now",
-    "by",
-    "not",
-    "if",
-    "to",
-    "should",
-    "must",
-    "need",
-    "needs",
-    "needed",
-    "will",
-    "would",
-    "в",
-    "внутри",
-    "сейчас",
-    "теперь",
-    "нужно",
-    "надо",
-    "если",
-];
 
-/// What refutes a statement that nothing else was changed, or makes it doubtful; `None` if there is no
-/// such statement or the record agrees with it.
-pub(super) fn finding(
-    output: &Json,
-    trace: &[Invocation],
-    changes: &RecordedChanges<'_>,
-) -> Option<Finding> {
-    if !says_only(&summary(output)) {
-        return None;
-    }
-    let mut named = Vec::new();
-    collect_texts(output, &mut named);
-    let omitted: Vec<&str> =
-        changes.changed().filter(|path| !is_named(path, &named, trace)).collect();
-    // A report of a rework can mean its own attempt.
-    let latest = trace.last().and_then(attempt);
-    let by_file_tool = |path: &&&str| {
-        let mut calls = changes_of(path, trace);
-        calls.any(|call| call.process.is_none() && attempt(call) == latest)
-    };
-    let written = omitted.iter().find(by_file_tool);
-    let path = written.or(omitted.first())?;
-    let reason =
-        format!("the summary says that nothing else was changed, but the step changed `{path}`");
-    Some(match written {
-        Some(_) => Finding::failed(format!("{reason}, which the output does not name")),
-        None => Finding::inconclusive(format!(
-            "{reason}, which only a command or an earlier attempt wrote"
-        )),
-    })
+/// What the step changed and the output names nowhere.
+pub(super) struct Coverage<'a> {
+    /// The attempt of the last call.
+    latest: Option<&'a str>,
+    /// The calls that changed a path.
+    calls: BTreeMap<&'a str, Vec<&'a Invocation>>,
+    changes: &'a RecordedChanges<'a>,
+    observations: &'a Observations,
+    unnamed: Vec<&'a str>,
+    by_file_tools: usize,
 }
 
-/// Whether a text says that nothing else was changed.
-pub(super) fn says_only(summary: &str) -> bool {
-    let lower = summary.to_lowercase();
-    lower.split(['.', '!', '?', ';', '\n']).any(|sentence| {
-        let words: Vec<&str> = sentence
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .collect();
-        let is_limited =
-            LIMITS.iter().any(|limit| words.windows(limit.len()).any(|part| part == *limit));
-        let is_changed = words.iter().any(|word| CHANGES.iter().any(|verb| word.starts_with(verb)));
-        is_limited && is_changed && !words.iter().any(|word| OTHERWISE.contains(word))
-    })
+impl<'a> Coverage<'a> {
+    pub(super) fn of(
+        output: &Json,
+        trace: &'a [Invocation],
+        changes: &'a RecordedChanges<'a>,
+        observations: &'a Observations,
+    ) -> Coverage<'a> {
+        let mut calls: BTreeMap<&str, Vec<&Invocation>> = BTreeMap::new();
+        for call in trace {
+            call.changes
+                .iter()
+                .for_each(|change| calls.entry(&change.path).or_default().push(call));
+        }
+        let mut texts = Vec::new();
+        collect_texts(output, &mut texts);
+        let named = Named::of(&texts);
+        let of = |path: &str| calls.get(path).map(Vec::as_slice).unwrap_or_default();
+        let unnamed = changes.changed().filter(|path| !named.has(path, of(path))).collect();
+        let by_tool = |path: &&str| of(path).iter().any(|call| call.process.is_none());
+        let by_file_tools = changes.changed().filter(by_tool).count();
+        let latest = trace.last().and_then(attempt);
+        Coverage { latest, calls, changes, observations, unnamed, by_file_tools }
+    }
+
+    /// Whether the output names everything that the step changed.
+    pub(super) fn is_complete(&self) -> bool {
+        self.unnamed.is_empty()
+    }
+
+    /// Number of changed files that a file tool changed.
+    pub(super) fn by_file_tools(&self) -> usize {
+        self.by_file_tools
+    }
+
+    /// What refutes or doubts that the output is complete. An output without lists and without such a statement
+    /// is not said to be complete.
+    pub(super) fn finding(
+        &self,
+        output: &Json,
+        claims: &[Claim],
+        statements: &[Statement],
+    ) -> Option<Finding> {
+        let path =
+            self.unnamed.iter().find(|path| self.by_file_tool(path)).or(self.unnamed.first())?;
+        if statements.iter().any(says_only) {
+            let reason = format!(
+                "the output says that nothing else was changed, but the step changed `{path}`"
+            );
+            return Some(match self.by_file_tool(path) {
+                true => Finding::failed(format!("{reason}, which the output does not name")),
+                false => Finding::inconclusive(format!(
+                    "{reason}, which only a command or an earlier attempt wrote"
+                )),
+            });
+        }
+        if claims.is_empty() {
+            return None;
+        }
+        let kinds = listed_kinds(output, claims);
+        let is_listed = |path: &&&str| {
+            let listed = kinds.contains(&self.kind(path)) && !self.is_beside_code(path);
+            listed && self.by_file_tool(path)
+        };
+        let by_command = |path: &&&str| self.is_meant(path);
+        let refuted = self.unnamed.iter().find(is_listed);
+        let path = refuted.or_else(|| self.unnamed.iter().find(by_command))?;
+        let reason = format!("the step changed `{path}`, and no list of the output has it");
+        Some(match refuted {
+            Some(_) => {
+                Finding::failed(format!("{reason}; list every file that was {}", self.kind(path)))
+            }
+            None => Finding::inconclusive(reason),
+        })
+    }
+
+    /// Whether a file tool of the last attempt changed a path. A report of a rework can mean its own attempt.
+    fn by_file_tool(&self, path: &str) -> bool {
+        self.own(path).any(|call| call.process.is_none())
+    }
+
+    /// Whether a change is no by-product: a file tool made it, or a command that names the file or changed an old one.
+    fn is_meant(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let existed = self.changes.history(path).before().is_some();
+        self.own(path).any(|call| {
+            let text = call.args.get("command").map(Json::to_string).unwrap_or_default();
+            call.process.is_none() || existed && is_written_by_hand(name) || text.contains(name)
+        })
+    }
+
+    /// The calls of the last attempt that changed a path.
+    fn own(&self, path: &str) -> impl Iterator<Item = &&'a Invocation> {
+        let calls = self.calls.get(path).map(Vec::as_slice).unwrap_or_default();
+        calls.iter().filter(|call| attempt(call) == self.latest)
+    }
+
+    /// Whether a path is a document or excluded by ignore rules: reports of code often leave such files out.
+    fn is_beside_code(&self, path: &str) -> bool {
+        let query = ObservationQuery::Ignored(path.to_owned());
+        !is_code(path) || self.observations.get(&query) == Some(&Observation::Ignored(true))
+    }
+
+    fn kind(&self, path: &str) -> ClaimKind {
+        let history = self.changes.history(path);
+        match (history.before(), history.after()) {
+            (None, _) => ClaimKind::Created,
+            (_, None) => ClaimKind::Deleted,
+            _ => ClaimKind::Modified,
+        }
+    }
+}
+
+/// Whether a file is none that programs keep up to date, such as a lock file.
+fn is_written_by_hand(name: &str) -> bool {
+    !name.contains("lock") && !name.ends_with(".sum") && !name.ends_with(".snap")
+}
+
+/// Whether a statement says that nothing else was changed, everywhere: one about a part of the project, or about
+/// what has to be done, says something else.
+fn says_only(said: &Statement) -> bool {
+    let words = &said.sentence.words;
+    let places = PHRASES.iter().filter_map(|phrase| {
+        let at = words.windows(phrase.len()).position(|part| part == *phrase)?;
+        Some(at..at + phrase.len())
+    });
+    said.act == Some(Act::Only)
+        && places.into_iter().any(|place| {
+            let mut others = words.iter().enumerate().filter(|(at, _)| !place.contains(at));
+            let otherwise =
+                |word: &str| means(word, Meaning::Unreal) || means(word, Meaning::Limited);
+            others.all(|(_, word)| !otherwise(word))
+        })
 }
 
 /// All texts and keys of an output.
@@ -123,7 +180,7 @@ fn collect_texts<'v>(value: &'v Json, texts: &mut Vec<&'v str>) {
                 collect_texts(value, texts);
             }
         }
-        _ => {}
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 
@@ -132,34 +189,50 @@ fn attempt(call: &Invocation) -> Option<&str> {
     call.id.strip_prefix("call_")?.split('_').next()
 }
 
-/// The calls that changed a path.
-fn changes_of<'t>(path: &str, trace: &'t [Invocation]) -> impl Iterator<Item = &'t Invocation> {
-    trace.iter().filter(move |call| call.changes.iter().any(|change| change.path == path))
+/// The names, folders and patterns in the texts of an output.
+struct Named<'t> {
+    texts: &'t [&'t str],
+    words: BTreeSet<&'t str>,
+    names: BTreeSet<&'t str>,
+    has_pattern: bool,
 }
 
-/// Whether the output names a path in any form: its file name, the name that a call wrote it by, a
-/// folder above it, or a pattern.
-fn is_named(path: &str, named: &[&str], trace: &[Invocation]) -> bool {
-    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let written_as = changes_of(path, trace)
-        .filter_map(|call| call.args.get("path").and_then(Json::as_str).map(name));
-    let names: Vec<String> = std::iter::once(name(path)).chain(written_as).collect();
-    let is_above = |text: &str| {
-        let folder = text.trim().trim_start_matches("./").trim_end_matches('/');
-        !folder.is_empty() && path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-    };
-    let mentions = |text: &str| {
-        let words = text.split(|c: char| c.is_whitespace() || "`\"'(),;:".contains(c));
-        let mut words = words.map(|word| word.trim_end_matches('.'));
-        names.iter().any(|name| text.contains(name.as_str()))
-            || words.any(|word| word.contains('*') || is_above(word))
-    };
-    named.iter().any(|text| mentions(text))
+impl<'t> Named<'t> {
+    fn of(texts: &'t [&'t str]) -> Named<'t> {
+        let parts = texts
+            .iter()
+            .flat_map(|text| text.split(|c: char| c.is_whitespace() || "`\"'(),;:".contains(c)));
+        let words = parts.map(|word| word.trim_end_matches('.').trim_start_matches("./"));
+        let words: BTreeSet<&str> = words.map(|word| word.trim_end_matches('/')).collect();
+        let names = words.iter().filter_map(|word| word.rsplit('/').next()).collect();
+        let has_pattern = words.iter().any(|word| word.contains('*'));
+        Named { texts, words, names, has_pattern }
+    }
+
+    /// Whether a path is named in any form: its file name, the name that a call wrote it by, a folder above it, or a
+    /// pattern.
+    fn has(&self, path: &str, calls: &[&Invocation]) -> bool {
+        let name = |path: &'_ str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let written_as =
+            calls.iter().filter_map(|call| call.args.get("path").and_then(Json::as_str));
+        let mut names = std::iter::once(name(path)).chain(written_as.map(name));
+        let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        self.has_pattern
+            || folders.into_iter().any(|folder| self.words.contains(folder))
+            || names.any(|name| {
+                // Names with spaces and the like stand in no single word.
+                let apart = name.contains(|c: char| !c.is_alphanumeric() && !"._-".contains(c));
+                self.names.contains(name.as_str())
+                    || apart && self.texts.iter().any(|text| text.contains(name.as_str()))
+            })
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::statement::statements;
     use super::says_only;
+    use serde_json::json;
 
     #[test]
     fn only_statements_about_all_changes_that_were_made_count() {
@@ -174,7 +247,8 @@ mod tests {
             ("Not only these files were changed.", false),
             ("No other files were found.", false),
         ] {
-            assert_eq!(says_only(summary), expected, "{summary}");
+            let found = statements(&json!({ "summary": summary }), &|_, _| false);
+            assert_eq!(found.iter().any(says_only), expected, "{summary}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Statements of an output about the result of tests: in keys at any depth, and in sentences of its summary and handoff.
 //! [`super::test_proof`] compares them with the record.
 
-use super::keys::{field, is_key, words};
-use super::statements::summary;
-pub(super) use super::test_words::TestClaim;
-use super::test_words::{of_sentences, of_text};
+use super::keys::{field, words};
+pub(super) use super::statement::TestClaim;
+use super::statement::{Meaning, means, of_text, summary, tests_of};
+use super::{call_claim, claim};
 use kb_base::value::{Json, JsonMap};
 
 /// Words of keys about the result of tests. A key with another word is about something else.
@@ -35,9 +35,12 @@ const WORDS: [&str; 25] = [
     "total",
     "count",
 ];
-/// Keys whose values state nothing about the step.
-const OTHERS: [&str; 8] =
-    ["toolcalls", "pluginresults", "args", "arguments", "input", "plan", "claims", "context"];
+/// Whether a key states the result of tests, so that it is read here.
+pub(super) fn is_read(key: &str, value: &Json) -> bool {
+    let words = words(key);
+    claim_of(key, value).is_some()
+        || is_about_tests(&words) && (value.is_number() || value.is_object())
+}
 
 /// The claims of an output about test results, each one once. Texts such as `skipped` claim nothing. A
 /// number of passed tests alone says that the tests passed only if no other key says that they failed.
@@ -49,10 +52,10 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
         }
     };
     in_keys(output, 0, &mut add);
-    of_sentences(&summary(output)).into_iter().for_each(&mut add);
+    tests_of(summary(output)).into_iter().for_each(&mut add);
     let mut decisions = Vec::new();
     output.get("handoff").into_iter().for_each(|handoff| texts(handoff, &mut decisions));
-    decisions.into_iter().flat_map(of_sentences).for_each(&mut add);
+    decisions.into_iter().flat_map(tests_of).for_each(&mut add);
     if claims.iter().any(|claim| !claim.passed) {
         // A sentence beside a reported failure is about an earlier time or another run.
         claims.retain(|claim| {
@@ -81,7 +84,8 @@ fn in_keys(value: &Json, depth: usize, add: &mut impl FnMut(TestClaim)) {
             numbers(fields).into_iter().for_each(&mut *add);
             named_result(value).into_iter().for_each(&mut *add);
             for (key, value) in fields {
-                if is_key(key, &OTHERS) {
+                let plan = means(&words(key).concat(), Meaning::OtherKey);
+                if plan || call_claim::is_read(key) || claim::has_entries(key) {
                     continue;
                 }
                 match claim_of(key, value).filter(|_| !value.is_number()) {

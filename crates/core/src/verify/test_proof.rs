@@ -10,7 +10,7 @@ use super::runner::{TestCommands, TestUse, hides_failures};
 use super::shell::CommandUse;
 use super::test_claim::TestClaim;
 use super::whole_run::{self, partial};
-use crate::evidence::{TestCounts, Verdict};
+use crate::evidence::{Invocation, TestCounts, Verdict};
 use kb_base::value::Json;
 use serde_json::json;
 
@@ -50,6 +50,10 @@ impl TestClaim {
             .iter()
             .rev()
             .find(|run| run.script.unparsed.as_ref().is_some_and(|text| commands.may_be_in(text)));
+        let scripts = runs.iter().flat_map(|run| {
+            run.script.commands.iter().filter(|used| run.result(used) == CommandResult::Succeeded)
+        });
+        let script = scripts.rev().find(|used| runs_script(&used.argv, edits.trace, commands));
         let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
         let finding = match (tests.is_empty(), unclear, self.passed) {
             (true, Some(run), true) if printed(&run) => Finding::failed(format!(
@@ -61,13 +65,18 @@ impl TestClaim {
                 self.name(),
                 run.call.id
             )),
+            (true, None, true) if script.is_some() => Finding::inconclusive(format!(
+                "tests are claimed to have passed, but only the script `{}` ran, which is no known test command; if \
+                 its exit code is enough, add it to `testCommands` in the settings",
+                script.map(|used| used.argv.join(" ")).unwrap_or_default()
+            )),
             (true, None, _) => Finding::failed(format!(
                 "tests are claimed to have {}, but no recorded call ran a test command; other commands than \
                  the usual runners need an entry in `testCommands` of the settings",
                 self.name()
             )),
             (false, _, true) => self.passed(&tests, edits),
-            (false, _, false) => failed(&tests),
+            (false, _, false) => self.failed(&tests),
         };
         let calls: Vec<&str> = tests.iter().map(|test| test.run.call.id.as_str()).collect();
         let last = tests.last();
@@ -228,6 +237,22 @@ impl TestClaim {
     }
 }
 
+/// Whether a command executes a script in which tests can run: one among the tests, or one that the step wrote with a
+/// test command in it.
+fn runs_script(argv: &[String], trace: &[Invocation], commands: &TestCommands) -> bool {
+    let shells = ["sh", "bash", "dash", "zsh"];
+    let script = argv.iter().find(|word| !shells.contains(&word.as_str()));
+    let Some(script) = script.map(|word| word.trim_start_matches("./")) else { return false };
+    let is_shell = argv.first().is_some_and(|program| shells.contains(&program.as_str()));
+    let among_tests = script.split('/').rev().skip(1).any(|folder| folder.contains("test"));
+    let is_path = |call: &Invocation| call.args.get("path").and_then(Json::as_str) == Some(script);
+    let text =
+        |call: &Invocation| call.args.get("content").and_then(Json::as_str).map(str::to_owned);
+    let wrote = trace.iter().filter(|call| is_path(call)).filter_map(text).next_back();
+    let has_test = wrote.is_some_and(|text| commands.may_be_in(&text));
+    (is_shell || argv[0].contains('/')) && (among_tests || has_test)
+}
+
 /// A recorded run of a test command.
 struct TestRun<'a> {
     run: &'a RecordedRun<'a>,
@@ -285,26 +310,47 @@ fn repeated(proof: &TestRun<'_>, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) 
     )))
 }
 
-/// `testResult: failed` needs a recorded run that failed.
-fn failed(tests: &[TestRun<'_>]) -> Finding {
-    let is_failed = |test: &&TestRun<'_>| {
-        let counted = test.run.tests.is_some_and(|counts| counts.failed > 0);
-        let ended =
-            matches!(test.result, CommandResult::Failed(..) | CommandResult::FailedScript(_));
-        counted || ended
-    };
-    if tests.iter().any(|test| is_failed(&test)) {
-        return Finding::passed();
-    }
-    let succeeded = tests.iter().rfind(|test| test.result == CommandResult::Succeeded);
-    match succeeded {
-        Some(test) => Finding::failed(format!(
-            "tests are claimed to have failed, but `{}` exited with code 0 (call `{}`)",
-            test.name(),
-            test.run.call.id
-        )),
-        None => Finding::inconclusive(
-            "tests are claimed to have failed, but the exit code of no test run is known",
-        ),
+impl TestClaim {
+    /// `testResult: failed` needs a recorded run that failed, with the claimed numbers if it printed some.
+    fn failed(self, tests: &[TestRun<'_>]) -> Finding {
+        let counts = |test: &TestRun<'_>| test.run.tests.filter(|counts| counts.failed > 0);
+        let is_failed = |test: &&TestRun<'_>| {
+            let ended =
+                matches!(test.result, CommandResult::Failed(..) | CommandResult::FailedScript(_));
+            counts(test).is_some() || ended
+        };
+        let failing: Vec<&TestRun<'_>> = tests.iter().filter(is_failed).collect();
+        let fits =
+            |test: &&TestRun<'_>| counts(test).is_none_or(|known| !self.counts_differ(known));
+        if failing.iter().any(fits) {
+            return Finding::passed();
+        }
+        if let Some(test) = failing.last() {
+            let known = counts(test).map_or((0, 0), |known| (known.passed, known.failed));
+            let reason = format!(
+                "the claimed numbers of tests differ from the output of `{}` (call `{}`): {} passed, {} failed",
+                test.name(),
+                test.run.call.id,
+                known.0,
+                known.1
+            );
+            return match failing.len() {
+                1 => Finding::failed(reason),
+                _ => {
+                    Finding::inconclusive(format!("{reason}; they can be the sum of several runs"))
+                }
+            };
+        }
+        let succeeded = tests.iter().rfind(|test| test.result == CommandResult::Succeeded);
+        match succeeded {
+            Some(test) => Finding::failed(format!(
+                "tests are claimed to have failed, but `{}` exited with code 0 (call `{}`)",
+                test.name(),
+                test.run.call.id
+            )),
+            None => Finding::inconclusive(
+                "tests are claimed to have failed, but the exit code of no test run is known",
+            ),
+        }
     }
 }

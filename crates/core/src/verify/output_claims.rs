@@ -1,0 +1,96 @@
+//! Everything that the output of a gate claims, read once.
+
+use super::call_claim::{self, CallClaim, call_claims};
+use super::check::Criterion;
+use super::claim::{self, Claim, claims_of};
+use super::command_claim::{self, CommandClaim, command_claims};
+use super::gate::Gate;
+use super::keys::is_key;
+use super::normalized_path::normalized;
+use super::rerun::Rerun;
+use super::runner::TestCommands;
+use super::statement::{Statement, statements};
+use super::test_claim::{self, TestClaim, test_claims};
+use kb_language::definition::ClaimPolicy;
+
+/// Maximum number of paths of sentences that are looked up.
+const STATED: usize = 50;
+
+/// The claims of an output by kind; all empty under `claims: none`.
+#[derive(Default)]
+pub(super) struct OutputClaims {
+    pub(super) files: Vec<Claim>,
+    pub(super) commands: Vec<CommandClaim>,
+    pub(super) tests: Vec<TestClaim>,
+    pub(super) calls: Vec<CallClaim>,
+    /// What sentences and other keys say.
+    pub(super) statements: Vec<Statement>,
+    /// Paths that plain sentences say the step created or changed, and no claim is about.
+    pub(super) stated: Vec<String>,
+}
+
+impl OutputClaims {
+    pub(super) fn of(gate: &Gate, known: &TestCommands) -> OutputClaims {
+        if gate.claims == ClaimPolicy::None {
+            return OutputClaims::default();
+        }
+        let writes = gate.expect_changes || gate.trace.iter().any(|call| !call.changes.is_empty());
+        let mut files = claims_of(&gate.output, &gate.root, writes);
+        files.iter_mut().for_each(|claim| keep_spaces(claim, gate));
+        let tests = test_claims(&gate.output);
+        let commands = command_claims(&gate.output, |script| {
+            let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
+            is_test && tests.iter().any(|claim| !claim.passed)
+        });
+        let is_read = |key: &str, value: &kb_base::value::Json| {
+            is_key(key, &["nochanges"])
+                || claim::has_entries(key)
+                || call_claim::is_read(key)
+                || command_claim::is_read(key) && !value.is_number()
+                || test_claim::is_read(key, value)
+        };
+        let statements = statements(&gate.output, &is_read);
+        let plain = statements.iter().filter(|said| !said.in_key);
+        let plain = plain.flat_map(|said| said.sentence.plain_paths());
+        let mut stated: Vec<String> = plain
+            .filter(|path| path.contains('/') && !path.contains('*') && !path.ends_with('/'))
+            .map(|path| normalized(path, &gate.root))
+            .filter(|path| !files.iter().any(|claim| claim.path == *path))
+            .collect();
+        stated.dedup();
+        stated.truncate(STATED);
+        let calls = call_claims(&gate.output);
+        OutputClaims { files, commands, tests, calls, statements, stated }
+    }
+
+    /// Whether nothing is claimed about what was executed.
+    pub(super) fn none_executed(&self) -> bool {
+        self.commands.is_empty() && self.tests.is_empty() && self.calls.is_empty()
+    }
+
+    pub(super) fn passed_tests(&self) -> impl Iterator<Item = &TestClaim> {
+        self.tests.iter().filter(|claim| claim.passed)
+    }
+
+    /// The test command that the gate repeats, if it repeats one.
+    pub(super) fn rerun(&self, gate: &Gate, known: &TestCommands) -> Option<Rerun> {
+        self.passed_tests().next()?;
+        Rerun::of(&gate.trace, &gate.root, &self.commands, known)
+    }
+}
+
+/// The commands that the settings name, and those whose tests a check of the gate counts.
+pub(super) fn test_commands(gate: &Gate) -> TestCommands {
+    let named = TestCommands::of(gate.test_commands.iter().map(String::as_str));
+    let commands = gate.criteria.iter().filter_map(Criterion::command);
+    let counted = commands.filter_map(|command| command.tests.map(|_| command.argv.clone()));
+    counted.fold(named, TestCommands::with)
+}
+
+/// White space around a claimed path is part of it if a recorded change has that path.
+fn keep_spaces(claim: &mut Claim, gate: &Gate) {
+    let mut changes = gate.trace.iter().flat_map(|call| &call.changes);
+    if let Some(path) = claim.spaced.take_if(|path| changes.any(|change| change.path == **path)) {
+        claim.path = path;
+    }
+}

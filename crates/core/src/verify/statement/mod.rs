@@ -1,0 +1,196 @@
+//! Statements of an output: what its sentences and keys say that the step did.
+//!
+//! The one reader of sentences. `words` is the table of words, `sentence` splits a text and leaves out what it quotes,
+//! `tests` reads results of tests. A key with its values is read as a sentence:
+//! `{files: [{path: a.py, action: created}]}` says `files path a.py action created`.
+
+mod act;
+mod sentence;
+mod tests;
+mod words;
+
+pub(super) use act::Act;
+pub(super) use sentence::{Sentence, is_path, paths};
+pub(super) use tests::{TestClaim, of_text, tests_of};
+pub(super) use words::{Meaning, means};
+
+use super::keys;
+use kb_base::value::Json;
+
+/// Most statements that are read, and the bytes of one text that are read.
+const READ: usize = 500;
+const TEXT: usize = 20_000;
+
+/// A sentence, or a key with its values.
+#[derive(Debug, Clone)]
+pub(super) struct Statement {
+    pub(super) sentence: Sentence,
+    /// What it says; `None` if it says nothing about the step.
+    pub(super) act: Option<Act>,
+    /// Whether a key says so: then its numbers are values and no words of a text.
+    pub(super) in_key: bool,
+}
+
+/// The statements of an output, without the keys that another check reads.
+pub(super) fn statements(output: &Json, is_read: &dyn Fn(&str, &Json) -> bool) -> Vec<Statement> {
+    let mut found = Vec::new();
+    Reader { is_read, found: &mut found }.collect(output, "");
+    found.truncate(READ);
+    found
+}
+
+/// The part of the summary that is read.
+pub(super) fn summary(output: &Json) -> &str {
+    beginning(output.get("summary").and_then(Json::as_str).unwrap_or_default())
+}
+
+/// Whether an output says that no change was needed: in a sentence, or with `noop` and `changed: false`.
+pub(super) fn says_no_change(output: &Json) -> bool {
+    let sentences = Sentence::all(summary(output));
+    let says = |sentence: &Sentence| {
+        let acts = [Act::Created, Act::Deleted, Act::Renamed];
+        sentence.has(Meaning::Nothing)
+            && sentence.has(Meaning::Needed)
+            && !acts.iter().any(|act| sentence.says(*act))
+    };
+    let keyed = |(key, value): (&String, &Json)| match value {
+        Json::Bool(true) => keys::is_key(key, &["noop", "nochange", "unchanged"]),
+        Json::Bool(false) => keys::is_key(key, &["changed", "changesmade", "changesneeded"]),
+        _ => false,
+    };
+    sentences.iter().any(says) || keys::sources(output).flatten().any(keyed)
+}
+
+fn beginning(text: &str) -> &str {
+    let end = (0..=text.len().min(TEXT)).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
+}
+
+struct Reader<'r> {
+    is_read: &'r dyn Fn(&str, &Json) -> bool,
+    found: &'r mut Vec<Statement>,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, text: &str, in_key: bool) {
+        Sentence::all(text.trim()).into_iter().for_each(|sentence| self.push(sentence, in_key));
+    }
+
+    fn push(&mut self, sentence: Sentence, in_key: bool) {
+        let act = sentence.act();
+        self.found.push(Statement { sentence, act, in_key });
+    }
+
+    /// The statements of a value below the words of its keys.
+    fn collect(&mut self, value: &Json, key: &str) {
+        let states = Sentence::all(key).iter().any(|key| key.act().is_some());
+        match value {
+            // A word or two without a number or a path say nothing that can be compared, unless the key says what was done.
+            Json::String(text) if is_short(text) => {
+                if states || is_definite(text) {
+                    self.add(&format!("{key} {text}"), true);
+                }
+            }
+            Json::String(text) => {
+                let key = if states { key } else { "" };
+                for sentence in Sentence::all(beginning(text)) {
+                    self.push(sentence.below(key), false);
+                }
+            }
+            Json::Bool(true) | Json::Number(_) => self.add(&format!("{key} {value}"), true),
+            Json::Array(items) => items.iter().for_each(|item| self.collect(item, key)),
+            Json::Object(fields) => self.object(fields, key),
+            Json::Null | Json::Bool(false) => {}
+        }
+    }
+
+    fn object(&mut self, fields: &kb_base::value::JsonMap, key: &str) {
+        let is_other = |key: &str, value: &Json| {
+            let name = keys::words(key).concat();
+            means(&name, Meaning::OtherKey) || (self.is_read)(key, value)
+        };
+        let fields: Vec<_> = fields.iter().filter(|(key, value)| !is_other(key, value)).collect();
+        let is_flat = |value: &Json| value.as_str().is_some_and(is_short) || value.is_number();
+        let is_entry = fields.len() > 1 && !key.is_empty();
+        if is_entry {
+            let flat = fields.iter().filter(|(_, value)| is_flat(value));
+            let said = flat.map(|(name, value)| format!("{} {}", name_of(name), text_of(value)));
+            self.add(&format!("{key} {}", said.collect::<Vec<_>>().join(" ")), true);
+        }
+        for (name, value) in fields.iter().filter(|(_, value)| !is_entry || !is_flat(value)) {
+            self.collect(value, format!("{key} {}", name_of(name)).trim());
+        }
+    }
+}
+
+/// The words of a key; one that is a path stays as it is.
+fn name_of(key: &str) -> String {
+    if key.contains(['/', '.']) { key.to_owned() } else { keys::words(key).join(" ") }
+}
+
+fn text_of(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Whether a text is a value and no sentence.
+fn is_short(text: &str) -> bool {
+    text.split_whitespace().count() < 3 && !text.trim_end().ends_with(['.', '!'])
+}
+
+fn is_definite(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit() || c == '`') || !paths(text).is_empty()
+}
+
+#[cfg(test)]
+mod cases {
+    use super::{Act, Sentence, statements};
+    use serde_json::json;
+
+    #[test]
+    fn keys_and_sentences_state_acts_and_plans_do_not() {
+        for (output, expected) in [
+            (json!({"result": {"updated": ["a.py"]}}), Some(Act::Changed)),
+            (json!({"files": [{"path": "a.py", "action": "created"}]}), Some(Act::Created)),
+            (json!({"renamed": {"a.py": "b.py"}}), Some(Act::Renamed)),
+            (json!({"committed": true}), Some(Act::Committed)),
+            (json!({"filesRead": ["a.py"]}), Some(Act::Read)),
+            (json!({"summary": "Создан файл a.py."}), Some(Act::Created)),
+            (json!({"summary": "a.py wurde angepasst."}), Some(Act::Changed)),
+            (json!({"summary": "The server is running on port 8080."}), Some(Act::Outside)),
+            (json!({"summary": "b.py does not exist, so I changed a.py."}), Some(Act::Changed)),
+            (json!({"committed": false, "moved": []}), None),
+            (json!({"nextSteps": ["a.py is changed"]}), None),
+            (json!({"summary": "I did not create notes/tea.md."}), None),
+            (json!({"summary": "The page says: \"I created a.py and b.py.\""}), None),
+            (json!({"answer": "blue", "score": 5}), None),
+        ] {
+            let found = statements(&output, &|_, _| false);
+            assert_eq!(found.iter().find_map(|said| said.act), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn only_plain_sentences_name_a_change_that_the_record_must_have() {
+        for (text, expected) in [
+            ("I created `src/a.rs` and updated `src/b c.rs`.", &["src/a.rs", "src/b c.rs"][..]),
+            (
+                "I've added the new file src/a.rs, lib/b.py and c/d.ts.",
+                &["src/a.rs", "lib/b.py", "c/d.ts"],
+            ),
+            ("Added `src/a.rs`.", &["src/a.rs"]),
+            ("src/a.rs was created.", &["src/a.rs"]),
+            ("Создан файл src/a.rs.", &["src/a.rs"]),
+            ("Die Datei src/a.rs wurde angelegt.", &["src/a.rs"]),
+            ("Added src/a.rs to the index.", &[]),
+            ("The implementer created `src/a.rs`.", &[]),
+            ("I have not created `src/a.rs`.", &[]),
+            ("I fixed the bug in `src/a.rs`.", &[]),
+            ("Before this change, someone had modified src/a.rs.", &[]),
+            ("I updated https://x.org/a/b.html.", &[]),
+        ] {
+            let sentences = Sentence::all(text);
+            let found: Vec<&str> = sentences.iter().flat_map(|s| s.plain_paths()).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The words that statements are read by, in English, Russian and German: one table.
+
+/// What a word means in a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verify) enum Meaning {
+    /// What the step did.
+    Act(Act),
+    /// A denial, a wish, a plan or a condition: the sentence states nothing.
+    Unreal,
+    /// A denial alone: `the tests do not pass`.
+    Denial,
+    /// Another actor: the sentence is not about the step.
+    Others,
+    /// Another time: the sentence can be about something else.
+    Otherwise,
+    /// A part of the project, a time or a duty beside "nothing else".
+    Limited,
+    /// A change, beside "only" and "other".
+    Change,
+    /// Nothing was to be done.
+    Nothing,
+    /// What was not needed, beside `no` and `nothing`.
+    Needed,
+    /// A word before the verb or between the verb and the path.
+    Filler,
+    Tests,
+    /// The tests passed.
+    Success,
+    Failure,
+    /// `no` before a failure.
+    Without,
+    /// Only a part of the tests.
+    Partly,
+    /// `Added a test that passes a list`: the tests are not the subject.
+    Wrote,
+    Lines,
+    Files,
+    /// A part of a file that has a name.
+    Part,
+    /// Joins two statements in one sentence.
+    Joint,
+    /// Plans and texts of others, as words of a key.
+    OtherKey,
+}
+
+use super::act::Act;
+use Meaning as M;
+use std::sync::LazyLock;
+
+/// Each word is the beginning of a word; one that ends in `$` is the whole word. Of acts the first with a word counts.
+const WORDS: [(Meaning, &str); 32] = [
+    (
+        M::Act(Act::Only),
+        "only$ untouched unchanged else$ other$ остальн больше$ только$ sonst$ nur$ nichts$ nothing$ rest$ все$ übrig",
+    ),
+    (
+        M::Act(Act::Committed),
+        "commit$ commits$ committed sha$ закоммич коммит committet clean$ branch ветк pull$ pullrequest$ zweig",
+    ),
+    (
+        M::Act(Act::Outside),
+        "installed sent$ notified deployed released published pushed merged running$ listening applied$ migrated \
+         установил установлен отправ развер опубликов installiert gesendet veröffentlicht uploaded emailed posted tagged \
+         tag$ opened restarted registered provisioned запушил слит влит gepusht ausgerollt",
+    ),
+    (M::Act(Act::Renamed), "renamed moved$ переимен перемещ перенес umbenannt verschoben"),
+    (M::Act(Act::Deleted), "deleted removed удал стер gelöscht entfernt erased dropped cleaned"),
+    (
+        M::Act(Act::Failed),
+        "fail$ fails$ failed$ failing$ failure упал падает падают ошибк ошибок fehl$ fehlgeschlagen schlagen$ schlägt$",
+    ),
+    (
+        M::Act(Act::Passed),
+        "pass$ passed passes passing green$ exited exits exit$ verified lint$ linter$ linted linting typecheck types$ \
+         compiles compiled builds$ built$ build$ warnings$ прошл пройд проход завершил собира собран сборк линтер bestanden lief$ \
+         läuft fehlerfrei grün tested$ coverage benchmark ci$ pipeline",
+    ),
+    (M::Act(Act::Ran), "ran$ executed запуст запущ выполн ausgeführt invoked"),
+    (
+        M::Act(Act::Created),
+        "created saved wrote$ written$ generated new$ созда записа сохран сгенер новый$ новые$ angelegt erstellt \
+         geschrieben erzeugt gespeichert scaffolded",
+    ),
+    (
+        M::Act(Act::Changed),
+        "added replaced updated modified changed edited rewrote rewritten fixed refactored extended corrected adjusted \
+         changes$ insertions$ deletions$ implemented introduced patched добав обнов измен исправ перепис реализ geändert \
+         angepasst aktualisiert hinzugefügt überarbeitet implementiert ergänzt korrigiert umgesetzt touched",
+    ),
+    (M::Act(Act::Digest), "hash$ digest$ checksum$ sha256$ contenthash$"),
+    (
+        M::Act(Act::Contains),
+        "contains has$ defines includes$ содержит есть$ определ enthält hat$ definiert",
+    ),
+    (
+        M::Act(Act::Read),
+        "read$ reviewed reviewing analyzed analysed inspected examined audited checked$ прочит просмотр проверил изучил \
+         gelesen geprüft",
+    ),
+    (
+        M::Unreal,
+        "not$ never$ neither$ cannot$ can't$ couldn't$ didn't$ haven't$ wasn't$ isn't$ aren't$ doesn't$ don't$ could$ should$ \
+         would$ will$ might$ may$ if$ please$ must$ need$ needs$ unless$ не$ нет$ если$ долж нужно$ чтобы$ будут$ nicht$ kein \
+         sollte wenn$ würde",
+    ),
+    (M::Denial, "not$ don't$ doesn't$ didn't$ isn't$ aren't$ не$ nicht$"),
+    (M::Others, "someone$ they$ had$ upstream$ formerly$ кто-то$ jemand$ hatte$"),
+    (
+        M::Otherwise,
+        "already$ previously$ before$ earlier$ instead$ old$ ранее$ раньше$ уже$ früher$ bereits$ vorher$",
+    ),
+    (
+        M::Needed,
+        "need necessary required change done$ todo$ do$ измен потреб требу нужн делать$ tun$ nötig erforderlich änderung",
+    ),
+    (
+        M::Limited,
+        "in$ inside$ within$ under$ since$ now$ by$ to$ needed$ в$ внутри$ сейчас$ теперь$ надо$ im$ unter$",
+    ),
+    (
+        M::Change,
+        "changed changes$ modified touched untouched unchanged edited created deleted written$ измен созда удал трога тронут \
+         geändert verändert angefasst berührt",
+    ),
+    (
+        M::Nothing,
+        "nothing$ none$ no$ not$ already$ unchanged$ without$ never$ unnecessary$ skipped$ ничего$ уже$ не$ nichts$ kein bereits$",
+    ),
+    (
+        M::Filler,
+        "i$ i've$ i'd$ we$ we've$ have$ and$ then$ also$ successfully$ just$ the$ a$ an$ new$ file$ files$ module$ script$ \
+         both$ я$ и$ также$ успешно$ файл$ файлы$ новый$ die$ datei$ dateien$ neue$ habe$ ich$ wir$ done$ x$ was$ were$ has$ been$ is$ wurde$ wurden$ ist$ был$ была$ были$",
+    ),
+    (
+        M::Tests,
+        "test$ tests$ testsuite$ suite$ тест$ тесты$ тестов$ теста$ testlauf$ pytest$ specs$",
+    ),
+    (
+        M::Success,
+        "pass green succe ok$ okay$ пройд прошл проход успеш зелен bestanden grün fehlerfrei ✓ ✅ erfolg",
+    ),
+    (M::Failure, "fail error skip warning упал упавш падени ошиб fehl problem issue"),
+    (M::Without, "no$ 0$ zero$ without$ none$ нет$ без$ keine$ ohne$ ни$"),
+    (
+        M::Partly,
+        "when$ once$ until$ before$ previously$ earlier$ already$ expect ensure$ except$ only$ some$ most$ few$ none$ no$ \
+         without$ can$ fail без$ раньше$ кроме$ упал red$ skipped$",
+    ),
+    (
+        M::Wrote,
+        "added$ add$ adds$ wrote$ write$ creates$ created$ добавил написал hinzugefügt geschrieben",
+    ),
+    (M::Lines, "lines$ insertion deletion loc$ строк zeilen$"),
+    (M::Files, "file$ files$ page$ pages$ module$ modules$ document файл страниц dateien$ seiten$"),
+    (
+        M::Part,
+        "section heading chapter function method class$ classes$ constant struct enum field option paragraph endpoint \
+         constructor раздел функци метод класс абзац abschnitt funktion methode klasse kapitel absatz",
+    ),
+    (
+        M::Joint,
+        "but$ so$ however$ although$ though$ whereas$ но$ однако$ поэтому$ хотя$ aber$ daher$ obwohl$ doch$",
+    ),
+];
+
+/// Words of keys whose values are plans or texts of others.
+const OTHER_KEYS: &str = "recommendations recommendation nextsteps suggestions suggestion plan todo todos quotes quote \
+    excerpt aftersnippet beforesnippet snippet context input args arguments diff patch limitations risks notdone remaining";
+
+/// Whether a word in small letters has a meaning.
+pub(in crate::verify) fn means(word: &str, meaning: Meaning) -> bool {
+    if meaning == Meaning::OtherKey {
+        return OTHER_KEYS.split_whitespace().any(|key| key == word);
+    }
+    let rows = TABLE.iter().filter(|(known, _)| *known == meaning);
+    let mut starts = rows.flat_map(|(_, starts)| starts);
+    starts.any(|(start, whole)| if *whole { word == *start } else { word.starts_with(start) })
+}
+
+/// A meaning with its words, each with whether it is a whole one.
+type Row = (Meaning, Vec<(&'static str, bool)>);
+
+/// The rows of [`WORDS`], split once.
+static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let split = |start: &'static str| match start.strip_suffix('$') {
+        Some(whole) => (whole, true),
+        None => (start, false),
+    };
+    let row = |(meaning, starts): &(Meaning, &'static str)| {
+        (*meaning, starts.split_whitespace().map(split).collect())
+    };
+    WORDS.iter().map(row).collect()
+});
+
+/// All acts, in the order in which they count.
+pub(super) fn acts() -> impl Iterator<Item = Act> {
+    WORDS.iter().filter_map(|(meaning, _)| match meaning {
+        Meaning::Act(act) => Some(*act),
+        _ => None,
+    })
+}
+
+/// A number that is written as a word.
+pub(super) fn number(word: &str) -> Option<u64> {
+    const NUMBERS: [&[&str]; 6] = [
+        &["zero", "ноль", "null"],
+        &["one", "один", "одна", "eins", "einer"],
+        &["two", "both", "два", "две", "zwei", "beide"],
+        &["three", "три", "drei"],
+        &["four", "четыре", "vier"],
+        &["five", "пять", "fünf"],
+    ];
+    let known = NUMBERS.iter().position(|names| names.contains(&word));
+    known.map(|number| number as u64).or_else(|| word.parse().ok())
+}

@@ -1,0 +1,247 @@
+//! What the record says about a statement: it shows it, leaves it open, or refutes it.
+//!
+//! A statement is compared only with what the record can show: paths, numbers of files and lines, names in
+//! files, commands, results of tests and commits.
+
+use super::normalized_path::normalized;
+use super::observation::{Observation, ObservationQuery, Observations};
+use super::omission::Coverage;
+use super::recorded_changes::RecordedChanges;
+use super::recorded_runs::RecordedRuns;
+use super::runner::TestCommands;
+use super::statement::{Act, Meaning, Sentence, Statement, means};
+use crate::evidence::Invocation;
+use kb_base::value::Glob;
+
+/// Most names of statements that are looked up in files.
+const NAMES: usize = 30;
+
+/// What the record says about statements.
+pub(super) struct Record<'r> {
+    pub(super) changes: &'r RecordedChanges<'r>,
+    pub(super) runs: &'r RecordedRuns<'r>,
+    pub(super) tests: &'r TestCommands,
+    pub(super) trace: &'r [Invocation],
+    pub(super) observations: &'r Observations,
+    pub(super) root: &'r str,
+    /// Paths that claims name, which are checked by themselves.
+    pub(super) claimed: Vec<&'r str>,
+    pub(super) coverage: &'r Coverage<'r>,
+    /// Whether the output claims that tests passed, which is checked by itself.
+    pub(super) claims_tests: bool,
+}
+
+/// What the record says about one statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Support {
+    /// It shows it, or the statement says nothing about the step.
+    Shown,
+    Open,
+    /// It shows something else, with the reason.
+    Refuted(String),
+}
+
+impl Support {
+    fn shown_if(shown: bool) -> Support {
+        if shown { Support::Shown } else { Support::Open }
+    }
+}
+
+/// The queries for names that statements say to be in files.
+pub(super) fn name_queries(statements: &[Statement], root: &str) -> Vec<ObservationQuery> {
+    let about = statements.iter().filter(|said| said.act.is_some_and(is_content));
+    let queries = about.flat_map(|said| {
+        let sentence = &said.sentence;
+        let paths = sentence.paths().into_iter();
+        paths.flat_map(move |path| {
+            sentence
+                .names()
+                .into_iter()
+                .map(move |name| name_query(path, name, root))
+                .collect::<Vec<_>>()
+        })
+    });
+    queries.take(NAMES).collect()
+}
+
+fn name_query(path: &str, name: &str, root: &str) -> ObservationQuery {
+    let count = Some(regex::escape(name.trim_end_matches("()")));
+    ObservationQuery::Files { pattern: normalized(path, root), count }
+}
+
+fn is_content(act: Act) -> bool {
+    matches!(act, Act::Created | Act::Changed | Act::Renamed | Act::Deleted | Act::Contains)
+}
+
+impl Record<'_> {
+    /// What the record says about a statement.
+    pub(super) fn supports(&self, said: &Statement) -> Support {
+        let Some(act) = said.act else { return Support::Shown };
+        let sentence = &said.sentence;
+        if said.in_key && self.claimed.iter().any(|path| sentence.text.ends_with(path)) {
+            return Support::Shown;
+        }
+        let shown = match act {
+            Act::Created | Act::Changed | Act::Deleted | Act::Renamed => {
+                return match self.quantities(said, act) {
+                    Support::Shown => Support::shown_if(self.has_files(sentence, act)),
+                    other => other,
+                };
+            }
+            Act::Contains => {
+                let names = sentence.names();
+                let paths = sentence.paths();
+                let changed: Vec<&str> =
+                    paths.into_iter().filter(|path| self.has_changed(path, sentence)).collect();
+                changed.is_empty() || names.iter().all(|name| self.has_name(name, &changed))
+            }
+            Act::Digest => self.has_digest(sentence),
+            Act::Only => self.coverage.is_complete(),
+            Act::Passed => self.has_passed(sentence),
+            Act::Ran => {
+                self.has_run(sentence, sentence.says(Act::Passed) || sentence.has(Meaning::Success))
+            }
+            Act::Failed => self.has_failed(sentence),
+            Act::Read => self.has_read(sentence),
+            Act::Committed => self.has_commit(sentence),
+            Act::Outside => self.has_effect(sentence),
+        };
+        Support::shown_if(shown)
+    }
+
+    /// Whether stated numbers of files and lines are those of the record.
+    fn quantities(&self, said: &Statement, act: Act) -> Support {
+        let (sentence, in_key) = (&said.sentence, said.in_key);
+        let files = sentence.numbers_of(Meaning::Files, in_key);
+        let lines = sentence.numbers_of(Meaning::Lines, in_key);
+        let changed: Vec<&str> = self.changes.changed().collect();
+        let fits = |path: &&&str| self.has_kind(path, act);
+        let counts =
+            [changed.len(), changed.iter().filter(fits).count(), self.coverage.by_file_tools()];
+        let differs = |number: &&u64| !counts.contains(&(**number as usize));
+        let is_known = in_key && self.changes.gap().is_none();
+        if let Some(number) = files.iter().find(differs) {
+            return match is_known {
+                true => Support::Refuted(format!(
+                    "{number} files are claimed to have been changed, but the step changed {}",
+                    changed.len()
+                )),
+                false => Support::Open,
+            };
+        }
+        let paths = sentence.paths();
+        let about: Vec<&&str> = changed
+            .iter()
+            .filter(|path| paths.is_empty() || paths.iter().any(|p| self.is_same(path, p)))
+            .collect();
+        let sums = about.iter().try_fold((0, 0), |sum: (u64, u64), path| {
+            let lines = self.changes.history(path).changed_lines()?;
+            Some((sum.0 + lines.added, sum.1 + lines.removed))
+        });
+        if !lines.is_empty() {
+            let Some((added, removed)) = sums else { return Support::Open };
+            let known = [added, removed, added + removed, added.max(removed)];
+            let other = lines.iter().find(|number| !known.contains(number));
+            return match other {
+                None => Support::Shown,
+                // The lines of one file can be those that it has.
+                Some(other) if is_known && paths.is_empty() => Support::Refuted(format!(
+                    "{other} lines are claimed to have been changed, but the step added {added} and removed {removed}"
+                )),
+                Some(_) => Support::Open,
+            };
+        }
+        let all = sentence.words.windows(2).any(|pair| {
+            ["all", "every", "each", "все", "каждый", "alle"].contains(&pair[0].as_str())
+                && means(&pair[1], Meaning::Files)
+        });
+        let other = in_key && files.is_empty() && paths.is_empty() && {
+            sentence.numbers().any(|(_, number)| !counts.contains(&(number as usize)))
+        };
+        Support::shown_if(!all && !other)
+    }
+
+    /// Whether the record has the changes that a sentence names, or any if it names none.
+    fn has_files(&self, sentence: &Sentence, act: Act) -> bool {
+        let paths = sentence.paths();
+        let names: Vec<&str> =
+            sentence.names().into_iter().filter(|name| !self.is_recorded_command(name)).collect();
+        let has_names = names.iter().all(|name| self.has_name(name, &paths));
+        let named_by_key = sentence.text.split_once(" added ").filter(|(kind, _)| {
+            ["functions", "classes", "methods", "symbols", "tests"].contains(kind)
+        });
+        let has_added = named_by_key.is_none_or(|(_, name)| self.has_name(name, &[]));
+        let known = match paths.is_empty() {
+            true => self.changes.changed().any(|path| {
+                let after = self.changes.history(path).after();
+                after.map_or(act != Act::Created, |state| state.size > 0)
+            }),
+            false => paths.iter().all(|path| self.has_changed(path, sentence)),
+        };
+        known && has_names && has_added
+    }
+
+    /// Whether the digests of a sentence are those of changed files.
+    fn has_digest(&self, sentence: &Sentence) -> bool {
+        let mut digests = sentence.words.iter().filter(|word| word.len() >= 32);
+        digests.all(|digest| {
+            self.changes.changed().any(|path| {
+                let after = self.changes.history(path).after().and_then(|state| state.sha256);
+                after.is_some_and(|after| after.to_string() == *digest)
+            })
+        })
+    }
+
+    /// Whether a path was changed as one of the acts of a sentence says.
+    fn has_changed(&self, path: &str, sentence: &Sentence) -> bool {
+        let acts = [Act::Created, Act::Changed, Act::Deleted, Act::Renamed];
+        let said: Vec<Act> = acts.into_iter().filter(|act| sentence.says(*act)).collect();
+        // A temporary file is created and deleted.
+        if said.contains(&Act::Created) && said.contains(&Act::Deleted) {
+            return self.changes.paths().any(|changed| self.is_same(changed, path));
+        }
+        let folder = normalized(path.trim_end_matches('/'), self.root);
+        let mut known = self.changes.changed().filter(|changed| self.is_same(changed, path));
+        let fits =
+            |changed: &str| said.is_empty() || said.iter().any(|act| self.has_kind(changed, *act));
+        known.any(fits)
+            || path.ends_with('/') && self.changes.differs_below(&folder)
+            || path.contains('*') && self.changes.changed().any(|changed| fits_glob(changed, path))
+    }
+
+    fn has_kind(&self, changed: &str, act: Act) -> bool {
+        let history = self.changes.history(changed);
+        match act {
+            Act::Created => history.before().is_none(),
+            Act::Deleted => history.after().is_none(),
+            _ => true,
+        }
+    }
+
+    /// Whether a named path is a changed one. A name without a folder fits in any.
+    pub(super) fn is_same(&self, changed: &str, named: &str) -> bool {
+        let named = named.split_once(':').map_or(named, |(path, _)| path);
+        let is_name = !named.contains('/') && changed.ends_with(&format!("/{named}"));
+        is_name || changed == normalized(named, self.root)
+    }
+
+    /// Whether one of the files has a name in it, or a recorded difference has it.
+    fn has_name(&self, name: &str, paths: &[&str]) -> bool {
+        let name = name.trim_end_matches("()");
+        let in_file = paths.iter().any(|path| {
+            let seen = self.observations.get(&name_query(path, name, self.root));
+            let Some(Observation::Files(Ok(files))) = seen else { return false };
+            files.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
+        });
+        let in_diff = |path: &str| {
+            let diffs = self.changes.history(path).diffs();
+            diffs.is_some_and(|diffs| diffs.iter().any(|diff| diff.contains(name)))
+        };
+        in_file || self.changes.changed().any(in_diff)
+    }
+}
+
+/// Whether a changed path fits a pattern with `*`.
+pub(super) fn fits_glob(path: &str, pattern: &str) -> bool {
+    Glob::of_paths(pattern.trim_start_matches("./")).is_ok_and(|glob| glob.is_match(path))
+}

@@ -1,0 +1,219 @@
+//! Statements about commands, tests, reads, commits and effects, compared with the record.
+
+use super::recorded_runs::{CommandResult, RecordedRun};
+use super::runner::canonical;
+use super::shell::{CommandUse, Script};
+use super::statement::{Act, Meaning, Sentence, is_path, means};
+use super::support::Record;
+use super::tool_tier::ToolTier;
+use crate::evidence::{EvidenceKind, Invocation, InvocationStatus};
+use kb_base::value::Json;
+
+impl Record<'_> {
+    fn commands(&self) -> impl Iterator<Item = (&RecordedRun<'_>, &CommandUse)> {
+        self.runs.iter().flat_map(|run| run.script.commands.iter().map(move |used| (run, used)))
+    }
+
+    pub(super) fn is_recorded_command(&self, text: &str) -> bool {
+        let script = Script::of_text(text);
+        let known = |used: &CommandUse| {
+            let wanted = canonical(&used.argv);
+            self.commands().any(|(_, used)| canonical(&used.argv).starts_with(&wanted))
+        };
+        !script.commands.is_empty() && script.commands.iter().all(known)
+    }
+
+    /// Whether the commands in a sentence were recorded, and exited with 0 if it says so.
+    pub(super) fn has_run(&self, sentence: &Sentence, needs_success: bool) -> bool {
+        let scripts: Vec<Script> =
+            sentence.code().map(Script::of_text).filter(|s| !s.commands.is_empty()).collect();
+        let is_recorded = |argv: &[String]| {
+            let wanted = canonical(argv);
+            self.commands().any(|(run, used)| {
+                let succeeded = run.result(used) == CommandResult::Succeeded;
+                canonical(&used.argv) == wanted && (succeeded || !needs_success)
+            })
+        };
+        let numbers: Vec<u64> = sentence.numbers().map(|(_, number)| number).collect();
+        match scripts.is_empty() {
+            false => scripts.iter().flat_map(|s| &s.commands).all(|used| is_recorded(&used.argv)),
+            true if needs_success => self.has_passed(sentence),
+            true => {
+                let count = self.runs.iter().count() as u64;
+                count > 0 && numbers.iter().all(|number| *number <= count)
+            }
+        }
+    }
+
+    /// Whether a check that a sentence calls successful is recorded as such.
+    pub(super) fn has_passed(&self, sentence: &Sentence) -> bool {
+        /// Words of a check, and the beginnings of programs, scripts and subcommands that are one.
+        const CHECKS: [(&[&str], &str); 4] = [
+            (
+                &["lint", "warning", "линтер"],
+                "lint eslint clippy ruff flake8 pylint biome shellcheck golangci check",
+            ),
+            (&["typecheck", "types", "type"], "typecheck type tsc mypy pyright check"),
+            (
+                &["build", "built", "сбор", "соб"],
+                "build compile tsc webpack vite make cargo go gradle mvn",
+            ),
+            (&["compil"], "build compile check tsc make cargo go javac gcc cc clang py_compile"),
+        ];
+        if sentence.code().any(|text| !Script::of_text(text).commands.is_empty() && !is_path(text))
+        {
+            let runs = self.has_run_of_code(sentence);
+            return runs || sentence.tests().is_some() && self.claims_tests;
+        }
+        let begins =
+            |word: &String, starts: &[&str]| starts.iter().any(|start| word.starts_with(start));
+        if sentence.words.iter().any(|word| begins(word, &["coverage", "benchmark", "pipeline"])) {
+            return false;
+        }
+        let named = CHECKS
+            .iter()
+            .filter(|(words, _)| sentence.words.iter().any(|word| begins(word, words)));
+        let named: Vec<&str> = named.map(|(_, programs)| *programs).collect();
+        let has_check = |programs: &&str| {
+            let programs: Vec<&str> = programs.split_whitespace().collect();
+            self.commands().any(|(run, used)| {
+                let is_check = used.argv.iter().any(|word| {
+                    let name = word.rsplit('/').next().unwrap_or_default();
+                    programs.iter().any(|program| name.starts_with(program))
+                });
+                is_check && run.result(used) == CommandResult::Succeeded
+            })
+        };
+        match named.is_empty() {
+            false => named.iter().all(has_check),
+            true if sentence.has(Meaning::Tests) => self.claims_tests,
+            true => {
+                self.claims_tests
+                    || self
+                        .commands()
+                        .any(|(run, used)| run.result(used) == CommandResult::Succeeded)
+            }
+        }
+    }
+
+    fn has_run_of_code(&self, sentence: &Sentence) -> bool {
+        let mut scripts = sentence.code().filter(|text| !is_path(text)).map(Script::of_text);
+        scripts.all(|script| {
+            script.commands.iter().all(|wanted| {
+                let argv = canonical(&wanted.argv);
+                self.commands().any(|(run, used)| {
+                    canonical(&used.argv) == argv && run.result(used) == CommandResult::Succeeded
+                })
+            })
+        })
+    }
+
+    /// Whether the failure of a sentence is recorded: of its command, of so many tests, or any.
+    pub(super) fn has_failed(&self, sentence: &Sentence) -> bool {
+        let failed = |(run, used): &(&RecordedRun<'_>, &CommandUse)| {
+            let printed = run.tests.is_some_and(|tests| tests.failed > 0);
+            let result = run.result(used);
+            printed || !matches!(result, CommandResult::Succeeded | CommandResult::Masked(_))
+        };
+        let scripts: Vec<Script> =
+            sentence.code().map(Script::of_text).filter(|s| !s.commands.is_empty()).collect();
+        let wanted: Vec<&CommandUse> = scripts.iter().flat_map(|script| &script.commands).collect();
+        if !wanted.is_empty() {
+            return wanted.iter().all(|wanted| {
+                let argv = canonical(&wanted.argv);
+                self.commands().filter(failed).any(|(_, used)| canonical(&used.argv) == argv)
+            });
+        }
+        if sentence.has(Meaning::Tests) {
+            let (_, count) = sentence.test_counts();
+            let mut tests = self.commands().filter(|(_, used)| self.tests.contains(&used.argv));
+            return tests.any(|found| {
+                let printed = found.0.tests.map(|tests| tests.failed);
+                let fits = count.is_none_or(|count| printed.is_none_or(|printed| printed == count));
+                failed(&found) && fits || count == Some(0)
+            });
+        }
+        self.commands().any(|found| failed(&found))
+            || self.trace.iter().any(|call| call.status != InvocationStatus::Success)
+    }
+
+    pub(super) fn has_read(&self, sentence: &Sentence) -> bool {
+        let reads: Vec<&Invocation> = self
+            .trace
+            .iter()
+            .filter(|call| call.status == InvocationStatus::Success && call.changes.is_empty())
+            .collect();
+        let names = |call: &Invocation, path: &str| {
+            let named = ["path", "command", "script"].iter().filter_map(|key| call.args.get(*key));
+            named.filter_map(Json::as_str).any(|text| text.contains(path))
+        };
+        let changed =
+            |path: &str| self.changes.changed().any(|changed| self.is_same(changed, path));
+        let paths = sentence.paths();
+        let numbers = sentence.numbers().map(|(_, number)| number as usize);
+        paths.iter().all(|path| changed(path) || reads.iter().any(|call| names(call, path)))
+            && (!paths.is_empty() || !reads.is_empty())
+            && numbers.max().is_none_or(|number| !paths.is_empty() || number <= reads.len())
+    }
+
+    /// Whether a commit was recorded, no change after it, and the branch and digest that the sentence names.
+    pub(super) fn has_commit(&self, sentence: &Sentence) -> bool {
+        let git = |word: &str| {
+            let all = self.commands().filter(move |(run, used)| {
+                let has = |word: &str| used.argv.iter().any(|argument| argument == word);
+                has("git") && has(word) && run.result(used) == CommandResult::Succeeded
+            });
+            all.map(|(run, _)| run.call.id.as_str()).last()
+        };
+        let made =
+            |call: &&Invocation| call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt);
+        let by_tool: Vec<&Invocation> = self
+            .trace
+            .iter()
+            .filter(|call| ToolTier::of(call) == ToolTier::BuiltIn)
+            .filter(made)
+            .collect();
+        let says_branch = sentence
+            .words
+            .iter()
+            .any(|word| word.starts_with("branch") || word.starts_with("ветк"));
+        if says_branch && !sentence.words.iter().any(|word| word.starts_with("commit")) {
+            let names: Vec<&str> =
+                sentence.text.split([' ', '`']).filter(|word| !word.is_empty()).collect();
+            let argument = |name: &&&str| {
+                self.commands().any(|(_, used)| used.argv.iter().any(|a| a == **name))
+            };
+            return names.iter().any(|name| ["main", "master"].contains(name))
+                || git("git").is_some() && names.iter().any(|name| argument(&name));
+        }
+        let is_digest = |word: &&String| {
+            word.len() >= 7
+                && word.chars().all(|c| c.is_ascii_hexdigit())
+                && word.contains(|c: char| c.is_ascii_digit())
+        };
+        let has_digest = |digest: &String| {
+            let mut known = by_tool.iter().flat_map(|call| &call.evidence);
+            known.any(|evidence| evidence.reference.starts_with(digest.as_str()))
+        };
+        let last = git("commit").or(by_tool.last().map(|call| call.id.as_str()));
+        let at = last.and_then(|id| self.trace.iter().position(|call| call.id == id));
+        let last_change = self.trace.iter().rposition(|call| !call.changes.is_empty());
+        at.is_some_and(|at| last_change.is_none_or(|change| change <= at))
+            && sentence.words.iter().filter(is_digest).all(has_digest)
+            && !sentence.words.iter().any(|word| word.starts_with("pull"))
+    }
+
+    /// Whether a recorded command can be the one with this effect: `pushed` after `git push`.
+    pub(super) fn has_effect(&self, sentence: &Sentence) -> bool {
+        let acts = sentence.words.iter().filter(|word| means(word, Meaning::Act(Act::Outside)));
+        let stems: Vec<&str> =
+            acts.map(|word| word.trim_end_matches("ed")).filter(|stem| stem.is_ascii()).collect();
+        let has = |stem: &&str| {
+            self.commands().any(|(run, used)| {
+                let named = used.argv.iter().any(|argument| argument.starts_with(*stem));
+                named && run.result(used) == CommandResult::Succeeded
+            })
+        };
+        !stems.is_empty() && stems.iter().all(has)
+    }
+}
