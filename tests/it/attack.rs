@@ -8,6 +8,7 @@ mod later_steps;
 mod later_values;
 mod missing_access;
 mod obedient;
+mod ordinary_user;
 mod outputs;
 mod own_programs;
 mod paths;
