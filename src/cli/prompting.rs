@@ -25,7 +25,7 @@ pub(super) async fn ask(
     if let Some(text) = what_follows(step) {
         terminal.err(&format!("{text}\n"))?;
     }
-    let has_more = match changes {
+    let mut has_more = match changes {
         Some(changes) => difference::show(changes, terminal)?,
         None => false,
     };
@@ -47,8 +47,13 @@ pub(super) async fn ask(
         let Some(line) = read_line().await else { return Ok(None) };
         let line = line.trim();
         match question.kind {
-            QuestionKind::Approve if line == "d" => {
+            // An approval follows all changes.
+            QuestionKind::Approve
+                if line == "d"
+                    || has_more && matches!(decision(line), Some(Some((Decision::Approve, _)))) =>
+            {
                 changes.map_or(Ok(()), |changes| difference::show_all(changes, terminal))?;
+                has_more = false;
             }
             QuestionKind::Approve => match decision(line) {
                 Some(decision) => return Ok(decision),

@@ -48,8 +48,12 @@ enum Read {
 /// Shows the changes about which an approval decides, and asks for it.
 fn read(run: &str, environment: &Environment, terminal: &mut Terminal) -> Result<Read, CliError> {
     let difference = service::difference(&ProjectContext::find(environment)?, run)?;
-    if difference.is_empty() {
-        return Ok(Read::Approved(difference.seen));
+    if difference.is_empty() && difference.is_complete() {
+        return Ok(if terminal.can_ask() {
+            Read::Approved(difference.seen)
+        } else {
+            Read::Nothing
+        });
     }
     if !terminal.can_ask() {
         let note = format!(
@@ -59,11 +63,14 @@ fn read(run: &str, environment: &Environment, terminal: &mut Terminal) -> Result
         terminal.note(&note)?;
         return Ok(Read::Nothing);
     }
-    difference::show(&difference, terminal)?;
+    let mut has_more = difference::show(&difference, terminal)?;
     loop {
         match terminal.ask("approve? y, n, or d for all changes:").as_deref().map(str::trim) {
-            Some("y" | "yes") => return Ok(Read::Approved(difference.seen)),
-            Some("d") => difference::show_all(&difference, terminal)?,
+            Some("y" | "yes") if !has_more => return Ok(Read::Approved(difference.seen)),
+            Some("d" | "y" | "yes") => {
+                difference::show_all(&difference, terminal)?;
+                has_more = false;
+            }
             Some("n" | "no" | "") | None => {
                 terminal.err("nothing was decided\n")?;
                 return Ok(Read::Left);

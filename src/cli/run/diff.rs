@@ -42,7 +42,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     notes(&diff, terminal)?;
     let view = service::show_run(&context, &args.run)?;
     terminal.err(&child_notes(&view, args.step.as_deref()))?;
-    if args.step.is_none() && waits_for_approval(&view) {
+    if args.step.is_none() && !args.stat && waits_for_approval(&view) {
         let approve = format!("kb run approve {} --seen {seen}", view.run);
         terminal.note(&format!("`{approve}` approves what was read here\n"))?;
     }

@@ -2,7 +2,7 @@
 //! wait for a person.
 
 use crate::running::Start;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, until};
 use serde_json::json;
 
 const SPECIALIST: &str = "schema: kb.specialist/1
@@ -214,14 +214,15 @@ fn only_a_person_who_was_shown_the_changes_releases_the_later_commands() {
     assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
     let (said, escaped) = run(&scratch, &["run", "approve", "@last", "ok"], "kernel");
     assert!(!escaped && said.code == 1 && said.err.contains("kb run diff @last"), "{said:?}");
-    for is_current in [false, true] {
+    // An event before the question, that of what was shown, and one that does not exist.
+    for (at, is_current) in [(0, false), (1, true), (2, false)] {
         let scratch = project("ci.sh", PLANT, step, approve);
         assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
         let shown = scratch.kb(&["run", "diff", "@last"]).code(0);
         assert!(shown.out.contains("ci.sh"), "{shown:?}");
         let (_, seen) = shown.err.split_once("--seen ").unwrap();
         let seen: u64 = seen.split('`').next().unwrap().parse().unwrap();
-        let seen = if is_current { seen } else { 2 }.to_string();
+        let seen = [2, seen, 999_999][at].to_string();
         let approve = ["run", "approve", "@last", "ok", "--seen", &seen];
         let (said, executed) = run(&scratch, &approve, "kernel");
         assert_eq!((executed, said.code == 0), (is_current, is_current), "{said:?}");
@@ -438,4 +439,44 @@ fn the_settings_have_a_default_for_all_steps() {
         let (said, wrote) = run(&scratch, &RUN, "kernel");
         assert_eq!(wrote, free, "{default} {own} {after}: {said:?}");
     }
+}
+
+/// What a step opens in the project is not what a link of a specialist leads to.
+#[test]
+fn an_opened_path_follows_no_link_of_a_specialist_out_of_the_project() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let plant = "ln -s \"$HOME\" out; mkdir -p below; ln -s \"$HOME\" below/link";
+    for opened in ["write: [out]", "read: [out], write: [below/link]", "write: [below/../out]"] {
+        let step = format!("sandbox: {{{opened}}}, run: 'echo x > $HOME/pwned'");
+        let scratch = repository("true", plant, &step);
+        let (said, escaped) = run(&scratch, &RUN, "kernel");
+        assert!(!escaped && said.code == 1, "{opened}: {said:?}");
+    }
+}
+
+/// A command in the sandbox may execute what a specialist wrote: what changes while it executes was not shown.
+#[test]
+fn a_confined_command_that_executes_beside_an_approval_keeps_the_later_ones_confined() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let beside = "  - {id: beside, dependsOn: work, run: 'until test -e go; do sleep 0.05; done'}
+  - {id: ok, dependsOn: work, approve: 'Execute it?'}\n";
+    let scratch = project("ci.sh", PLANT, "run: bash ci.sh", beside);
+    let mut kb = scratch.command();
+    kb.args(RUN).env("HOME", scratch.root().parent().unwrap().join("home"));
+    let child = kb.start();
+    until("it waits", || {
+        scratch.kb(&["run", "show", "@last", "--json"]).out.contains("Execute it?")
+    });
+    let shown = scratch.kb(&["run", "diff", "@last"]).code(0);
+    let (_, seen) = shown.err.split_once("--seen ").unwrap();
+    let seen = seen.split('`').next().unwrap().to_owned();
+    scratch.kb(&["run", "approve", "@last", "ok", "--seen", &seen]).code(0);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    scratch.write("go", "");
+    let ended = child.finish();
+    assert!(!scratch.root().parent().unwrap().join("home/pwned").exists(), "{ended:?}");
 }

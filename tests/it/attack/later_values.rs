@@ -101,6 +101,18 @@ fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
             "x",
             "run: 'touch $HOME/pwned'",
         ),
+        // A tool of the author writes the value, which a later command executes.
+        (
+            "  - {id: a, tool: fs:write, input: {path: a.sh, content: '(( V > 3 )); V={{think.output.n}}'}}\n",
+            "x",
+            "run: 'touch $HOME/pwned'",
+        ),
+        // The key of an item is a part of `KB_STEP`.
+        (
+            "",
+            "{{item}}",
+            "forEach: {in: [\"{{think.output.n}}\"], key: \"{{item}}\"}, run: 'V=${KB_STEP#*[}; V=${V%]}; (( V > 3 )) || true'",
+        ),
     ] {
         let steps = |sandbox: &str| {
             let reader = reader.replace("VALUE", value);

@@ -357,6 +357,9 @@ fn an_approval_shows_what_changed() {
     let mut terminal = Pty::start(&scratch, 300, 120, &["run", "resume", "@last"]);
     let shown = terminal.until("the question", |s| s.trim_end().ends_with('>'));
     assert!(shown.contains("numbers.txt"), "{shown}");
+    // An approval follows all changes.
+    terminal.key(b"y\r");
+    terminal.until("all changes", |s| s.contains("+150") && s.trim_end().ends_with('>'));
     terminal.key(b"y\r");
     assert_eq!(terminal.end().0, 0);
 }

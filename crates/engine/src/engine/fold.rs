@@ -8,7 +8,7 @@ use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus};
 use kb_core::verify::FILES_BEFORE;
 use kb_language::definition::{NetworkAccess, StepKind};
 use kb_language::plan::{Facts, Plan, Touched};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A replayed journal: the state, and the records of live instances.
 #[derive(Debug, Clone)]
@@ -27,6 +27,10 @@ pub struct Folded {
     pub facts: Facts,
     /// The number of the last event of a step that could write: who was shown the changes up to it has seen all.
     pub last_write: u64,
+    /// The number of the event in which each question was opened.
+    pub asked: BTreeMap<InstanceIx, u64>,
+    /// The steps that have started and not ended, and that may change files.
+    pub executing: BTreeSet<InstanceIx>,
     /// The instance whose start is the only reason that the files count as touched.
     beginning: Option<InstanceIx>,
     /// What earlier iterations of instances changed.
@@ -47,6 +51,8 @@ impl Folded {
             session: Session::default(),
             facts: Facts::default(),
             last_write: 0,
+            asked: BTreeMap::new(),
+            executing: BTreeSet::new(),
             beginning: None,
             earlier: EarlierChanges::default(),
             killed: BTreeMap::new(),
@@ -79,6 +85,7 @@ impl Folded {
     /// Keeps the records of live instances, and what specialists left behind.
     fn note_records(&mut self, plan: &Plan, (seq, at): (u64, Timestamp), event: &Event) {
         self.session.apply(at, event);
+        self.note_executing(plan, event);
         self.note_touched(plan, seq, event);
         self.note_output(plan, event);
         match event {
@@ -185,18 +192,18 @@ impl Folded {
                 let Some(change) = changes.find(|change| !change.same_content) else { return };
                 (*instance, Some(change.path.clone()))
             }
-            // A person was shown all changes.
-            Event::Answered { instance, approved: true, seen: Some(seen), .. }
-                if *seen >= self.last_write =>
-            {
+            Event::Asked { instance, .. } => {
+                self.asked.insert(*instance, seq);
+                return;
+            }
+            // A person was shown all changes, after the question was opened.
+            Event::Answered { instance, approved: true, seen: Some(seen), .. } => {
+                let asked = self.asked.get(instance).copied().unwrap_or(u64::MAX);
                 let step = &plan.step(self.state.instance(*instance).step).step;
-                if matches!(step.kind, StepKind::Approve(_)) {
+                let shown = asked.max(self.last_write) <= *seen && *seen < seq;
+                // What executes now may change files after the person read them.
+                if matches!(step.kind, StepKind::Approve(_)) && shown && self.executing.is_empty() {
                     (self.facts.touched, self.beginning) = (None, None);
-                    // What executes now may change files after the person read them.
-                    let executing = self.state.instances();
-                    let executing = executing.filter(|(_, of)| of.status == StepStatus::Running);
-                    let executing: Vec<_> = executing.map(|(ix, _)| ix).collect();
-                    executing.into_iter().for_each(|ix| self.note_writer(plan, seq, ix, None));
                 }
                 return;
             }
@@ -206,6 +213,25 @@ impl Folded {
         self.note_writer(plan, seq, instance, path);
         if self.last_write == seq {
             self.beginning = begins.then_some(instance);
+        }
+        // A command in the sandbox may execute what a specialist wrote.
+        if self.facts.touched.is_some() && may_change_files(plan, &self.state, instance) {
+            self.last_write = seq;
+        }
+    }
+
+    /// Keeps which steps execute that may change files.
+    fn note_executing(&mut self, plan: &Plan, event: &Event) {
+        match event {
+            Event::Started { instance, .. } | Event::Continued { instance, .. }
+                if may_change_files(plan, &self.state, *instance) =>
+            {
+                self.executing.insert(*instance);
+            }
+            Event::Ended { instance, .. } => {
+                self.executing.remove(instance);
+            }
+            _ => {}
         }
     }
 
@@ -251,6 +277,12 @@ impl Folded {
         let planned = plan.step(self.state.instance(*instance).step);
         self.facts.note_output(plan, planned);
     }
+}
+
+/// Whether a step can change files: by a specialist, a command, a tool or a child run.
+fn may_change_files(plan: &Plan, state: &State, instance: InstanceIx) -> bool {
+    let planned = plan.step(state.instance(instance).step);
+    planned.writes() || planned.step.starts_commands() || planned.child().is_some()
 }
 
 /// Whether the last call of an attempt ended: what came after it changed no files.

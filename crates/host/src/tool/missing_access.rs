@@ -3,6 +3,7 @@
 //! The sandbox knows what it hides and the kernel counts the connections that had no route. What a command printed
 //! only names the paths and hosts.
 
+use crate::workspace::lexical;
 use kb_language::definition::NetworkAccess;
 use kb_process::{ProcessEnd, ProcessResult, Reach, Supervisor};
 use std::collections::BTreeSet;
@@ -299,19 +300,6 @@ impl Named<'_> {
             (None, _) => None,
         }
     }
-}
-
-/// A path without `.` and `..`, so that one that does not exist can be compared.
-fn lexical(path: &Path) -> PathBuf {
-    use std::path::Component;
-    path.components().fold(PathBuf::new(), |mut whole, part| {
-        match part {
-            Component::ParentDir => drop(whole.pop()),
-            Component::CurDir => {}
-            other => whole.push(other),
-        }
-        whole
-    })
 }
 
 /// The hosts of URLs, of remotes of git (`user@host:`), and the words after `host`, `hostname` and names of errors of

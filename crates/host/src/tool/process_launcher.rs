@@ -4,7 +4,7 @@
 use super::call::Caller;
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
-use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside};
+use crate::workspace::{PathRules, TooManyHidden, Workspace, own_path, repository_outside};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
@@ -193,10 +193,10 @@ impl ProcessLauncher {
         let root = self.workspace.root();
         let paths = |list: &[String]| -> Vec<PathBuf> {
             let path = |path: &String| match path.starts_with("~/") {
-                true => PathBuf::from(path),
-                false => root.join(path),
+                true => Some(PathBuf::from(path)),
+                false => own_path(root, Path::new(path)),
             };
-            list.iter().map(path).collect()
+            list.iter().filter_map(path).collect()
         };
         let mut write = paths(&self.settings.sandbox_write);
         write.extend(opening.iter().flat_map(|opening| paths(&opening.write)));

@@ -155,8 +155,20 @@ impl Facts {
         let env = plan.playbook().env.iter().chain(&step.details().env);
         let env = env.flat_map(|(_, value)| value.references());
         let cwd = step.details().cwd.iter().flat_map(|cwd| cwd.references());
-        let mut all = env.chain(cwd).chain(shell_input(step));
+        // The key of an item is a part of `KB_STEP`.
+        let key = step.for_each.iter().flat_map(|each| &each.key);
+        let key = key.flat_map(|key| key.references());
+        let mut all = env.chain(cwd).chain(key).chain(shell_input(step));
         all.find_map(|found| self.foreign(step, found))
+    }
+
+    /// Whether a tool that the author calls writes files, and its input has a foreign value.
+    pub(super) fn writes_values(&self, planned: &PlanStep) -> bool {
+        let step = &*planned.step;
+        let input = || step.details().input.iter().flat_map(|input| input.references());
+        planned.specialist.is_none()
+            && step.kind.effects().writes
+            && input().any(|found| self.foreign(step, found).is_some())
     }
 
     /// The foreign value that a reference in a text of a step reads.
@@ -179,6 +191,10 @@ impl Facts {
                 let items = reads::of_items(step).into_iter();
                 let mut others = items.filter(|found| found.root != Root::Item);
                 others.find_map(|found| self.foreign(step, found))
+            }
+            // The text of an error has what a model or a command said, and names of items.
+            Root::Run if !matches!(reference.field(), Some("id" | "status")) => {
+                self.foreign_outputs.first().map(|id| ForeignValue::Output(id.clone()))
             }
             Root::Run | Root::Env(_) | Root::Secret(_) | Root::Index => None,
         }
@@ -209,7 +225,8 @@ fn shell_input(step: &Step) -> Vec<&Reference> {
     }
     match &step.details().input {
         Some(ValueTemplate::Map(entries)) => {
-            let entries = entries.iter().filter(|(key, _)| key != "argv");
+            let is_list = |value: &ValueTemplate| matches!(value, ValueTemplate::List(_));
+            let entries = entries.iter().filter(|(key, value)| key != "argv" || !is_list(value));
             entries.flat_map(|(_, value)| value.references()).collect()
         }
         Some(input) => input.references(),

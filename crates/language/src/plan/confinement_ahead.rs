@@ -138,10 +138,11 @@ impl ConfinedAhead {
 
 impl Facts {
     /// Whether commands of the step, of its checks or of its child run can execute what a foreign value says, in the
-    /// sandbox: they can write to the files of the run.
+    /// sandbox, or a tool of it writes such a value: what is in the files of the run is not the work of the author.
     pub fn may_execute_values(&self, plan: &Plan, planned: &PlanStep) -> bool {
         let is_trusted = plan.sandbox_of(planned).when == AuthorSandbox::Never;
-        if !is_trusted && self.value_of_commands(plan, planned).is_some() {
+        let executes = || self.value_of_commands(plan, planned).is_some();
+        if !is_trusted && (executes() || self.writes_values(planned)) {
             return true;
         }
         planned.child().is_some_and(|child| {

@@ -42,7 +42,7 @@ pub struct AskView {
     pub changes: Vec<RunDiff>,
     /// The number of the last event of the run before they were read.
     #[serde(skip)]
-    seen: u64,
+    seen: Option<u64>,
     /// Digest of question, evidence and changes: a decision names the one that the person has seen.
     pub digest: String,
 }
@@ -119,7 +119,7 @@ pub fn asks_of(
     let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     let difference = |question: &Question| match question.kind {
         QuestionKind::Approve => Difference::of(journal, &view.run, now),
-        QuestionKind::Ask => Ok(Difference { runs: Vec::new(), seen: 0 }),
+        QuestionKind::Ask => Ok(Difference::default()),
     };
     open.map(|(step, question)| {
         Ok(ask(reader.plan(), &view, (step, question), difference(question)?))
@@ -153,7 +153,7 @@ pub fn decide(
     };
     let about = Some(found.question.text);
     let (step, comment, by) = (Some(found.instance), reply.comment, reply.by);
-    let seen = reply.digest.map(|_| found.seen);
+    let seen = reply.digest.and(found.seen);
     let request = ReplyRequest { step, decision, comment, by, about, seen };
     let posted = post_reply(&**journal, run, &request, now)?;
     Ok(if posted.is_first { Decided::Accepted(posted) } else { Decided::Taken })
@@ -165,7 +165,9 @@ fn ask(
     (step, question): (&InstanceView, &Question),
     difference: Difference,
 ) -> AskView {
-    let Difference { runs: mut changes, seen: last } = difference;
+    // Who was not shown all has seen nothing.
+    let last = difference.is_complete().then_some(difference.seen);
+    let mut changes = difference.runs;
     changes.retain(|run| run.steps.iter().any(|step| !step.files.is_empty()));
     let before = before(plan, &step.step);
     let evidence = view.steps.iter().filter(|other| before.contains(&other.step));

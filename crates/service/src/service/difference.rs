@@ -2,7 +2,7 @@
 
 use super::ServiceError;
 use kb_base::value::Timestamp;
-use kb_engine::inspect::{Reader, RunDiff, run_diff};
+use kb_engine::inspect::{Reader, RunDiff, StepDiff, run_diff};
 use kb_engine::journal::Journal;
 use std::sync::Arc;
 
@@ -10,13 +10,14 @@ use std::sync::Arc;
 const MOST_RUNS: usize = 32;
 
 /// The changes that a person decides about.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Difference {
     /// The changes of the run, those of its child runs included, then those of the run that started it and of the
     /// run whose results it keeps, and so on.
     pub runs: Vec<RunDiff>,
     /// The number of the last event of the run before the changes were read: a reply names it.
     pub seen: u64,
+    is_complete: bool,
 }
 
 impl Difference {
@@ -26,7 +27,7 @@ impl Difference {
         run: &str,
         now: Timestamp,
     ) -> Result<Difference, ServiceError> {
-        let mut found = Difference { runs: Vec::new(), seen: 0 };
+        let mut found = Difference { is_complete: true, ..Difference::default() };
         let (mut next, mut names) = (vec![run.to_owned()], Vec::new());
         while let Some(run) = next.pop() {
             if names.contains(&run) || names.len() == MOST_RUNS {
@@ -45,10 +46,22 @@ impl Difference {
             next.extend(view.base.iter().map(|base| base.run.clone()));
             next.extend(view.parent.iter().map(|parent| parent.run.clone()));
             names.push(run.clone());
+            let by_specialist = |step: &StepDiff| {
+                let planned = reader.plan().find(&step.step).map(|ix| reader.plan().step(ix));
+                planned.is_none_or(|planned| planned.specialist.is_some())
+            };
             let diff = run_diff(Reader::open(journal.clone(), &run)?, None)?;
+            let is_complete =
+                |step: &StepDiff| step.complete && (step.recorded || !by_specialist(step));
+            found.is_complete &= diff.steps.iter().all(is_complete);
             found.runs.push(diff);
         }
         Ok(found)
+    }
+
+    /// Whether everything that a specialist changed was recorded, except files that git ignores.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// Whether no change was recorded.

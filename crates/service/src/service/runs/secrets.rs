@@ -9,6 +9,7 @@ use kb_clock as clock;
 use kb_core::redaction::{Redactor, SHORTEST};
 use kb_engine::engine::Secrets;
 use kb_host::executor::SettingsCommands;
+use kb_host::workspace::own_path;
 use kb_language::definition::{SecretSource, Settings};
 use kb_language::plan::Touched;
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
@@ -86,7 +87,8 @@ impl ConfiguredSecrets {
     fn read(&self, secret: &str, source: &SecretSource) -> Option<String> {
         let value = match source {
             SecretSource::Env(name) => self.env.get(name).cloned(),
-            SecretSource::File(path) => read_file(&self.root.join(path)),
+            // A link in the project may be the work of a specialist.
+            SecretSource::File(path) => read_file(&own_path(&self.root, path.as_ref())?),
             SecretSource::Command(_) => {
                 self.values.lock().unwrap_or_else(PoisonError::into_inner).get(secret).cloned()
             }

@@ -8,7 +8,7 @@ use crate::project::ProjectFolder;
 use crate::service::runs::{
     self, Decision, Doubles, Overrides, Prepared, ProjectContext, Replied, ReplyRequest, post_reply,
 };
-use crate::service::{Environment, Project, ServiceError, StartRequest, start};
+use crate::service::{Environment, Project, ServiceError, StartRequest, difference, start};
 use kb_attempt::run_blocking;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{Json, json_text};
@@ -200,7 +200,8 @@ impl Playing<'_> {
         let step = Some(question.instance.clone());
         let by = "test".to_owned();
         // A test stands for a person who has read the changes.
-        let seen = Some(u64::MAX);
+        let difference = difference(&self.context, &question.run);
+        let seen = Some(difference.map_err(|error| self.error(&error))?.seen);
         let request = ReplyRequest { step, decision, comment, by, about: None, seen };
         if question.run != run {
             // The child run reads the reply when its parent opens it again.
