@@ -202,7 +202,9 @@ async fn drive_once(
         terminal.err(&format!("run {run} stopped; continue with: {program} run resume {run}\n"))?;
     }
     let left = ended?;
-    show.summary.has_changed = service::has_changed(&context, &run);
+    // It reads all definitions of the run again, and only a retry is worth that.
+    let is_done = left.status == RunStatus::Succeeded;
+    show.summary.has_changed = !is_done && service::has_changed(&context, &run);
     Ok(Ended { left, summary: show.summary, signalled: signals.exit(), strict })
 }
 

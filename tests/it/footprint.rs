@@ -138,12 +138,13 @@ const A_STALL: u64 = 3 << 10;
 #[test]
 fn a_display_that_stands_still_holds_neither_the_run_nor_memory_and_loses_no_line() {
     let many = proof::amount("KB_FOOTPRINT_STALL", 8_000, 20_000);
-    let project = Scratch::new(&[(".kb/playbooks/many.yml", &items(many))]);
-    let read = peak(&project, &["playbook", "run", "many", "--quiet"]);
-    for (args, journal) in [
-        (&["playbook", "run", "many", "--json"][..], ["run", "events", "@last"]),
-        (&["playbook", "run", "many"], ["run", "logs", "@last"]),
+    // Items have no lines of their own in the plain display.
+    for (text, args, journal) in [
+        (items(many), &["playbook", "run", "many", "--json"][..], ["run", "events", "@last"]),
+        (steps(many), &["playbook", "run", "many"], ["run", "logs", "@last"]),
     ] {
+        let project = Scratch::new(&[(".kb/playbooks/many.yml", &text)]);
+        let read = peak(&project, &["playbook", "run", "many", "--quiet"]);
         let (shown, stalled) = shown_late(&project, args);
         let told = project.kb(&journal).out;
         let both = || shown.lines().zip(told.lines()).find(|(a, b)| a != b);
