@@ -42,7 +42,7 @@ mod tests {
         link("inside", &root.join("own"));
         link("nothing", Path::new("/does/not/exist"));
         let of = |path: &str| own_path(&root, Path::new(path));
-        for closed in ["out", "out/project/own", "nothing", "nothing/x"] {
+        for closed in ["out", "out/other", "nothing", "nothing/x"] {
             assert_eq!(of(closed), None, "{closed}");
         }
         for open in ["own/below", "inside/below", "own/new", "."] {
