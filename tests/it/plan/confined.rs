@@ -73,3 +73,29 @@ steps:
         assert_eq!(all[plan.find(step).unwrap().at()], expected, "{step}");
     }
 }
+
+/// Of many writers the first ones before a step are named, also those that are decided about in another pass.
+#[test]
+fn of_many_writers_the_first_are_named() {
+    let mut text = "schema: kb.playbook/1\nid: p\nsteps:\n".to_owned();
+    for at in 0..150 {
+        let after = if at == 0 { String::new() } else { format!("dependsOn: s{}, ", at - 1) };
+        let work = match at {
+            70 | 149 => "run: make",
+            90 => "approve: Go on?",
+            _ => "agent: writer, task: t",
+        };
+        text.push_str(&format!("  - {{id: s{at}, {after}{work}}}\n"));
+    }
+    let plan = plan_of(&text);
+    let all = plan.confined_ahead();
+    let id = |at: usize| plan.step(plan.find(&format!("s{at}")).unwrap()).step.id.clone();
+    let once = |from: usize| -> Vec<ConfinedAhead> {
+        (from..from + 20).map(|at| ConfinedAhead::Once(id(at))).collect()
+    };
+    assert_eq!(all[70], once(0));
+    // The approval releases what was before it.
+    assert_eq!(all[149], once(91));
+    let line = ConfinedAhead::line(&all[70]).unwrap();
+    assert!(line.ends_with("once s2 has started and others"), "{line}");
+}

@@ -8,6 +8,12 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
+/// A writer for each bit.
+type Mask = u64;
+
+/// The number of steps that could write before a step which are named.
+const WRITERS: usize = 20;
+
 /// Why the commands of a step will run in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,7 +31,8 @@ pub enum ConfinedAhead {
 impl Plan {
     /// Why the commands of each step will run in the sandbox, by [`StepIx`]; nothing for a step whose commands are
     /// free, that has none, or that belongs to a specialist, whose commands always do. It follows the rule of
-    /// [`Facts::confined`]. What a run that this one continues, or its parent, knows is not part of it.
+    /// [`Facts::confined`]. What a run that this one continues, or its parent, knows is not part of it. Of each step, at
+    /// most 20 steps that could write before it are named.
     pub fn confined_ahead(&self) -> Vec<Vec<ConfinedAhead>> {
         let mut causes = vec![Vec::new(); self.steps().len()];
         let mut by_hand = Facts::default();
@@ -40,10 +47,12 @@ impl Plan {
             }
             values.note_output(self, planned);
         }
+        let mut once = self.writers_before(&writers.into_iter().collect::<Vec<_>>());
         for &ix in self.order() {
             let planned = self.step(ix);
             if planned.specialist.is_none() && planned.step.starts_commands() {
-                causes[ix.at()] = self.causes(ix, &by_hand, &triggered, &writers);
+                let once = std::mem::take(&mut once[ix.at()]);
+                causes[ix.at()] = self.causes(ix, &by_hand, &triggered, once);
             }
             for facts in [&mut by_hand, &mut triggered] {
                 facts.touched = causes[ix.at()].iter().find_map(ConfinedAhead::touched);
@@ -59,7 +68,7 @@ impl Plan {
         ix: StepIx,
         by_hand: &Facts,
         triggered: &Facts,
-        writers: &BTreeSet<StepIx>,
+        once: Vec<StepIx>,
     ) -> Vec<ConfinedAhead> {
         let planned = self.step(ix);
         match self.sandbox_of(planned).when {
@@ -76,18 +85,8 @@ impl Plan {
         };
         let mut causes: Vec<ConfinedAhead> =
             value(by_hand).or_else(|| value(triggered)).into_iter().collect();
-        let others = writers.iter().filter(|writer| **writer != ix);
-        let others: Vec<StepIx> = others.copied().collect();
-        if !others.is_empty() {
-            let (before, after) = (self.ancestors(ix), self.descendants(ix));
-            let is_approve =
-                |ix: &&StepIx| matches!(self.step(**ix).step.kind, StepKind::Approve(_));
-            let released: BTreeSet<StepIx> =
-                before.iter().filter(is_approve).flat_map(|ix| self.ancestors(*ix)).collect();
-            let counts = |writer: &StepIx| !after.contains(writer) && !released.contains(writer);
-            let once = others.into_iter().filter(counts);
-            causes.extend(once.map(|ix| ConfinedAhead::Once(self.step(ix).step.id.clone())));
-        }
+        causes
+            .extend(once.into_iter().map(|ix| ConfinedAhead::Once(self.step(ix).step.id.clone())));
         causes
     }
 
@@ -99,12 +98,43 @@ impl Plan {
         foreign.flat_map(|trigger| &trigger.payload).map(|(param, _)| param.clone()).collect()
     }
 
-    fn ancestors(&self, ix: StepIx) -> BTreeSet<StepIx> {
-        closure(ix, |ix| self.dependencies(ix).map(|dependency| dependency.on).collect())
+    /// For each step the first of the writers that can start before it, and that no approval between them releases.
+    /// Each pass over the plan decides about as many writers as a mask has bits.
+    fn writers_before(&self, writers: &[StepIx]) -> Vec<Vec<StepIx>> {
+        let mut found = vec![Vec::new(); self.steps().len()];
+        for block in writers.chunks(Mask::BITS as usize) {
+            let mut own: Vec<Mask> = vec![0; self.steps().len()];
+            block.iter().enumerate().for_each(|(bit, ix)| own[ix.at()] = 1 << bit);
+            let excluded = self.excluded(&own);
+            for (at, found) in found.iter_mut().enumerate() {
+                let counts = |bit: &usize| (own[at] | excluded[at]) & (1 << bit) == 0;
+                let free = WRITERS - found.len();
+                found.extend((0..block.len()).filter(counts).map(|bit| block[bit]).take(free));
+            }
+        }
+        found
     }
 
-    fn descendants(&self, ix: StepIx) -> BTreeSet<StepIx> {
-        closure(ix, |ix| self.dependents(ix).map(|dependent| dependent.step).collect())
+    /// For each step the writers that only start after it, or that an approval before it releases.
+    fn excluded(&self, own: &[Mask]) -> Vec<Mask> {
+        let mut after: Vec<Mask> = vec![0; own.len()];
+        for &ix in self.order().iter().rev() {
+            let next = self.dependents(ix).map(|next| next.step.at());
+            after[ix.at()] = next.map(|at| after[at] | own[at]).fold(0, |all, mask| all | mask);
+        }
+        let mut before: Vec<Mask> = vec![0; own.len()];
+        let mut released = before.clone();
+        for &ix in self.order() {
+            for dependency in self.dependencies(ix) {
+                let at = dependency.on.at();
+                before[ix.at()] |= before[at] | own[at];
+                released[ix.at()] |= released[at];
+                if matches!(self.step(dependency.on).step.kind, StepKind::Approve(_)) {
+                    released[ix.at()] |= before[at];
+                }
+            }
+        }
+        after.into_iter().zip(released).map(|(after, released)| after | released).collect()
     }
 }
 
@@ -125,7 +155,11 @@ impl ConfinedAhead {
         const SHOWN: usize = 3;
         let shown: Vec<String> = causes.iter().take(SHOWN).map(ToString::to_string).collect();
         let more = causes.len().saturating_sub(SHOWN);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let more = match more {
+            0 => String::new(),
+            _ if causes.len() >= WRITERS => " and others".to_owned(),
+            more => format!(" and {more} more"),
+        };
         (!causes.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
     }
 
@@ -155,13 +189,4 @@ impl Facts {
             })
         })
     }
-}
-
-/// All that is reached from a step, without the step itself.
-fn closure(from: StepIx, next: impl Fn(StepIx) -> Vec<StepIx>) -> BTreeSet<StepIx> {
-    let (mut found, mut open) = (BTreeSet::new(), vec![from]);
-    while let Some(ix) = open.pop() {
-        open.extend(next(ix).into_iter().filter(|ix| found.insert(*ix)));
-    }
-    found
 }

@@ -56,10 +56,10 @@ pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, Ser
     let steps = playbook.steps.iter().chain(&playbook.finally);
     let mut lines: Vec<StepLine> = steps.map(|step| line(step, plan.as_deref())).collect();
     if let Some(plan) = &plan {
-        for (causes, planned) in plan.confined_ahead().into_iter().zip(plan.steps()) {
-            let id = planned.step.id.as_str();
-            if let Some(line) = lines.iter_mut().find(|line| line.id == id) {
-                line.sandbox = causes;
+        let mut causes = plan.confined_ahead();
+        for line in &mut lines {
+            if let Some(ix) = plan.find(&line.id) {
+                line.sandbox = std::mem::take(&mut causes[ix.at()]);
             }
         }
     }
