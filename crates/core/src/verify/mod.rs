@@ -63,4 +63,4 @@ pub use observation::{
     ObservationError, ObservationQuery, Observations,
 };
 pub use run_before::{RUN_BEFORE, run_before_args};
-pub use sandbox_needs::{SandboxNeed, sandbox_needs};
+pub use sandbox_needs::{SandboxNeed, sandbox_needs, sandbox_needs_of_script};

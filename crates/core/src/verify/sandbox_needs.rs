@@ -56,8 +56,17 @@ const NEEDS: [(SandboxNeed, &[&str], &[&str]); 9] = [
 
 /// The needs of the commands of a process, each with the words that show it, such as `git push`.
 pub fn sandbox_needs(argv: &[String]) -> Vec<(SandboxNeed, String)> {
+    needs(Script::of(argv))
+}
+
+/// The same for the text of a script.
+pub fn sandbox_needs_of_script(text: &str) -> Vec<(SandboxNeed, String)> {
+    needs(Script::of_text(text))
+}
+
+fn needs(script: Script) -> Vec<(SandboxNeed, String)> {
     let mut found = Vec::new();
-    for used in Script::of(argv).commands {
+    for used in script.commands {
         let Some((program, arguments)) = used.argv.split_first() else { continue };
         let name = program.rsplit('/').next().unwrap_or(program);
         let word = arguments.iter().find(|word| !word.starts_with('-')).map(String::as_str);
@@ -83,8 +92,11 @@ mod tests {
     #[test]
     fn needs_are_found_in_scripts_and_programs() {
         let of = |script: &str| {
-            let argv = ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned);
-            sandbox_needs(&argv).into_iter().map(|(_, words)| words).collect::<Vec<_>>().join(", ")
+            sandbox_needs_of_script(script)
+                .into_iter()
+                .map(|(_, words)| words)
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         assert_eq!(of("git add . && git commit -m x\ngit push"), "git add, git commit, git push");
         assert_eq!(of("timeout 9 curl -s https://example.org | jq ."), "curl");

@@ -1,7 +1,7 @@
 //! Hints of `validate`: steps that will run in the sandbox and need what it lacks, as far as their text shows it.
 
 use kb_base::diagnostic::{Code, Diagnostic};
-use kb_core::verify::{SandboxNeed, sandbox_needs};
+use kb_core::verify::{SandboxNeed, sandbox_needs, sandbox_needs_of_script};
 use kb_language::definition::{Check, NetworkAccess, RunCommand, StepKind};
 use kb_language::expression::Template;
 use kb_language::plan::{ConfinedAhead, Plan, PlanStep};
@@ -22,7 +22,7 @@ fn hint(plan: &Plan, planned: &PlanStep, causes: &[ConfinedAhead]) -> Option<Dia
     });
     let has_network = network.into_iter().any(|network| network == NetworkAccess::Open);
     let mut missing: BTreeMap<SandboxNeed, String> = BTreeMap::new();
-    for (need, words) in commands(planned).iter().flat_map(|argv| sandbox_needs(argv)) {
+    for (need, words) in needs(planned) {
         let is_open = match need {
             SandboxNeed::Repository => opening.write.iter().any(|path| path == ".git"),
             SandboxNeed::Network => has_network,
@@ -72,23 +72,22 @@ fn network_of(plan: &Plan, step: &str) -> NetworkAccess {
     specialist.map_or(NetworkAccess::default(), |specialist| specialist.network)
 }
 
-/// The commands that a step starts, with a word for each placeholder.
-fn commands(planned: &PlanStep) -> Vec<Vec<String>> {
-    let argv = |words: &[Template]| -> Vec<String> {
-        words.iter().map(|word| word.as_literal().unwrap_or("value").to_owned()).collect()
+/// What the commands that a step starts need, with a word for each placeholder.
+fn needs(planned: &PlanStep) -> Vec<(SandboxNeed, String)> {
+    let of_argv = |words: &[Template]| {
+        let words = words.iter().map(|word| word.as_literal().unwrap_or("value").to_owned());
+        sandbox_needs(&words.collect::<Vec<_>>())
     };
     let mut found = Vec::new();
     if let StepKind::Run(run) = &planned.step.kind {
-        found.push(match &run.command {
-            RunCommand::Shell(text) => {
-                ["bash", "-euo", "pipefail", "-c", text].map(str::to_owned).to_vec()
-            }
-            RunCommand::Argv(words) => argv(words),
+        found.extend(match &run.command {
+            RunCommand::Shell(text) => sandbox_needs_of_script(text),
+            RunCommand::Argv(words) => of_argv(words),
         });
     }
     for check in planned.step.checks() {
         if let Check::Command(command) = check {
-            found.push(argv(&command.argv));
+            found.extend(of_argv(&command.argv));
         }
     }
     found
