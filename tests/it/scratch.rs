@@ -56,7 +56,20 @@ impl Scratch {
 
     /// The binary in the project's folder, with nothing of the caller's keys and state.
     pub(crate) fn command(&self) -> std::process::Command {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kb"));
+        self.program(None, env!("CARGO_BIN_EXE_kb"))
+    }
+
+    /// A program in the project's folder, as the user with this id, with nothing of the caller's keys and state.
+    pub(crate) fn program(&self, user: Option<u32>, program: &str) -> std::process::Command {
+        let mut command = match user {
+            None => std::process::Command::new(program),
+            Some(user) => {
+                let mut command = std::process::Command::new("setpriv");
+                let id = [format!("--reuid={user}"), format!("--regid={user}")];
+                command.args(id).args(["--clear-groups", program]);
+                command
+            }
+        };
         let path = std::env::var_os("PATH").unwrap_or_default();
         command
             .current_dir(self.root())
@@ -144,4 +157,13 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "it does not come: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Whether this machine has a kernel sandbox; prints a note if the test is skipped.
+pub(crate) fn has_kernel_sandbox() -> bool {
+    let has = Scratch::new(&[]).kb(&["doctor"]).out.contains("Landlock");
+    if !has {
+        eprintln!("skipped in part: this machine has no kernel sandbox");
+    }
+    has
 }

@@ -324,25 +324,7 @@ impl Outside {
     }
 
     fn command(&self, program: &str) -> Command {
-        let home = self.scratch.root().parent().unwrap().to_owned();
-        let mut command = match self.user {
-            None => Command::new(program),
-            Some(user) => {
-                let mut command = Command::new("setpriv");
-                let id = [format!("--reuid={user}"), format!("--regid={user}")];
-                command.args(id).args(["--clear-groups", program]);
-                command
-            }
-        };
-        command
-            .current_dir(self.scratch.root())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", &home)
-            .env("TMPDIR", &home)
-            .env("XDG_STATE_HOME", home.join("state"))
-            .env("NO_COLOR", "1");
-        command
+        self.scratch.program(self.user, program)
     }
 
     fn ok(&self, program: &str, args: &[&str]) {

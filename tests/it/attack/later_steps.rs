@@ -2,7 +2,7 @@
 //! wait for a person.
 
 use crate::running::Start;
-use crate::scratch::{Scratch, until};
+use crate::scratch::{Scratch, has_kernel_sandbox, until};
 use serde_json::json;
 
 const SPECIALIST: &str = "schema: kb.specialist/1
@@ -77,14 +77,6 @@ fn run(scratch: &Scratch, args: &[&str], level: &str) -> (crate::scratch::Said, 
         kb.env("HOME", &home).env("KB_SANDBOX_AT_MOST", level);
     });
     (said, home.join("pwned").exists())
-}
-
-fn has_kernel_sandbox() -> bool {
-    let has = Scratch::new(&[]).kb(&["doctor"]).out.contains("Landlock");
-    if !has {
-        eprintln!("skipped in part: this machine has no kernel sandbox");
-    }
-    has
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Values of models, servers and confined commands in scripts of the author: what reads one runs in the sandbox, and so
 //! do the commands after it.
 
-use crate::scratch::{Said, Scratch};
+use crate::scratch::{Said, Scratch, has_kernel_sandbox};
 use serde_json::json;
 
 /// A specialist that cannot write files.
@@ -44,14 +44,6 @@ fn run(scratch: &Scratch, args: &[&str]) -> (Said, bool) {
 }
 
 const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
-
-fn has_kernel_sandbox() -> bool {
-    let has = Scratch::new(&[]).kb(&["doctor"]).out.contains("Landlock");
-    if !has {
-        eprintln!("skipped in part: this machine has no kernel sandbox");
-    }
-    has
-}
 
 /// A reader of `VALUE`, which the steps before it hand on.
 const READS: &str = "run: '(( V > 3 )) || true', env: {V: \"VALUE\"}";

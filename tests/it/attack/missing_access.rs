@@ -1,7 +1,7 @@
 //! A command that fails in the sandbox says what it lacked, and the line that opens it.
 
 use crate::running::Start;
-use crate::scratch::{Said, Scratch};
+use crate::scratch::{Said, Scratch, has_kernel_sandbox};
 use serde_json::json;
 
 const SPECIALIST: &str = "schema: kb.specialist/1
@@ -47,14 +47,9 @@ fn has(program: &str) -> bool {
     std::process::Command::new(program).arg("--version").finish_if_found().is_some()
 }
 
-fn has_sandbox() -> bool {
-    let doctor = Scratch::new(&[]).kb(&["doctor"]).out;
-    doctor.contains("Landlock")
-}
-
 #[test]
 fn a_failed_command_names_what_it_lacked_and_the_line_that_opens_it() {
-    if !has_sandbox() {
+    if !has_kernel_sandbox() {
         return;
     }
     let network = "network: open";
@@ -111,7 +106,7 @@ fn a_failed_command_names_what_it_lacked_and_the_line_that_opens_it() {
 /// A failure that has nothing to do with the sandbox names no path and no host.
 #[test]
 fn a_failure_for_other_reasons_names_nothing() {
-    if !has_sandbox() {
+    if !has_kernel_sandbox() {
         return;
     }
     for step in [

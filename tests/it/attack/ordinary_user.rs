@@ -55,23 +55,8 @@ impl Tried {
 
     /// A program in the project, as the user.
     fn command(&self, program: &str) -> Command {
-        let mut command = match self.user {
-            None => Command::new(program),
-            Some(user) => {
-                let mut command = Command::new("setpriv");
-                let id = [format!("--reuid={user}"), format!("--regid={user}")];
-                command.args(id).args(["--clear-groups", program]);
-                command
-            }
-        };
-        command
-            .current_dir(self.scratch.root())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.home().join("home"))
-            .env("TMPDIR", self.home())
-            .env("XDG_STATE_HOME", self.home().join("state"))
-            .env("NO_COLOR", "1");
+        let mut command = self.scratch.program(self.user, program);
+        command.env("HOME", self.home().join("home"));
         command
     }
 

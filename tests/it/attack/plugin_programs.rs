@@ -1,7 +1,7 @@
 //! Plugins whose program lies in the project, after something rewrote it: an approval is bound to the program, and
 //! nothing of a model gets a wider network through one.
 
-use crate::scratch::{Said, Scratch};
+use crate::scratch::{Said, Scratch, has_kernel_sandbox};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 
@@ -71,14 +71,6 @@ fn approve(scratch: &Scratch) -> Said {
 fn is_reached(server: &TcpListener) -> bool {
     server.set_nonblocking(true).unwrap();
     std::iter::from_fn(|| server.accept().ok()).count() > 0
-}
-
-fn has_kernel_sandbox() -> bool {
-    let has = Scratch::new(&[]).kb(&["doctor"]).out.contains("Landlock");
-    if !has {
-        eprintln!("skipped in part: this machine has no kernel sandbox");
-    }
-    has
 }
 
 /// The settings name the plugin, as for any other tool, and the run goes on with the decision. An approval of a
