@@ -7,7 +7,7 @@ use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, pai
 use kb_core::wire::{InstanceView, QuestionKind, RunView};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{
-    self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
+    self, Difference, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
 };
 
 /// Show the file changes of each step
@@ -32,7 +32,10 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let context = ProjectContext::find(environment)?;
-    let seen = service::difference(&context, &args.run)?.seen;
+    let view = service::show_run(&context, &args.run)?;
+    let decides = args.step.is_none() && !args.stat && !args.json && waits_for_approval(&view);
+    // The changes that are printed below are those up to here, or more.
+    let seen = decides.then(|| service::difference(&context, &args.run)).transpose()?;
     let diff = service::run_diff(&context, &args.run, args.step.as_deref())?;
     if args.json {
         terminal.json(&diff)?;
@@ -40,9 +43,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     terminal.out(&diff_text(&diff, args.stat))?;
     notes(&diff, terminal)?;
-    let view = service::show_run(&context, &args.run)?;
     terminal.err(&child_notes(&view, args.step.as_deref()))?;
-    if args.step.is_none() && !args.stat && waits_for_approval(&view) {
+    if let Some(Difference { seen, .. }) = seen {
         let approve = format!("kb run approve {} --seen {seen}", view.run);
         terminal.note(&format!("`{approve}` approves what was read here\n"))?;
     }

@@ -29,11 +29,11 @@ impl Difference {
     ) -> Result<Difference, ServiceError> {
         let mut found = Difference { is_complete: true, ..Difference::default() };
         let (mut next, mut names) = (vec![run.to_owned()], Vec::new());
-        while let Some(run) = next.pop() {
-            if names.contains(&run) || names.len() == MOST_RUNS {
+        while let Some(name) = next.pop() {
+            if names.contains(&name) || names.len() == MOST_RUNS {
                 continue;
             }
-            let mut reader = match Reader::open(journal.clone(), &run) {
+            let mut reader = match Reader::open(journal.clone(), &name) {
                 Ok(reader) => reader,
                 // An earlier run may be deleted.
                 Err(_) if !names.is_empty() => continue,
@@ -45,12 +45,12 @@ impl Difference {
             }
             next.extend(view.base.iter().map(|base| base.run.clone()));
             next.extend(view.parent.iter().map(|parent| parent.run.clone()));
-            names.push(run.clone());
+            names.push(view.run.clone());
             let by_specialist = |step: &StepDiff| {
                 let planned = reader.plan().find(&step.step).map(|ix| reader.plan().step(ix));
                 planned.is_none_or(|planned| planned.specialist.is_some())
             };
-            let diff = run_diff(Reader::open(journal.clone(), &run)?, None)?;
+            let diff = run_diff(Reader::open(journal.clone(), &view.run)?, None)?;
             let is_complete =
                 |step: &StepDiff| step.complete && (step.recorded || !by_specialist(step));
             found.is_complete &= diff.steps.iter().all(is_complete);

@@ -119,9 +119,7 @@ pub fn run_diff(
 
 /// What a person reads before an approval.
 pub fn difference(context: &ProjectContext, run: &str) -> Result<Difference, ServiceError> {
-    let journal = context.journal(Default::default())?;
-    let run = Reader::open(journal.clone(), run)?.run().to_string();
-    Difference::of(&journal, &run, context.clock().now())
+    Difference::of(&context.journal(Default::default())?, run, context.clock().now())
 }
 
 /// What the specialists of a run left behind.

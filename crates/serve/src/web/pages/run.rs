@@ -72,7 +72,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         },
         "questions": questions,
         "params": params(&project, &id)?,
-        "outputs": step::output(&project, &id, None),
+        "outputs": ended.then(|| step::output(&project, &id, None)).flatten(),
         "definition": definition,
         "tabs": {"graph": tab("graph"), "timeline": tab("timeline")},
         "view": mode,

@@ -106,7 +106,7 @@ pub(super) fn panel(
             .and_then(|error| error.help.as_deref())
             .map(|help| short(help, 4000)),
         code: instance.error.as_ref().map(|error| error.code.to_string()),
-        output: output(project, &view.run, Some(name)),
+        output: (instance.ended_at.as_ref()).and_then(|_| output(project, &view.run, Some(name))),
         replies: replies.iter().map(reply).collect(),
         tries,
         files: files(project, &view.run, name),
