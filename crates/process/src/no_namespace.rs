@@ -29,6 +29,7 @@ pub(super) struct StartOrder<'a> {
     pub(super) stdout: BorrowedFd<'a>,
     pub(super) stderr: BorrowedFd<'a>,
     pub(super) rules: Option<BorrowedFd<'a>>,
+    pub(super) report: Option<BorrowedFd<'a>>,
 }
 
 /// The outcome of a start order; none is sent.
