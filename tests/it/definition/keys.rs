@@ -108,6 +108,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "schedule" => playbook("{on: {schedule: {@}}}"),
         "catchUp" => playbook("{on: {schedule: {cron: \"@daily\", catchUp: {@}}}}"),
         "webhook" => playbook("{on: {webhook: {@}}}"),
+        "webhookForm" => playbook("{on: {webhook: {secret: S, form: {@}}}}"),
         "fileTrigger" => playbook("{on: {file: {@}}}"),
         "message" => playbook("{on: {message: {@}}}"),
         "runTrigger" => playbook("{on: {run: {@}}}"),

@@ -99,10 +99,8 @@ fn a_message_starts_a_run_once() {
 
 #[test]
 fn a_new_file_starts_a_run_once_for_its_content() {
-    let (runtime, scratch) = (
-        runtime(),
-        scratch("{file: {paths: \"inbox/*.csv\", overlap: queueAll, payload: {what: path}}}"),
-    );
+    let (runtime, scratch) =
+        (runtime(), scratch("{file: {paths: \"inbox/*.csv\", payload: {what: path}}}"));
     let _context = runtime.enter();
     scratch.write("inbox/old.csv", "1");
     std::thread::sleep(std::time::Duration::from_millis(20));
@@ -122,7 +120,15 @@ fn a_new_file_starts_a_run_once_for_its_content() {
     until_log(&mut second, &scratch, "inbox/a.csv\ninbox/b.csv\n");
     scratch.write("inbox/a.csv", "3");
     until_log(&mut second, &scratch, "inbox/a.csv\ninbox/b.csv\ninbox/a.csv\n");
-    assert_eq!(fires(&store).len(), 3);
+    // Back to the first content: a change too, also for the next daemon.
+    scratch.write("inbox/a.csv", "1");
+    let four = "inbox/a.csv\ninbox/b.csv\ninbox/a.csv\ninbox/a.csv\n";
+    until_log(&mut second, &scratch, four);
+    drop(second);
+    let mut third = daemon(&scratch);
+    scratch.write("inbox/a.csv", "3");
+    until_log(&mut third, &scratch, &format!("{four}inbox/a.csv\n"));
+    assert_eq!(fires(&store).len(), 5);
 }
 
 #[test]
@@ -132,10 +138,12 @@ fn a_webhook_delivery_is_queued_once() {
     let store = store(&scratch);
     let catalog = kb::serve::trigger_catalog(&project);
     assert!(kb::serve::webhook_at(&catalog, "other").is_none());
-    let loaded = kb::serve::webhook_at(&catalog, "hook").unwrap();
-    let verified = VerifiedWebhook { key: "id:m1".to_owned() };
+    let (loaded, _) = kb::serve::webhook_at(&catalog, "hook").unwrap();
+    let verified = VerifiedWebhook { key: Some("id:m1".to_owned()) };
     let payload = json!({"a": {"b": "$(reboot); {{x}}"}, "c": 1});
-    let deliver = |payload| kb::serve::deliver(&store, loaded, &verified, payload, now()).unwrap();
+    let headers = json!({});
+    let deliver =
+        |payload| kb::serve::deliver(&store, loaded, &verified, payload, &headers, now()).unwrap();
     assert_eq!(deliver(&payload), None, "a disabled trigger is silent");
     assert!(fires(&store).is_empty());
     enable(&scratch, "p.webhook", now());
@@ -275,4 +283,58 @@ fn each_kind_of_event_starts_a_run_with_its_payload() {
     let end = |run: &str, playbook: &str, status: &str, outputs: serde_json::Value| json!({"p_run": run, "p_playbook": playbook, "p_status": status, "p_outputs": outputs});
     assert_eq!(params("r.run"), end(&built, "build", "succeeded", json!({"text": "built"})));
     assert_eq!(params("asks.run"), end(&broken, "breaks", "failed", json!({})));
+}
+
+/// An event that starts no run is lost, so events wait for the runs before them unless `overlap` says otherwise.
+#[test]
+fn events_wait_by_default_and_times_are_skipped() {
+    let scratch = scratch(
+        "{schedule: {cron: \"0 2 * * *\", params: {what: x}}, webhook: {secret: HOOK, path: p, payload: {what: a}}, file: {paths: in/*, payload: {what: path}}, message: {topic: t, payload: {what: message}}, run: {playbook: build, payload: {what: run}}}",
+    );
+    let catalog = kb::serve::trigger_catalog(&project(&scratch));
+    let policies: Vec<String> = catalog
+        .values()
+        .map(|loaded| format!("{} {:?}", loaded.trigger.name, loaded.trigger.overlap))
+        .collect();
+    let expected =
+        ["file QueueAll", "message QueueAll", "run QueueAll", "schedule Skip", "webhook QueueAll"];
+    assert_eq!(policies, expected);
+}
+
+/// `when` decides before a run is queued; what it leaves out is listed with its text.
+#[test]
+fn a_condition_leaves_events_out() {
+    let scratch = scratch(
+        "{message: {topic: t, when: \"payload.message.total > 100\", payload: {what: message.name}}}",
+    );
+    let (runtime, store) = (runtime(), store(&scratch));
+    let _context = runtime.enter();
+    enable(&scratch, "p.message", Timestamp(0));
+    let messages = [
+        ("one", json!({"name": "small", "total": 7})),
+        ("two", json!({"name": "large", "total": 700})),
+        ("three", json!({"name": "none"})),
+        ("four", json!({"name": "odd", "total": {"a": 1}})),
+    ];
+    for (id, body) in &messages {
+        scratch.write("m.json", &body.to_string());
+        scratch.kb(&["trigger", "publish", "t", "--payload", "m.json", "--id", id]).code(0);
+    }
+    let mut daemon = daemon(&scratch);
+    until_log(&mut daemon, &scratch, "large\n");
+    let reason = |id: &str| {
+        let all = fires(&store);
+        let fire = all.iter().find(|fire| fire.key == format!("message:{id}")).unwrap();
+        (fire.state == FireState::Skipped).then(|| fire.reason.clone().unwrap_or_default())
+    };
+    let is_false = "`when` is false: payload.message.total > 100".to_owned();
+    assert_eq!(reason("one"), Some(is_false));
+    assert_eq!(reason("two"), None);
+    for id in ["three", "four"] {
+        assert!(reason(id).unwrap().starts_with("`when` "), "{:?}", reason(id));
+    }
+    // The same without a daemon.
+    scratch.write("m.json", "{\"message\": {\"name\": \"small\", \"total\": 7}}");
+    let tested = scratch.kb(&["trigger", "test", "p", "--payload", "m.json"]).code(0);
+    assert!(tested.out.starts_with("would not start p\n"), "{tested:?}");
 }

@@ -90,8 +90,8 @@ fn a_receiver_that_was_down_is_told_later_under_the_same_id() {
     assert_eq!(header(&requests[0], "webhook-id"), header(&requests[1], "webhook-id"));
     for request in &requests {
         let get = |name: &str| Some(header(request, name));
-        let form = WebhookForm::Standard;
-        verify_webhook(form, &[SECRET], get, &request.body, now()).unwrap();
+        let form = WebhookForm::default();
+        verify_webhook(&form, &[SECRET], get, &request.body, now()).unwrap();
         let told = body(request);
         assert_eq!(told["type"], "run.failed");
         assert_eq!(told["data"]["run"], json!(run));

@@ -1,11 +1,12 @@
 //! Turns events into fires: ends of runs, messages and webhooks.
 
 use super::catalog::{LoadedTrigger, TriggerCatalog};
-use super::triggers::{params_of, queued};
+use super::event::Event;
+use super::triggers::{params_of, queued, unique_key};
 use kb_base::value::{Json, JsonMap, RunId, Timestamp};
 use kb_core::run::RunStatus;
 use kb_engine::journal::{Journal, RunRow};
-use kb_language::definition::{RunEnd, TriggerSource};
+use kb_language::definition::{RunEnd, TriggerSource, Webhook};
 use kb_language::schedule::{ActiveRuns, Decision, overlap};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{Project, ServiceError, open_triggers, run_output};
@@ -38,10 +39,10 @@ pub(super) fn event_fire(
     loaded: &LoadedTrigger,
     state: &TriggerState,
     key: String,
-    payload: &Json,
-    depth: u32,
+    event: &Event<'_>,
     active: &mut ActiveRuns,
 ) -> NewFire {
+    let depth = event.depth;
     let skipped = |reason: String| NewFire {
         state: FireState::Skipped,
         reason: Some(reason),
@@ -49,6 +50,9 @@ pub(super) fn event_fire(
     };
     if let Some(why) = &state.paused {
         return skipped(format!("the trigger is paused: {why}"));
+    }
+    if let Some(reason) = event.left_out(&loaded.trigger) {
+        return skipped(reason);
     }
     if depth > DEEPEST {
         return skipped(format!("more than {DEEPEST} triggers in a row led to it"));
@@ -58,7 +62,7 @@ pub(super) fn event_fire(
     if overlap(loaded.trigger.overlap, *active) == Decision::Skip {
         return skipped("another run of the trigger has not ended".to_owned());
     }
-    match params_of(loaded, payload) {
+    match params_of(loaded, event.payload) {
         Ok(params) => {
             active.queued += 1;
             NewFire { depth, ..queued(loaded, key, None, params) }
@@ -94,7 +98,8 @@ pub(super) fn run_ends(
             let depth = store.fire_of(&row.run)?.map_or(0, |fire| fire.depth) + 1;
             let payload = payload_of(context, &row, end);
             let active = active.entry(loaded.id.clone()).or_default();
-            recorded.fires.push(event_fire(loaded, state, key, &payload, depth, active));
+            let event = Event { payload: &payload, headers: &Json::Null, depth };
+            recorded.fires.push(event_fire(loaded, state, key, &event, active));
         }
         if recorded.cursor != state.cursor || !recorded.fires.is_empty() {
             all.push(recorded);
@@ -148,7 +153,8 @@ pub(super) fn messages(
                 json!({"topic": message.topic, "id": message.id, "message": message.body});
             let active = active.entry(loaded.id.clone()).or_default();
             let key = format!("message:{}", message.id);
-            fires.push(event_fire(loaded, state, key, &payload, depth, active));
+            let event = Event { payload: &payload, headers: &Json::Null, depth };
+            fires.push(event_fire(loaded, state, key, &event, active));
         }
     }
     Ok((messages, fires))
@@ -167,9 +173,13 @@ pub fn publish(
 }
 
 /// The webhook trigger with an address.
-pub fn webhook_at<'c>(catalog: &'c TriggerCatalog, path: &str) -> Option<&'c LoadedTrigger> {
-    catalog.values().find(|loaded| {
-        matches!(&loaded.trigger.source, TriggerSource::Webhook(webhook) if webhook.path == path)
+pub fn webhook_at<'c>(
+    catalog: &'c TriggerCatalog,
+    path: &str,
+) -> Option<(&'c LoadedTrigger, &'c Webhook)> {
+    catalog.values().find_map(|loaded| match &loaded.trigger.source {
+        TriggerSource::Webhook(webhook) if webhook.path == path => Some((loaded, webhook)),
+        _ => None,
     })
 }
 
@@ -180,9 +190,9 @@ pub fn deliver(
     loaded: &LoadedTrigger,
     verified: &VerifiedWebhook,
     payload: &Json,
+    headers: &Json,
     now: Timestamp,
 ) -> Result<Option<Delivery>, ServiceError> {
-    let TriggerSource::Webhook(webhook) = &loaded.trigger.source else { return Ok(None) };
     let state = store.state(&loaded.id)?;
     if state.is_enabled(&loaded.digest) != Enabled::Yes {
         return Ok(None);
@@ -190,8 +200,10 @@ pub fn deliver(
     let filter = FireFilter { trigger: Some(loaded.id.clone()), open: true, limit: 10_000 };
     let mut active = active_runs(store.fires(&filter)?.iter());
     let active = active.entry(loaded.id.clone()).or_default();
-    let fire = event_fire(loaded, &state, verified.key.clone(), payload, 0, active);
-    Ok(Some(store.deliver(&webhook.path, &verified.key, &fire, now)?))
+    let key = verified.key.clone().unwrap_or_else(|| unique_key("request", now));
+    let event = Event { payload, headers, depth: 0 };
+    let fire = event_fire(loaded, &state, key, &event, active);
+    Ok(Some(store.deliver(&fire, now)?))
 }
 
 /// The number of runs that have not ended, by trigger.

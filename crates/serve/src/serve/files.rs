@@ -6,14 +6,15 @@
 //! ([`FileScan`]): it delays no schedule and no other project.
 
 use super::catalog::TriggerCatalog;
+use super::event::Event;
 use super::events::{enabled, event_fire};
 use super::file_scan::{FileScan, FoundFile, WatchedPaths};
 use super::shared::DaemonHandle;
-use kb_base::value::Timestamp;
+use kb_base::value::{Json, Timestamp};
 use kb_language::definition::TriggerSource;
 use kb_language::schedule::ActiveRuns;
 use kb_service::service::ServiceError;
-use kb_service::trigger::{Recorded, TriggerStore};
+use kb_service::trigger::{FiredFile, Recorded, TriggerStore};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -133,12 +134,22 @@ impl WatchedFiles {
             let active = active.entry(loaded.id.clone()).or_default();
             let mut fires = Vec::new();
             let own = |file: &&FoundFile| file.trigger == loaded.id && file.enabled == state.cursor;
+            // The last content of each path that fired.
+            let mut last: BTreeMap<&str, FiredFile> = BTreeMap::new();
             for file in self.found.iter().filter(own) {
-                let key = format!("file:{}:{}", file.path, file.digest);
-                if store.fire(&loaded.id, &key)?.is_none() {
-                    let payload = json!({"path": file.path, "digest": file.digest.to_string()});
-                    fires.push(event_fire(loaded, state, key, &payload, 0, active));
+                let before = match last.get(file.path.as_str()) {
+                    Some(fired) => Some(*fired),
+                    None => store.last_file(&loaded.id, &file.path)?,
+                };
+                if before.is_some_and(|fired| fired.digest == file.digest) {
+                    continue;
                 }
+                let number = before.map_or(1, |fired| fired.number.saturating_add(1));
+                let fired = FiredFile { number, digest: file.digest };
+                let payload = json!({"path": file.path, "digest": file.digest.to_string()});
+                let event = Event { payload: &payload, headers: &Json::Null, depth: 0 };
+                fires.push(event_fire(loaded, state, fired.key(&file.path), &event, active));
+                last.insert(&file.path, fired);
             }
             if !fires.is_empty() {
                 all.push(Recorded { trigger: loaded.id.clone(), cursor: state.cursor, fires });

@@ -13,6 +13,7 @@ mod accounting;
 mod catalog;
 mod daemon;
 mod delays;
+mod event;
 mod events;
 mod file_scan;
 mod files;

@@ -1,6 +1,7 @@
 //! The use cases of triggers: list, show, enable, pause, fire, backfill, test.
 
 use super::catalog::{LoadedTrigger, find, trigger_catalog};
+use super::event::Event;
 use super::moved::{keep_folder, moved};
 use super::undefined::undefined;
 use super::views::{self, OccurrenceView, TriggerStateName, TriggerView};
@@ -58,6 +59,9 @@ pub struct Tested {
     pub params: JsonMap,
     /// State of the trigger; only an enabled one starts runs.
     pub state: TriggerStateName,
+    /// Why `when` lets the event start nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 fn store(project: &Project) -> Result<TriggerStore, ServiceError> {
@@ -201,10 +205,7 @@ pub fn fire(project: &Project, name: &str, payload: &Json) -> Result<Fired, Serv
         _ => payload.clone(),
     };
     let store = store(project)?;
-    // Two requests within a millisecond are two fires.
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let key = format!("manual:{}:{}:{count}", now.0, std::process::id());
+    let key = unique_key("manual", now);
     let fire = queued(loaded, key, None, params_of(loaded, &payload)?);
     store.add(&fire, now)?;
     Ok(Fired {
@@ -314,8 +315,13 @@ pub fn backfill(
     Ok(Backfill { queued: true, ..found })
 }
 
-/// What a payload would start, without starting it.
-pub fn test(project: &Project, name: &str, payload: &Json) -> Result<Tested, ServiceError> {
+/// What an event with a payload, and with `headers` for a webhook, would start, without starting it.
+pub fn test(
+    project: &Project,
+    name: &str,
+    payload: &Json,
+    headers: &Json,
+) -> Result<Tested, ServiceError> {
     let loaded = &find(project, name)?;
     project.runnable_plan(loaded.playbook.id.as_str())?;
     let payload = match &loaded.trigger.source {
@@ -326,7 +332,15 @@ pub fn test(project: &Project, name: &str, payload: &Json) -> Result<Tested, Ser
     let state = store(project)?.state(&loaded.id)?;
     let state = views::state_name(loaded, &state);
     let playbook = loaded.playbook.id.to_string();
-    Ok(Tested { trigger: loaded.id.clone(), playbook, params, state })
+    let left_out = Event { payload: &payload, headers, depth: 0 }.left_out(&loaded.trigger);
+    Ok(Tested { trigger: loaded.id.clone(), playbook, params, state, left_out })
+}
+
+/// A key that no other fire has: two requests within a millisecond are two fires.
+pub(super) fn unique_key(kind: &str, now: Timestamp) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{kind}:{}:{}:{count}", now.0, std::process::id())
 }
 
 /// The payload of a nominal time.

@@ -2,7 +2,7 @@
 
 use super::LoadedTrigger;
 use kb_base::value::{JsonMap, Timestamp};
-use kb_language::definition::{TriggerSource, WebhookForm};
+use kb_language::definition::TriggerSource;
 use kb_language::schedule::Schedule;
 use kb_service::trigger::{Enabled, Fire, FireState, TriggerState};
 use serde::Serialize;
@@ -183,11 +183,7 @@ pub(super) fn view(
     let source = match &loaded.trigger.source {
         TriggerSource::Schedule(schedule, _) => schedule.cron().as_str().to_owned(),
         TriggerSource::Webhook(webhook) => {
-            let form = match webhook.form {
-                WebhookForm::Standard => "standard",
-                WebhookForm::Github => "github",
-            };
-            format!("/hooks/{} ({form})", webhook.path)
+            format!("/hooks/{} ({})", webhook.path, webhook.form.name())
         }
         TriggerSource::File(files) => files.paths.join(", "),
         TriggerSource::Message { topic } => topic.clone(),

@@ -21,10 +21,12 @@ pub(super) fn check(
     }
     check_site(method, headers)?;
     check_origin(hosts, host, headers)?;
-    match is_reading(method) || is_json(headers) {
-        true => Ok(()),
-        false => Err(Problem::not_json()),
+    // A webhook is signed, so no page of another site can send one.
+    let is_signed_form = || uri.path().starts_with("/hooks/") && is_form(headers);
+    if is_reading(method) || is_json(headers) || is_signed_form() {
+        return Ok(());
     }
+    Err(Problem::not_json())
 }
 
 /// Whether the method has no effect.
@@ -82,8 +84,17 @@ fn check_origin(hosts: &Hosts, host: &str, headers: &HeaderMap) -> Result<(), Pr
 
 /// Forms and plain texts are what a page of another site can send without asking.
 fn is_json(headers: &HeaderMap) -> bool {
+    has_type(headers, "application/json")
+}
+
+/// Whether the body is a form.
+pub(super) fn is_form(headers: &HeaderMap) -> bool {
+    has_type(headers, "application/x-www-form-urlencoded")
+}
+
+fn has_type(headers: &HeaderMap, wanted: &str) -> bool {
     let mut given = headers.get_all(CONTENT_TYPE).iter();
     let (Some(only), None) = (given.next(), given.next()) else { return false };
     let essence = only.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("application/json")
+    essence.trim().eq_ignore_ascii_case(wanted)
 }

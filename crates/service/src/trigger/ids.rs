@@ -12,6 +12,34 @@ pub fn schedule_key(nominal: Timestamp) -> String {
     nominal.0.to_string()
 }
 
+/// A content of a path for which a file trigger fired. Its key has a number, so that a path fires again when it
+/// returns to an earlier content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FiredFile {
+    /// Number of the fire of this path, from 1.
+    pub number: u32,
+    /// Digest of the content.
+    pub digest: Digest,
+}
+
+impl FiredFile {
+    /// The key of the fire.
+    pub fn key(&self, path: &str) -> String {
+        format!("{}{:010}:{}", FiredFile::keys(path).0, self.number, self.digest)
+    }
+
+    /// The start of all keys of a path, and the first text after them. A path has no empty part.
+    pub(super) fn keys(path: &str) -> (String, String) {
+        (format!("file:{path}//"), format!("file:{path}/0"))
+    }
+
+    /// Reads the rest of a key after its start.
+    pub(super) fn parse(rest: &str) -> Option<FiredFile> {
+        let (number, digest) = rest.split_once(':')?;
+        Some(FiredFile { number: number.parse().ok()?, digest: Digest::from_hex(digest)? })
+    }
+}
+
 /// The id of the run that a trigger starts for a key. The same for every process, so that the journal
 /// refuses a second run for the same key.
 pub fn run_id(trigger: &str, key: &str) -> RunId {

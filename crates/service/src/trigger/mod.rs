@@ -14,10 +14,12 @@ mod serving;
 mod signature;
 mod store;
 
-pub use ids::{definition_digest, run_id, schedule_key, trigger_id};
+pub use ids::{FiredFile, definition_digest, run_id, schedule_key, trigger_id};
 pub use payload::{PayloadError, parameters};
 pub use serving::{LEASE_FILE, daemon_of, daemon_problem, write_lease};
-pub use signature::{SignatureError, VerifiedWebhook, sign_standard, verify_webhook};
+pub use signature::{
+    SignatureError, VerifiedWebhook, has_signature, sign_standard, verify_webhook,
+};
 pub use store::{
     Delivery, Enabled, Fire, FireFilter, FireState, NewFire, NewNotification, Notification,
     NotificationState, Recorded, Role, StoredMessage, TokenRow, TriggerState, TriggerStore,

@@ -1,10 +1,10 @@
-//! Signatures of webhooks: Standard Webhooks and GitHub's form. Pure; comparisons take constant time.
+//! Signatures of webhooks in the forms of services. Pure; comparisons take constant time.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac};
 use kb_base::value::{Digest, Timestamp};
-use kb_language::definition::WebhookForm;
+use kb_language::definition::{HeaderSignature, NamedForm, SignatureEncoding, WebhookForm};
 use sha2::Sha256;
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ const TOLERANCE: Duration = Duration::from_secs(300);
 /// A delivery with a valid signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedWebhook {
-    /// The key under which a repeated delivery is recognised: the signed id, or the digest of the body
-    /// where only the body is signed.
-    pub key: String,
+    /// The key under which a repeated delivery is recognised: the signed id, or the digest of what is signed.
+    /// `None` if the form signs nothing and the sender gave no `Idempotency-Key`: each request is a delivery.
+    pub key: Option<String>,
 }
 
 /// Why a delivery is refused. The messages name no secret and no expected value.
@@ -36,19 +36,168 @@ pub enum SignatureError {
     Malformed,
 }
 
+/// What a request says about its origin, read from its headers.
+enum Proof {
+    /// A secret that is sent as it is.
+    Token(String),
+    /// Signatures, one of which must fit.
+    Signed(Signed),
+}
+
+/// Signatures, and what they sign.
+struct Signed {
+    /// Decoded signatures.
+    signatures: Vec<Vec<u8>>,
+    /// What stands before the body in the signed text.
+    before_body: String,
+    /// The signed time in seconds.
+    time: Option<i64>,
+    /// The bytes of a secret.
+    key_of: fn(&str) -> Vec<u8>,
+    /// What recognises a repeated delivery.
+    repeated_by: RepeatedBy,
+}
+
+/// What recognises a repeated delivery.
+enum RepeatedBy {
+    /// An id that is signed.
+    Id(String),
+    /// The body: it has an id, or nothing else is signed.
+    Body,
+    /// Time and body.
+    SignedText,
+}
+
+/// Whether a request may be signed in a form: it has the header with the signature.
+pub fn has_signature(form: &WebhookForm, header: impl Fn(&str) -> bool) -> bool {
+    match form {
+        WebhookForm::Header(own) => header(&own.header),
+        WebhookForm::Named(named) => header(match named {
+            NamedForm::Standard => "webhook-signature",
+            NamedForm::Svix => "svix-signature",
+            NamedForm::Github => "x-hub-signature-256",
+            NamedForm::Gitlab => "x-gitlab-token",
+            NamedForm::Slack => "x-slack-signature",
+            NamedForm::Stripe => "stripe-signature",
+            NamedForm::Bearer => "authorization",
+        }),
+    }
+}
+
 /// Checks the signature of a delivery with any of the secrets. `header` returns the value of a header by
 /// its lower-case name.
 pub fn verify_webhook(
-    form: WebhookForm,
+    form: &WebhookForm,
     secrets: &[&str],
     header: impl Fn(&str) -> Option<String>,
     body: &[u8],
     now: Timestamp,
 ) -> Result<VerifiedWebhook, SignatureError> {
-    match form {
-        WebhookForm::Standard => standard(secrets, header, body, now),
-        WebhookForm::Github => github(secrets, header, body),
+    let header = |name: &str| header(name).filter(|value| !value.is_empty());
+    let secrets = || secrets.iter().filter(|secret| !secret.is_empty());
+    let signed = match proof(form, &header)? {
+        Proof::Token(given) => {
+            let tag = |text: &str| mac(b"token", &[text.as_bytes()]);
+            let given = tag(&given).finalize().into_bytes();
+            let fits = secrets().any(|secret| tag(secret).verify_slice(&given).is_ok());
+            let key = header("idempotency-key").map(|key| format!("key:{}", Digest::of(key)));
+            return if fits { Ok(VerifiedWebhook { key }) } else { Err(SignatureError::Wrong) };
+        }
+        Proof::Signed(signed) => signed,
+    };
+    let parts = [signed.before_body.as_bytes(), body];
+    let fits = signed.signatures.iter().take(8).any(|given| {
+        secrets().any(|secret| mac(&(signed.key_of)(secret), &parts).verify_slice(given).is_ok())
+    });
+    if !fits {
+        return Err(SignatureError::Wrong);
     }
+    let distance = signed.time.map_or(0, |at| (now.0 / 1000).saturating_sub(at).unsigned_abs());
+    if distance > TOLERANCE.as_secs() {
+        return Err(SignatureError::Stale);
+    }
+    let key = match signed.repeated_by {
+        RepeatedBy::Id(id) => format!("id:{id}"),
+        RepeatedBy::Body => format!("body:{}", Digest::of(body)),
+        RepeatedBy::SignedText => format!("signed:{}", Digest::of(parts.concat())),
+    };
+    Ok(VerifiedWebhook { key: Some(key) })
+}
+
+fn proof(
+    form: &WebhookForm,
+    header: &impl Fn(&str) -> Option<String>,
+) -> Result<Proof, SignatureError> {
+    let get = |name: &str| header(name).ok_or(SignatureError::Unsigned);
+    let without = |text: &str, prefix: &str| {
+        text.strip_prefix(prefix).map(str::to_owned).ok_or(SignatureError::Malformed)
+    };
+    let named = match form {
+        WebhookForm::Header(own) => return own_header(own, header),
+        WebhookForm::Named(named) => *named,
+    };
+    Ok(match named {
+        NamedForm::Standard => Proof::Signed(standard("webhook", header)?),
+        NamedForm::Svix => Proof::Signed(standard("svix", header)?),
+        // GitHub signs the body alone: the header with the id of the delivery could be replaced.
+        NamedForm::Github => Proof::Signed(Signed {
+            signatures: vec![hex(&without(&get("x-hub-signature-256")?, "sha256=")?)?],
+            before_body: String::new(),
+            time: None,
+            key_of: raw,
+            repeated_by: RepeatedBy::Body,
+        }),
+        NamedForm::Gitlab => Proof::Token(get("x-gitlab-token")?),
+        NamedForm::Bearer => Proof::Token(without(&get("authorization")?, "Bearer ")?),
+        NamedForm::Slack => {
+            let time = get("x-slack-request-timestamp")?;
+            Proof::Signed(Signed {
+                signatures: vec![hex(&without(&get("x-slack-signature")?, "v0=")?)?],
+                before_body: format!("v0:{time}:"),
+                time: Some(seconds(&time)?),
+                key_of: raw,
+                repeated_by: RepeatedBy::Body,
+            })
+        }
+        NamedForm::Stripe => {
+            let written = get("stripe-signature")?;
+            let all = |name: &str| -> Vec<String> {
+                let parts = written.split(',').filter_map(|part| part.trim().split_once('='));
+                parts.filter(|(own, _)| *own == name).map(|(_, value)| value.to_owned()).collect()
+            };
+            let time = all("t").into_iter().next().ok_or(SignatureError::Malformed)?;
+            Proof::Signed(Signed {
+                signatures: all("v1").iter().map(|one| hex(one)).collect::<Result<_, _>>()?,
+                before_body: format!("{time}."),
+                time: Some(seconds(&time)?),
+                key_of: raw,
+                repeated_by: RepeatedBy::Body,
+            })
+        }
+    })
+}
+
+fn own_header(
+    own: &HeaderSignature,
+    header: &impl Fn(&str) -> Option<String>,
+) -> Result<Proof, SignatureError> {
+    let written = header(&own.header).ok_or(SignatureError::Unsigned)?;
+    let written = written.strip_prefix(&own.prefix).ok_or(SignatureError::Malformed)?;
+    let signature = match own.encoding {
+        SignatureEncoding::Hex => hex(written)?,
+        SignatureEncoding::Base64 => {
+            STANDARD.decode(written).map_err(|_| SignatureError::Malformed)?
+        }
+    };
+    let time = own.timestamp.as_deref().map(|name| header(name).ok_or(SignatureError::Unsigned));
+    let time = time.transpose()?;
+    Ok(Proof::Signed(Signed {
+        signatures: vec![signature],
+        time: time.as_deref().map(seconds).transpose()?,
+        repeated_by: if time.is_some() { RepeatedBy::SignedText } else { RepeatedBy::Body },
+        before_body: time.map(|time| format!("{time}.")).unwrap_or_default(),
+        key_of: raw,
+    }))
 }
 
 /// The headers of Standard Webhooks for an outgoing request: id, timestamp, signature.
@@ -68,54 +217,39 @@ pub fn sign_standard(
     ]
 }
 
+/// Standard Webhooks, with `webhook-id` or `svix-id` and so on.
 fn standard(
-    secrets: &[&str],
-    header: impl Fn(&str) -> Option<String>,
-    body: &[u8],
-    now: Timestamp,
-) -> Result<VerifiedWebhook, SignatureError> {
-    let get = |name: &str| header(name).filter(|value| !value.is_empty());
-    let id = get("webhook-id").ok_or(SignatureError::Unsigned)?;
-    let written = get("webhook-timestamp").ok_or(SignatureError::Unsigned)?;
-    let signatures = get("webhook-signature").ok_or(SignatureError::Unsigned)?;
+    names: &str,
+    header: &impl Fn(&str) -> Option<String>,
+) -> Result<Signed, SignatureError> {
+    let get = |name: &str| header(&format!("{names}-{name}")).ok_or(SignatureError::Unsigned);
+    let (id, time, signatures) = (get("id")?, get("timestamp")?, get("signature")?);
     // The id and the time are signed with a full stop between them.
-    if id.len() > 256 || id.contains('.') || !written.bytes().all(|byte| byte.is_ascii_digit()) {
+    if id.len() > 256 || id.contains('.') {
         return Err(SignatureError::Malformed);
     }
-    let seconds: i64 = written.parse().map_err(|_| SignatureError::Malformed)?;
-    let parts: [&[u8]; 5] = [id.as_bytes(), b".", written.as_bytes(), b".", body];
-    let fits = signatures.split(' ').take(8).filter_map(|one| one.strip_prefix("v1,")).any(|one| {
-        STANDARD.decode(one).is_ok_and(|given| {
-            let fits = |secret: &&str| mac(&key_of(secret), &parts).verify_slice(&given).is_ok();
-            secrets.iter().any(fits)
-        })
-    });
-    if !fits {
-        return Err(SignatureError::Wrong);
-    }
-    let distance = (now.0 / 1000).saturating_sub(seconds).unsigned_abs();
-    match distance <= TOLERANCE.as_secs() {
-        true => Ok(VerifiedWebhook { key: format!("id:{id}") }),
-        false => Err(SignatureError::Stale),
-    }
+    let decoded = signatures.split(' ').filter_map(|one| one.strip_prefix("v1,"));
+    Ok(Signed {
+        signatures: decoded.filter_map(|one| STANDARD.decode(one).ok()).collect(),
+        before_body: format!("{id}.{time}."),
+        time: Some(seconds(&time)?),
+        key_of,
+        repeated_by: RepeatedBy::Id(id),
+    })
 }
 
-/// GitHub signs the body alone, so the digest of the body is the key: the header with the id of the
-/// delivery could be replaced.
-fn github(
-    secrets: &[&str],
-    header: impl Fn(&str) -> Option<String>,
-    body: &[u8],
-) -> Result<VerifiedWebhook, SignatureError> {
-    let written = header("x-hub-signature-256").ok_or(SignatureError::Unsigned)?;
-    let hex = written.strip_prefix("sha256=").ok_or(SignatureError::Malformed)?;
-    let given = Digest::from_hex(hex).ok_or(SignatureError::Malformed)?;
-    let fits =
-        |secret: &&str| mac(secret.as_bytes(), &[body]).verify_slice(given.as_bytes()).is_ok();
-    match secrets.iter().any(fits) {
-        true => Ok(VerifiedWebhook { key: format!("body:{}", Digest::of(body)) }),
-        false => Err(SignatureError::Wrong),
-    }
+fn seconds(text: &str) -> Result<i64, SignatureError> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number).ok_or(SignatureError::Malformed)
+}
+
+fn hex(text: &str) -> Result<Vec<u8>, SignatureError> {
+    let digest = Digest::from_hex(text).ok_or(SignatureError::Malformed)?;
+    Ok(digest.as_bytes().to_vec())
+}
+
+fn raw(secret: &str) -> Vec<u8> {
+    secret.as_bytes().to_vec()
 }
 
 /// The key of a secret of Standard Webhooks: Base64 after `whsec_`, else its bytes.

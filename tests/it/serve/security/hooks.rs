@@ -228,3 +228,78 @@ fn secrets_in_payloads_are_masked_in_the_store_and_in_the_api() {
         }
     }
 }
+
+/// GitHub's events by header and branch, a form of Slack with its check of the address, a bearer token.
+#[test]
+fn deliveries_of_services_are_read_and_filtered() {
+    use hmac::{Hmac, Mac};
+    let hex = |text: String| {
+        let mut mac = <Hmac<sha2::Sha256> as Mac>::new_from_slice(SECRET.as_bytes()).unwrap();
+        mac.update(text.as_bytes());
+        mac.finalize().into_bytes().iter().map(|b| format!("{b:02x}")).collect::<String>()
+    };
+    let playbook = "schema: kb.playbook/1\nid: p\nparams: [{name: what}]\non:\n  webhook:\n    - {name: push, path: push, secret: ONE, form: github, payload: {what: after}, when: \"headers['x-github-event'] == 'push' and payload.ref == 'refs/heads/main'\"}\n    - {name: slack, path: slack, secret: ONE, form: slack, payload: {what: text}}\n    - {name: bearer, path: bearer, secret: ONE, form: bearer, payload: {what: x}, when: \"headers.authorization is undefined\"}\nsteps: [{id: a, run: [\"true\"]}]\n";
+    let settings = "secrets: {ONE: file:one.secret}\n";
+    let site = Site::new(&[
+        (".kb/kb.config.yml", settings),
+        ("one.secret", SECRET),
+        ("playbooks/p.yml", playbook),
+    ]);
+    for id in ["p.push", "p.slack", "p.bearer"] {
+        crate::serve::enable(&site.scratch, id, Timestamp(0));
+    }
+    let state = |trigger: &str| -> Vec<String> {
+        let all = fires(&site.store);
+        let own = all.iter().filter(|fire| fire.trigger == trigger);
+        own.map(|fire| fire.reason.clone().unwrap_or_else(|| fire.params["what"].to_string()))
+            .collect()
+    };
+    let push = |event: &str, body: &str| {
+        let signature = format!("sha256={}", hex(body.to_owned()));
+        send(
+            &site,
+            "push",
+            &[("x-hub-signature-256", signature), ("x-github-event", event.to_owned())],
+            body,
+        )
+        .status
+    };
+    let main = "{\"ref\": \"refs/heads/main\", \"after\": \"1\"}";
+    let other = "{\"ref\": \"refs/heads/other\", \"after\": \"2\"}";
+    assert_eq!([push("push", main), push("push", other), push("ping", "{\"zen\": 1}")], [202; 3]);
+    let reasons = state("p.push");
+    assert_eq!(
+        reasons.iter().filter(|reason| reason.starts_with("`when` is false")).count(),
+        2,
+        "{reasons:?}"
+    );
+    assert!(reasons.contains(&"\"1\"".to_owned()), "{reasons:?}");
+
+    let slack = |content: &str, body: &str| {
+        let time = (kb::clock::Clock::system().now().0 / 1000).to_string();
+        let signature = format!("v0={}", hex(format!("v0:{time}:{body}")));
+        let headers = [
+            ("Content-Type", content),
+            ("x-slack-request-timestamp", time.as_str()),
+            ("x-slack-signature", signature.as_str()),
+        ];
+        site.send("POST", "/hooks/slack", &headers, body)
+    };
+    let asked =
+        slack("application/json", "{\"type\": \"url_verification\", \"challenge\": \"3eZb\"}");
+    assert_eq!((asked.status, asked.text().contains("3eZb")), (200, true), "{asked:?}");
+    let form = "application/x-www-form-urlencoded";
+    assert_eq!(slack(form, "command=%2Fdeploy&text=shop+now&trigger_id=1").status, 202);
+    assert_eq!(slack(form, "payload=%7B%22text%22%3A%22pressed%22%7D").status, 202);
+    assert_eq!(state("p.slack"), ["\"shop now\"", "\"pressed\""]);
+
+    let bearer = |token: &str| {
+        send(&site, "bearer", &[("Authorization", format!("Bearer {token}"))], "{\"x\": \"1\"}")
+            .status
+    };
+    assert_eq!([bearer(SECRET), bearer(SECRET), bearer("wrong")], [202, 202, 401]);
+    // Each request is a delivery, and a condition does not read the token.
+    assert_eq!(state("p.bearer"), ["\"1\"", "\"1\""]);
+    // A form that is not signed is what a page of another site can send.
+    assert_eq!(site.send("POST", "/hooks/slack", &[("Content-Type", form)], "text=x").status, 401);
+}

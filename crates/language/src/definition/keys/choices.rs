@@ -3,9 +3,9 @@
 use super::choice_list::choices;
 use crate::definition::model::{
     ApprovalLevel, AuthorSandbox, Backoff, CacheScope, ClaimPolicy, ConflictPolicy, ContextProfile,
-    EvidenceMode, FailurePolicy, InconclusivePolicy, MergePolicy, NetworkAccess, NotifyEvent,
-    OnError, Order, ParamType, ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode,
-    WebhookForm, WorkspaceMode,
+    EvidenceMode, FailurePolicy, InconclusivePolicy, MergePolicy, NamedForm, NetworkAccess,
+    NotifyEvent, OnError, Order, ParamType, ProcessChoice, PromptRecording, Reasoning, RunEnd,
+    RunIf, SignatureEncoding, SyncMode, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::toolspec::ToolLevel;
@@ -94,9 +94,19 @@ choices! {
         "all" => Keep::All,
     }
     /// The form of the signature of a webhook.
-    WEBHOOK_FORM, WEBHOOK_FORM_NAMES: WebhookForm = {
-        "standard" => WebhookForm::Standard,
-        "github" => WebhookForm::Github,
+    WEBHOOK_FORM, WEBHOOK_FORM_NAMES: NamedForm = {
+        "standard" => NamedForm::Standard,
+        "svix" => NamedForm::Svix,
+        "github" => NamedForm::Github,
+        "gitlab" => NamedForm::Gitlab,
+        "slack" => NamedForm::Slack,
+        "stripe" => NamedForm::Stripe,
+        "bearer" => NamedForm::Bearer,
+    }
+    /// How a signature of a webhook is written.
+    SIGNATURE_ENCODING, SIGNATURE_ENCODING_NAMES: SignatureEncoding = {
+        "hex" => SignatureEncoding::Hex,
+        "base64" => SignatureEncoding::Base64,
     }
     /// `status` of a trigger on runs.
     RUN_END, RUN_END_NAMES: RunEnd = {

@@ -1,8 +1,10 @@
 //! Keys of `on:`, the triggers of a playbook.
 
-use super::choices::{KEEP_NAMES, OVERLAP_NAMES, RUN_END_NAMES, WEBHOOK_FORM_NAMES};
+use super::choices::{
+    KEEP_NAMES, OVERLAP_NAMES, RUN_END_NAMES, SIGNATURE_ENCODING_NAMES, WEBHOOK_FORM_NAMES,
+};
 use super::table::KeyType::{
-    Any, Choice, Duration, Integer, ListOrOne, Map, MapOf, OneOf, Pattern, Text,
+    Any, Choice, Duration, Expression, Integer, ListOrOne, Map, MapOf, OneOf, Pattern, Text,
 };
 use super::table::{KeySpec, KeyTable, KeyType, key, table};
 
@@ -43,12 +45,6 @@ const COMMON: &[KeySpec] = &[
     key("params", MapOf(&Any), "Parameters of the run with fixed values.")
         .example("{branch: main}"),
     key(
-        "overlap",
-        Choice(OVERLAP_NAMES),
-        "What happens to a start while a run that the trigger started has not ended.",
-    )
-    .default("skip"),
-    key(
         "pauseAfter",
         Integer(1, 1000),
         "Number of failed runs in a row after which the trigger pauses itself.",
@@ -56,6 +52,27 @@ const COMMON: &[KeySpec] = &[
     .default("never")
     .example("3"),
 ];
+
+/// The key `overlap` with the default of one kind.
+const fn overlap(default: &'static str) -> KeySpec {
+    key(
+        "overlap",
+        Choice(OVERLAP_NAMES),
+        "What happens to a start while a run that the trigger started has not ended.",
+    )
+    .default(default)
+}
+
+/// The key `when` of the kinds that react to events.
+const fn when(example: &'static str) -> KeySpec {
+    key(
+        "when",
+        Expression,
+        "Which events start a run: an expression over `payload`, and for a webhook `headers` (names in lower case).",
+    )
+    .default("all")
+    .example(example)
+}
 
 /// The key `payload` with a path into the payload of one kind.
 const fn payload(example: &'static str) -> KeySpec {
@@ -67,7 +84,7 @@ pub(crate) static SCHEDULE: KeyTable = table(
     "schedule",
     "`schedule`",
     "A schedule. A text is short for `{cron: TEXT}`.",
-    &[SCHEDULE_KEYS, COMMON, const { &[payload("{day: date}")] }],
+    &[SCHEDULE_KEYS, COMMON, const { &[payload("{day: date}"), overlap("skip")] }],
 );
 
 const SCHEDULE_KEYS: &[KeySpec] = &[
@@ -104,7 +121,17 @@ pub(crate) static WEBHOOK: KeyTable = table(
     "webhook",
     "`webhook`",
     "Signed HTTP requests to `/hooks/PATH` of `kb serve`.",
-    &[WEBHOOK_KEYS, COMMON, const { &[payload("{issue: issue.number}")] }],
+    &[
+        WEBHOOK_KEYS,
+        COMMON,
+        const {
+            &[
+                payload("{issue: issue.number}"),
+                when("\"headers['x-github-event'] == 'push'\""),
+                overlap("queueAll"),
+            ]
+        },
+    ],
 );
 
 const WEBHOOK_KEYS: &[KeySpec] = &[
@@ -113,10 +140,11 @@ const WEBHOOK_KEYS: &[KeySpec] = &[
         .example("deploy"),
     key(
         "form",
-        Choice(WEBHOOK_FORM_NAMES),
-        "How requests are signed: `standard` (Standard Webhooks) or `github`.",
+        OneOf(const { &[Choice(WEBHOOK_FORM_NAMES), Map(&SIGNATURE)] }),
+        "How requests are signed: by Standard Webhooks, in the form of a service, or as a map says.",
     )
-    .default("standard"),
+    .default("standard")
+    .example("slack"),
     key(
         "secret",
         ListOrOne(&Text),
@@ -126,11 +154,49 @@ const WEBHOOK_KEYS: &[KeySpec] = &[
     .example("GITHUB_HOOK"),
 ];
 
+pub(crate) static SIGNATURE: KeyTable = table(
+    "webhookForm",
+    "`form` of a webhook",
+    "An HMAC with SHA-256 of the body in a header of the request.",
+    &[SIGNATURE_KEYS],
+);
+
+const SIGNATURE_KEYS: &[KeySpec] = &[
+    key("header", Pattern(HEADER_PATTERN), "Name of the header with the signature.")
+        .required()
+        .example("X-Signature"),
+    key("prefix", Text, "What stands before the signature in the header.")
+        .default("nothing")
+        .example("\"sha256=\""),
+    key("encoding", Choice(SIGNATURE_ENCODING_NAMES), "How the signature is written.")
+        .default("hex"),
+    key(
+        "timestamp",
+        Pattern(HEADER_PATTERN),
+        "Name of a header with the time in seconds. `TIME.BODY` is signed then, and a request is valid for 5 minutes.",
+    )
+    .default("the body alone is signed")
+    .example("X-Timestamp"),
+];
+
+/// The form of the name of a header.
+const HEADER_PATTERN: &str = "^[A-Za-z][A-Za-z0-9-]{0,63}$";
+
 pub(crate) static FILE: KeyTable = table(
     "fileTrigger",
     "`file`",
     "Files. A text is short for `{paths: TEXT}`.",
-    &[FILE_KEYS, COMMON, const { &[payload("{file: path}")] }],
+    &[
+        FILE_KEYS,
+        COMMON,
+        const {
+            &[
+                payload("{file: path}"),
+                when("\"payload.path != 'inbox/draft.csv'\""),
+                overlap("queueAll"),
+            ]
+        },
+    ],
 );
 
 const FILE_KEYS: &[KeySpec] =
@@ -142,7 +208,17 @@ pub(crate) static MESSAGE: KeyTable = table(
     "message",
     "`message`",
     "Messages of a topic. A text is short for `{topic: TEXT}`.",
-    &[MESSAGE_KEYS, COMMON, const { &[payload("{order: message.id}")] }],
+    &[
+        MESSAGE_KEYS,
+        COMMON,
+        const {
+            &[
+                payload("{order: message.id}"),
+                when("\"payload.message.total > 100\""),
+                overlap("queueAll"),
+            ]
+        },
+    ],
 );
 
 const MESSAGE_KEYS: &[KeySpec] =
@@ -155,7 +231,17 @@ pub(crate) static RUN: KeyTable = table(
     "runTrigger",
     "`run`",
     "Ends of runs of another playbook. A text is short for `{playbook: TEXT}`.",
-    &[RUN_KEYS, COMMON, const { &[payload("{text: outputs.text}")] }],
+    &[
+        RUN_KEYS,
+        COMMON,
+        const {
+            &[
+                payload("{text: outputs.text}"),
+                when("\"payload.outputs.failed == 0\""),
+                overlap("queueAll"),
+            ]
+        },
+    ],
 );
 
 const RUN_KEYS: &[KeySpec] = &[

@@ -64,6 +64,6 @@ pub use test::{
 };
 pub use tool_rules::ToolRules;
 pub use trigger::{
-    FileTrigger, PayloadPath, RunEnd, RunTrigger, Trigger, TriggerSource, Webhook, WebhookForm,
-    is_topic,
+    FileTrigger, HeaderSignature, NamedForm, PayloadPath, RunEnd, RunTrigger, SignatureEncoding,
+    Trigger, TriggerSource, WHEN_NAMES, Webhook, WebhookForm, is_topic,
 };

@@ -1,11 +1,12 @@
 //! `on:` of a playbook: what starts a run without a person.
 
+use crate::expression::Expression;
 use crate::schedule::{Overlap, Policy, Schedule};
 use kb_base::diagnostic::Span;
 use kb_base::value::{DefinitionId, Json, JsonMap};
 
 /// One trigger of a playbook.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Trigger {
     /// Name, unique in the playbook. Default: the kind.
     pub name: String,
@@ -13,6 +14,8 @@ pub struct Trigger {
     pub source: TriggerSource,
     /// What happens while other runs that it started are active.
     pub overlap: Overlap,
+    /// Which events start a run: an expression over [`WHEN_NAMES`]. `None`: all.
+    pub when: Option<Expression>,
     /// Number of failed runs in a row after which it pauses itself.
     pub pause_after: Option<u32>,
     /// Parameters with constant values.
@@ -22,6 +25,10 @@ pub struct Trigger {
     /// Position of the trigger.
     pub span: Span,
 }
+
+/// The names that `when` of a trigger reads: the payload, and for a webhook the headers by their names in
+/// lower case.
+pub const WHEN_NAMES: [&str; 2] = ["payload", "headers"];
 
 /// What a trigger reacts to.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +60,18 @@ impl TriggerSource {
         }
     }
 
+    /// What happens to a start while a run has not ended, if `overlap` is not given. The next time of a
+    /// schedule replaces the one before; an event that starts no run is lost.
+    pub fn default_overlap(&self) -> Overlap {
+        match self {
+            TriggerSource::Schedule(..) => Overlap::Skip,
+            TriggerSource::Webhook(_)
+            | TriggerSource::File(_)
+            | TriggerSource::Message { .. }
+            | TriggerSource::Run(_) => Overlap::QueueAll,
+        }
+    }
+
     /// The keys of the payload; none where the sender decides.
     pub fn payload_keys(&self) -> &'static [&'static str] {
         match self {
@@ -77,13 +96,76 @@ pub struct Webhook {
 }
 
 /// How the requests of a webhook are signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebhookForm {
+    /// A form with a name.
+    Named(NamedForm),
+    /// `form: {header: …}`: an HMAC with SHA-256 in one header.
+    Header(HeaderSignature),
+}
+
+impl WebhookForm {
+    /// The name in definitions; for a form of its own, that of its header.
+    pub fn name(&self) -> &str {
+        match self {
+            WebhookForm::Named(NamedForm::Standard) => "standard",
+            WebhookForm::Named(NamedForm::Svix) => "svix",
+            WebhookForm::Named(NamedForm::Github) => "github",
+            WebhookForm::Named(NamedForm::Gitlab) => "gitlab",
+            WebhookForm::Named(NamedForm::Slack) => "slack",
+            WebhookForm::Named(NamedForm::Stripe) => "stripe",
+            WebhookForm::Named(NamedForm::Bearer) => "bearer",
+            WebhookForm::Header(own) => &own.header,
+        }
+    }
+}
+
+impl Default for WebhookForm {
+    fn default() -> WebhookForm {
+        WebhookForm::Named(NamedForm::Standard)
+    }
+}
+
+/// The forms that have a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedForm {
     /// Standard Webhooks: id, timestamp and body.
-    #[default]
     Standard,
-    /// GitHub: the body.
+    /// Standard Webhooks with the header names of Svix.
+    Svix,
+    /// GitHub, Gitea, Forgejo: the body.
     Github,
+    /// GitLab: its secret token in a header, without a signature.
+    Gitlab,
+    /// Slack: timestamp and body.
+    Slack,
+    /// Stripe: timestamp and body.
+    Stripe,
+    /// `Authorization: Bearer SECRET`, without a signature.
+    Bearer,
+}
+
+/// An HMAC with SHA-256 of the body in a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderSignature {
+    /// Name of the header with the signature, in lower case.
+    pub header: String,
+    /// What stands before the signature in the header.
+    pub prefix: String,
+    /// How the signature is written.
+    pub encoding: SignatureEncoding,
+    /// Name of a header with the time in seconds, in lower case; `TIME.BODY` is signed then.
+    pub timestamp: Option<String>,
+}
+
+/// How the bytes of a signature are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SignatureEncoding {
+    /// Hexadecimal digits.
+    #[default]
+    Hex,
+    /// Base64 with padding.
+    Base64,
 }
 
 /// `on.file`: files that are created or changed.

@@ -1,14 +1,14 @@
 //! Decodes `on:`, the triggers of a playbook. Start at [`triggers`].
 
-use super::trigger_values::{constants, payload, require_values};
+use super::trigger_values::{constants, payload, require_values, when};
 use super::{Decoder, Fields, Node};
 use crate::definition::check::pattern;
 use crate::definition::keys::KeyTable;
-use crate::definition::keys::choices::{KEEP, OVERLAP, RUN_END, WEBHOOK_FORM};
+use crate::definition::keys::choices::{KEEP, OVERLAP, RUN_END, SIGNATURE_ENCODING, WEBHOOK_FORM};
 use crate::definition::keys::trigger as keys;
 use crate::definition::model::{
-    FileTrigger, Param, ParamType, PayloadPath, RunEnd, RunTrigger, Trigger, TriggerSource,
-    Webhook, is_topic,
+    FileTrigger, HeaderSignature, Param, ParamType, PayloadPath, RunEnd, RunTrigger, Trigger,
+    TriggerSource, Webhook, WebhookForm, is_topic,
 };
 use crate::schedule::{CatchUp, Cron, Policy, Schedule, Zone};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -56,10 +56,12 @@ pub(crate) fn automatic(id: &DefinitionId, params: &[Param], span: Span) -> Trig
         let path = PayloadPath::parse(&format!("message.{}", param.name))?;
         Some((param.name.clone(), path))
     };
+    let source = TriggerSource::Message { topic: id.to_string() };
     Trigger {
         name: "auto".to_owned(),
-        source: TriggerSource::Message { topic: id.to_string() },
-        overlap: Default::default(),
+        overlap: source.default_overlap(),
+        source,
+        when: None,
         pause_after: None,
         params: JsonMap::new(),
         payload: wanted.filter_map(path).collect(),
@@ -95,8 +97,9 @@ fn trigger(
     let name = kind.to_owned();
     let trigger = Trigger {
         name,
+        overlap: source.default_overlap(),
         source,
-        overlap: Default::default(),
+        when: None,
         pause_after: None,
         params: JsonMap::new(),
         payload: Vec::new(),
@@ -217,7 +220,7 @@ fn webhook(
     id: Option<&DefinitionId>,
     decoder: &mut Decoder,
 ) -> Option<TriggerSource> {
-    let form = fields.choice("form", WEBHOOK_FORM, decoder).unwrap_or_default();
+    let form = fields.get("form").and_then(|node| webhook_form(node, decoder)).unwrap_or_default();
     let secrets: Vec<String> = decoder.texts(secret, "secret");
     for name in &secrets {
         if !decoder.names.secrets.contains(name) {
@@ -255,6 +258,33 @@ fn webhook(
     Some(TriggerSource::Webhook(Webhook { path, form, secrets }))
 }
 
+fn webhook_form(node: &Node, decoder: &mut Decoder) -> Option<WebhookForm> {
+    if node.as_map().is_none() {
+        return decoder.one_of(node, "form", WEBHOOK_FORM).map(WebhookForm::Named);
+    }
+    let fields = decoder.fields(node, &keys::SIGNATURE)?;
+    decoder.required(&fields, "header");
+    let mut name = |key: &str| {
+        let node = fields.get(key)?;
+        let text = decoder.text(node, key)?;
+        let is_name = text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text.len() <= 64
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        if !is_name {
+            let help = "use letters, digits and `-`, such as `X-Signature`".to_owned();
+            decoder.bad_value(node.span, format!("`{text}` cannot be the name of a header"), help);
+        }
+        is_name.then(|| text.to_ascii_lowercase())
+    };
+    let (header, timestamp) = (name("header"), name("timestamp"));
+    Some(WebhookForm::Header(HeaderSignature {
+        header: header?,
+        prefix: fields.text("prefix", decoder).unwrap_or_default().to_owned(),
+        encoding: fields.choice("encoding", SIGNATURE_ENCODING, decoder).unwrap_or_default(),
+        timestamp,
+    }))
+}
+
 /// The keys that all kinds have.
 fn common(
     kind: &str,
@@ -281,10 +311,17 @@ fn common(
     };
     let constants = fields.get("params").map(|node| constants(node, params, decoder));
     let payload = fields.get("payload").map(|node| payload(node, source.as_ref(), params, decoder));
+    let overlap = fields.choice("overlap", OVERLAP, decoder);
+    let when = match kind {
+        "schedule" => None,
+        _ => fields.get("when").and_then(|node| when(node, source.as_ref(), decoder)),
+    };
+    let source = source?;
     let trigger = Trigger {
         name,
-        source: source?,
-        overlap: fields.choice("overlap", OVERLAP, decoder).unwrap_or_default(),
+        overlap: overlap.unwrap_or_else(|| source.default_overlap()),
+        source,
+        when,
         pause_after: fields.integer("pauseAfter", decoder),
         params: constants.unwrap_or_default(),
         payload: payload.unwrap_or_default(),

@@ -1,7 +1,8 @@
 //! Parameters of the runs that a trigger starts: fixed values and parts of the payload.
 
 use super::{Decoder, Node};
-use crate::definition::model::{Param, ParamType, PayloadPath, Trigger, TriggerSource};
+use crate::definition::model::{Param, ParamType, PayloadPath, Trigger, TriggerSource, WHEN_NAMES};
+use crate::expression::{Expression, Names, Root};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 use kb_base::value::JsonMap;
 
@@ -63,6 +64,30 @@ pub(super) fn payload(
         }
     }
     paths
+}
+
+/// Decodes `when:`, an expression over the payload and the headers of an event.
+pub(super) fn when(
+    node: &Node,
+    source: Option<&TriggerSource>,
+    decoder: &mut Decoder,
+) -> Option<Expression> {
+    let has_headers = matches!(source, Some(TriggerSource::Webhook(_)) | None);
+    let params = WHEN_NAMES.iter().filter(|name| has_headers || **name != "headers");
+    let params = params.map(|name| (*name).to_owned()).collect();
+    let names = Names { params, ..Names::default() };
+    let of_playbook = std::mem::replace(&mut decoder.names, names);
+    let expression = decoder.expression(node, "when");
+    decoder.names = of_playbook;
+    for reference in expression.iter().flat_map(Expression::references) {
+        if let (Root::Param(name), Some(first)) = (&reference.root, reference.field())
+            && **name == *"payload"
+            && let Some(path) = PayloadPath::parse(first)
+        {
+            check_path(&path, reference.span, source, decoder);
+        }
+    }
+    expression
 }
 
 /// A path that begins with a key that the payload of the source never has.

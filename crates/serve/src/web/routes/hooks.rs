@@ -2,18 +2,21 @@
 
 use crate::serve::{LoadedTrigger, deliver, webhook_at};
 use crate::web::call::Call;
+use crate::web::gate::is_form;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Method, Route, waiting};
 use crate::web::state::WebProject;
 use axum::body::Bytes;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use kb_base::value::Json;
-use kb_language::definition::{TriggerSource, WebhookForm};
+use kb_base::value::{Json, JsonMap};
+use kb_language::definition::{NamedForm, TriggerSource, Webhook, WebhookForm};
 use kb_service::service::hook_secrets;
-use kb_service::trigger::{FireFilter, Role, SignatureError, VerifiedWebhook, verify_webhook};
+use kb_service::trigger::{
+    FireFilter, Role, SignatureError, VerifiedWebhook, has_signature, verify_webhook,
+};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -25,7 +28,7 @@ pub(super) const ROUTES: &[Route] = &[waiting(
     "/hooks/{name}",
     Role::Read,
     hook,
-    "Starts a run of the webhook trigger with this path. The sender signs it (Standard Webhooks, or GitHub's form).",
+    "Starts a run of the webhook trigger with this path. The sender signs it in the form of the trigger.",
 )
 .signed()
 .answers(&[
@@ -42,9 +45,8 @@ fn hook(call: Call) -> BoxFuture<'static, Answer> {
 }
 
 async fn receive(mut call: Call) -> Answer {
-    // An unsigned request is refused before its body is read.
-    let is_signed = ["webhook-signature", "x-hub-signature-256"];
-    if !is_signed.iter().any(|name| call.headers.contains_key(*name)) {
+    // A request that is signed in no form is refused before its body is read.
+    if !may_be_signed(&call) {
         return Err(refused(SignatureError::Unsigned));
     }
     let body = call.read_body().await?;
@@ -52,20 +54,41 @@ async fn receive(mut call: Call) -> Answer {
     answer.unwrap_or_else(|_| Err(Problem::internal("the delivery failed")))
 }
 
+/// Whether the request has the header of the form of any webhook. It does not depend on the name in the
+/// address, so that names cannot be tried out.
+fn may_be_signed(call: &Call) -> bool {
+    let has = |name: &str| call.headers.contains_key(name);
+    call.state.projects().iter().any(|project| {
+        project.state().triggers.values().any(|loaded| match &loaded.trigger.source {
+            TriggerSource::Webhook(webhook) => has_signature(&webhook.form, has),
+            _ => false,
+        })
+    })
+}
+
 fn record(call: &Call, body: &Bytes) -> Answer {
     let name = call.path("name");
-    // The same answer for a name that does not exist: names cannot be tried out.
-    let (project, loaded) = find(call, name).ok_or_else(|| failed(call, SignatureError::Wrong))?;
-    let verified = verify(call, &project, &loaded, body).map_err(|error| failed(call, error))?;
-    let payload: Json = serde_json::from_slice(body)
-        .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
+    // The same answer for a name that does not exist.
+    let (project, loaded, webhook) =
+        find(call, name).ok_or_else(|| failed(call, SignatureError::Wrong))?;
+    let secrets = hook_secrets(&project.state().project, &webhook.secrets);
+    let verified = verify(call, &secrets, &webhook, body).map_err(|error| {
+        tracing::info!(trigger = loaded.id, "a delivery is refused: {error}");
+        // Only the time of a request with a valid signature is told to its sender.
+        let told = if error == SignatureError::Stale { error } else { SignatureError::Wrong };
+        failed(call, told)
+    })?;
+    let (payload, headers) = (payload(call, body)?, headers(call, &secrets));
+    if let Some(challenge) = challenge(&webhook.form, &payload) {
+        return reply::json(&json!({"challenge": challenge}));
+    }
     let store = &project.shared.store;
     let filter = FireFilter { trigger: Some(loaded.id.clone()), open: true, limit: MOST_WAITING };
     if store.fires(&filter)?.len() >= MOST_WAITING {
         return Err(Problem::too_many("too many runs of this webhook wait", 30));
     }
     project.shared.learn_secrets();
-    let Some(delivery) = deliver(store, &loaded, &verified, &payload, call.now())? else {
+    let Some(delivery) = deliver(store, &loaded, &verified, &payload, &headers, call.now())? else {
         return Err(Problem::not_found("the trigger is not enabled"));
     };
     project.shared.daemon.wake();
@@ -73,32 +96,66 @@ fn record(call: &Call, body: &Bytes) -> Answer {
     reply::json_with(status, &json!({"trigger": loaded.id, "repeated": delivery.repeated}))
 }
 
-fn find(call: &Call, name: &str) -> Option<(Arc<WebProject>, LoadedTrigger)> {
+/// The body: JSON, or a form. A form with only a field `payload` is the JSON in it, as GitHub and Slack send it.
+fn payload(call: &Call, body: &[u8]) -> Result<Json, Problem> {
+    let json = |text: &[u8]| {
+        serde_json::from_slice(text)
+            .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))
+    };
+    if !is_form(&call.headers) {
+        return json(body);
+    }
+    let mut fields = JsonMap::new();
+    for (name, value) in form_urlencoded::parse(body) {
+        fields.insert(name.into_owned(), Json::String(value.into_owned()));
+    }
+    match fields.get("payload") {
+        Some(Json::String(text)) if fields.len() == 1 => json(text.as_bytes()),
+        _ => Ok(Json::Object(fields)),
+    }
+}
+
+/// What Slack wants to read back when an address is entered there.
+fn challenge<'p>(form: &WebhookForm, payload: &'p Json) -> Option<&'p str> {
+    let is_asked = *form == WebhookForm::Named(NamedForm::Slack)
+        && payload["type"].as_str() == Some("url_verification");
+    payload["challenge"].as_str().filter(|_| is_asked)
+}
+
+fn find(call: &Call, name: &str) -> Option<(Arc<WebProject>, LoadedTrigger, Webhook)> {
     call.state.projects().iter().find_map(|project| {
-        let loaded = webhook_at(&project.state().triggers, name)?.clone();
-        Some((project.clone(), loaded))
+        let (loaded, webhook) = webhook_at(&project.state().triggers, name)
+            .map(|(loaded, webhook)| (loaded.clone(), webhook.clone()))?;
+        Some((project.clone(), loaded, webhook))
     })
 }
 
 fn verify(
     call: &Call,
-    project: &WebProject,
-    loaded: &LoadedTrigger,
+    secrets: &[String],
+    webhook: &Webhook,
     body: &[u8],
 ) -> Result<VerifiedWebhook, SignatureError> {
-    let TriggerSource::Webhook(webhook) = &loaded.trigger.source else {
-        return Err(SignatureError::Wrong);
-    };
-    let secrets = hook_secrets(&project.state().project, &webhook.secrets);
     let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
-    // A header that is given twice is no header: another reader could take the other one.
-    let header = |name: &str| {
-        let mut all = call.headers.get_all(name).iter();
-        let first = all.next()?.to_str().ok()?.to_owned();
-        all.next().is_none().then_some(first)
-    };
-    let form: WebhookForm = webhook.form;
-    verify_webhook(form, &secrets, header, body, call.now())
+    let header = |name: &str| only_value(&call.headers, name).map(str::to_owned);
+    verify_webhook(&webhook.form, &secrets, header, body, call.now())
+}
+
+/// The headers that a condition may read: those with one value that is a text and has no secret in it.
+fn headers(call: &Call, secrets: &[String]) -> Json {
+    let names = call.headers.keys().map(HeaderName::as_str);
+    let named = names.filter_map(|name| Some((name, only_value(&call.headers, name)?)));
+    let is_public =
+        |value: &str| !secrets.iter().any(|secret| !secret.is_empty() && value.contains(secret));
+    let public = named.filter(|(_, value)| is_public(value));
+    Json::Object(public.map(|(name, value)| (name.to_owned(), Json::from(value))).collect())
+}
+
+/// A header that is given twice is no header: another reader could take the other one.
+fn only_value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let mut all = headers.get_all(name).iter();
+    let first = all.next()?.to_str().ok()?;
+    all.next().is_none().then_some(first)
 }
 
 /// Only what is not signed well is throttled: others behind the same proxy have the same address.

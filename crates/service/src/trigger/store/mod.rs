@@ -14,6 +14,7 @@ pub use rows::{Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerS
 pub use tokens::{Role, TokenRow};
 pub use write::{Delivery, StoredMessage};
 
+use super::ids::FiredFile;
 use kb_base::value::{RunId, Timestamp};
 use kb_core::redaction::Redactor;
 use kb_engine::journal::JournalError;
@@ -162,6 +163,19 @@ impl TriggerStore {
         let connection = self.connection();
         let text = format!("SELECT {} FROM fires WHERE trigger = ?1 AND key = ?2", rows::COLUMNS);
         Ok(connection.prepare_cached(&text)?.query_row([trigger, key], rows::fire).optional()?)
+    }
+
+    /// The last content of a path for which a file trigger fired.
+    pub fn last_file(&self, trigger: &str, path: &str) -> Result<Option<FiredFile>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection.prepare_cached(
+            "SELECT key FROM fires WHERE trigger = ?1 AND key >= ?2 AND key < ?3
+             ORDER BY key DESC LIMIT 1",
+        )?;
+        let (first, end) = FiredFile::keys(path);
+        let key: Option<String> =
+            query.query_row([trigger, &first, &end], |row| row.get(0)).optional()?;
+        Ok(key.and_then(|key| FiredFile::parse(&key[first.len()..])))
     }
 
     /// A small value that the daemon keeps, such as the last run whose end it saw.

@@ -141,19 +141,13 @@ impl TriggerStore {
     }
 
     /// Records that a delivery was seen. Returns the run of an earlier delivery with the same key.
-    pub fn deliver(
-        &self,
-        hook: &str,
-        key: &str,
-        fire: &NewFire,
-        now: Timestamp,
-    ) -> Result<Delivery, JournalError> {
+    pub fn deliver(&self, fire: &NewFire, now: Timestamp) -> Result<Delivery, JournalError> {
         let run = run_id(&fire.trigger, &fire.key);
         self.transaction(|c| {
             let new = c.execute(
                 "INSERT INTO deliveries (hook, key, run, at) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT DO NOTHING",
-                params![hook, key, run.as_str(), now.0],
+                params![fire.trigger, fire.key, run.as_str(), now.0],
             )?;
             if new == 1 {
                 self.insert(c, fire, now)?;
