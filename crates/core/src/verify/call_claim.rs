@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::normalized;
-use super::tool_tier::ToolTier;
+use super::tool_tier;
 use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose};
 use kb_base::value::{Json, JsonMap};
 use kb_language::definition::Schema;
@@ -128,7 +128,7 @@ impl CallClaim {
                     "`{name}` is claimed to have returned another `{key}` than it did (call `{}`)",
                     call.id
                 )),
-                None => ToolTier::of(call).finding(call, plugins.get(&call.tool)),
+                None => tool_tier::finding(call, plugins.get(&call.tool)),
             },
             (_, false, None) => not_successful(name, last),
         };

@@ -6,10 +6,10 @@ use super::command_claim::{CommandClaim, is_question};
 use super::finding::Finding;
 use super::gate::Gate;
 use super::shell::Script;
-use super::tool_tier::ToolTier;
+use super::tool_tier::{finding, tier_of, tool_of};
 use crate::evidence::{CheckDetail, Invocation, InvocationStatus, Purpose, Verdict};
-use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
+use kb_language::toolspec::EvidenceTier;
 use serde_json::json;
 
 /// Maximum number of failed commands that are listed.
@@ -47,42 +47,35 @@ pub(super) fn call_outcomes(
 /// What the last call of a tool means; `None` if it is an ordinary call of a built-in tool.
 fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
     let (tool, id) = (&call.tool, &call.id);
-    let tier = ToolTier::of(call);
     let doubt = |how: &str| {
         Some(Finding::inconclusive(format!(
             "the last call of `{tool}` {how} (call `{id}`), and no later call of it succeeded"
         )))
     };
-    match (call.status, tier) {
+    match (call.status, tier_of(call)) {
         (InvocationStatus::Denied, _) => doubt("was denied"),
-        (_, ToolTier::BuiltIn) => None,
+        (_, EvidenceTier::Recorded) => None,
         (InvocationStatus::Failed, _) => doubt("failed"),
         (InvocationStatus::Timeout, _) => doubt("timed out"),
         (InvocationStatus::Unknown, _) => doubt("has an unknown outcome"),
-        (InvocationStatus::Success, ToolTier::Remote) if call.http_error().is_some() => {
+        (InvocationStatus::Success, EvidenceTier::Remote) if call.http_error().is_some() => {
             let status = call.http_error().unwrap_or_default();
             doubt(&format!("was answered with status {status}"))
         }
-        (InvocationStatus::Success, ToolTier::Remote) if only_reads(call) => {
+        (InvocationStatus::Success, EvidenceTier::Remote) if !tool_of(call).sends(&call.args) => {
             Some(Finding::unchecked(format!(
                 "the answer to `{tool}` is remote, and what the output says about it was not checked"
             )))
         }
-        (InvocationStatus::Success, ToolTier::Remote) => Some(tier.finding(call, None)),
+        (InvocationStatus::Success, EvidenceTier::Remote) => Some(finding(call, None)),
         // A plugin without evidence is common; that its probe failed is a fact.
-        (InvocationStatus::Success, ToolTier::Plugin) => {
-            let finding = tier.finding(call, gate.plugins.get(tool));
+        (InvocationStatus::Success, EvidenceTier::Receipt) => {
+            let finding = finding(call, gate.plugins.get(tool));
             let is_open = finding.verdict == Verdict::Inconclusive;
             let reason = finding.reason.clone().filter(|_| is_open);
             Some(reason.map_or(finding, Finding::unchecked))
         }
     }
-}
-
-/// Whether a remote call changes nothing.
-fn only_reads(call: &Invocation) -> bool {
-    let method = call.args.get("method").and_then(Json::as_str).unwrap_or("GET");
-    ["GET", "HEAD", "OPTIONS"].iter().any(|reads| method.eq_ignore_ascii_case(reads))
 }
 
 /// The commands whose last run failed and that the output does not list. They lower no verdict, because work
@@ -118,4 +111,68 @@ fn failed_commands(executed: &[&Invocation], claims: &[CommandClaim]) -> Vec<Che
     }
     found.truncate(LISTED);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::{EvidenceKind, EvidenceRef};
+    use kb_base::value::{Digest, Timestamp};
+    use std::sync::Arc;
+
+    fn call(tool: &str, args: kb_base::value::Json) -> Invocation {
+        Invocation {
+            id: "1".to_owned(),
+            tool: tool.to_owned(),
+            args_hash: Digest::of_json(&args),
+            args,
+            at: Timestamp(0),
+            duration_ms: 0,
+            purpose: Purpose::Execution,
+            status: InvocationStatus::Success,
+            changes: Vec::new(),
+            evidence: Vec::new(),
+            process: None,
+            output: Some(Arc::new(json!({"ok": true}))),
+            bytes: 1,
+        }
+    }
+
+    #[test]
+    fn a_successful_call_of_an_unknown_tool_proves_nothing() {
+        let receipt = EvidenceRef {
+            kind: EvidenceKind::Receipt,
+            reference: "r-1".to_owned(),
+            sha256: None,
+            status: None,
+        };
+        let file = EvidenceRef { kind: EvidenceKind::File, ..receipt.clone() };
+        let evidence = vec![receipt, file];
+        for args in [json!({}), json!({"method": "GET"})] {
+            let order = Invocation { evidence: evidence.clone(), ..call("shop:order", args) };
+            let gate = gate(order);
+            let found = call_outcomes(&gate, &[], &[]);
+            let verdicts: Vec<_> = found.iter().map(|d| (d.verdict, d.warning)).collect();
+            assert_eq!(verdicts, [(Verdict::Inconclusive, false)], "{found:?}");
+        }
+        let read = call("http:fetch", json!({"url": "http://a.b"}));
+        assert_eq!(call_outcomes(&gate(read), &[], &[])[0].verdict, Verdict::Unchecked);
+    }
+
+    fn gate(call: Invocation) -> Gate {
+        Gate {
+            criteria: Vec::new(),
+            claims: ClaimPolicy::Strict,
+            expect_changes: false,
+            changes_declared: false,
+            after_refuted: false,
+            output: Arc::new(json!({})),
+            output_schema: None,
+            trace: vec![call],
+            unwatched: false,
+            root: String::new(),
+            test_commands: Vec::new(),
+            plugins: Default::default(),
+        }
+    }
 }

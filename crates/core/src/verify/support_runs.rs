@@ -5,9 +5,10 @@ use super::runner::canonical;
 use super::shell::{CommandUse, Script};
 use super::statement::{Act, Meaning, Sentence, is_path, means};
 use super::support::Record;
-use super::tool_tier::ToolTier;
+use super::tool_tier::tier_of;
 use crate::evidence::{EvidenceKind, Invocation, InvocationStatus};
 use kb_base::value::Json;
+use kb_language::toolspec::EvidenceTier;
 
 impl Record<'_> {
     fn commands(&self) -> impl Iterator<Item = (&RecordedRun<'_>, &CommandUse)> {
@@ -170,7 +171,7 @@ impl Record<'_> {
         let by_tool: Vec<&Invocation> = self
             .trace
             .iter()
-            .filter(|call| ToolTier::of(call) == ToolTier::BuiltIn)
+            .filter(|call| tier_of(call) == EvidenceTier::Recorded)
             .filter(made)
             .collect();
         let says_branch = sentence

@@ -3,43 +3,30 @@
 use super::finding::Finding;
 use crate::evidence::{EvidenceKind, Invocation};
 use kb_language::definition::Schema;
-use kb_language::toolspec::{self, plugin_id};
+use kb_language::toolspec::{self, EvidenceTier, ToolSpec, plugin_id};
 
-/// How far the effect of a call can be proven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ToolTier {
-    /// Built-in tools: the runtime recorded the effect, and checks compare it with the disk.
-    BuiltIn,
-    /// Plugin tools: a receipt, an output that satisfies its schema, and evidence.
-    Plugin,
-    /// Remote tools and models: nothing on this machine proves the effect.
-    Remote,
+/// The entry of the tool of a recorded call.
+pub(super) fn tool_of(call: &Invocation) -> &'static ToolSpec {
+    toolspec::assumed(&call.tool)
 }
 
-impl ToolTier {
-    /// The tier of a recorded call.
-    pub(super) fn of(call: &Invocation) -> ToolTier {
-        match toolspec::find(&call.tool) {
-            Some(spec) if spec.network && !spec.runs_processes => ToolTier::Remote,
-            Some(_) => ToolTier::BuiltIn,
-            None if plugin_id(&call.tool).is_some() => ToolTier::Plugin,
-            None if call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt) => {
-                ToolTier::Plugin
-            }
-            None => ToolTier::Remote,
-        }
+/// The tier of a recorded call.
+pub(super) fn tier_of(call: &Invocation) -> EvidenceTier {
+    match plugin_id(&call.tool) {
+        Some(_) => EvidenceTier::Receipt,
+        None => tool_of(call).tier,
     }
+}
 
-    /// The verdict over a successful call of this tier. `schema` is that of the output of a plugin.
-    pub(super) fn finding(self, call: &Invocation, schema: Option<&Schema>) -> Finding {
-        let (tool, id) = (&call.tool, &call.id);
-        match self {
-            ToolTier::BuiltIn => Finding::passed(),
-            ToolTier::Plugin => plugin(call, schema),
-            ToolTier::Remote => Finding::inconclusive(format!(
-                "`{tool}` was called (call `{id}`), but its effect is remote and cannot be checked"
-            )),
-        }
+/// The verdict over a successful call. `schema` is that of the output of a plugin.
+pub(super) fn finding(call: &Invocation, schema: Option<&Schema>) -> Finding {
+    let (tool, id) = (&call.tool, &call.id);
+    match tier_of(call) {
+        EvidenceTier::Recorded => Finding::passed(),
+        EvidenceTier::Receipt => plugin(call, schema),
+        EvidenceTier::Remote => Finding::inconclusive(format!(
+            "`{tool}` was called (call `{id}`), but its effect is remote and cannot be checked"
+        )),
     }
 }
 
@@ -51,17 +38,15 @@ fn plugin(call: &Invocation, schema: Option<&Schema>) -> Finding {
     if !call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt) {
         return unknown("the call has no receipt");
     }
-    if plugin_id(tool).is_some() {
-        let Some(schema) = schema else { return unknown("the schema of its output is not known") };
-        let Some(output) = &call.output else {
-            return unknown("its output is too large to be recorded");
-        };
-        if let Some(found) = schema.violations(output).first() {
-            return Finding::failed(format!(
-                "the recorded output of `{tool}` (call `{id}`) does not match its schema: output{}: {}",
-                found.pointer, found.message
-            ));
-        }
+    let Some(schema) = schema else { return unknown("the schema of its output is not known") };
+    let Some(output) = &call.output else {
+        return unknown("its output is too large to be recorded");
+    };
+    if let Some(found) = schema.violations(output).first() {
+        return Finding::failed(format!(
+            "the recorded output of `{tool}` (call `{id}`) does not match its schema: output{}: {}",
+            found.pointer, found.message
+        ));
     }
     let probes = || call.evidence.iter().filter(|e| e.kind == EvidenceKind::Probe);
     let ended = |result: &str| {

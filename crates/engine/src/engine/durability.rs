@@ -3,8 +3,8 @@
 //! Attempts are executed at least once (at-least-once delivery): one that was running when `kb` was killed
 //! is executed again, unless its step has `retrySafe: false`.
 
-use kb_base::value::{Json, Money, Usage};
-use kb_core::evidence::{Payload, Record};
+use kb_base::value::{Money, Usage};
+use kb_core::evidence::Record;
 use kb_core::run::{Event, State};
 use kb_language::plan::Plan;
 use kb_language::toolspec;
@@ -50,7 +50,10 @@ fn is_durable_record(record: &Record) -> bool {
     let costs = |usage: &Usage| usage.cost_usd.is_some_and(|cost| cost > Money::ZERO);
     match record {
         Record::ModelCall { usage, .. } | Record::Compression { usage, .. } => costs(usage),
-        Record::ToolCall { tool, args, .. } => uses_network(tool) && !is_get(args),
+        Record::ToolCall { tool, args, .. } => {
+            let spec = toolspec::assumed(tool);
+            args.as_inline().map_or(spec.network, |args| spec.sends(args))
+        }
         Record::ToolResult { .. }
         | Record::Approval { .. }
         | Record::Reservation { .. }
@@ -65,12 +68,25 @@ fn is_durable_record(record: &Record) -> bool {
     }
 }
 
-fn uses_network(tool: &str) -> bool {
-    toolspec::assumed(tool).network
-}
+#[cfg(test)]
+mod tests {
+    use super::is_durable_record;
+    use kb_core::evidence::{Payload, Record};
+    use serde_json::json;
 
-/// Whether the arguments of a request name the method `GET`, or none.
-fn is_get(args: &Payload) -> bool {
-    let method = |args: &Json| args.get("method").and_then(Json::as_str).map(str::to_owned);
-    args.as_inline().is_some_and(|args| method(args).is_none_or(|method| method == "GET"))
+    #[test]
+    fn calls_that_may_change_something_elsewhere_are_synced() {
+        let call = |tool: &str, args| {
+            let (id, tool, args) = ("1".to_owned(), tool.to_owned(), Payload::inline(args));
+            is_durable_record(&Record::ToolCall { turn: 1, id, tool, args })
+        };
+        for tool in ["plugin:deploy", "mcp:shop:order", "not a tool"] {
+            assert!(call(tool, json!({"item": 1})), "{tool}");
+            assert!(call(tool, json!({"method": "GET"})), "{tool}");
+        }
+        assert!(call("http:request", json!({"method": "POST", "url": "http://a.b"})));
+        assert!(call("http:request", json!({"method": 7, "url": "http://a.b"})));
+        assert!(!call("http:request", json!({"url": "http://a.b"})));
+        assert!(!call("fs:write", json!({"path": "a", "content": ""})));
+    }
 }

@@ -242,7 +242,7 @@ impl Toolbox {
 
     /// Whether a call may change files. Those that only read run beside others.
     fn may_write(&self, call: &Call) -> bool {
-        self.shared.registry.find(&call.tool).is_some_and(|tool| !tool.spec().only_reads)
+        self.shared.registry.find(&call.tool).is_none_or(|tool| !tool.spec().only_reads)
     }
 
     /// Executes a call; the result is masked.

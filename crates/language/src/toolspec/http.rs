@@ -1,6 +1,6 @@
 //! The tools that use the network: `http:request` and `http:fetch`.
 
-use super::spec::{InputCheck, ToolLevel, ToolSpec};
+use super::spec::{EvidenceTier, InputCheck, ToolLevel, ToolSpec};
 use kb_base::value::Json;
 use serde_json::json;
 
@@ -43,6 +43,7 @@ fn request() -> ToolSpec {
         }),
         output: response(),
         network: true,
+        tier: EvidenceTier::Remote,
         input_check: InputCheck::Url,
         done: "Sent request",
         subject: &["url"],

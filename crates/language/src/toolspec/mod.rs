@@ -21,5 +21,5 @@ mod write_files;
 
 pub use names::{ToolMatch, allowed_by, allowed_by_settings, covers, permits, secured_by};
 pub use plugin::{PLUGIN_PREFIX, assumed, plugin_id};
-pub use spec::{InputCheck, ResultPart, ToolLevel, ToolSpec};
+pub use spec::{EvidenceTier, InputCheck, ResultPart, ToolLevel, ToolSpec};
 pub use table::{ARTIFACT_READER, FILE_READER, HTTP_REQUEST, OUTPUT_READER, find, names, tools};

@@ -1,6 +1,6 @@
 //! Tools that a project defines: `plugin:ID`.
 
-use super::spec::{ToolLevel, ToolSpec};
+use super::spec::{EvidenceTier, ToolLevel, ToolSpec};
 use super::table::find;
 use kb_base::value::Json;
 use std::sync::LazyLock;
@@ -9,8 +9,12 @@ use std::sync::LazyLock;
 pub const PLUGIN_PREFIX: &str = "plugin:";
 
 /// What is assumed of a tool that is known by its name alone: the largest effects.
-static ANY: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::plugin("", "A tool of others.", ToolLevel::Critical, Json::Null, Json::Null)
+static ANY: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    reads_files: true,
+    leaves_sandbox: true,
+    tier: EvidenceTier::Remote,
+    done: "Called tool",
+    ..ToolSpec::plugin("", "An unknown tool.", ToolLevel::Critical, Json::Null, Json::Null)
 });
 
 impl ToolSpec {
@@ -32,6 +36,7 @@ impl ToolSpec {
             writes: true,
             network: true,
             runs_processes: true,
+            tier: EvidenceTier::Receipt,
             done: "Called plugin",
             ..ToolSpec::base()
         }
@@ -51,17 +56,22 @@ pub fn assumed(name: &str) -> &'static ToolSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::{ToolLevel, assumed};
+    use super::{EvidenceTier, ToolLevel, assumed};
+    use serde_json::json;
 
     #[test]
     fn an_unknown_tool_has_the_largest_effects() {
         for name in ["plugin:deploy", "mcp:github:search", "fs:raed", ""] {
             let spec = assumed(name);
-            assert!(
-                spec.writes && spec.network && spec.runs_processes && !spec.only_reads,
+            let reaches = spec.reads_files && spec.network && spec.leaves_sandbox;
+            assert!(spec.writes && spec.runs_processes && reaches, "{name}");
+            assert!(!spec.only_reads && !spec.always_allowed, "{name}");
+            assert!(spec.sends(&json!({})) && spec.sends(&json!({"method": "GET"})), "{name}");
+            assert_eq!(
+                (spec.level, spec.tier),
+                (ToolLevel::Critical, EvidenceTier::Remote),
                 "{name}"
             );
-            assert_eq!(spec.level, ToolLevel::Critical, "{name}");
         }
         assert!(!assumed("fs:read").writes);
     }

@@ -56,6 +56,17 @@ pub enum ResultPart {
     Rest,
 }
 
+/// How far the effect of a call can be proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EvidenceTier {
+    /// The runtime recorded the effect, and checks compare it with the disk.
+    Recorded,
+    /// A receipt, an output that satisfies its schema, and evidence, such as that of a probe.
+    Receipt,
+    /// Nothing on this machine proves the effect.
+    Remote,
+}
+
 /// Everything that the engine knows about a tool. Allow-lists, policy, the workspace lock, the
 /// warning about unordered writers, the checks of `tool` steps and the reference page derive from it.
 #[derive(Debug, Clone)]
@@ -92,6 +103,8 @@ pub struct ToolSpec {
     pub only_reads: bool,
     /// Whether the tool needs no entry in an allow-list: it shows nothing new.
     pub always_allowed: bool,
+    /// How far the effect of a call can be proven.
+    pub tier: EvidenceTier,
     /// How the `input` of a `tool` step is checked.
     pub input_check: InputCheck,
     /// Which part of a long result a model is shown.
@@ -121,6 +134,7 @@ impl ToolSpec {
             leaves_sandbox: false,
             only_reads: false,
             always_allowed: false,
+            tier: EvidenceTier::Recorded,
             input_check: InputCheck::default(),
             result_part: ResultPart::default(),
             done: "",
@@ -136,6 +150,14 @@ impl ToolSpec {
     /// Whether a probe of a plugin can call the tool: it reads files, or requests a URL.
     pub fn may_probe(&self) -> bool {
         (self.only_reads && self.reads_files) || self.input_check == InputCheck::Url
+    }
+
+    /// Whether a call with these arguments can change something outside this machine. Only requests whose
+    /// method reads cannot.
+    pub fn sends(&self, args: &Json) -> bool {
+        let method = args.get("method").map_or(Some("GET"), Json::as_str).unwrap_or_default();
+        let reads = ["GET", "HEAD", "OPTIONS"].iter().any(|own| method.eq_ignore_ascii_case(own));
+        self.network && !(self.input_check == InputCheck::Url && reads)
     }
 
     /// Whether the schema forbids arguments that it does not name.
