@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Write the journal, its large values and the state of triggers to a file
 ///
 /// The file is a consistent copy, also while runs execute. `--restore` creates the state folder of a
-/// project from it.
+/// project from it, with its triggers paused.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The file to write; it must not exist
@@ -27,19 +27,31 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let context = ProjectContext::find(environment)?;
-    let found = match args.restore {
-        true => service::restore(&context, &args.file)?,
-        false => service::back_up(&context, &args.file)?,
-    };
+    if args.restore {
+        let restored = service::restore(&context, &args.file)?;
+        if args.json {
+            terminal.json(&restored)?;
+            return Ok(Exit::Done);
+        }
+        let found = restored.backup;
+        print("restored", found.runs, found.blob_bytes, terminal)?;
+        if restored.paused_triggers > 0 {
+            let triggers = counted(restored.paused_triggers, "trigger");
+            terminal.note(&format!(
+                "paused {triggers}: see that nothing else serves this project, then `kb trigger resume --all`\n"
+            ))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let found = service::back_up(&context, &args.file)?;
     if args.json {
         terminal.json(&found)?;
         return Ok(Exit::Done);
     }
-    let verb = if args.restore { "restored" } else { "saved" };
-    terminal.out(&format!(
-        "{verb} {} and {} of large values\n",
-        counted(found.runs, "run"),
-        bytes(found.blob_bytes)
-    ))?;
+    print("saved", found.runs, found.blob_bytes, terminal)?;
     Ok(Exit::Done)
+}
+
+fn print(verb: &str, runs: usize, large: u64, terminal: &mut Terminal) -> std::io::Result<()> {
+    terminal.out(&format!("{verb} {} and {} of large values\n", counted(runs, "run"), bytes(large)))
 }

@@ -123,7 +123,7 @@ pub(super) fn run(
     }
     let max_runs = args.max_runs.map(|most| most.max(1) as usize);
     if let Some(kind) = args.unit {
-        return print_unit(kind, &args.project, environment, terminal);
+        return print_unit(kind, &args, environment, terminal);
     }
     let ListenAddress { address, port } = args.listen;
     let listen = Listen { address, port: args.port.or(port), hosts: args.host };
@@ -178,7 +178,7 @@ pub(super) fn run(
 
 fn print_unit(
     kind: Unit,
-    projects: &[PathBuf],
+    args: &Args,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> CliResult {
@@ -188,9 +188,28 @@ fn print_unit(
     };
     let program = std::env::current_exe()?.display().to_string();
     let own = [environment.cwd.clone()];
-    let given: Vec<PathBuf> = projects.iter().map(|path| environment.absolute(path)).collect();
+    let given: Vec<PathBuf> = args.project.iter().map(|path| environment.absolute(path)).collect();
     let projects = if given.is_empty() { &own[..] } else { &given[..] };
+    let mut arguments = Vec::new();
+    let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    projects.iter().for_each(|path| add("--project", path.display().to_string()));
+    let ListenAddress { address, port } = args.listen;
+    if !address.is_loopback() || address.is_ipv6() {
+        add("--listen", address.to_string());
+    }
+    if let Some(port) = args.port.or(port) {
+        add("--port", port.to_string());
+    }
+    args.host.iter().for_each(|host| add("--host", host.clone()));
+    if let Some(most) = args.max_runs {
+        add("--max-runs", most.to_string());
+    }
     let path = environment.variables.get("PATH").map_or("/usr/bin:/bin", String::as_str);
-    terminal.data(&serve::unit(kind, &program, projects, path))?;
+    let mut variables = vec![("PATH", path.to_owned())];
+    // The folders that decide where state and settings are.
+    for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
+        variables.extend(environment.variables.get(name).map(|value| (name, value.clone())));
+    }
+    terminal.data(&serve::unit(kind, &program, &arguments, &variables))?;
     Ok(Exit::Done)
 }

@@ -42,9 +42,20 @@ fn a_backup_is_restored_with_runs_blobs_and_triggers() {
     std::fs::remove_dir_all(scratch.root().parent().unwrap().join("state")).unwrap();
     scratch.kb(&["run", "show", &run]).code(4);
     std::fs::remove_dir_all(scratch.root().parent().unwrap().join("state")).unwrap();
-    scratch.kb(&["backup", "copy.kb", "--restore"]).code(0).says(&["restored"]);
+    scratch.kb(&["backup", "copy.kb", "--restore"]).code(0).says(&[
+        "restored",
+        "paused 1 trigger",
+        "kb trigger resume --all",
+    ]);
     assert_eq!(scratch.kb(&["run", "output", &run, "big"]).code(0).out, output);
     scratch.kb(&["run", "verify", &run]).code(0);
+    // The project of the backup may be served elsewhere: nothing starts until a person says so.
+    let shown = scratch.json(&["trigger", "show", "p", "--json"]);
+    assert_eq!(
+        (&shown["state"], &shown["paused"]),
+        (&"paused".into(), &"restored from a backup".into())
+    );
+    scratch.kb(&["trigger", "resume", "--all"]).code(0);
     assert_eq!(scratch.json(&["trigger", "show", "p", "--json"])["state"], "enabled");
     scratch.kb(&["run", "answer", &run, "ask", "yes"]).code(0);
     assert_eq!(scratch.json(&["run", "show", &run, "--json"])["status"], "succeeded");

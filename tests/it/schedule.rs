@@ -4,8 +4,9 @@
 //! the rule, each with the reason. The facts of robfig/cron and Hexagon/croner are below.
 
 use kb::schedule::{
-    ActiveRuns, CatchUp, ClockChange, Cron, Decision, Entry, Keep, Overlap, Policy, Schedule,
-    Verdict, Zone, account, jitter, next_in_queue, overlap,
+    ActiveRuns, Bounds, CatchUp, ClockChange, Cron, Decision, Entry, Keep, Overlap, Policy,
+    Schedule, Times, Verdict, Zone, account, date, jitter, local_end, local_start, next_in_queue,
+    overlap,
 };
 use kb::value::Timestamp;
 use proptest::prelude::*;
@@ -18,7 +19,7 @@ fn at(text: &str) -> Timestamp {
 
 fn schedule(cron: &str, zone: &str) -> Schedule {
     let cron = Cron::parse(cron).unwrap_or_else(|error| panic!("{cron}: {error:?}"));
-    Schedule::new(cron, Zone::named(zone).unwrap())
+    Schedule::new(Times::Cron(cron), Zone::named(zone).unwrap(), "")
 }
 
 /// The next times as local times with offsets.
@@ -50,7 +51,8 @@ fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
 }
 
 fn answer(zone: &str, cron: &str, from: &str, inclusive: &str) -> Option<(Schedule, Timestamp)> {
-    let schedule = Schedule::new(Cron::parse(cron).ok()?, Zone::named(zone).unwrap());
+    let schedule =
+        Schedule::new(Times::Cron(Cron::parse(cron).ok()?), Zone::named(zone).unwrap(), "");
     let from = instant(from, zone).0 - i64::from(inclusive == "true");
     let next = schedule.next(Timestamp(from))?;
     Some((schedule, next))
@@ -407,7 +409,7 @@ proptest! {
                 let repeated = matches!(
                     schedule.describe(Timestamp(at)).change, Some(ClockChange::FirstOfTwo)
                 );
-                prop_assert!(!hit || (schedule.cron().is_fixed() && repeated), "{text} matches");
+                prop_assert!(!hit || (schedule.is_fixed() && repeated), "{text} matches");
                 at += 60_000;
             }
         }
@@ -581,4 +583,80 @@ fn the_queue_is_fair_between_playbooks() {
     assert_eq!(next_in_queue(&[("a", late), ("a", early)], &active), Some(1));
     assert_eq!(next_in_queue(&[("b", early), ("c", late)], &active), Some(1));
     assert_eq!(next_in_queue(&[], &active), None);
+}
+
+/// `every`, `at`, and the bounds of a schedule, in a zone whose clock changes.
+#[test]
+fn periods_single_times_and_bounds() {
+    let berlin = || Zone::named("Europe/Berlin").unwrap();
+    let local = |text: &str| local_start(text).unwrap_or_else(|| panic!("{text}"));
+    let all = |schedule: &Schedule, from: &str, count: usize| -> Vec<String> {
+        let mut after = at(from);
+        let next = || {
+            after = schedule.next(after)?;
+            Some(schedule.describe(after).local)
+        };
+        std::iter::from_fn(next).take(count).collect()
+    };
+    // A period is real time, counted from the start, which counts itself.
+    let every = Schedule::new(Times::Every(36 * 3_600_000), berlin(), "every 36h");
+    let from = Bounds { from: Some(local("2027-03-27")), ..Bounds::default() };
+    let every = every.within(from.clone());
+    assert_eq!(
+        all(&every, "2020-01-01T00:00:00Z", 3),
+        ["2027-03-27 00:00 +01:00", "2027-03-28 13:00 +02:00", "2027-03-30 01:00 +02:00"]
+    );
+    assert_eq!(
+        all(&every, "2027-03-28T11:00:00Z", 1),
+        ["2027-03-30 01:00 +02:00"],
+        "a time itself is over"
+    );
+    // Single times: one that the clock skips, one that it repeats.
+    let at_times = ["2027-03-28T02:30", "2027-10-31T02:30"].map(local).to_vec();
+    let single = Schedule::new(Times::At(at_times), berlin(), "at");
+    assert_eq!(
+        all(&single, "2027-01-01T00:00:00Z", 9),
+        ["2027-03-28 03:00 +02:00", "2027-10-31 02:30 +02:00"]
+    );
+    assert_eq!(
+        single.describe(single.next(at("2027-01-01T00:00:00Z")).unwrap()).change,
+        Some(ClockChange::AfterGap)
+    );
+    assert_eq!(single.next(at("2027-12-01T00:00:00Z")), None);
+    // The last day counts as a whole, and dates are left out.
+    let bounds = Bounds {
+        from: Some(local("2027-12-24T12:00")),
+        until: local_end("2027-12-28"),
+        except: ["2027-12-25", "2027-12-26"].iter().map(|text| date(text).unwrap()).collect(),
+    };
+    let daily = Schedule::new(Times::Cron(Cron::parse("0 6,18 * * *").unwrap()), berlin(), "")
+        .within(bounds);
+    assert_eq!(
+        all(&daily, "2020-01-01T00:00:00Z", 9),
+        [
+            "2027-12-24 18:00 +01:00",
+            "2027-12-27 06:00 +01:00",
+            "2027-12-27 18:00 +01:00",
+            "2027-12-28 06:00 +01:00",
+            "2027-12-28 18:00 +01:00"
+        ]
+    );
+    assert_eq!(
+        daily.last(at("2027-12-01T00:00:00Z"), at("2028-06-01T00:00:00Z")),
+        Some(at("2027-12-28T17:00:00Z"))
+    );
+    let never = Schedule::new(Times::Every(10_000), berlin(), "")
+        .within(Bounds { until: local_end("1969-12-31"), ..from });
+    assert!(!never.ever_fires());
+    for text in [
+        "2027-02-30",
+        "2027-1-1",
+        "2027-01-01T09:00Z",
+        "2027-01-01T09:00+01:00",
+        "2027-01-01T25:00",
+        "09:00",
+        "",
+    ] {
+        assert_eq!(local_start(text), None, "{text}");
+    }
 }

@@ -3,8 +3,8 @@
 use super::parts::note_daemon;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use kb_serve::serve::{self, TriggerView};
-use kb_service::service::{Environment, Project};
+use kb_serve::serve::{self, TriggerStateName, TriggerView};
+use kb_service::service::{Environment, Project, ServiceError};
 
 /// Enable a trigger as it is defined now
 ///
@@ -15,6 +15,9 @@ use kb_service::service::{Environment, Project};
 pub(in crate::cli) struct EnableArgs {
     #[command(flatten)]
     which: Which,
+    /// Enable all triggers whose definition changed after they were enabled
+    #[arg(long, conflicts_with_all = ["id", "all", "digest"])]
+    changed: bool,
     /// Enable only if the definition has this digest, as `kb trigger show --json` prints it
     #[arg(long, value_name = "DIGEST")]
     digest: Option<String>,
@@ -47,9 +50,12 @@ pub(in crate::cli) struct ResumeArgs {
 #[derive(Debug, clap::Args)]
 struct Which {
     /// Id of the trigger, or of a playbook with one trigger
-    #[arg(value_name = "ID")]
-    id: String,
-    /// Print a JSON object
+    #[arg(value_name = "ID", required_unless_present_any = ["all", "changed"])]
+    id: Option<String>,
+    /// All triggers of the project
+    #[arg(long, conflicts_with = "id")]
+    all: bool,
+    /// Print a JSON object, or a list of them with several triggers
     #[arg(long)]
     json: bool,
 }
@@ -59,11 +65,20 @@ pub(super) fn enable(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> CliResult {
-    let project = Project::find(environment)?;
-    let view = serve::enable(&project, &args.which.id, args.digest.as_deref())?;
-    let next = view.next.first();
-    let next = next.map(|next| format!("; next time {}", next.local)).unwrap_or_default();
-    report(&args.which, &view, &format!("enabled{next}"), &project, terminal)
+    let is_changed = |view: &TriggerView| view.state == TriggerStateName::Changed;
+    let wanted = move |view: &TriggerView| {
+        is_changed(view) || !args.changed && view.state == TriggerStateName::Disabled
+    };
+    let change = Change {
+        wanted: &wanted,
+        apply: &|project, id| serve::enable(project, id, args.digest.as_deref()),
+        done: &|view| {
+            let next = view.next.first();
+            let next = next.map(|next| format!("; next time {}", next.local)).unwrap_or_default();
+            format!("enabled{next}")
+        },
+    };
+    change.run(&args.which, environment, terminal)
 }
 
 pub(super) fn disable(
@@ -71,9 +86,12 @@ pub(super) fn disable(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> CliResult {
-    let project = Project::find(environment)?;
-    let view = serve::disable(&project, &args.which.id)?;
-    report(&args.which, &view, "disabled", &project, terminal)
+    let change = Change {
+        wanted: &|view| view.state != TriggerStateName::Disabled,
+        apply: &serve::disable,
+        done: &|_| "disabled".to_owned(),
+    };
+    change.run(&args.which, environment, terminal)
 }
 
 pub(super) fn pause(
@@ -81,9 +99,12 @@ pub(super) fn pause(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> CliResult {
-    let project = Project::find(environment)?;
-    let view = serve::pause(&project, &args.which.id, &args.reason)?;
-    report(&args.which, &view, "paused", &project, terminal)
+    let change = Change {
+        wanted: &|view| view.state == TriggerStateName::Enabled,
+        apply: &|project, id| serve::pause(project, id, &args.reason),
+        done: &|_| "paused".to_owned(),
+    };
+    change.run(&args.which, environment, terminal)
 }
 
 pub(super) fn resume(
@@ -91,23 +112,66 @@ pub(super) fn resume(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> CliResult {
-    let project = Project::find(environment)?;
-    let view = serve::resume(&project, &args.which.id)?;
-    report(&args.which, &view, "resumed", &project, terminal)
+    let change = Change {
+        wanted: &|view| view.state == TriggerStateName::Paused,
+        apply: &serve::resume,
+        done: &|_| "resumed".to_owned(),
+    };
+    change.run(&args.which, environment, terminal)
 }
 
-fn report(
-    which: &Which,
-    view: &TriggerView,
-    done: &str,
-    project: &Project,
-    terminal: &mut Terminal,
-) -> CliResult {
-    if which.json {
-        terminal.json(view)?;
-        return Ok(Exit::Done);
+/// A change of one trigger, or of all that it concerns.
+struct Change<'c> {
+    /// The triggers that `--all` changes.
+    wanted: &'c dyn Fn(&TriggerView) -> bool,
+    apply: &'c dyn Fn(&Project, &str) -> Result<TriggerView, ServiceError>,
+    done: &'c dyn Fn(&TriggerView) -> String,
+}
+
+impl Change<'_> {
+    fn run(self, which: &Which, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+        let project = Project::find(environment)?;
+        if let Some(id) = &which.id {
+            let view = (self.apply)(&project, id)?;
+            if which.json {
+                terminal.json(&view)?;
+                return Ok(Exit::Done);
+            }
+            terminal.out(&format!("{} {}\n", view.id, (self.done)(&view)))?;
+            note_daemon(&project, terminal)?;
+            return Ok(Exit::Done);
+        }
+        let all = serve::list(&project, 1)?;
+        let wanted: Vec<&TriggerView> = all.iter().filter(|view| (self.wanted)(view)).collect();
+        if wanted.is_empty() && !which.json {
+            terminal.note("there is no such trigger; `kb trigger list` shows them\n")?;
+        }
+        let mut views = Vec::new();
+        let mut first_problem = None;
+        for view in wanted {
+            match (self.apply)(&project, &view.id) {
+                Ok(view) => {
+                    if !which.json {
+                        terminal.out(&format!("{} {}\n", view.id, (self.done)(&view)))?;
+                    }
+                    views.push(view);
+                }
+                Err(problem) => {
+                    if !which.json {
+                        terminal.note(&format!("{} is left as it is: {problem}\n", view.id))?;
+                    }
+                    first_problem = first_problem.or(Some(problem));
+                }
+            }
+        }
+        if which.json {
+            terminal.json(&views)?;
+        } else if !views.is_empty() {
+            note_daemon(&project, terminal)?;
+        }
+        match first_problem {
+            None => Ok(Exit::Done),
+            Some(problem) => Err(problem.into()),
+        }
     }
-    terminal.out(&format!("{} {done}\n", view.id))?;
-    note_daemon(project, terminal)?;
-    Ok(Exit::Done)
 }

@@ -49,8 +49,40 @@ fn triggers_are_listed_enabled_and_paused() {
         .says(&["was changed after it was shown"]);
     let digest = scratch.json(&["trigger", "show", "nightly", "--json"])["digest"].clone();
     scratch.kb(&["trigger", "enable", "nightly", "--digest", digest.as_str().unwrap()]).code(0);
+    // A comment changes nothing that runs.
+    let state = || scratch.json(&["trigger", "show", "nightly", "--json"])["state"].clone();
+    let changed = NIGHTLY.replace("echo", "printf");
+    scratch.write("playbooks/nightly.yml", &format!("# Every night.\n\n{changed}\n# The end.\n"));
+    assert_eq!(state(), "enabled");
     scratch.kb(&["trigger", "disable", "nightly"]).code(0);
-    assert_eq!(scratch.json(&["trigger", "show", "nightly", "--json"])["state"], "disabled");
+    assert_eq!(state(), "disabled");
+}
+
+/// After a change of many definitions, one command enables what was enabled before, and only that.
+#[test]
+fn several_triggers_are_changed_at_once() {
+    let scratch = scratch();
+    let states = || -> Vec<String> {
+        let all = scratch.json(&["trigger", "list", "--json"]);
+        let all = all.as_array().unwrap_or_else(|| all["triggers"].as_array().unwrap());
+        all.iter().map(|one| format!("{} {}", one["id"], one["state"]).replace('"', "")).collect()
+    };
+    let before = states();
+    assert!(before.len() > 1 && before.iter().all(|one| one.ends_with("disabled")), "{before:?}");
+    scratch.kb(&["trigger", "enable"]).code(2).says(&["<ID|--all|--changed>"]);
+    scratch.kb(&["trigger", "enable", "nightly"]).code(0);
+    scratch.write("playbooks/nightly.yml", &NIGHTLY.replace("echo", "printf"));
+    scratch.kb(&["trigger", "enable", "--changed"]).code(0).says(&["nightly.schedule enabled"]);
+    assert_eq!(states().iter().filter(|one| one.ends_with("enabled")).count(), 1, "{:?}", states());
+    scratch.kb(&["trigger", "enable", "--changed"]).code(0).says(&["there is no such trigger"]);
+    scratch.kb(&["trigger", "enable", "--all"]).code(0);
+    assert!(states().iter().all(|one| one.ends_with("enabled")), "{:?}", states());
+    scratch.kb(&["trigger", "pause", "--all"]).code(0);
+    assert!(states().iter().all(|one| one.ends_with("paused")), "{:?}", states());
+    let resumed = scratch.json(&["trigger", "resume", "--all", "--json"]);
+    assert_eq!(resumed.as_array().unwrap().len(), before.len());
+    scratch.kb(&["trigger", "disable", "--all"]).code(0);
+    assert_eq!(states(), before);
 }
 
 #[test]
@@ -183,10 +215,39 @@ fn unit_files() {
     let scratch = scratch();
     let said = scratch.kb(&["serve", "--unit", "systemd"]).code(0);
     assert!(
-        said.out.contains("KillMode=process") && said.out.contains(" serve --project \""),
+        said.out.contains("KillMode=process") && said.out.contains(" serve \"--project\" \""),
         "{}",
         said.out
     );
+    // What the daemon was given on the command line and by the environment is what the unit starts.
+    let args = [
+        "serve",
+        "--listen",
+        "0.0.0.0:8000",
+        "--host",
+        "kb.example.org",
+        "--max-runs",
+        "3",
+        "--unit",
+    ];
+    for (kind, expected) in [
+        (
+            "systemd",
+            vec![
+                " \"--listen\" \"0.0.0.0\" \"--port\" \"8000\" \"--host\" \"kb.example.org\" \"--max-runs\" \"3\"",
+                "Environment=\"XDG_STATE_HOME=",
+            ],
+        ),
+        (
+            "launchd",
+            vec!["<string>--port</string>\n    <string>8000</string>", "<key>XDG_STATE_HOME</key>"],
+        ),
+    ] {
+        let said = scratch.kb(&[&args[..], &[kind]].concat()).code(0);
+        for text in expected {
+            assert!(said.out.contains(text), "{text}: {}", said.out);
+        }
+    }
     let said = scratch.kb(&["serve", "--unit", "launchd"]).code(0);
     assert!(
         said.out.contains("<string>serve</string>") && said.out.contains("AbandonProcessGroup"),

@@ -9,6 +9,7 @@
 //! the gap, in an overlap only the first time. All other schedules follow real time.
 
 mod account;
+mod bounds;
 mod cron;
 mod field;
 mod overlap;
@@ -16,7 +17,8 @@ mod times;
 mod zone;
 
 pub use account::{Accounting, CatchUp, Entry, Keep, Policy, Verdict, account, jitter};
+pub use bounds::{Bounds, date, local_end, local_start};
 pub use cron::{Cron, CronError};
 pub use overlap::{ActiveRuns, Decision, Overlap, next_in_queue, overlap};
-pub use times::{ClockChange, Occurrence, Schedule};
+pub use times::{ClockChange, Occurrence, Schedule, Times};
 pub use zone::{Zone, ZoneError};

@@ -1,5 +1,6 @@
-//! [`Schedule`]: the nominal times of a cron expression in a time zone.
+//! [`Schedule`]: the nominal times of a trigger in a time zone.
 
+use super::bounds::Bounds;
 use super::{Cron, Zone};
 use jiff::Timestamp as Instant;
 use jiff::civil::{Date, DateTime};
@@ -11,11 +12,24 @@ use std::time::Duration;
 const YEARS: i16 = 50;
 const MINUTE: i64 = 60;
 
-/// A cron expression in a time zone.
+/// Which times a schedule has, before its bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Times {
+    /// Those of a cron expression.
+    Cron(Cron),
+    /// Every so many milliseconds, counted from the start of the schedule, or from 1970 without one.
+    Every(i64),
+    /// Local times, in order.
+    At(Vec<DateTime>),
+}
+
+/// Nominal times in a time zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
-    cron: Cron,
+    times: Times,
     zone: Zone,
+    bounds: Bounds,
+    written: String,
 }
 
 /// A nominal time as people read it.
@@ -57,14 +71,28 @@ impl ClockChange {
 }
 
 impl Schedule {
-    /// Combines an expression with the zone in which it is read.
-    pub fn new(cron: Cron, zone: Zone) -> Schedule {
-        Schedule { cron, zone }
+    /// Combines times with the zone in which they are read. `written` is the text of the definition.
+    pub fn new(times: Times, zone: Zone, written: impl Into<String>) -> Schedule {
+        Schedule { times, zone, bounds: Bounds::default(), written: written.into() }
     }
 
-    /// The expression that gives the times.
-    pub fn cron(&self) -> &Cron {
-        &self.cron
+    /// Leaves out the times outside of these bounds.
+    pub fn within(self, bounds: Bounds) -> Schedule {
+        Schedule { bounds, ..self }
+    }
+
+    /// The times as they are written.
+    pub fn written(&self) -> &str {
+        &self.written
+    }
+
+    /// Whether local times of day decide, and not the time that passes.
+    pub fn is_fixed(&self) -> bool {
+        match &self.times {
+            Times::Cron(cron) => cron.is_fixed(),
+            Times::At(_) => true,
+            Times::Every(_) => false,
+        }
     }
 
     /// The time zone in which the expression is read.
@@ -72,19 +100,41 @@ impl Schedule {
         &self.zone
     }
 
-    /// Whether the expression matches any date at all. 30 February never comes.
+    /// Whether there is any time at all. 30 February never comes.
     pub fn ever_fires(&self) -> bool {
         self.next(Timestamp(0)).is_some()
     }
 
     /// The first nominal time after `after`; `None` if there is none within 50 years.
     pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
-        let after = Instant::from_millisecond(after.0).ok()?;
-        let found = match self.cron.is_fixed() {
-            true => self.next_fixed(after),
-            false => self.next_real(after),
-        };
-        found.map(|at| Timestamp(at.as_millisecond()))
+        let start = self.bounds.from.and_then(|from| self.instant_of(from));
+        let mut after = Instant::from_millisecond(after.0).ok()?;
+        if let Some(start) = start {
+            // A time at the start itself counts.
+            after = after.max(Instant::from_millisecond(start.as_millisecond() - 1).ok()?);
+        }
+        loop {
+            let found = match &self.times {
+                Times::Cron(cron) if cron.is_fixed() => self.next_fixed(cron, after)?,
+                Times::Cron(cron) => self.next_real(cron, after)?,
+                Times::Every(period) => every(*period, start, after)?,
+                Times::At(all) => {
+                    let instants = all.iter().filter_map(|local| self.instant_of(*local));
+                    instants.filter(|at| *at > after).min()?
+                }
+            };
+            let local = self.local(found);
+            if self.bounds.until.is_some_and(|until| local > until) {
+                return None;
+            }
+            if !self.bounds.except.contains(&local.date()) {
+                return Some(Timestamp(found.as_millisecond()));
+            }
+            // The last moment of a date that is left out.
+            let midnight = self.instant_of(local.date().tomorrow().ok()?.at(0, 0, 0, 0))?;
+            let end = Instant::from_millisecond(midnight.as_millisecond() - 1).ok()?;
+            after = end.max(found);
+        }
     }
 
     /// The last nominal time before `before` and after `floor`.
@@ -117,19 +167,22 @@ impl Schedule {
         let text =
             format!("{} {}", local.strftime("%Y-%m-%d %H:%M"), offset_text(offset.seconds()));
         let change = match self.zone.tz.to_ambiguous_timestamp(local).offset() {
-            AmbiguousOffset::Fold { .. } if self.cron.is_fixed() => Some(ClockChange::FirstOfTwo),
+            AmbiguousOffset::Fold { .. } if self.is_fixed() => Some(ClockChange::FirstOfTwo),
             AmbiguousOffset::Fold { before, .. } if before == offset => Some(ClockChange::Repeated),
             AmbiguousOffset::Fold { .. } => Some(ClockChange::RepeatedSecond),
-            _ if self.cron.is_fixed() && !self.matches(local) => Some(ClockChange::AfterGap),
+            _ if !self.is_written(local) => Some(ClockChange::AfterGap),
             _ => None,
         };
         Occurrence { at, local: text, change }
     }
 
-    fn matches(&self, local: DateTime) -> bool {
-        self.cron.matches_date(local.date())
-            && self.cron.matches_hour(local.hour())
-            && self.cron.matches_minute(local.minute())
+    /// Whether a nominal time has the local time that the definition asks for.
+    fn is_written(&self, local: DateTime) -> bool {
+        match &self.times {
+            Times::Cron(cron) => !cron.is_fixed() || matches(cron, local),
+            Times::Every(_) => true,
+            Times::At(all) => all.contains(&local),
+        }
     }
 
     fn local(&self, at: Instant) -> DateTime {
@@ -137,14 +190,14 @@ impl Schedule {
     }
 
     /// Fixed times of day: local times in their order, each at its instant.
-    fn next_fixed(&self, after: Instant) -> Option<Instant> {
+    fn next_fixed(&self, cron: &Cron, after: Instant) -> Option<Instant> {
         let start = self.local(after);
         let last = start.year().saturating_add(YEARS);
         let mut date = start.date();
         while date.year() <= last {
-            if self.cron.matches_date(date) {
+            if cron.matches_date(date) {
                 let earliest = if date == start.date() { Some(start) } else { None };
-                let found = self.instants_of(date, earliest).find(|at| *at > after);
+                let found = self.instants_of(cron, date, earliest).find(|at| *at > after);
                 if found.is_some() {
                     return found;
                 }
@@ -155,14 +208,14 @@ impl Schedule {
     }
 
     /// The instants of a date's matching times, from the local time `earliest` on.
-    fn instants_of(
-        &self,
+    fn instants_of<'s>(
+        &'s self,
+        cron: &'s Cron,
         date: Date,
         earliest: Option<DateTime>,
-    ) -> impl Iterator<Item = Instant> + '_ {
-        let hours = (0..24i8).filter(|hour| self.cron.matches_hour(*hour));
-        let minutes =
-            |hour| (0..60i8).filter(|m| self.cron.matches_minute(*m)).map(move |m| (hour, m));
+    ) -> impl Iterator<Item = Instant> + 's {
+        let hours = (0..24i8).filter(|hour| cron.matches_hour(*hour));
+        let minutes = |hour| (0..60i8).filter(|m| cron.matches_minute(*m)).map(move |m| (hour, m));
         let times = hours.flat_map(minutes).map(move |(hour, minute)| date.at(hour, minute, 0, 0));
         times
             .filter(move |time| earliest.is_none_or(|earliest| *time >= earliest))
@@ -185,7 +238,7 @@ impl Schedule {
     }
 
     /// Real time: every minute whose local time matches, whatever the offset.
-    fn next_real(&self, after: Instant) -> Option<Instant> {
+    fn next_real(&self, cron: &Cron, after: Instant) -> Option<Instant> {
         let mut at = after;
         let last = self.local(after).year().saturating_add(YEARS);
         let mut first = true;
@@ -195,25 +248,25 @@ impl Schedule {
                 return None;
             }
             let on_minute = local.second() == 0 && local.subsec_nanosecond() == 0;
-            if !first && on_minute && self.matches(local) {
+            if !first && on_minute && matches(cron, local) {
                 return Some(at);
             }
-            at = self.step(at, local, first)?;
+            at = self.step(cron, at, local, first)?;
             first = false;
         }
     }
 
     /// The next instant that can match: the next minute, hour or date, and never beyond a change of
     /// the clock.
-    fn step(&self, at: Instant, local: DateTime, first: bool) -> Option<Instant> {
-        if !self.cron.matches_date(local.date()) && !first {
+    fn step(&self, cron: &Cron, at: Instant, local: DateTime, first: bool) -> Option<Instant> {
+        if !cron.matches_date(local.date()) && !first {
             let midnight = local.date().tomorrow().ok()?.at(0, 0, 0, 0);
             return self.zone.tz.to_ambiguous_timestamp(midnight).compatible().ok();
         }
         let second = i64::from(local.second());
         let to_next_hour = MINUTE - i64::from(local.minute());
-        let later = (local.minute() + 1..60).find(|minute| self.cron.matches_minute(*minute));
-        let minutes = match later.filter(|_| self.cron.matches_hour(local.hour())) {
+        let later = (local.minute() + 1..60).find(|minute| cron.matches_minute(*minute));
+        let minutes = match later.filter(|_| cron.matches_hour(local.hour())) {
             Some(minute) => i64::from(minute - local.minute()),
             None => to_next_hour,
         };
@@ -222,6 +275,20 @@ impl Schedule {
         let change = self.zone.tz.following(at).next().map(|change| change.timestamp());
         Some(change.filter(|change| *change < next).unwrap_or(next))
     }
+}
+
+fn matches(cron: &Cron, local: DateTime) -> bool {
+    cron.matches_date(local.date())
+        && cron.matches_hour(local.hour())
+        && cron.matches_minute(local.minute())
+}
+
+/// The first instant after `after` that is a whole number of periods from the start.
+fn every(period: i64, start: Option<Instant>, after: Instant) -> Option<Instant> {
+    let start = start.map_or(0, Instant::as_millisecond);
+    let passed = (after.as_millisecond() - start).div_euclid(period);
+    let next = passed.checked_add(1)?.checked_mul(period)?.checked_add(start)?;
+    Instant::from_millisecond(next).ok()
 }
 
 fn offset_text(seconds: i32) -> String {

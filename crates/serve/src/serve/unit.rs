@@ -1,7 +1,5 @@
 //! Unit files that start `kb serve` with the system.
 
-use std::path::PathBuf;
-
 /// The service manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitKind {
@@ -11,9 +9,14 @@ pub enum UnitKind {
     Launchd,
 }
 
-/// The unit file for a program and its projects. Runs continue when the unit stops.
-pub fn unit(kind: UnitKind, program: &str, projects: &[PathBuf], path: &str) -> String {
-    let folders: Vec<String> = projects.iter().map(|path| path.display().to_string()).collect();
+/// The unit file that starts a program with these arguments of `kb serve` and these variables. Runs continue when
+/// the unit stops.
+pub fn unit(
+    kind: UnitKind,
+    program: &str,
+    arguments: &[String],
+    variables: &[(&str, String)],
+) -> String {
     match kind {
         UnitKind::Systemd => {
             let quoted = |text: &str| {
@@ -21,7 +24,13 @@ pub fn unit(kind: UnitKind, program: &str, projects: &[PathBuf], path: &str) -> 
                 format!("\"{}\"", text.replace('%', "%%").replace('$', "$$"))
             };
             let options: String =
-                folders.iter().map(|folder| format!(" --project {}", quoted(folder))).collect();
+                arguments.iter().map(|argument| format!(" {}", quoted(argument))).collect();
+            let environment: String = variables
+                .iter()
+                .map(|(name, value)| {
+                    format!("Environment={}\n", quoted(&format!("{name}={value}")))
+                })
+                .collect();
             format!(
                 "# ~/.config/systemd/user/kb.service\n\
                  # systemctl --user daemon-reload && systemctl --user enable --now kb\n\
@@ -31,7 +40,7 @@ pub fn unit(kind: UnitKind, program: &str, projects: &[PathBuf], path: &str) -> 
                  \n\
                  [Service]\n\
                  ExecStart={} serve{options}\n\
-                 Environment={}\n\
+                 {environment}\
                  Restart=on-failure\n\
                  RestartSec=5\n\
                  # Runs are processes of their own and continue when the daemon stops.\n\
@@ -40,8 +49,7 @@ pub fn unit(kind: UnitKind, program: &str, projects: &[PathBuf], path: &str) -> 
                  \n\
                  [Install]\n\
                  WantedBy=default.target\n",
-                quoted(program),
-                quoted(&format!("PATH={path}"))
+                quoted(program)
             )
         }
         UnitKind::Launchd => {
@@ -49,10 +57,11 @@ pub fn unit(kind: UnitKind, program: &str, projects: &[PathBuf], path: &str) -> 
                 let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
                 format!("    <string>{text}</string>\n")
             };
-            let mut arguments = string(program) + &string("serve");
-            for folder in &folders {
-                arguments += &(string("--project") + &string(folder));
-            }
+            let given: String = arguments.iter().map(|argument| string(argument)).collect();
+            let arguments = string(program) + &string("serve") + &given;
+            let key = |name: &str| string(name).replace("string>", "key>");
+            let environment: String =
+                variables.iter().map(|(name, value)| key(name) + &string(value)).collect();
             format!(
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
                  <!-- ~/Library/LaunchAgents/kb.serve.plist: launchctl load -w FILE -->\n\
@@ -61,6 +70,7 @@ pub fn unit(kind: UnitKind, program: &str, projects: &[PathBuf], path: &str) -> 
                  <plist version=\"1.0\">\n<dict>\n\
                  \x20 <key>Label</key>\n  <string>kb.serve</string>\n\
                  \x20 <key>ProgramArguments</key>\n  <array>\n{arguments}  </array>\n\
+                 \x20 <key>EnvironmentVariables</key>\n  <dict>\n{environment}  </dict>\n\
                  \x20 <key>RunAtLoad</key>\n  <true/>\n\
                  \x20 <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n\
                  \x20 <key>AbandonProcessGroup</key>\n  <true/>\n\

@@ -181,7 +181,7 @@ pub(super) fn view(
     fires: Vec<Fire>,
 ) -> TriggerView {
     let source = match &loaded.trigger.source {
-        TriggerSource::Schedule(schedule, _) => schedule.cron().as_str().to_owned(),
+        TriggerSource::Schedule(schedule, _) => schedule.written().to_owned(),
         TriggerSource::Webhook(webhook) => {
             format!("/hooks/{} ({})", webhook.path, webhook.form.name())
         }

@@ -4,6 +4,7 @@ use super::ServiceError;
 use super::runs::ProjectContext;
 use crate::trigger::TriggerStore;
 use kb_engine::journal::{self, Backup};
+use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,7 +30,25 @@ pub fn back_up(context: &ProjectContext, file: &Path) -> Result<Backup, ServiceE
     Ok(journal.back_up(&context.environment.absolute(file), &others)?)
 }
 
-/// Creates the state folder of a project from a backup. Fails if it has a journal.
-pub fn restore(context: &ProjectContext, file: &Path) -> Result<Backup, ServiceError> {
-    Ok(journal::restore(&context.environment.absolute(file), &context.state_dir)?)
+/// What was restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Restored {
+    /// Runs and large values.
+    #[serde(flatten)]
+    pub backup: Backup,
+    /// Number of enabled triggers, which are paused now.
+    pub paused_triggers: usize,
+}
+
+/// Creates the state folder of a project from a backup. Fails if it has a journal. Its triggers are paused: the
+/// project of the backup may still be served, and its times and events are not to be handled twice.
+pub fn restore(context: &ProjectContext, file: &Path) -> Result<Restored, ServiceError> {
+    let backup = journal::restore(&context.environment.absolute(file), &context.state_dir)?;
+    let mut paused_triggers = 0;
+    if TriggerStore::exists_in(&context.state_dir) {
+        paused_triggers =
+            TriggerStore::open(&context.state_dir)?.pause_all("restored from a backup")?;
+    }
+    Ok(Restored { backup, paused_triggers })
 }

@@ -4,7 +4,7 @@ use super::Project;
 use crate::trigger::definition_digest;
 use kb_attempt::read_regular;
 use kb_base::value::{Digest, limits};
-use kb_language::definition::{InputFile, Playbook};
+use kb_language::definition::{InputFile, Playbook, content_digest};
 use std::collections::BTreeMap;
 
 /// The files of a project by path.
@@ -25,7 +25,7 @@ impl<'p> DefinitionDigests<'p> {
         let reached = self.project.catalog.files_of(playbook);
         let tasks = self.project.catalog.task_files_of(playbook);
         let found = reached.iter().filter_map(|path| self.files.get(path.as_str()));
-        let own = found.map(|file| (Digest::of(&*file.bytes), file.path.as_str()));
+        let own = found.map(|file| (content_digest(file), file.path.as_str()));
         let task = |path: &'_ String| {
             // A file that cannot be read starts nothing; it is a change all the same.
             let path = self.project.context.root.join(path);

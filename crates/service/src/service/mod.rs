@@ -48,7 +48,7 @@ mod writing;
 
 pub use adopting::{Adopted, adopt};
 pub use asks::{AskEvidence, AskReply, AskView, Decided, asks_of, decide, open_asks};
-pub use backup::{back_up, restore};
+pub use backup::{Restored, back_up, restore};
 pub use caching::{
     CacheSheet, CachedView, Cleared, LookupView, PartState, PartView, clear_cache, list_cached,
     show_cached,

@@ -89,8 +89,16 @@ pub(crate) static SCHEDULE: KeyTable = table(
 
 const SCHEDULE_KEYS: &[KeySpec] = &[
     key("cron", Text, "Minute, hour, day of month, month, day of week (OCPS 1.0), or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.")
-        .required()
         .example("\"30 6 * * MON-FRI\""),
+    key("every", Duration, "Time between two starts, instead of `cron`. It is counted from `from`, or from 1970-01-01 in UTC.")
+        .example("36h"),
+    key("at", ListOrOne(&Text), "Local times, instead of `cron`: each starts one run.")
+        .example("\"2027-03-01T09:00\""),
+    key("from", Text, "The first local time that counts, or a date.").default("none").example("2027-01-01"),
+    key("until", Text, "The last local time that counts, or a date, which counts as a whole.")
+        .default("none")
+        .example("2027-06-30"),
+    key("except", ListOrOne(&Text), "Dates without a start.").default("none").example("[2027-12-25, 2027-12-26]"),
     key("zone", Text, "Time zone, by its IANA name.").default("UTC").example("Europe/Berlin"),
     key("catchUp", Map(&CATCH_UP), "What follows from times that passed while `kb serve` did not run.")
         .example("{window: 6h}"),

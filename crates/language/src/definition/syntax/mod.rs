@@ -30,6 +30,7 @@ mod syntax_error;
 mod templates;
 mod tool_security;
 mod trigger;
+mod trigger_schedule;
 mod trigger_values;
 mod unsupported;
 mod usual_key;

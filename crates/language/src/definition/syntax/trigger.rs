@@ -1,19 +1,18 @@
 //! Decodes `on:`, the triggers of a playbook. Start at [`triggers`].
 
+use super::trigger_schedule as schedule;
 use super::trigger_values::{constants, payload, require_values, when};
 use super::{Decoder, Fields, Node};
 use crate::definition::check::pattern;
 use crate::definition::keys::KeyTable;
-use crate::definition::keys::choices::{KEEP, OVERLAP, RUN_END, SIGNATURE_ENCODING, WEBHOOK_FORM};
+use crate::definition::keys::choices::{OVERLAP, RUN_END, SIGNATURE_ENCODING, WEBHOOK_FORM};
 use crate::definition::keys::trigger as keys;
 use crate::definition::model::{
     FileTrigger, HeaderSignature, Param, ParamType, PayloadPath, RunEnd, RunTrigger, Trigger,
     TriggerSource, Webhook, WebhookForm, is_topic,
 };
-use crate::schedule::{CatchUp, Cron, Policy, Schedule, Zone};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 use kb_base::value::{DefinitionId, JsonMap};
-use std::time::Duration;
 
 /// Decodes `on:`; `id` is the id of the playbook.
 pub(crate) fn triggers(
@@ -85,11 +84,12 @@ fn trigger(
     };
     if short.is_empty() || node.as_map().is_some() {
         let fields = decoder.fields(node, table)?;
-        let main = fields.get(short_or(short, "secret")).cloned();
-        if main.is_none() {
-            decoder.required(&fields, short_or(short, "secret"));
-        }
-        let source = main.and_then(|main| source(kind, &main, Some(&fields), id, decoder));
+        let source = if kind == "schedule" {
+            schedule::of_map(node, &fields, decoder)
+        } else {
+            let main = decoder.required(&fields, short_or(short, "secret")).cloned();
+            main.and_then(|main| source(kind, &main, Some(&fields), id, decoder))
+        };
         let trigger = common(kind, source, &fields, node.span, params, decoder);
         return trigger;
     }
@@ -122,7 +122,7 @@ fn source(
     decoder: &mut Decoder,
 ) -> Option<TriggerSource> {
     match kind {
-        "schedule" => schedule(main, fields, decoder),
+        "schedule" => schedule::of_text(main, decoder),
         "webhook" => webhook(main, fields?, id, decoder),
         "file" => {
             let paths: Vec<String> = decoder.texts(main, "paths");
@@ -154,63 +154,6 @@ fn source(
             let statuses = statuses.unwrap_or_else(|| vec![RunEnd::Succeeded]);
             Some(TriggerSource::Run(RunTrigger { playbook, statuses, span: main.span }))
         }
-    }
-}
-
-fn schedule(
-    main: &Node,
-    fields: Option<&Fields<'_>>,
-    decoder: &mut Decoder,
-) -> Option<TriggerSource> {
-    let text = decoder.text(main, "cron")?;
-    let cron = Cron::parse(text).map_err(|error| {
-        decoder.push(Diagnostic::error(Code::BAD_CRON, main.span, error.message).help(error.help));
-    });
-    let zone = match fields.and_then(|fields| fields.get("zone")) {
-        None => Some(Zone::utc()),
-        Some(node) => decoder.text(node, "zone").and_then(|name| {
-            let refused = |error: crate::schedule::ZoneError| {
-                decoder.push(
-                    Diagnostic::error(Code::BAD_ZONE, node.span, error.message).help(error.help),
-                );
-            };
-            Zone::named(name).map_err(refused).ok()
-        }),
-    };
-    let mut policy = Policy::default();
-    if let Some(fields) = fields {
-        policy.jitter = fields.duration("jitter", decoder).unwrap_or_default();
-        if policy.jitter > Duration::from_secs(24 * 3600)
-            && let Some(node) = fields.get("jitter")
-        {
-            decoder.bad_value(
-                node.span,
-                "`jitter` cannot be longer than a day".to_owned(),
-                "write at most `24h`".to_owned(),
-            );
-        }
-        if let Some(node) = fields.get("catchUp") {
-            policy.catch_up = catch_up(node, decoder);
-        }
-    }
-    let schedule = Schedule::new(cron.ok()?, zone?);
-    if !schedule.ever_fires() {
-        let message = format!("`{text}` never comes: no date matches it");
-        let help = "correct the day of month or the month".to_owned();
-        decoder.push(Diagnostic::error(Code::BAD_CRON, main.span, message).help(help));
-        return None;
-    }
-    Some(TriggerSource::Schedule(Box::new(schedule), policy))
-}
-
-fn catch_up(node: &Node, decoder: &mut Decoder) -> CatchUp {
-    let default = CatchUp::default();
-    let Some(fields) = decoder.fields(node, &keys::CATCH_UP) else { return default };
-    decoder.required(&fields, "window");
-    CatchUp {
-        window: fields.duration("window", decoder).unwrap_or_default(),
-        keep: fields.choice("keep", KEEP, decoder).unwrap_or_default(),
-        max: fields.integer("max", decoder).unwrap_or(default.max),
     }
 }
 

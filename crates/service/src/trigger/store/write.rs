@@ -59,6 +59,12 @@ impl TriggerStore {
         self.transaction(|c| c.execute(sql, [trigger, reason])).map(drop)
     }
 
+    /// Pauses all enabled triggers that are not paused. Returns their number.
+    pub fn pause_all(&self, reason: &str) -> Result<usize, JournalError> {
+        let sql = "UPDATE triggers SET paused = ?1 WHERE digest IS NOT NULL AND paused IS NULL";
+        self.transaction(|c| c.execute(sql, [reason]))
+    }
+
     /// Ends the pause of a trigger and resets its count of failed runs.
     pub fn resume(&self, trigger: &str) -> Result<(), JournalError> {
         let sql = "UPDATE triggers SET paused = NULL, failures = 0 WHERE trigger = ?1";
