@@ -3,6 +3,7 @@
 use super::parts::note_daemon;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
+use clap::ArgGroup;
 use kb_serve::serve::{self, TriggerStateName, TriggerView};
 use kb_service::service::{Environment, Project, ServiceError};
 
@@ -12,11 +13,12 @@ use kb_service::service::{Environment, Project, ServiceError};
 /// of the playbook, its specialists, child runs or task files it must be enabled again. Times before now start
 /// nothing.
 #[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["id", "all", "changed"]))]
 pub(in crate::cli) struct EnableArgs {
     #[command(flatten)]
     which: Which,
     /// Enable all triggers whose definition changed after they were enabled
-    #[arg(long, conflicts_with_all = ["id", "all", "digest"])]
+    #[arg(long, conflicts_with = "digest")]
     changed: bool,
     /// Enable only if the definition has this digest, as `kb trigger show --json` prints it
     #[arg(long, value_name = "DIGEST")]
@@ -25,6 +27,7 @@ pub(in crate::cli) struct EnableArgs {
 
 /// Disable a trigger; its active runs continue, and those that wait for their start are skipped
 #[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["id", "all"]))]
 pub(in crate::cli) struct DisableArgs {
     #[command(flatten)]
     which: Which,
@@ -32,6 +35,7 @@ pub(in crate::cli) struct DisableArgs {
 
 /// Pause a trigger; its times are listed as skipped until it is resumed
 #[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["id", "all"]))]
 pub(in crate::cli) struct PauseArgs {
     #[command(flatten)]
     which: Which,
@@ -42,6 +46,7 @@ pub(in crate::cli) struct PauseArgs {
 
 /// End the pause of a trigger
 #[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["id", "all"]))]
 pub(in crate::cli) struct ResumeArgs {
     #[command(flatten)]
     which: Which,
@@ -50,10 +55,10 @@ pub(in crate::cli) struct ResumeArgs {
 #[derive(Debug, clap::Args)]
 struct Which {
     /// Id of the trigger, or of a playbook with one trigger
-    #[arg(value_name = "ID", required_unless_present_any = ["all", "changed"])]
+    #[arg(value_name = "ID")]
     id: Option<String>,
     /// All triggers of the project
-    #[arg(long, conflicts_with = "id")]
+    #[arg(long)]
     all: bool,
     /// Print a JSON object, or a list of them with several triggers
     #[arg(long)]
