@@ -19,7 +19,7 @@ fn at(text: &str) -> Timestamp {
 
 fn schedule(cron: &str, zone: &str) -> Schedule {
     let cron = Cron::parse(cron).unwrap_or_else(|error| panic!("{cron}: {error:?}"));
-    Schedule::new(Times::Cron(cron), Zone::named(zone).unwrap(), "")
+    Schedule::new(Times::Cron(Box::new(cron)), Zone::named(zone).unwrap(), "")
 }
 
 /// The next times as local times with offsets.
@@ -51,8 +51,11 @@ fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
 }
 
 fn answer(zone: &str, cron: &str, from: &str, inclusive: &str) -> Option<(Schedule, Timestamp)> {
-    let schedule =
-        Schedule::new(Times::Cron(Cron::parse(cron).ok()?), Zone::named(zone).unwrap(), "");
+    let schedule = Schedule::new(
+        Times::Cron(Box::new(Cron::parse(cron).ok()?)),
+        Zone::named(zone).unwrap(),
+        "",
+    );
     let from = instant(from, zone).0 - i64::from(inclusive == "true");
     let next = schedule.next(Timestamp(from))?;
     Some((schedule, next))
@@ -629,8 +632,9 @@ fn periods_single_times_and_bounds() {
         until: local_end("2027-12-28"),
         except: ["2027-12-25", "2027-12-26"].iter().map(|text| date(text).unwrap()).collect(),
     };
-    let daily = Schedule::new(Times::Cron(Cron::parse("0 6,18 * * *").unwrap()), berlin(), "")
-        .within(bounds);
+    let daily =
+        Schedule::new(Times::Cron(Box::new(Cron::parse("0 6,18 * * *").unwrap())), berlin(), "")
+            .within(bounds);
     assert_eq!(
         all(&daily, "2020-01-01T00:00:00Z", 9),
         [

@@ -16,7 +16,7 @@ const MINUTE: i64 = 60;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Times {
     /// Those of a cron expression.
-    Cron(Cron),
+    Cron(Box<Cron>),
     /// Every so many milliseconds, counted from the start of the schedule, or from 1970 without one.
     Every(i64),
     /// Local times, in order.

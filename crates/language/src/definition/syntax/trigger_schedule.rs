@@ -69,7 +69,7 @@ fn checked(
 fn cron(node: &Node, decoder: &mut Decoder) -> Option<(Times, String)> {
     let text = decoder.text(node, "cron")?;
     match Cron::parse(text) {
-        Ok(cron) => Some((Times::Cron(cron), text.to_owned())),
+        Ok(cron) => Some((Times::Cron(Box::new(cron)), text.to_owned())),
         Err(error) => {
             let problem = Diagnostic::error(Code::BAD_CRON, node.span, error.message);
             decoder.push(problem.help(error.help));
@@ -146,18 +146,15 @@ fn zone(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Zone> {
 }
 
 fn policy(fields: &Fields<'_>, decoder: &mut Decoder) -> Policy {
-    let mut policy = Policy::default();
-    policy.jitter = fields.duration("jitter", decoder).unwrap_or_default();
-    if policy.jitter > DAY
+    let jitter = fields.duration("jitter", decoder).unwrap_or_default();
+    if jitter > DAY
         && let Some(node) = fields.get("jitter")
     {
         let message = "`jitter` cannot be longer than a day".to_owned();
         decoder.bad_value(node.span, message, "write at most `24h`".to_owned());
     }
-    if let Some(node) = fields.get("catchUp") {
-        policy.catch_up = catch_up(node, decoder);
-    }
-    policy
+    let catch_up = fields.get("catchUp").map(|node| catch_up(node, decoder)).unwrap_or_default();
+    Policy { catch_up, jitter }
 }
 
 fn catch_up(node: &Node, decoder: &mut Decoder) -> CatchUp {
