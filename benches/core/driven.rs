@@ -91,6 +91,7 @@ impl House {
             rules: Rules::default(),
             task_files: JsonMap::new(),
             facts: Default::default(),
+            parent: None,
             start: StartMode::Start {
                 digest: Digest::of("d"),
                 environment: json!({}),

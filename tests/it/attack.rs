@@ -4,6 +4,7 @@
 mod clock;
 mod escapes;
 mod ignore_rules;
+mod later_moment;
 mod later_steps;
 mod later_values;
 mod missing_access;

@@ -126,6 +126,7 @@ impl House {
             rules: Rules { max_parallel: 4, ..Rules::default() },
             task_files: JsonMap::new(),
             facts: Default::default(),
+            parent: None,
             start: opening,
             history: self.journal.events(&self.run, 0).unwrap(),
             verified: Default::default(),

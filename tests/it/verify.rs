@@ -115,7 +115,7 @@ impl Work {
             env: Vec::new(),
             cwd: String::new(),
             sandboxed: None,
-            confined: None,
+            confined: kb::attempt::Live::always(None),
             timeout: None,
             judged: None,
         }

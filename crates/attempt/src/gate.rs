@@ -1,6 +1,6 @@
 //! The inputs of one gate.
 
-use crate::TreeRequest;
+use crate::{Live, TreeRequest};
 use kb_base::value::{InstanceKey, Json, RunId, Tier};
 use kb_core::evidence::{Invocation, Record};
 use kb_language::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
@@ -39,8 +39,8 @@ pub struct GateRequest {
     /// The network of command checks that run in the sandbox, because a specialist may have written
     /// the code that they execute; `None` without a sandbox.
     pub sandboxed: Option<NetworkAccess>,
-    /// Why command checks of another step run in the sandbox.
-    pub confined: Option<Box<Confined>>,
+    /// Why command checks of another step run in the sandbox: asked for each command when it starts.
+    pub confined: Live<Option<Confined>>,
     /// The schemas of the outputs of plugins, by name of the tool.
     pub plugins: BTreeMap<String, Schema>,
     /// Timeout of the whole gate.

@@ -1,6 +1,6 @@
 //! The request of one attempt.
 
-use super::{LeftChanges, StepWork, TreeRequest};
+use super::{LeftChanges, Live, StepWork, TreeRequest};
 use kb_base::value::{Digest, InstanceKey, RunId, StepId};
 use kb_language::definition::{CacheScope, NetworkAccess};
 use kb_language::plan::Confined;
@@ -33,9 +33,9 @@ pub struct Request {
     pub evidence: bool,
     /// The files of its own that it runs in; `None` if it runs in the project.
     pub tree: Option<Box<TreeRequest>>,
-    /// Why its commands run in the sandbox; `None` for a specialist, whose commands always do, and if
-    /// no command of the step has to.
-    pub confined: Option<Box<Confined>>,
+    /// Why its commands run in the sandbox, asked for each process when it starts; `None` for a specialist,
+    /// whose commands always do, and if no command of the step has to.
+    pub confined: Live<Option<Confined>>,
     /// Commands of its checks that are executed and recorded before the work.
     pub before: Option<Box<CommandsBefore>>,
     /// How a stored result is used and stored; `None` without `cache`.

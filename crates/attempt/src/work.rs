@@ -1,5 +1,6 @@
 //! The work of an attempt, one variant per step kind that is executed.
 
+use super::{Live, ParentFacts};
 use kb_base::value::{DefinitionId, Json, JsonMap, RunId, ToolName, Usage};
 use kb_core::evidence::{Feedback, Record, SessionBrief};
 use kb_language::definition::{JudgeCheck, OutputParse, Schema, Specialist};
@@ -139,8 +140,10 @@ pub struct ChildWork {
     /// The child run that an earlier attempt of the step executed and that did not succeed, or whose
     /// result is not recorded.
     pub previous: Option<PreviousChild>,
-    /// What is known of the files and of its parameters when it starts.
+    /// What is known of its parameters.
     pub facts: Facts,
+    /// What its parent knows of the files, asked for each process when it starts.
+    pub parent: Live<ParentFacts>,
 }
 
 /// A child run of an earlier attempt, or of this attempt before a resume.

@@ -206,7 +206,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         env: Vec::new(),
         cwd: String::new(),
         sandboxed: None,
-        confined: None,
+        confined: kb::attempt::Live::always(None),
         timeout: None,
         judged: None,
     };

@@ -65,7 +65,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             env: Vec::new(),
             cwd: String::new(),
             sandboxed: None,
-            confined: None,
+            confined: kb::attempt::Live::always(None),
             timeout: None,
             judged: None,
         };

@@ -394,6 +394,7 @@ impl<'a> House<'a> {
             rules: Rules { max_parallel: 3, ..Rules::default() },
             task_files: JsonMap::new(),
             facts: Default::default(),
+            parent: None,
             start: opening,
             history,
             verified: Default::default(),

@@ -386,7 +386,7 @@ impl Bench {
 
 pub(super) fn request(work: &SpecialistWork) -> Request {
     Request {
-        confined: None,
+        confined: kb::attempt::Live::always(None),
         tree: None,
         relied: Vec::new(),
         left: None,

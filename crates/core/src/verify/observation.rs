@@ -156,4 +156,6 @@ pub enum CommandEnd {
     NotStarted(String),
     /// Not executed until a person approves it, or its end is not known; with the reason.
     Unknown(String),
+    /// It changed what only people change; with what it was.
+    Forbidden(String),
 }

@@ -77,7 +77,8 @@ impl Rerun {
             CommandEnd::TimedOut
             | CommandEnd::Stopped
             | CommandEnd::NotStarted(_)
-            | CommandEnd::Unknown(_) => return None,
+            | CommandEnd::Unknown(_)
+            | CommandEnd::Forbidden(_) => return None,
         }
         let counts = process.as_ref().and_then(|process| process.tests);
         let differs = |claimed: Option<u64>, found: u64| claimed.is_some_and(|n| n != found);

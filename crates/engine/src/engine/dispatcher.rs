@@ -99,11 +99,11 @@ impl Dispatcher {
         control: UnboundedReceiver<RunControl>,
     ) -> Self {
         let Setup { mut parts, run, epoch, plan, params, task_files, rules, .. } = setup;
-        let Setup { facts, start, history, verified, earlier, .. } = setup;
+        let Setup { facts, parent, start, history, verified, earlier, .. } = setup;
         if let Some(last) = history.last() {
             parts.clock = parts.clock.continuing(last.at);
         }
-        let mut folded = Folded::since(facts, &plan, rules, &history);
+        let mut folded = Folded::since((facts, parent), &plan, rules, &history);
         folded.earlier.continue_from(earlier);
         let clock = parts.clock.clone();
         let timers = Timers::new(clock.clone(), plan.playbook().limits.timeout);
@@ -163,8 +163,8 @@ impl Dispatcher {
         // First the start, then the messages that arrived while the run had no lease owner.
         self.tick().await?;
         if let StartMode::Answer { step, reply } = self.start.clone() {
-            let state = &self.folded.state;
-            let delivery = inbox::deliver(&self.context, state, None, step.as_deref(), reply);
+            let delivery =
+                inbox::deliver(&self.context, &self.folded, None, step.as_deref(), reply);
             match delivery.needs_check() {
                 true => self.check(delivery),
                 false => self.inputs.push_all(delivery.without_check(&self.context)),
@@ -237,8 +237,8 @@ impl Dispatcher {
     }
 
     async fn read_inbox(&mut self) -> Result<(), JournalError> {
-        let (state, write, inputs) = (&self.folded.state, &self.write, &mut self.inputs);
-        let read = inbox::read(&self.context, state, write, inputs, self.is_checking).await?;
+        let (folded, write, inputs) = (&self.folded, &self.write, &mut self.inputs);
+        let read = inbox::read(&self.context, folded, write, inputs, self.is_checking).await?;
         if let Some(delivery) = read {
             self.check(delivery);
         }

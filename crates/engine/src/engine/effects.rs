@@ -16,7 +16,6 @@ use kb_attempt::{Outcome, Progress};
 use kb_base::value::{Failure, Json, OutcomeKind};
 use kb_core::evidence::{Feedback, Record};
 use kb_core::run::{Effect, Input, InstanceIx, StepStatus};
-use kb_language::plan::Touched;
 use std::sync::Arc;
 
 impl Dispatcher {
@@ -169,7 +168,6 @@ impl Dispatcher {
         let session = session::brief(&self.context, &self.folded, work.instance);
         let request = history.and_then(|history| {
             let session = session?;
-            let meanwhile = self.touched_meanwhile(work.instance);
             let scope = self.context.scope(&self.folded.state, Some(work.instance));
             let left = left_changes(&self.folded, &scope, work.instance, is_fresh);
             let inputs = AttemptInputs {
@@ -179,8 +177,8 @@ impl Dispatcher {
                 task_files,
                 is_fresh,
                 session,
-                facts: &self.folded.facts,
-                meanwhile,
+                known: &self.folded.known,
+                plan: &self.context.plan,
                 left,
             };
             scope.check_reads(prepare::request(&scope, inputs))
@@ -210,17 +208,6 @@ impl Dispatcher {
         }
     }
 
-    /// The specialist that could write to the files of the child run of a step while it runs.
-    fn touched_meanwhile(&self, ix: InstanceIx) -> Option<Touched> {
-        let (plan, state) = (&self.context.plan, &self.folded.state);
-        let step = state.instance(ix).step;
-        plan.step(step).child()?;
-        // The first instances are those of the steps.
-        let steps = state.instances().take(plan.steps().len());
-        let open = steps.filter(|(_, step)| !step.status.has_ended()).map(|(_, of)| of.step);
-        prepare::touched_meanwhile(plan, step, &open.collect())
-    }
-
     /// The records of the attempt that a resumed attempt continues.
     fn history(&self, ix: InstanceIx) -> Result<Vec<Record>, Box<Failure>> {
         let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
@@ -240,8 +227,9 @@ impl Dispatcher {
             let scope = self.context.scope(&self.folded.state, Some(ix));
             let task_files = &self.context.task_files;
             let records = self.history(ix)?;
-            let facts = &self.folded.facts;
-            let inputs = prepare::GateInputs { work, output, trace, records, task_files, facts };
+            let (known, plan) = (&self.folded.known, &self.context.plan);
+            let inputs =
+                prepare::GateInputs { work, output, trace, records, task_files, known, plan };
             scope.check_reads(prepare::gate(&scope, inputs))
         });
         match gate {

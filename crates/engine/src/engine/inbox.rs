@@ -1,6 +1,7 @@
 //! Messages of other processes to the lease owner: cancellations and answers.
 
 use super::context::RunContext;
+use super::fold::Folded;
 use super::payloads::Payloads;
 use super::pending_write::PendingWrite;
 use super::queue::InputQueue;
@@ -8,7 +9,7 @@ use crate::journal::JournalError;
 use kb_base::value::Json;
 use kb_core::evidence::Payload;
 use kb_core::redaction::{Masked, Redactor};
-use kb_core::run::{Input, InstanceIx, Reply, State};
+use kb_core::run::{Input, InstanceIx, Reply};
 use kb_language::definition::{Step, StepKind};
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub(super) struct Delivery {
 /// while one `is_checking`, later replies stay in the inbox, so that they take effect in their order.
 pub(super) async fn read(
     context: &RunContext,
-    state: &State,
+    folded: &Folded,
     write: &PendingWrite,
     inputs: &mut InputQueue,
     mut is_checking: bool,
@@ -52,7 +53,7 @@ pub(super) async fn read(
                     seen: item.body.get("seen").and_then(Json::as_u64),
                 };
                 let step = text("step");
-                let delivery = deliver(context, state, Some(item.id), step.as_deref(), reply);
+                let delivery = deliver(context, folded, Some(item.id), step.as_deref(), reply);
                 if delivery.needs_check() {
                     is_checking = true;
                     found = Some(delivery);
@@ -75,18 +76,22 @@ pub(super) async fn read(
 /// A person's reply to the instances that wait under this name; without a name, to all.
 pub(super) fn deliver(
     context: &RunContext,
-    state: &State,
+    folded: &Folded,
     message: Option<i64>,
     step: Option<&str>,
-    reply: Reply,
+    mut reply: Reply,
 ) -> Delivery {
+    let state = &folded.state;
     let is_named =
         |ix: InstanceIx| step.is_none_or(|name| state.key(&context.plan, ix).to_string() == name);
     let waiting = state.instances().map(|(ix, _)| ix);
-    let to = waiting
+    let to: Vec<_> = waiting
         .filter(|ix| state.waits_for_person(&context.plan, *ix) && is_named(*ix))
         .map(|ix| (ix, context.planned(state, ix).step.clone()))
         .collect();
+    // The person has not seen what a step of the parent changed meanwhile.
+    let is_quiet = folded.known.is_quiet_above(to.iter().map(|(instance, _)| *instance));
+    reply.seen = reply.seen.filter(|_| is_quiet);
     Delivery { message, to, reply }
 }
 

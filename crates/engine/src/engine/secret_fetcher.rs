@@ -8,6 +8,7 @@ use super::prepare;
 use super::secrets::Secrets;
 use super::step_locks::WantedLocks;
 use crate::journal::StoredEvent;
+use kb_attempt::Live;
 use kb_base::value::{Failure, OutcomeKind};
 use kb_core::run::{Effect, Event, InstanceIx, State};
 use kb_language::plan::Touched;
@@ -27,7 +28,7 @@ pub(super) struct SecretFetcher {
 pub(super) struct Fetch {
     previous: BTreeSet<String>,
     missing: BTreeSet<String>,
-    touched: Option<Touched>,
+    touched: Live<Option<Touched>>,
     timeout: Option<Duration>,
     locks: Option<WantedLocks>,
 }
@@ -56,7 +57,7 @@ impl SecretFetcher {
         let (previous, missing) = (self.previous.clone(), missing(context, state, ix));
         let timeout = prepare::attempt_timeout(&context.plan, state, ix);
         let needed = !previous.is_empty() || !missing.is_empty() || locks.is_some();
-        let touched = folded.touched_before(ix).cloned();
+        let touched = folded.known.touched_besides(ix);
         needed.then_some(Fetch { previous, missing, touched, timeout, locks })
     }
 
@@ -75,7 +76,7 @@ impl Fetch {
         channel: Arc<AttemptChannel>,
         cancel: CancellationToken,
     ) {
-        let touched = self.touched.as_ref();
+        let touched = &self.touched;
         let all = async {
             // A previous secret that is not available any more is not needed by this step.
             for secret in &self.previous {

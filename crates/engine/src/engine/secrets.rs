@@ -1,6 +1,7 @@
 //! How the engine resolves secrets.
 
 use futures::future::BoxFuture;
+use kb_attempt::Live;
 use kb_base::value::Failure;
 use kb_language::plan::Touched;
 use tokio_util::sync::CancellationToken;
@@ -21,11 +22,11 @@ pub trait Secrets: Send + Sync {
         false
     }
     /// Fetches a secret, so that `by_name` returns it until this process ends. `touched` is the step that could
-    /// write to the files of the run before.
+    /// write to the files of the run before, asked when a command starts.
     fn fetch<'a>(
         &'a self,
         _secret: &'a str,
-        _touched: Option<&'a Touched>,
+        _touched: &'a Live<Option<Touched>>,
         _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(async { Ok(()) })

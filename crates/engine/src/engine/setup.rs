@@ -1,8 +1,7 @@
 //! The values that the engine is started with, and those that it returns.
 
 use crate::journal::{Journal, StoredEvent};
-use kb_attempt::Executor;
-use kb_attempt::{Progress, Recorder};
+use kb_attempt::{Executor, Live, ParentFacts, Progress, Recorder};
 use kb_base::value::{Digest, Failure, InstanceKey, Json, JsonMap, RunId, Timestamp, Usage};
 use kb_clock::RunClock;
 use kb_core::evidence::Payload;
@@ -57,6 +56,8 @@ pub struct Setup {
     pub rules: Rules,
     /// What another run knows of the files and values of this one.
     pub facts: Facts,
+    /// What the run knows that executes this one as a child run.
+    pub parent: Option<Live<ParentFacts>>,
     /// How the run starts or continues.
     pub start: StartMode,
     /// All events of the run so far; empty for a new run.

@@ -17,6 +17,7 @@ mod frozen;
 mod live;
 mod log_entry;
 mod output;
+mod parent_facts;
 mod prompts;
 mod reader;
 mod session;
@@ -37,6 +38,7 @@ pub use frozen::{CacheUse, Frozen, FrozenFile, FrozenRole, ParentRun, load_model
 pub use live::{LiveReader, LiveUpdate};
 pub use log_entry::LogEntry;
 pub use output::run_output;
+pub use parent_facts::parent_facts;
 pub use reader::{Reader, RunFilter, find_run, list_rows, list_runs, require_step, run_view};
 pub use session::{RecordedSession, SessionView};
 pub use step_log::{Attempts, CurrentAttempts, LogLine, StepLog};

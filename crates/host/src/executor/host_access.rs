@@ -1,6 +1,6 @@
 //! The parts of this machine that steps and gates use.
 
-use crate::tool::{ProcessLauncher, ToolboxParts};
+use crate::tool::{ProcessLauncher, ToolboxParts, WatchedStart};
 use crate::workspace::Workspace;
 use kb_clock::RunClock;
 use kb_core::redaction::Redactor;
@@ -20,8 +20,6 @@ pub struct HostAccess {
     pub redactor: Arc<Redactor>,
     /// `testCommands` of the settings.
     pub test_commands: Arc<[String]>,
-    /// Whether `--yes` approved everything of the run that requires approval.
-    pub approved: bool,
     /// `verifier.judge` of the settings.
     pub judge: JudgeCheck,
 }
@@ -34,6 +32,17 @@ impl HostAccess {
         HostAccess { workspace: workspace.clone(), processes, ..self.clone() }
     }
 
+    /// Starts processes in the files, and watches them. `records` says that all changes are recorded.
+    pub(super) fn start(&self, records: bool) -> WatchedStart<'_> {
+        WatchedStart {
+            workspace: &self.workspace,
+            processes: &self.processes,
+            redactor: &self.redactor,
+            clock: self.clock.system(),
+            records,
+        }
+    }
+
     /// Takes what the tools of the same run use.
     pub fn of(parts: &ToolboxParts) -> HostAccess {
         HostAccess {
@@ -42,7 +51,6 @@ impl HostAccess {
             clock: parts.clock.clone(),
             redactor: parts.redactor.clone(),
             test_commands: parts.settings.test_commands.as_slice().into(),
-            approved: parts.approvals.yes,
             judge: parts.settings.judge.clone(),
         }
     }

@@ -9,7 +9,6 @@
 
 mod cached;
 mod child;
-mod confinement;
 mod gate;
 mod heard_recorder;
 mod host_access;

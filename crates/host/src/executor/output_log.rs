@@ -5,7 +5,7 @@
 
 use kb_attempt::{Progress, Recorder, Stopped};
 use kb_core::evidence::{OutputPart, Payload, Record};
-use kb_process::{OutputListener, ProcessResult, Stream};
+use kb_process::{OutputListener, Stream};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::future::Future;
@@ -72,10 +72,10 @@ impl OutputLog {
 
     /// Records the output of a process until it has ended. If the journal refuses a record, the process is
     /// killed.
-    pub(super) async fn record_until(
+    pub(super) async fn record_until<T>(
         &self,
-        process: impl Future<Output = ProcessResult>,
-    ) -> Result<ProcessResult, Stopped> {
+        process: impl Future<Output = T>,
+    ) -> Result<T, Stopped> {
         let mut process = pin!(process);
         let mut next = kb_clock::timer_instant() + INTERVAL;
         loop {

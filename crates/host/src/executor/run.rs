@@ -1,16 +1,14 @@
 //! `run` steps: one process, its output, and the files that it changed.
 
-use super::confinement;
 use super::host_access::HostAccess;
 use super::last_line::{ends, failed_line, last_line, output_suffix};
 use super::lease::lease_lost;
 use super::output_log::OutputLog;
-use crate::tool::{MissingAccess, Ran};
-use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
-use kb_attempt::{CommandLine, Context, Outcome, Request, run_blocking};
+use crate::tool::{MissingAccess, Origin, Ran, WatchedProcess, explained};
+use kb_attempt::{CommandLine, Context, Outcome, Request, Stopped, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
-use kb_core::evidence::{Invocation, InvocationStatus, Payload, ProcessEvidence, Purpose, Record};
+use kb_core::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
 use kb_core::redaction::Redactor;
 use kb_language::definition::{OutputParse, refuse_computed_code};
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
@@ -30,37 +28,34 @@ pub(super) async fn run(
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, *failure),
     };
     let (argv, cwd) = (spawn.argv.clone(), spawn.cwd.clone());
-    let confined = request.confined.as_deref();
-    let (supervisor, opening) = match confinement::supervisor(host, confined) {
-        Ok(found) => found,
-        Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
-    };
-    let trace = host.processes.trace(&spawn, &host.redactor);
-    let watch = match request.evidence {
-        true => {
-            Some(WorkspaceWatch::begin(&host.workspace, &host.redactor, host.clock.system()).await)
-        }
-        false => None,
-    };
     let started = host.clock.now();
     let log = OutputLog::new(context.recorder.clone());
-    let process = supervisor.run(spawn, &context.cancel, Some(log.listener()));
-    let Ok(exited) = log.record_until(process).await else { return lease_lost() };
-    let process = trace.end(&exited);
-    if let Some(watch) = watch {
-        let record = evidence(&argv, &exited, &process, watch.end().await, started);
+    let start = host.start(request.evidence);
+    let origin = Origin::Author(&request.confined);
+    let process = start.run(spawn, origin, &context.cancel, Some(log.listener()));
+    let watched = match log.record_until(process).await {
+        Ok(Ok(watched)) => watched,
+        Ok(Err(failure)) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
+        Err(Stopped) => return lease_lost(),
+    };
+    if watched.process.watched || !watched.changes.is_empty() {
+        let record = evidence(&argv, &watched, started);
         if context.recorder.record(record).await.is_err() {
             return lease_lost();
         }
     }
-    let missing = opening.as_ref().map(|opening| opening.network).and_then(|network| {
+    let WatchedProcess { exited, process, failure, supervisor, confined, .. } = watched;
+    let missing = confined.as_ref().and_then(|confined| {
+        let network = confined.opening().network;
         let ran = Ran { argv: &argv, cwd: &cwd, root: host.workspace.root(), network };
         run_blocking(|| MissingAccess::of(&supervisor, &ran, &exited)).help_for_author()
     });
     let mut outcome = outcome(&host.redactor, &argv, exited, parse, request.timeout);
-    if opening.is_some() {
-        let explained = |failure| confinement::explained(failure, missing, confined);
-        outcome.failure = outcome.failure.map(explained);
+    if let Some(confined) = &confined {
+        outcome.failure = outcome.failure.map(|failure| explained(failure, missing, confined));
+    }
+    if let Some(failure) = failure {
+        outcome = failed(outcome, OutcomeKind::PolicyDenied, failure);
     }
     Outcome { process: Some(Box::new(process)), ..outcome }
 }
@@ -239,9 +234,7 @@ fn parsed(
 
 fn evidence(
     argv: &[String],
-    exited: &ProcessResult,
-    process: &ProcessEvidence,
-    watched: WorkspaceChanges,
+    WatchedProcess { exited, process, changes, .. }: &WatchedProcess,
     started: Timestamp,
 ) -> Record {
     let args = json!({"argv": argv});
@@ -254,8 +247,6 @@ fn evidence(
         | ProcessEnd::Lost
         | ProcessEnd::NotStarted(_) => InvocationStatus::Failed,
     };
-    let mut process = process.clone();
-    watched.mark(&mut process);
     let invocation = Invocation {
         id: "run".to_owned(),
         tool: "run".to_owned(),
@@ -265,9 +256,9 @@ fn evidence(
         duration_ms: exited.duration.as_millis() as u64,
         purpose: Purpose::Execution,
         status,
-        changes: watched.changes,
+        changes: changes.clone(),
         evidence: Vec::new(),
-        process: Some(Box::new(process)),
+        process: Some(Box::new(process.clone())),
         output: None,
         bytes: exited.stdout.len() as u64 + exited.stdout_cut,
     };

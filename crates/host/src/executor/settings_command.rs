@@ -5,6 +5,7 @@
 //! does not exist.
 
 use crate::tool::ProcessLauncher;
+use kb_attempt::Live;
 use kb_language::definition::NetworkAccess;
 use kb_language::plan::Touched;
 use kb_process::{ProcessResult, Spawn, Supervisor};
@@ -36,15 +37,16 @@ impl SettingsCommands {
         SettingsCommands { processes, approved }
     }
 
-    /// Runs a command, whose working directory is the project. `touched` could write to the project before. The second
+    /// Runs a command, whose working directory is the project. `touched` could write to the project before; it is
+    /// asked here, at the start of the command. The second
     /// value says for messages how the command was confined. Fails with the reason if it must not start.
     pub async fn run(
         &self,
         spawn: Spawn,
-        touched: Option<&Touched>,
+        touched: &Live<Option<Touched>>,
         cancel: &CancellationToken,
     ) -> Result<(ProcessResult, Option<String>), String> {
-        let (spawn, supervisor, note) = self.prepared(spawn, touched)?;
+        let (spawn, supervisor, note) = self.prepared(spawn, touched.now().as_ref())?;
         Ok((supervisor.run(spawn, cancel, None).await, note))
     }
 
@@ -61,7 +63,7 @@ impl SettingsCommands {
             Way::Free => (spawn, self.free(), None),
             Way::Sandbox(network) => {
                 let note = because("it ran in the sandbox of the project");
-                (spawn, self.processes.confined(&network.into()), note)
+                (spawn, self.processes.confined(&network.into(), Vec::new()), note)
             }
             Way::Hidden(supervisor) => {
                 (self.elsewhere(spawn), supervisor, because("it ran without the project folder"))

@@ -1,6 +1,5 @@
 //! `tool` steps: one tool call, approved by the author of the playbook.
 
-use super::confinement;
 use super::host_access::HostAccess;
 use super::last_line::output_suffix;
 use super::lease::lease_lost;
@@ -44,20 +43,11 @@ pub(super) async fn call(
         cwd: request.cwd.clone(),
         evidence: request.evidence,
     };
-    let confined = request.confined.as_deref();
     let argv = command(tool, args);
-    let starts_program = toolspec::assumed(tool).runs_processes;
-    let opening = match starts_program {
-        true => match confinement::supervisor(host, confined) {
-            Ok((_, opening)) => opening,
-            Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
-        },
-        false => None,
-    };
     let attempt = toolbox
         .for_attempt(request.timeout)
         .with_idle(request.idle)
-        .with_author_confined(opening.clone());
+        .with_author_confined(request.confined.clone());
     let (result, invocation) = attempt.call(&call, &context.cancel).await;
     let status = result.status;
     let ended =
@@ -71,13 +61,6 @@ pub(super) async fn call(
     let failure = result
         .failure
         .unwrap_or_else(|| Failure::new(Code::ATTEMPT_FAILED, format!("`{tool}` failed")));
-    let failure = match opening {
-        Some(_) => {
-            let missing = failure.help.clone();
-            confinement::explained(Failure { help: None, ..failure }, missing, confined)
-        }
-        None => failure,
-    };
     let kind = match status {
         InvocationStatus::Denied => OutcomeKind::PolicyDenied,
         InvocationStatus::Timeout => OutcomeKind::Timeout,

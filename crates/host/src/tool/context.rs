@@ -6,12 +6,13 @@ use super::process_launcher::ProcessLauncher;
 use crate::http::HttpClient;
 use crate::workspace::FileAccess;
 use futures::future::BoxFuture;
+use kb_attempt::Live;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_clock::RunClock;
 use kb_core::evidence::InvocationStatus;
 use kb_core::redaction::Redactor;
-use kb_language::definition::SandboxOpening;
+use kb_language::plan::Confined;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,8 +52,8 @@ pub(super) struct CallContext<'a> {
     pub(super) idle: Option<Duration>,
     /// The number of the temporary directory of its commands.
     pub(super) scratch: u64,
-    /// What the sandbox of an author's commands opens; `None` without a sandbox.
-    pub(super) confined: Option<&'a SandboxOpening>,
+    /// Why a command of the author runs in the sandbox, asked when it starts.
+    pub(super) confined: &'a Live<Option<Confined>>,
 }
 
 /// Decodes the arguments of a call, which match the schema of the tool.

@@ -8,6 +8,7 @@
 
 mod builtin;
 mod call;
+mod confinement;
 mod context;
 mod doubles;
 mod kept_calls;
@@ -20,8 +21,10 @@ mod process_launcher;
 mod process_trace;
 mod registry;
 mod toolbox;
+mod watched_process;
 
 pub use call::{Call, CallResult, Caller};
+pub(crate) use confinement::explained;
 pub use doubles::{FailingCall, ToolDoubles};
 pub use kept_calls::{KeptCall, KeptCalls};
 pub(crate) use missing_access::{MissingAccess, Ran};
@@ -30,3 +33,4 @@ pub use policy::Approvals;
 pub use process_launcher::{ProcessLauncher, sandbox_level};
 pub use process_trace::ProcessTrace;
 pub use toolbox::{PresentSettings, ToolDescription, Toolbox, ToolboxParts};
+pub(crate) use watched_process::{Origin, WatchedProcess, WatchedStart};

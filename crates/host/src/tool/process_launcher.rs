@@ -26,6 +26,8 @@ pub struct ProcessLauncher {
     level: ApprovalLevel,
     /// The path rules for reading.
     reading: PathRules,
+    /// Whether a person approved everything in advance.
+    approved: bool,
 }
 
 impl ProcessLauncher {
@@ -40,7 +42,18 @@ impl ProcessLauncher {
         let policy = Policy::new(settings.clone(), Approvals::default(), level);
         let reading =
             find(FILE_READER).map_or_else(PathRules::nothing, |spec| policy.path_rules(spec));
-        ProcessLauncher { supervisor, workspace, settings, level, reading }
+        ProcessLauncher { supervisor, workspace, settings, level, reading, approved: false }
+    }
+
+    /// The same launcher for a run in which a person approved in advance what requires an approval.
+    #[must_use]
+    pub fn with_approval(self, approved: bool) -> ProcessLauncher {
+        ProcessLauncher { approved, ..self }
+    }
+
+    /// Whether a person approved everything in advance.
+    pub(super) fn is_approved(&self) -> bool {
+        self.approved
     }
 
     /// The same launcher for other files.
@@ -55,11 +68,12 @@ impl ProcessLauncher {
     }
 
     /// Starts processes that check the work of a specialist, which may have written the code that they
-    /// execute, or reads foreign values. The kernel confines them where the sandbox level is `kernel`.
-    pub fn confined(&self, opening: &SandboxOpening) -> Supervisor {
+    /// execute, or reads foreign values. The kernel confines them where the sandbox level is `kernel`. `protected` are
+    /// further protected paths.
+    pub fn confined(&self, opening: &SandboxOpening, protected: Vec<PathBuf>) -> Supervisor {
         match self.level {
             ApprovalLevel::Kernel => {
-                let confinement = self.confinement(None, Some(opening));
+                let confinement = self.confinement(None, Some(opening)).with_read_only(protected);
                 let confinement = confinement.with_network(kernel(opening.network));
                 self.supervisor.confined(confinement.with_scratch(next_scratch()))
             }

@@ -10,12 +10,14 @@ use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
 use crate::http::{HttpClient, without_credentials};
 use crate::workspace::{FileAccess, PathRules, Workspace};
+use kb_attempt::Live;
 use kb_base::diagnostic::{Code, nearest};
 use kb_base::value::{Digest, Failure, Json, json_text};
 use kb_clock::{self as clock, RunClock};
 use kb_core::evidence::{Invocation, InvocationStatus, Purpose};
 use kb_core::redaction::Redactor;
-use kb_language::definition::{ApprovalLevel, Plugin, SandboxOpening, Settings, ToolRules};
+use kb_language::definition::{ApprovalLevel, Plugin, Settings, ToolRules};
+use kb_language::plan::Confined;
 use kb_language::toolspec::{ARTIFACT_READER, ToolSpec, plugin_id};
 use kb_process::Supervisor;
 use std::borrow::Cow;
@@ -36,8 +38,8 @@ pub struct Toolbox {
     outputs: Arc<OutputStore>,
     limit: Option<Duration>,
     idle: Option<Duration>,
-    /// The network of the sandbox in which commands of the author run; `None` without a sandbox.
-    confined: Option<Arc<SandboxOpening>>,
+    /// Why commands of the author run in the sandbox, asked for each when it starts.
+    confined: Live<Option<Confined>>,
     /// The number of the temporary directory of its commands.
     scratch: u64,
 }
@@ -74,6 +76,7 @@ impl ToolboxParts {
     pub fn process_launcher(&self) -> ProcessLauncher {
         let (supervisor, workspace) = (self.supervisor.clone(), self.workspace.clone());
         ProcessLauncher::new(supervisor, workspace, self.settings.clone(), self.sandbox)
+            .with_approval(self.approvals.yes)
     }
 }
 
@@ -131,7 +134,7 @@ impl Toolbox {
             outputs: Arc::default(),
             limit: None,
             idle: None,
-            confined: None,
+            confined: Live::always(None),
             scratch: next_scratch(),
         }
     }
@@ -161,10 +164,10 @@ impl Toolbox {
         Toolbox { idle, ..self }
     }
 
-    /// The same tools with commands of the author in the sandbox.
+    /// The same tools, whose commands of the author run in the sandbox if this says so when they start.
     #[must_use]
-    pub fn with_author_confined(self, opening: Option<Arc<SandboxOpening>>) -> Toolbox {
-        Toolbox { confined: opening, ..self }
+    pub fn with_author_confined(self, confined: Live<Option<Confined>>) -> Toolbox {
+        Toolbox { confined, ..self }
     }
 
     /// These tools under additional restrictions.
@@ -356,7 +359,7 @@ impl Toolbox {
             redactor: &shared.redactor,
             limit: self.limit,
             idle: self.idle,
-            confined: self.confined.as_deref(),
+            confined: &self.confined,
             scratch: self.scratch,
         }
     }

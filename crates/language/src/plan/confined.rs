@@ -108,7 +108,7 @@ impl Facts {
         self.foreign_params.extend(other.foreign_params.iter().cloned());
     }
 
-    /// The facts at the start of a child run of a step.
+    /// What is known of the values of a child run when it starts. Its parent knows who could write to its files.
     pub fn of_child(&self, planned: &PlanStep) -> Facts {
         let StepKind::Playbook(call) = &planned.step.kind else { return Facts::default() };
         let is_foreign = |value: &ValueTemplate| {
@@ -116,7 +116,7 @@ impl Facts {
         };
         let foreign = call.with.iter().filter(|given| is_foreign(&given.value));
         Facts {
-            touched: self.touched.clone(),
+            touched: None,
             foreign_outputs: BTreeSet::new(),
             foreign_params: foreign.map(|given| given.name.clone()).collect(),
         }

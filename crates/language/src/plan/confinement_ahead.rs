@@ -180,7 +180,7 @@ impl Facts {
             return true;
         }
         planned.child().is_some_and(|child| {
-            let mut facts = Facts { touched: None, ..self.of_child(planned) };
+            let mut facts = self.of_child(planned);
             child.order().iter().any(|ix| {
                 let step = child.step(*ix);
                 let executes = facts.may_execute_values(child, step);

@@ -3,6 +3,7 @@
 use super::Project;
 use super::runs::{ConfiguredSecrets, ProjectContext, facts_of};
 use crate::trigger::TriggerStore;
+use kb_attempt::{Live, run_blocking};
 use kb_base::value::{RunId, StepId};
 use kb_core::redaction::Redactor;
 use kb_engine::engine::Secrets;
@@ -47,8 +48,14 @@ pub(super) fn settings_commands(project: &Project) -> Option<SettingsCommands> {
     Some(SettingsCommands::new(processes, false))
 }
 
-/// The step that could write to the project in a run. A run that cannot be read counts as one whose step could.
-pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Option<Touched> {
+/// The step that could write to the project in a run, asked when a command starts.
+pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Live<Option<Touched>> {
+    let (context, run) = (context.clone(), run.to_owned());
+    Live::of(move || run_blocking(|| touched_now(&context, &run)))
+}
+
+/// A run that cannot be read counts as one whose step could.
+fn touched_now(context: &ProjectContext, run: &str) -> Option<Touched> {
     let run = RunId::new(run).ok().filter(|run| run.as_str() != TEST_RUN)?;
     let unknown = || {
         let step = StepId::new("unknown").ok()?;
@@ -56,7 +63,7 @@ pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Option<Touched>
     };
     let facts = context.journal(Default::default()).ok().map(|journal| {
         let earlier = Earlier::read(&*journal, &run, u64::MAX).ok()?;
-        facts_of(&*journal, &earlier).ok()
+        facts_of(&journal, &earlier).ok()
     });
     match facts.flatten() {
         Some(facts) => facts.touched,

@@ -5,7 +5,7 @@ use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
 use super::runs::ConfiguredSecrets;
 use super::{Project, ServiceError, params};
 use crate::trigger::{NewFire, Notification, sign_standard};
-use kb_attempt::run_blocking;
+use kb_attempt::Live;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Json, JsonMap, RunId, Timestamp, one_line};
 use kb_core::redaction::{Masked, Redactor};
@@ -108,14 +108,14 @@ pub async fn send_notification(
     what: &Notification,
 ) -> Result<(), DeliveryFailure> {
     let context = &project.context;
-    let touched = run_blocking(|| touched_in(context, &what.run));
+    let touched = touched_in(context, &what.run);
     let (secrets, redactor) = reading_secrets(project, touched.clone());
     let sent = match &hook.target {
         NotifyTarget::Webhook { url, secret } => {
             let now = project.clock().wall();
             post(&secrets, url, secret.as_deref(), what, now).await
         }
-        NotifyTarget::Command(argv) => run(project, argv, touched.as_ref(), what).await,
+        NotifyTarget::Command(argv) => run(project, argv, &touched, what).await,
         NotifyTarget::Playbook { id, params, payload } => queue(project, id, params, payload, what),
     };
     sent.map_err(|failure| failure.masked_by(&redactor))
@@ -125,7 +125,7 @@ pub async fn send_notification(
 /// project in the run that they are read for.
 pub(super) fn reading_secrets(
     project: &Project,
-    touched: Option<Touched>,
+    touched: Live<Option<Touched>>,
 ) -> (ConfiguredSecrets, Arc<Redactor>) {
     let redactor = Arc::new(Redactor::default());
     project.context.environment.redactors.register(&redactor);
@@ -176,7 +176,7 @@ async fn post(
 async fn run(
     project: &Project,
     argv: &[String],
-    touched: Option<&Touched>,
+    touched: &Live<Option<Touched>>,
     what: &Notification,
 ) -> Result<(), Unmasked> {
     let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());

@@ -98,7 +98,7 @@ impl Receiver {
 /// The value of a secret by its name or reference.
 pub(super) async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Unmasked> {
     let cancel = CancellationToken::new();
-    secrets.fetch(name, None, &cancel).await.map_err(|failure| Unmasked::new(failure.message))?;
+    secrets.fetch_now(name, &cancel).await.map_err(|failure| Unmasked::new(failure.message))?;
     let value = match name.contains(':') {
         true => secrets.by_reference(name),
         false => secrets.by_name(name),

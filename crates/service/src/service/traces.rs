@@ -5,7 +5,6 @@ use super::notify::reading_secrets;
 use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
 use super::runs::{ConfiguredSecrets, ProjectContext};
 use super::{Project, ServiceError};
-use kb_attempt::run_blocking;
 use kb_base::value::{Json, RunId};
 use kb_core::wire::trace_request;
 use kb_engine::inspect::{self, TracePart};
@@ -32,7 +31,7 @@ pub async fn export_trace(
     journal: &Arc<dyn Journal>,
     run: &RunId,
 ) -> Result<(), DeliveryFailure> {
-    let touched = run_blocking(|| touched_in(&project.context, run.as_str()));
+    let touched = touched_in(&project.context, run.as_str());
     let (secrets, redactor) = reading_secrets(project, touched);
     let sent = send_spans(&secrets, to, journal, run).await;
     sent.map_err(|failure| failure.masked_by(&redactor))

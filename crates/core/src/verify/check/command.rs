@@ -106,6 +106,7 @@ impl CommandCriterion {
             CommandEnd::NotStarted(reason) => {
                 Finding::failed(format!("the command could not be started: {reason}"))
             }
+            CommandEnd::Forbidden(what) => Finding::failed(what.clone()),
             CommandEnd::Unknown(reason) => {
                 Finding::inconclusive(format!("the command has no result: {reason}"))
             }
@@ -233,7 +234,8 @@ fn evidence(run: &CommandRun, before: Option<&ProcessEvidence>) -> Json {
         | CommandEnd::TimedOut
         | CommandEnd::Stopped
         | CommandEnd::NotStarted(_)
-        | CommandEnd::Unknown(_) => None,
+        | CommandEnd::Unknown(_)
+        | CommandEnd::Forbidden(_) => None,
     };
     let mut evidence =
         json!({"exitCode": code, "durationMs": run.duration_ms, "lastWords": run.last_words});

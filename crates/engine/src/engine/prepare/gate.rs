@@ -3,6 +3,7 @@
 use super::values::{attempt_timeout, cwd, env};
 use super::work::{chosen_specialist, rendered_task};
 use crate::engine::attempt::Attempt;
+use crate::engine::known::LiveKnown;
 use crate::engine::scope::{RunScope, Snapshot};
 use crate::engine::trees::tree;
 use kb_attempt::{GateRequest, JudgeSubject};
@@ -10,7 +11,7 @@ use kb_base::value::{Json, JsonMap};
 use kb_core::evidence::{Invocation, Purpose, Record};
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
 use kb_language::expression::{EvalError, Reference};
-use kb_language::plan::Facts;
+use kb_language::plan::Plan;
 use std::sync::Arc;
 
 /// The inputs of a gate that are not in the definition.
@@ -22,7 +23,8 @@ pub(in crate::engine) struct GateInputs<'a> {
     pub(in crate::engine) records: Vec<Record>,
     pub(in crate::engine) task_files: &'a JsonMap,
     /// What is known of the run.
-    pub(in crate::engine) facts: &'a Facts,
+    pub(in crate::engine) known: &'a LiveKnown,
+    pub(in crate::engine) plan: &'a Arc<Plan>,
 }
 
 /// The request of a gate, with the values that its checks read.
@@ -31,7 +33,7 @@ pub(in crate::engine) fn gate(
     inputs: GateInputs<'_>,
 ) -> Result<(GateRequest, Snapshot), EvalError> {
     let judged = judged(scope, &inputs)?;
-    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, facts, .. } = inputs;
+    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, known, plan, .. } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
     let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
@@ -66,7 +68,7 @@ pub(in crate::engine) fn gate(
         tree: tree(scope, ix).map(Box::new),
         plugins: scope.plan.plugin_schemas(),
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
-        confined: facts.confined(scope.plan, planned).map(Box::new),
+        confined: known.confined(plan, scope.state.instance(ix).step),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
         judged,
     };

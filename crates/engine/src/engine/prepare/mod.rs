@@ -3,13 +3,11 @@
 //! Start at `request` in `request.rs`, which an attempt gets, or at `gate` in `gate.rs`. The work of a kind of
 //! step is in `work.rs`, and what attempts and gates share is in `values.rs`.
 
-mod confined;
 mod gate;
 mod request;
 mod values;
 mod work;
 
-pub(super) use confined::touched_meanwhile;
 pub(super) use gate::{GateInputs, gate};
 pub(super) use request::{check_output, request};
 pub(super) use values::{attempt_timeout, secrets};

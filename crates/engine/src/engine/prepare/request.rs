@@ -36,7 +36,7 @@ pub(in crate::engine) fn request(
         cwd: cwd(scope, step)?,
         evidence: takes_evidence(step),
         tree: tree(scope, ix).map(Box::new),
-        confined: inputs.facts.confined(scope.plan, planned).map(Box::new),
+        confined: inputs.known.confined(inputs.plan, scope.state.instance(ix).step),
         before: if inputs.is_fresh { before(scope, planned) } else { None },
         relied: if inputs.is_fresh { relied(scope, ix) } else { Vec::new() },
         left: inputs.left.clone().map(Box::new),

@@ -1,6 +1,7 @@
 //! The work of an attempt, by the kind of its step.
 
 use crate::engine::attempt::Attempt;
+use crate::engine::known::LiveKnown;
 use crate::engine::scope::RunScope;
 use crate::engine::session_reader;
 use kb_attempt::{
@@ -12,11 +13,10 @@ use kb_base::value::{Failure, Json, JsonMap, json_text};
 use kb_core::evidence::{Feedback, Record, SessionBrief};
 use kb_core::run::{ChildLinkState, InstanceIx, State};
 use kb_language::definition::{
-    AuthorSandbox, HttpStep, ModelChoice, PlaybookStep, RunCommand, Specialist, StepKind, TaskText,
-    refuse_options,
+    HttpStep, ModelChoice, PlaybookStep, RunCommand, Specialist, StepKind, TaskText, refuse_options,
 };
 use kb_language::expression::{EvalError, Template, ValueTemplate};
-use kb_language::plan::{Facts, Plan, PlanStep, Touched};
+use kb_language::plan::{Plan, PlanStep};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,9 +31,8 @@ pub(in crate::engine) struct AttemptInputs<'a> {
     /// What earlier steps left behind.
     pub(in crate::engine) session: Option<Arc<SessionBrief>>,
     /// What is known of the run.
-    pub(in crate::engine) facts: &'a Facts,
-    /// The specialist that could write to the files of a child run while it runs.
-    pub(in crate::engine) meanwhile: Option<Touched>,
+    pub(in crate::engine) known: &'a LiveKnown,
+    pub(in crate::engine) plan: &'a Arc<Plan>,
     /// What earlier attempts left without a record in this iteration.
     pub(in crate::engine) left: Option<LeftChanges>,
 }
@@ -106,14 +105,11 @@ fn child(
         attempt_ended: link.state == ChildLinkState::Failed,
         reported: link.reported,
     });
-    let mut facts = inputs.facts.of_child(planned);
-    facts.touched = match scope.plan.sandbox_of(planned).when {
-        AuthorSandbox::Never => None,
-        AuthorSandbox::Auto | AuthorSandbox::Always => {
-            facts.touched.or_else(|| inputs.meanwhile.clone())
-        }
-    };
-    Ok(StepWork::Playbook(ChildWork { definition: call.playbook.clone(), params, previous, facts }))
+    let definition = call.playbook.clone();
+    let facts = inputs.known.facts().of_child(planned);
+    let instance = inputs.work.instance;
+    let parent = inputs.known.for_child(inputs.plan, scope.state.instance(instance).step, instance);
+    Ok(StepWork::Playbook(ChildWork { definition, params, previous, facts, parent }))
 }
 
 /// Refuses values in `argv` of a `shell:exec` step that the program would read as options.

@@ -75,7 +75,7 @@ impl Parts<'_> {
             self.add("working directory", &request.cwd);
         }
         // A free command takes no result of one in the sandbox.
-        if let Some(confined) = &request.confined {
+        if let Some(confined) = request.confined.now() {
             let opening = serde_json::to_string(&*confined.opening()).unwrap_or_default();
             self.add("sandbox", &opening);
         }

@@ -22,7 +22,7 @@ pub(in crate::executor) async fn run_before(
         env: &request.env,
         cwd: &request.cwd,
         sandboxed: before.sandboxed,
-        confined: request.confined.as_deref(),
+        confined: &request.confined,
         deadline: request.timeout.map(|timeout| clock::instant() + timeout),
         cancel: &context.cancel,
     };
@@ -62,7 +62,8 @@ fn status(ended: &CommandEnd) -> InvocationStatus {
         | CommandEnd::Signal(_)
         | CommandEnd::Stopped
         | CommandEnd::NotStarted(_)
-        | CommandEnd::Unknown(_) => InvocationStatus::Failed,
+        | CommandEnd::Unknown(_)
+        | CommandEnd::Forbidden(_) => InvocationStatus::Failed,
     }
 }
 

@@ -60,7 +60,7 @@ pub async fn run_gate(
         env: &request.env,
         cwd: &request.cwd,
         sandboxed: request.sandboxed,
-        confined: request.confined.as_deref(),
+        confined: &request.confined,
         deadline,
         cancel,
     };

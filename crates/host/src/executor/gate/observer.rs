@@ -2,14 +2,13 @@
 //! supervisor.
 
 use super::installed;
-use crate::executor::confinement;
 use crate::executor::host_access::HostAccess;
 use crate::executor::last_line::{ends, last_line};
-use crate::tool::{MissingAccess, Ran};
+use crate::tool::{MissingAccess, Origin, Ran, WatchedProcess};
 use crate::workspace::{PathError, Workspace};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
-use kb_attempt::run_blocking;
+use kb_attempt::{Live, run_blocking};
 use kb_base::value::limits;
 use kb_clock as clock;
 use kb_core::evidence::FileKind;
@@ -44,7 +43,7 @@ pub(super) struct Observer<'a> {
     /// Whether command checks run in the sandbox.
     pub(super) sandboxed: Option<NetworkAccess>,
     /// Why command checks of the author run in the sandbox.
-    pub(super) confined: Option<&'a Confined>,
+    pub(super) confined: &'a Live<Option<Confined>>,
     /// When the timeout of the gate expires.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'a CancellationToken,
@@ -113,20 +112,26 @@ impl Observer<'_> {
             idle: None,
             max_stream: limits::STREAM_BYTES,
         };
-        let (supervisor, network) = match self.sandboxed {
-            Some(network) => (self.host.processes.confined(&network.into()), Some(network)),
-            None => match confinement::supervisor(self.host, self.confined) {
-                Ok((supervisor, opening)) => (supervisor, opening.map(|opening| opening.network)),
-                Err(refused) => {
-                    let reason = format!("{}; `--yes` approves it", refused.message);
-                    return not_run(CommandEnd::Unknown(reason));
-                }
-            },
+        let network = self.sandboxed.unwrap_or_default();
+        let of_specialist = |nested| Ok(self.host.processes.confined(&network.into(), nested));
+        let origin = match self.sandboxed {
+            Some(_) => Origin::Others(&of_specialist),
+            None => Origin::Author(self.confined),
         };
-        let trace = self.host.processes.trace(&spawn, &self.host.redactor);
         let working = spawn.cwd.clone();
-        let exited = supervisor.run(spawn, self.cancel, None).await;
-        let process = trace.end(&exited);
+        let watched = match self.host.start(false).run(spawn, origin, self.cancel, None).await {
+            Ok(watched) => watched,
+            Err(refused) => {
+                let reason = format!("{}; `--yes` approves it", refused.message);
+                return not_run(CommandEnd::Unknown(reason));
+            }
+        };
+        let WatchedProcess { exited, process, failure, supervisor, confined, .. } = watched;
+        if let Some(failure) = failure {
+            let process = Some(Box::new(process));
+            return CommandRun { process, ..not_run(CommandEnd::Forbidden(failure.to_string())) };
+        }
+        let network = self.sandboxed.or(confined.map(|confined| confined.opening().network));
         let missing = network.map(|network| {
             let root = self.host.workspace.root();
             let ran = Ran { argv, cwd: &working, root, network };

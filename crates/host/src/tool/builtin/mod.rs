@@ -14,7 +14,7 @@ mod http_request;
 mod output_read;
 mod plugin;
 mod shell_exec;
-mod watched_process;
+mod tool_process;
 
 use super::context::Tool;
 pub(super) use plugin::PluginTool;

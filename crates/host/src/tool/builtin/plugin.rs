@@ -1,15 +1,17 @@
 //! Plugins: runs the program of a plugin, with JSON on stdin and stdout.
 
-use super::watched_process::run_watched;
+use super::tool_process::run_watched;
 use crate::tool::call::{Call, CallResult, Refusal};
+use crate::tool::confinement;
 use crate::tool::context::{CallContext, Tool};
+use crate::tool::watched_process::{Origin, WatchedProcess};
 use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, format_duration, json_text, limits};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use kb_core::redaction::Redactor;
 use kb_language::definition::{NetworkAccess, Plugin};
-use kb_process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
+use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -44,14 +46,22 @@ impl Tool for PluginTool {
             match prepare(&self.0, call, context) {
                 Ok(spawn) => {
                     let timeout = spawn.timeout;
-                    let (network, scratch) = (network(&self.0, context), context.scratch);
-                    let by = (&call.caller, network);
-                    let supervisor =
-                        |nested, hidden| context.processes.of_plugin(by, scratch, nested, hidden);
-                    let result = |exited: &ProcessResult, _: &Supervisor| {
-                        result(&self.0, exited, timeout, context.redactor)
+                    let hidden = match context.processes.hidden(&call.caller).await {
+                        Ok(hidden) => hidden,
+                        Err(failure) => {
+                            return CallResult::failed(InvocationStatus::Denied, failure);
+                        }
                     };
-                    run_watched(spawn, call, context, supervisor, result, cancel).await
+                    let supervisor = |nested| {
+                        let by = (&call.caller, network(&self.0, context)?);
+                        let hidden = hidden.clone();
+                        Ok(context.processes.of_plugin(by, context.scratch, nested, hidden))
+                    };
+                    let result = |ended: &WatchedProcess| {
+                        result(&self.0, &ended.exited, timeout, context.redactor)
+                    };
+                    let origin = Origin::Others(&supervisor);
+                    run_watched(spawn, (call, context), origin, result, cancel).await
                 }
                 Err(refusal) => refusal.into(),
             }
@@ -60,12 +70,14 @@ impl Tool for PluginTool {
 }
 
 /// The network of a call. A step of the author whose commands are confined lends no wider one to what executes.
-fn network(plugin: &Plugin, context: &CallContext<'_>) -> NetworkAccess {
-    match (plugin.network, context.confined.as_ref().map(|opening| opening.network)) {
+fn network(plugin: &Plugin, context: &CallContext<'_>) -> Result<NetworkAccess, Failure> {
+    let (_, confined) =
+        confinement::of_author(context.processes, context.confined.now(), Vec::new())?;
+    Ok(match (plugin.network, confined.map(|confined| confined.opening().network)) {
         (own, None | Some(NetworkAccess::Open)) => own,
         (NetworkAccess::None, _) | (_, Some(NetworkAccess::None)) => NetworkAccess::None,
         (_, Some(NetworkAccess::Loopback)) => NetworkAccess::Loopback,
-    }
+    })
 }
 
 fn prepare(plugin: &Plugin, call: &Call, context: &CallContext<'_>) -> Result<Spawn, Refusal> {

@@ -1,14 +1,15 @@
 //! `shell:exec`: runs a command and records what it changed in the workspace.
 
-use super::watched_process::{fail, run_watched};
+use super::tool_process::{fail, run_watched};
 use crate::tool::call::{Call, CallResult, Caller, Refusal};
 use crate::tool::context::{CallContext, Tool, arguments};
 use crate::tool::missing_access::{MissingAccess, Ran};
+use crate::tool::watched_process::{Origin, WatchedProcess};
 use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, format_duration, limits};
 use kb_core::evidence::InvocationStatus;
-use kb_process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
+use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -111,22 +112,26 @@ async fn run(
     cancel: &CancellationToken,
 ) -> CallResult {
     let timeout = spawn.timeout;
-    let supervisor = |nested, hidden| match (&call.caller, context.confined) {
-        (Caller::Author, Some(opening)) => context.processes.confined(opening),
-        (Caller::Author | Caller::Specialist { .. }, _) => {
-            context.processes.of(&call.caller, context.scratch, nested, hidden)
-        }
+    let hidden = match context.processes.hidden(&call.caller).await {
+        Ok(hidden) => hidden,
+        Err(failure) => return CallResult::failed(InvocationStatus::Denied, failure),
+    };
+    let of_specialist =
+        |nested| Ok(context.processes.of(&call.caller, context.scratch, nested, hidden.clone()));
+    let origin = match &call.caller {
+        Caller::Author => Origin::Author(context.confined),
+        Caller::Specialist { .. } => Origin::Others(&of_specialist),
     };
     let (argv, cwd) = (spawn.argv.clone(), spawn.cwd.clone());
-    let result = |exited: &ProcessResult, supervisor: &Supervisor| {
-        let mut result = result_of(exited, timeout);
+    let result = |ended: &WatchedProcess| {
+        let mut result = result_of(&ended.exited, timeout);
         let missing = |network| {
             let ran = Ran { argv: &argv, cwd: &cwd, root: context.files.workspace.root(), network };
-            MissingAccess::of(supervisor, &ran, exited)
+            MissingAccess::of(&ended.supervisor, &ran, &ended.exited)
         };
-        match (&call.caller, context.confined) {
-            (Caller::Author, Some(opening)) => {
-                let help = missing(opening.network).help_for_author();
+        match (&call.caller, &ended.confined) {
+            (Caller::Author, Some(confined)) => {
+                let help = missing(confined.opening().network).help_for_author();
                 result.failure = result.failure.map(|failure| match help {
                     Some(help) => failure.help(help),
                     None => failure,
@@ -143,7 +148,7 @@ async fn run(
         }
         result
     };
-    run_watched(spawn, call, context, supervisor, result, cancel).await
+    run_watched(spawn, (call, context), origin, result, cancel).await
 }
 
 /// The result of a process.

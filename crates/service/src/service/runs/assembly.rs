@@ -15,7 +15,7 @@ use kb_clock::RunClock;
 use kb_core::redaction::Redactor;
 use kb_core::run::Rules;
 use kb_engine::engine::{Parts, Setup, StartMode};
-use kb_engine::inspect::{Earlier, Frozen};
+use kb_engine::inspect::{Earlier, Frozen, parent_facts};
 use kb_engine::journal::StoredEvent;
 use kb_host::executor::{Executor, HostAccess, LocalExecutor, SettingsCommands};
 use kb_host::isolation::{Trees, home_of};
@@ -52,6 +52,7 @@ impl Assembly {
         // An earlier run that was removed meanwhile has no results.
         let verified = Earlier::verified_of(&frozen, &*self.parts.journal).unwrap_or_default();
         let earlier = Earlier::work_of(&frozen, &*self.parts.journal).unwrap_or_default();
+        let parent = parent_facts(&self.parts.journal, &frozen);
         let params = Arc::new(Json::Object(frozen.params));
         let (task_files, facts) = (frozen.task_files, frozen.facts);
         let Assembly { context, parts, rules, strict, .. } = self;
@@ -64,6 +65,7 @@ impl Assembly {
             task_files,
             rules,
             facts,
+            parent,
             start,
             history,
             verified,

@@ -14,12 +14,13 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, RunId, StepId};
 use kb_core::run::{Choice, Rules};
 use kb_engine::engine::Folded;
-use kb_engine::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole};
+use kb_engine::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole, parent_facts};
 use kb_engine::journal::{Journal, JournalError};
 use kb_host::workspace::unified_diff;
 use kb_language::definition::InputFile;
 use kb_language::plan::{Facts, Plan};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A request to continue an earlier run with the current definitions.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +66,7 @@ pub async fn retry_with_current(
     let project = project.with_named(&[named])?;
     let mut start = request.start;
     start.definition = frozen.definition.to_string();
-    from_earlier(project, &*journal, &run, start, request.from, None).await
+    from_earlier(project, &journal, &run, start, request.from, None).await
 }
 
 /// Starts a new run from a step: the steps before it keep their results of the last run.
@@ -87,7 +88,7 @@ pub async fn start_from(
         return Err(ServiceError::refused(failure));
     };
     require_idle(&*journal, &last.run)?;
-    from_earlier(project, &*journal, &last.run, start, Some(from), ask).await
+    from_earlier(project, &journal, &last.run, start, Some(from), ask).await
 }
 
 /// The stored definitions of a run that can be the base of another one.
@@ -110,13 +111,13 @@ fn require_idle(journal: &dyn Journal, run: &RunId) -> Result<Frozen, ServiceErr
 
 async fn from_earlier(
     project: Project,
-    journal: &dyn Journal,
+    journal: &Arc<dyn Journal>,
     run: &RunId,
     mut start: StartRequest,
     from: Option<String>,
     ask: Option<&mut Ask<'_>>,
 ) -> Result<(Prepared, KeepReport), ServiceError> {
-    let earlier = Earlier::read(journal, run, u64::MAX)?;
+    let earlier = Earlier::read(&**journal, run, u64::MAX)?;
     let (project, definition, params) = resolve_over(&project, &start, &earlier, ask)?;
     let plan = project.plan(definition.as_str())?;
     let again = from.map(|name| step_of(&plan, &name)).transpose()?.into_iter().collect();
@@ -134,11 +135,11 @@ async fn from_earlier(
         task_files: &task_files,
         root: &project.context.root,
     };
-    let choices = choices(&current, &earlier, &again, journal);
+    let choices = choices(&current, &earlier, &again, &**journal);
     let base = base_run(&earlier, run, &plan, &choices);
     let report = report(&base, &plan, &choices, &earlier.frozen.inputs(), &now);
     let presets = earlier.presets(&plan, &base);
-    secure_blobs(journal, &presets, &earlier.verified_results(journal, &base)?)?;
+    secure_blobs(&**journal, &presets, &earlier.verified_results(&**journal, &base)?)?;
     let script = earlier.frozen.script.clone().filter(|_| start.script.is_none());
     let overrides = &mut start.overrides;
     overrides.yes |= earlier.frozen.yes;
@@ -153,12 +154,12 @@ async fn from_earlier(
 
 /// What is known of an earlier run at its end.
 pub(in crate::service) fn facts_of(
-    journal: &dyn Journal,
+    journal: &Arc<dyn Journal>,
     earlier: &Earlier,
 ) -> Result<Facts, JournalError> {
     let events = journal.events(&earlier.run, 0)?;
-    let before = earlier.frozen.facts.clone();
-    Ok(Folded::since(before, &earlier.plan, Rules::default(), &events).facts)
+    let before = (earlier.frozen.facts.clone(), parent_facts(journal, &earlier.frozen));
+    Ok(Folded::since(before, &earlier.plan, Rules::default(), &events).known.facts())
 }
 
 fn report(

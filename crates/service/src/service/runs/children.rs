@@ -13,7 +13,9 @@ use super::machine::Machine;
 use crate::service::params;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use kb_attempt::{ChildWork, Context, Outcome, PreviousChild, Request, StepWork};
+use kb_attempt::{
+    ChildWork, Context, Live, Outcome, ParentFacts, PreviousChild, Request, StepWork,
+};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{
     DefinitionId, Digest, Failure, Json, JsonMap, OutcomeKind, RunId, StepId, Usage, json_text,
@@ -66,8 +68,9 @@ struct Child {
     /// The step of the parent.
     step: StepId,
     params: JsonMap,
-    /// What is known of its files and parameters.
+    /// What is known of its parameters, and what its parent knows of its files.
     facts: Facts,
+    above: Live<ParentFacts>,
     previous: Option<PreviousChild>,
     /// An earlier child run that could have been continued and was removed.
     removed: Option<RunId>,
@@ -154,7 +157,7 @@ impl Shared {
         }
         let reported = child.previous.as_ref().map_or(Usage::NONE, |previous| previous.reported);
         let plan = child.plan.clone();
-        let shared = self.clone();
+        let (shared, above) = (self.clone(), child.above.clone());
         let opened = blocking(move || shared.open(&child, cancelled)).await?;
         let leased = match opened {
             Opened::Leased(leased) => *leased,
@@ -169,8 +172,10 @@ impl Shared {
                 return Ok(Outcome::waiting(format!("child run {run} is driven by process {pid}")));
             }
         };
-        let mut summary =
-            self.drive(&run, &plan, leased, &context, executor.clone()).await.map_err(unusable)?;
+        let mut summary = self
+            .drive(&run, (&plan, &above), leased, &context, executor.clone())
+            .await
+            .map_err(unusable)?;
         if summary.status == RunStatus::Waiting && context.cancel.is_cancelled() {
             // The cancellation arrived after the child run had left.
             let (shared, again, of) = (self.clone(), run.clone(), plan.clone());
@@ -178,7 +183,7 @@ impl Shared {
                 shared.lease(&again, &of, |_| StartMode::Cancel { by: "its parent run".to_owned() })
             });
             if let Opened::Leased(leased) = leased.await? {
-                let driven = self.drive(&run, &plan, *leased, &context, executor).await;
+                let driven = self.drive(&run, (&plan, &above), *leased, &context, executor).await;
                 summary = driven.map_err(unusable)?;
             }
         }
@@ -219,7 +224,7 @@ impl Shared {
             let message = "the attempt has no child run";
             return Err(Box::new(Failure::new(Code::INTERNAL_ERROR, message)));
         };
-        let ChildWork { definition, params, previous, facts } = work.clone();
+        let ChildWork { definition, params, previous, facts, parent: above } = work.clone();
         let plan = self.plans.get(&definition).cloned().ok_or_else(|| {
             let message = format!("the run has no definition of `{definition}`");
             Box::new(Failure::new(Code::INTERNAL_ERROR, message))
@@ -235,7 +240,7 @@ impl Shared {
             let removed = self.removed(previous.as_ref(), &parent, &fresh);
             let previous = previous.filter(|previous| self.continues(previous, &params));
             let run = previous.as_ref().map_or(fresh, |previous| previous.run.clone());
-            Ok(Child { run, plan, parent, step, params, facts, previous, removed })
+            Ok(Child { run, plan, parent, step, params, facts, above, previous, removed })
         })
         .await
     }
@@ -244,7 +249,7 @@ impl Shared {
     async fn drive(
         &self,
         run: &RunId,
-        plan: &Arc<Plan>,
+        (plan, above): (&Arc<Plan>, &Live<ParentFacts>),
         leased: Leased,
         context: &Context,
         executor: Arc<dyn Executor>,
@@ -273,6 +278,7 @@ impl Shared {
             task_files: frozen.task_files,
             rules,
             facts: frozen.facts,
+            parent: Some(above.clone()),
             start,
             history,
             verified,

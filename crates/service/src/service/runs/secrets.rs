@@ -2,7 +2,7 @@
 
 use crate::service::params::SecretSources;
 use futures::future::BoxFuture;
-use kb_attempt::read_regular;
+use kb_attempt::{Live, read_regular};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_clock as clock;
@@ -32,7 +32,7 @@ pub struct ConfiguredSecrets {
     env: BTreeMap<String, String>,
     root: PathBuf,
     starter: Option<SettingsCommands>,
-    touched: Option<Touched>,
+    touched: Live<Option<Touched>>,
     redactor: Arc<Redactor>,
     values: Mutex<BTreeMap<String, String>>,
     commands: BTreeMap<String, tokio::sync::Mutex<LastFailure>>,
@@ -56,14 +56,23 @@ impl ConfiguredSecrets {
         let commands = settings.secrets.iter().filter(|(_, source)| is_command(source));
         let commands = commands.map(|(name, _)| (name.clone(), Default::default())).collect();
         let values = Mutex::default();
-        let touched = None;
+        let touched = Live::always(None);
         ConfiguredSecrets { settings, env, root, starter, touched, redactor, values, commands }
     }
 
     /// The same secrets for what follows a run in which this step could write to the project.
     #[must_use]
-    pub fn after(self, touched: Option<Touched>) -> Self {
+    pub fn after(self, touched: Live<Option<Touched>>) -> Self {
         ConfiguredSecrets { touched, ..self }
+    }
+
+    /// Fetches a secret outside of a run.
+    pub(in crate::service) async fn fetch_now(
+        &self,
+        secret: &str,
+        cancel: &CancellationToken,
+    ) -> Fetched {
+        self.fetch(secret, &self.touched, cancel).await
     }
 
     /// Registers all secrets with the redactor before anything is displayed.
@@ -106,7 +115,7 @@ impl ConfiguredSecrets {
         &self,
         name: &str,
         argv: &[String],
-        touched: Option<&Touched>,
+        touched: &Live<Option<Touched>>,
         cancel: &CancellationToken,
     ) -> Fetched {
         let Some(turn) = self.commands.get(name) else { return Ok(()) };
@@ -118,7 +127,6 @@ impl ConfiguredSecrets {
         if let Some((_, failure)) = last.as_ref().filter(|(at, _)| *at >= asked) {
             return Err(failure.clone());
         }
-        let touched = touched.or(self.touched.as_ref());
         let exited = match &self.starter {
             Some(starter) => starter.run(self.spawn(argv), touched, cancel).await,
             None => Err("the project folder cannot be opened".to_owned()),
@@ -184,7 +192,7 @@ impl Secrets for ConfiguredSecrets {
     fn fetch<'a>(
         &'a self,
         secret: &'a str,
-        touched: Option<&'a Touched>,
+        touched: &'a Live<Option<Touched>>,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Fetched> {
         Box::pin(async move {

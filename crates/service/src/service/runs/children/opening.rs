@@ -170,7 +170,7 @@ impl Shared {
         let base = base_run(&earlier, run, &child.plan, &choices);
         let verified = earlier.verified_results(&*self.journal, &base).ok()?;
         secure_blobs(&*self.journal, &earlier.presets(&child.plan, &base), &verified).ok()?;
-        let facts = facts_of(&*self.journal, &earlier).ok()?;
+        let facts = facts_of(&self.journal, &earlier).ok()?;
         Some((base, facts))
     }
 

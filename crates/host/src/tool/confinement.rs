@@ -1,27 +1,26 @@
 //! Commands of the author in the sandbox of specialists: what starts them, and what their failure says.
 
-use super::host_access::HostAccess;
+use super::process_launcher::ProcessLauncher;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
-use kb_language::definition::SandboxOpening;
 use kb_language::plan::{Confined, ForeignValue, Touched};
 use kb_process::Supervisor;
-use std::sync::Arc;
+use std::path::PathBuf;
 
-/// What starts the command of an attempt, and what its sandbox opens. Fails if the command has to
-/// run in the sandbox, this machine has none, and no person approved the command.
-pub(super) fn supervisor(
-    host: &HostAccess,
-    confined: Option<&Confined>,
-) -> Result<(Supervisor, Option<Arc<SandboxOpening>>), Failure> {
+/// What starts a command of the author, and why it runs in the sandbox. Fails if the command has to run there, this
+/// machine has none, and no person approved the command. `nested` are protected paths below the workspace.
+pub(super) fn of_author(
+    processes: &ProcessLauncher,
+    confined: Option<Confined>,
+    nested: Vec<PathBuf>,
+) -> Result<(Supervisor, Option<Confined>), Failure> {
     match confined {
-        None => Ok((host.processes.unconfined().clone(), None)),
-        Some(confined) if host.processes.can_confine() => {
-            let opening = confined.opening();
-            Ok((host.processes.confined(&opening), Some(opening)))
+        None => Ok((processes.unconfined().clone(), None)),
+        Some(confined) if processes.can_confine() => {
+            Ok((processes.confined(&confined.opening(), nested), Some(confined)))
         }
-        Some(_) if host.approved => Ok((host.processes.unconfined().clone(), None)),
-        Some(confined) => Err(refusal(confined)),
+        Some(_) if processes.is_approved() => Ok((processes.unconfined().clone(), None)),
+        Some(confined) => Err(refusal(&confined)),
     }
 }
 
@@ -34,13 +33,8 @@ fn refusal(confined: &Confined) -> Failure {
     Failure::new(Code::NEEDS_APPROVAL, message).help(help)
 }
 
-/// Adds to the failure of a confined command what it lacked, and why it was confined.
-pub(super) fn explained(
-    failure: Failure,
-    missing: Option<String>,
-    confined: Option<&Confined>,
-) -> Failure {
-    let Some(confined) = confined else { return failure };
+/// Adds to the failure of a command of the author in the sandbox what it lacked, and why it was there.
+pub(crate) fn explained(failure: Failure, missing: Option<String>, confined: &Confined) -> Failure {
     let opened = match missing {
         Some(_) => "",
         None => "`sandbox: {network: open, read: [PATH], write: [PATH]}` opens what it needs; ",

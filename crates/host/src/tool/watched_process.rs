@@ -1,0 +1,165 @@
+//! The start of every process of a step, a check or a tool call: where it runs is asked at that moment, and the files
+//! of the workspace are watched around it.
+
+use super::confinement;
+use super::process_launcher::ProcessLauncher;
+use crate::workspace::{ProtectedWatch, Workspace, WorkspaceChanges, WorkspaceWatch};
+use futures::future::OptionFuture;
+use kb_attempt::Live;
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
+use kb_clock::Clock;
+use kb_core::evidence::{Change, ProcessEvidence};
+use kb_core::redaction::Redactor;
+use kb_language::plan::Confined;
+use kb_process::{OutputListener, ProcessResult, Spawn, Supervisor};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Whose work a process executes, and so where it runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// That of the author, unless others could write to the files: asked when the process starts.
+    Author(&'a Live<Option<Confined>>),
+    /// That of others. The function gets the protected paths below the workspace.
+    Others(&'a (dyn Fn(Vec<PathBuf>) -> Result<Supervisor, Failure> + Sync)),
+}
+
+/// Starts processes and watches the files around them.
+pub(crate) struct WatchedStart<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) processes: &'a ProcessLauncher,
+    pub(crate) redactor: &'a Arc<Redactor>,
+    pub(crate) clock: &'a Clock,
+    /// Whether all changes of files are recorded.
+    pub(crate) records: bool,
+}
+
+/// A process that ended.
+pub(crate) struct WatchedProcess {
+    pub(crate) exited: ProcessResult,
+    pub(crate) process: ProcessEvidence,
+    pub(crate) changes: Vec<Change>,
+    /// Why it counts as failed: it changed protected paths.
+    pub(crate) failure: Option<Failure>,
+    pub(crate) supervisor: Supervisor,
+    /// Why a command of the author ran in the sandbox.
+    pub(crate) confined: Option<Confined>,
+}
+
+/// What is compared before and after a process.
+#[derive(Default)]
+struct Watches {
+    protected: Option<ProtectedWatch>,
+    files: Option<WorkspaceWatch>,
+}
+
+impl WatchedStart<'_> {
+    /// Runs a process to its end. Fails if it must not start.
+    pub(crate) async fn run(
+        &self,
+        spawn: Spawn,
+        origin: Origin<'_>,
+        cancel: &CancellationToken,
+        listener: Option<OutputListener>,
+    ) -> Result<WatchedProcess, Failure> {
+        let trace = self.processes.trace(&spawn, self.redactor);
+        let mut watches = Watches::default();
+        let (supervisor, confined) = loop {
+            let by_others = match origin {
+                Origin::Author(confined) => {
+                    self.processes.can_confine() && confined.now().is_some()
+                }
+                Origin::Others(_) => true,
+            };
+            self.begin(&mut watches, by_others).await;
+            let nested = watches.protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
+            match origin {
+                Origin::Others(supervisor) => break (supervisor(nested)?, None),
+                Origin::Author(confined) => {
+                    let (supervisor, confined) =
+                        confinement::of_author(self.processes, confined.now(), nested)?;
+                    // A step could write while the files were read: they are read again.
+                    if confined.is_none() || watches.protected.is_some() {
+                        break (supervisor, confined);
+                    }
+                }
+            }
+        };
+        let exited = supervisor.run(spawn, cancel, listener).await;
+        let process = trace.end(&exited);
+        let mut watched = WatchedProcess {
+            exited,
+            process,
+            changes: Vec::new(),
+            failure: None,
+            supervisor,
+            confined,
+        };
+        self.end(watches, &mut watched).await;
+        Ok(watched)
+    }
+
+    /// Begins the comparisons that have not started yet.
+    async fn begin(&self, watches: &mut Watches, by_others: bool) {
+        let protected = by_others && watches.protected.is_none();
+        let files = self.records && watches.files.is_none();
+        let (protected, files) = tokio::join!(
+            OptionFuture::from(protected.then(|| ProtectedWatch::begin(self.workspace))),
+            OptionFuture::from(files.then(|| WorkspaceWatch::begin(
+                self.workspace,
+                self.redactor,
+                self.clock
+            ))),
+        );
+        watches.protected = watches.protected.take().or(protected);
+        watches.files = watches.files.take().or(files);
+    }
+
+    async fn end(&self, watches: Watches, watched: &mut WatchedProcess) {
+        let (protected, files) = tokio::join!(
+            OptionFuture::from(watches.protected.map(ProtectedWatch::end)),
+            OptionFuture::from(watches.files.map(WorkspaceWatch::end)),
+        );
+        if let Some(files) = files {
+            files.mark(&mut watched.process);
+            let WorkspaceChanges { changes, .. } = files;
+            watched.changes = changes;
+        }
+        if let Some(found) = protected {
+            let known: BTreeSet<String> = watched.changes.iter().map(|c| c.path.clone()).collect();
+            watched.changes.extend(found.into_iter().filter(|c| !known.contains(&c.path)));
+            watched.failure = protected_failure(&watched.changes, self.workspace).await;
+        }
+    }
+}
+
+/// The failure of a command that changed protected paths, which the sandbox cannot always prevent. The change is not
+/// undone, because a person may have edited the file meanwhile.
+async fn protected_failure(changes: &[Change], workspace: &Workspace) -> Option<Failure> {
+    const SHOWN: usize = 20;
+    let changed = protected_among(changes, workspace).await;
+    if changed.is_empty() {
+        return None;
+    }
+    let named = changed[..changed.len().min(SHOWN)].join("`, `");
+    let more = match changed.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!("the command changed protected paths: `{named}`{more}");
+    let help = "undo the change; only people change definitions and settings";
+    Some(Failure::new(Code::PATH_PROTECTED, message).help(help))
+}
+
+/// The changed paths that are protected; all of them if that cannot be determined.
+async fn protected_among(changes: &[Change], workspace: &Workspace) -> Vec<String> {
+    let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
+    let (asked, workspace) = (paths.clone(), workspace.clone());
+    let is_protected =
+        move |path: &String| workspace.check_writable(path, Path::new(path)).is_err();
+    let look = move || asked.into_iter().filter(is_protected).collect();
+    tokio::task::spawn_blocking(look).await.unwrap_or(paths)
+}

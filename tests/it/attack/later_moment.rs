@@ -1,0 +1,186 @@
+//! Where a command of the author runs is decided when it starts: what a specialist writes after the start of an
+//! attempt or of a gate counts.
+
+use crate::scratch::{Said, Scratch, has_kernel_sandbox};
+use serde_json::json;
+use std::path::PathBuf;
+
+const SPECIALIST: &str = "schema: kb.specialist/1\nid: worker\nrole: You write files that others execute.\ntools: [fs:write, shell:exec]\n";
+const PLANT: &str = "echo pwned > ${HOME}/pwned";
+/// Waits until the specialist beside it has written, for at most 20 seconds.
+const WAIT: &str = "for i in $(seq 400); do test -e ci.sh && exit 0; sleep 0.05; done; exit 1";
+
+/// A project whose specialist writes `ci.sh` beside the other steps.
+fn project(steps: &str, more: &[(&str, String)]) -> Scratch {
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    let call = json!({"tool": "fs:write", "args": {"path": "ci.sh", "content": PLANT}});
+    let turns = json!([{"calls": [call]}, {"output": {"summary": "done"}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns, "call/work": turns}});
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", &playbook),
+        (".kb/specialists/worker.yml", SPECIALIST),
+        ("script.yml", &script.to_string()),
+    ]);
+    more.iter().for_each(|(path, text)| scratch.write(path, text));
+    std::fs::create_dir_all(home(&scratch)).unwrap();
+    scratch
+}
+
+fn home(scratch: &Scratch) -> PathBuf {
+    scratch.root().parent().unwrap().join("home")
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> (Said, bool) {
+    let said = scratch.kb_with(args, |kb| {
+        kb.env("HOME", home(scratch));
+    });
+    (said, home(scratch).join("pwned").exists())
+}
+
+const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
+/// The specialist starts once the command of the other step runs.
+const WORK: &str = "  - {id: begin, run: 'for i in $(seq 400); do test -e ../home/runs && exit 0; sleep 0.05; done; exit 1'}
+  - {id: work, dependsOn: begin, agent: worker, task: Write., verify: {claims: none}}\n";
+
+#[test]
+fn each_command_is_decided_about_when_it_starts() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let wait = format!("touch ../home/runs; {WAIT}");
+    for (step, fails) in [
+        // The second command of a gate.
+        (format!("gate: [{{command: [bash, -c, '{wait}']}}, {{command: [bash, ci.sh]}}]"), true),
+        // The second command of a check.
+        (
+            format!(
+                "run: 'true', verify: {{checks: [{{command: [bash, -c, '{wait}']}}, {{command: [bash, ci.sh]}}]}}"
+            ),
+            true,
+        ),
+        // The work after a command that ran before it.
+        (
+            format!(
+                "run: 'bash ci.sh', verify: {{checks: [{{command: [bash, -c, 'test -e done || {{ {wait}; exit 1; }}'], mustFailBefore: true}}]}}"
+            ),
+            true,
+        ),
+        (
+            format!(
+                "tool: shell:exec, input: {{command: bash ci.sh}}, verify: {{checks: [{{command: [bash, -c, 'test -e done || {{ {wait}; exit 1; }}'], mustFailBefore: true}}]}}"
+            ),
+            true,
+        ),
+    ] {
+        let scratch = project(&format!("{WORK}  - {{id: later, {step}}}\n"), &[]);
+        let (said, escaped) = run(&scratch, &RUN);
+        assert!(!escaped, "{step}: {said:?}");
+        assert_eq!(said.code != 0, fails, "{step}: {said:?}");
+        let trusted = format!("{WORK}  - {{id: later, sandbox: never, {step}}}\n");
+        let (said, executed) = run(&project(&trusted, &[]), &RUN);
+        assert!(executed, "{step}: {said:?}");
+    }
+}
+
+/// A specialist of the parent that starts while the child run runs counts for its next command, and no earlier.
+#[test]
+fn a_child_run_asks_its_parent_for_each_command() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let child = format!(
+        "schema: kb.playbook/1\nid: child\nsteps:
+  - {{id: first, run: 'touch ../home/runs; {WAIT}'}}
+  - {{id: later, dependsOn: first, run: bash ci.sh}}\n"
+    );
+    let grandchild =
+        "schema: kb.playbook/1\nid: middle\nsteps:\n  - {id: inner, playbook: child}\n";
+    for called in ["child", "middle"] {
+        let more = [
+            (".kb/playbooks/child.yml", child.clone()),
+            (".kb/playbooks/middle.yml", grandchild.into()),
+        ];
+        let scratch = project(&format!("{WORK}  - {{id: call, playbook: {called}}}\n"), &more);
+        let (said, escaped) = run(&scratch, &RUN);
+        // The first command wrote to the home folder, so it was free.
+        assert!(home(&scratch).join("runs").exists(), "{called}: {said:?}");
+        assert!(!escaped && said.code == 1, "{called}: {said:?}");
+        // A child run that is continued alone asks as well.
+        let (before, _) = said.out.split_once("` of `child`").unwrap_or_else(|| panic!("{said:?}"));
+        let id = before.rsplit('`').next().unwrap().to_owned();
+        let (said, escaped) = run(&scratch, &["run", "retry", &id, "--from", "later"]);
+        assert!(!escaped && said.code == 1, "{called}: {said:?}");
+    }
+}
+
+/// The step of the parent that executes the child run is no reason to confine its first steps.
+#[test]
+fn steps_of_a_child_run_before_its_specialist_are_free() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let child = "schema: kb.playbook/1\nid: child\nsteps:
+  - {id: first, run: 'touch $HOME/first'}
+  - {id: work, dependsOn: first, agent: worker, task: Write., verify: {claims: none}}
+  - {id: later, dependsOn: work, run: bash ci.sh}\n";
+    let more = [(".kb/playbooks/child.yml", child.to_owned())];
+    let scratch = project("  - {id: call, playbook: child}\n", &more);
+    let (said, escaped) = run(&scratch, &RUN);
+    assert!(home(&scratch).join("first").exists(), "{said:?}");
+    assert!(!escaped && said.code == 1, "{said:?}");
+}
+
+/// A value that a command beside the child run executes counts like a specialist.
+#[test]
+fn a_command_that_reads_a_foreign_value_counts_for_a_child_run_beside_it() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let child = format!(
+        "schema: kb.playbook/1\nid: child\nsteps:
+  - {{id: first, run: 'touch ../home/runs; {WAIT}'}}
+  - {{id: later, dependsOn: first, run: bash ci.sh}}\n"
+    );
+    let thinker = "schema: kb.specialist/1\nid: thinker\nrole: You count.\ntools: [fs:read]\n";
+    let steps = "  - {id: work, agent: thinker, task: Count., verify: {claims: none}, output: {schema: {type: object, properties: {n: {type: string}}}}}
+  - {id: begin, run: 'for i in $(seq 400); do test -e ../home/runs && exit 0; sleep 0.05; done; exit 1'}
+  - {id: beside, dependsOn: [begin, work], run: '(( V > 3 )) || true', env: {V: '{{work.output.n}}'}}
+  - {id: call, dependsOn: work, playbook: child}\n";
+    let more =
+        [(".kb/playbooks/child.yml", child), (".kb/specialists/thinker.yml", thinker.to_owned())];
+    let scratch = project(steps, &more);
+    let n = format!("PATH[$(echo '{PLANT}' > ci.sh)]");
+    let turns = json!([{"output": {"summary": "done", "n": n}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    scratch.write("script.yml", &script.to_string());
+    let (said, escaped) = run(&scratch, &RUN);
+    assert!(scratch.root().join("ci.sh").exists(), "{said:?}");
+    assert!(!escaped && said.code == 1, "{said:?}");
+}
+
+/// A command in the sandbox creates no protected path without being noticed, whatever starts it.
+#[test]
+fn a_confined_command_of_the_author_creates_no_protected_path() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for path in ["sub/.git/hooks/pre-commit", ".envrc", "sub/.kb/playbooks/x.yml"] {
+        let write = format!("mkdir -p $(dirname {path}); echo x > {path}");
+        for step in [
+            format!("run: '{write}'"),
+            format!("tool: shell:exec, input: {{command: '{write}'}}"),
+            format!("gate: [{{command: [bash, -c, '{write}']}}]"),
+            format!("run: 'true', verify: {{checks: [{{command: [bash, -c, '{write}']}}]}}"),
+        ] {
+            let alone = |sandbox: &str| format!("  - {{id: later, sandbox: {sandbox}, {step}}}\n");
+            let scratch = project(&alone("always"), &[]);
+            run(&scratch, &RUN).0.says(&["KB0606", path]);
+            let (said, _) = run(&project(&alone("auto"), &[]), &RUN);
+            assert_eq!(said.code, 0, "{step}: {said:?}");
+        }
+    }
+    // That of a specialist's gate.
+    let steps = "  - {id: work, agent: worker, task: Write., verify: {claims: none, checks: [{command: [bash, -c, 'echo x > .envrc']}]}, onError: fail}\n";
+    let scratch = project(steps, &[]);
+    run(&scratch, &RUN).0.says(&["KB0606", ".envrc"]);
+}
