@@ -112,19 +112,14 @@ impl Known {
 
     /// Adds an event of the run, which its state has already.
     pub(super) fn note(&mut self, plan: &Plan, state: &State, at: (u64, Timestamp), event: &Event) {
-        let change = |may_change: bool, known: &mut Known, instance| {
-            if may_change {
-                known.executing.insert(instance);
-            }
-        };
         match event {
             Event::Started { instance, .. } => {
-                change(may_change_files(plan, state, *instance), self, *instance);
+                self.begin(plan, state, *instance);
                 self.wrote(plan, state, at, *instance, None);
             }
             Event::Continued { instance, .. } => {
                 self.interrupt(plan, state, *instance);
-                change(may_change_files(plan, state, *instance), self, *instance);
+                self.begin(plan, state, *instance);
                 self.wrote(plan, state, at, *instance, None);
             }
             // A step whose changes are in the journal of another run, or outside of the project.
@@ -145,7 +140,8 @@ impl Known {
             }
             Event::Judged { instance, .. } => self.changed(plan, state, at, *instance),
             Event::Ended { instance, .. } => {
-                if self.executing.remove(instance) {
+                let executed = self.executing.remove(instance);
+                if executed {
                     self.changed(plan, state, at, *instance);
                 }
             }
@@ -161,6 +157,12 @@ impl Known {
             _ => {}
         }
         self.note_output(plan, state, event);
+    }
+
+    fn begin(&mut self, plan: &Plan, state: &State, instance: InstanceIx) {
+        if may_change_files(plan, state, instance) {
+            self.executing.insert(instance);
+        }
     }
 
     /// A person approved, and was shown all changes up to the event `seen`.
