@@ -7,8 +7,8 @@ use super::serve_token;
 use super::terminal::Terminal;
 use kb_base::value::counted;
 use kb_serve::serve::{self, Daemon, DaemonOptions, UnitKind};
-use kb_serve::web::{Listen, Server};
-use kb_service::service::Environment;
+use kb_serve::web::{Listen, Server, login_url_of};
+use kb_service::service::{Environment, Project, ServiceError, open_triggers};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -128,6 +128,9 @@ pub(super) fn run(
     let ListenAddress { address, port } = args.listen;
     let listen = Listen { address, port: args.port.or(port), hosts: args.host };
     let options = DaemonOptions { projects: args.project, max_runs, program: None };
+    if args.open && open_running(&options.projects, environment, terminal)? {
+        return Ok(Exit::Done);
+    }
     runtime::block_on(Workers::One, async {
         let daemon = Daemon::open(environment, &options)?;
         for served in daemon.projects() {
@@ -174,6 +177,28 @@ pub(super) fn run(
         say(format, "stopped; the runs that were started continue", terminal)?;
         Ok::<Exit, CliError>(Exit::Done)
     })?
+}
+
+/// Opens the pages of the daemon that serves the project already. Returns whether there is one.
+fn open_running(
+    projects: &[PathBuf],
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<bool, CliError> {
+    let cwd = projects.first().map_or_else(|| environment.cwd.clone(), |p| environment.absolute(p));
+    let Ok(project) = Project::find(&Environment { cwd, ..environment.clone() }) else {
+        return Ok(false);
+    };
+    let folder = &project.context.state_dir;
+    if serve::daemon_of(folder).is_none() {
+        return Ok(false);
+    }
+    let now = environment.clock.wall();
+    let store = open_triggers(&project).map_err(ServiceError::from)?;
+    let Some(url) = login_url_of(folder, &store, now)? else { return Ok(false) };
+    terminal.note(&format!("`kb serve` runs already; open {url}\n"))?;
+    serve::open_page(&url, &environment.variables);
+    Ok(true)
 }
 
 fn print_unit(

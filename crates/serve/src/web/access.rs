@@ -1,8 +1,9 @@
 //! Who asks: bearer tokens and the cookie of a session.
 
+use super::kept_session::TokenRef;
 use super::problem::Problem;
 use super::secret;
-use super::sessions::{Session, TokenRef};
+use super::sessions::Session;
 use super::state::WebState;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};

@@ -5,6 +5,8 @@ use super::problem::Problem;
 use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, Method, Uri};
 
+/// The address of the login, which takes a form from browsers without scripts.
+pub(super) const LOGIN: &str = "/login";
 /// The longest path with its query.
 const LONGEST_URI: usize = 4096;
 
@@ -21,9 +23,9 @@ pub(super) fn check(
     }
     check_site(method, headers)?;
     check_origin(hosts, host, headers)?;
-    // A webhook is signed, so no page of another site can send one.
-    let is_signed_form = || uri.path().starts_with("/hooks/") && is_form(headers);
-    if is_reading(method) || is_json(headers) || is_signed_form() {
+    // A webhook is signed, and the login needs a token: no page of another site can send one that counts.
+    let takes_forms = || uri.path().starts_with("/hooks/") || uri.path() == LOGIN;
+    if is_reading(method) || is_json(headers) || is_form(headers) && takes_forms() {
         return Ok(());
     }
     Err(Problem::not_json())

@@ -2,6 +2,7 @@
 
 use super::connection;
 use super::hosts::Hosts;
+use super::kept_session;
 use super::openapi;
 use super::router;
 use super::secret;
@@ -101,11 +102,8 @@ impl Server {
     /// The address that opens a session of the role `admin`, once, within five minutes. The code is in the
     /// fragment, which browsers do not send.
     pub fn login_url(&self) -> Result<String, ServiceError> {
-        let code = self.state.sessions().new_code(self.state.clock().wall());
-        let code = code.map_err(|error| {
-            let message = format!("no random bytes: {error}");
-            ServiceError::environment(Failure::new(Code::ADDRESS_UNUSABLE, message))
-        })?;
+        let Some(project) = self.state.projects().first() else { return Ok(self.url()) };
+        let code = kept_session::new_code(&project.shared.store, self.state.clock().wall())?;
         Ok(format!("{}/login#{code}", self.url()))
     }
 
@@ -116,6 +114,18 @@ impl Server {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// The address that opens a session at the server that serves a state folder now, as [`Server::login_url`] makes it;
+/// `None` if none listens.
+pub fn login_url_of(
+    state_dir: &Path,
+    store: &TriggerStore,
+    now: Timestamp,
+) -> Result<Option<String>, ServiceError> {
+    let Ok(url) = fs::read_to_string(state_dir.join(ADDRESS_FILE)) else { return Ok(None) };
+    let code = kept_session::new_code(store, now)?;
+    Ok(Some(format!("{}/login#{code}", url.trim())))
 }
 
 async fn bind(listen: &Listen) -> Result<TcpListener, ServiceError> {

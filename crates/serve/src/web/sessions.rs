@@ -1,6 +1,7 @@
-//! Sessions of browsers, one-time codes and the throttles of the login and of webhooks. In memory: they end with the
-//! process.
+//! Sessions of browsers and the throttles of the login and of webhooks. The store of the first project keeps the
+//! digests of open sessions, so that they continue with the next daemon; throttles end with the process.
 
+use super::kept_session::{KeptSession, KeptSessions, TokenRef};
 use super::secret;
 use kb_base::value::{Digest, Timestamp};
 use kb_service::trigger::Role;
@@ -12,8 +13,6 @@ use tokio_util::sync::CancellationToken;
 
 /// How long a session is valid.
 pub(super) const SESSION: Duration = Duration::from_secs(12 * 3600);
-/// How long a one-time code is valid.
-const CODE: Duration = Duration::from_secs(300);
 /// Maximum number of sessions. When another one begins, the oldest of the token that has most of them ends: a token
 /// cannot end the sessions of others by many logins.
 const MOST_SESSIONS: usize = 64;
@@ -23,9 +22,6 @@ const MOST_FAILURES: u32 = 5;
 const WINDOW: Duration = Duration::from_secs(60);
 /// Maximum number of addresses whose failures are counted.
 const MOST_ADDRESSES: usize = 1024;
-
-/// A token that is checked again at each use: its project and digest.
-pub(super) type TokenRef = (usize, Digest);
 
 /// A session of a browser.
 #[derive(Debug, Clone)]
@@ -40,11 +36,10 @@ pub(super) struct Session {
     pub stop: CancellationToken,
 }
 
-/// All sessions and codes.
-#[derive(Debug, Default)]
+/// The sessions that are open, by the digests of their texts.
 pub(super) struct Sessions {
     open: BTreeMap<Digest, Session>,
-    codes: BTreeMap<Digest, Timestamp>,
+    kept: KeptSessions,
     failures: Throttle,
 }
 
@@ -73,6 +68,16 @@ impl Throttle {
 }
 
 impl Sessions {
+    /// The sessions that an earlier daemon opened.
+    pub(super) fn of(kept: KeptSessions) -> Sessions {
+        let session = |(id, kept): (Digest, KeptSession)| {
+            let KeptSession { role, token, expires } = kept;
+            (id, Session { role, token, expires, stop: CancellationToken::new() })
+        };
+        let open = kept.all().into_iter().map(session).collect();
+        Sessions { open, kept, failures: Throttle::default() }
+    }
+
     /// Begins a session and returns the text of its cookie.
     pub(super) fn begin(
         &mut self,
@@ -84,7 +89,9 @@ impl Sessions {
         self.remove_expired(now);
         let stop = CancellationToken::new();
         let session = Session { role, token, expires: now.after(SESSION), stop };
-        self.open.insert(secret::digest(&text), session);
+        let id = secret::digest(&text);
+        self.kept.add(&id, &KeptSession { role, token, expires: session.expires });
+        self.open.insert(id, session);
         while self.open.len() > MOST_SESSIONS {
             let Some(id) = self.surplus() else { break };
             self.end(&id);
@@ -113,31 +120,14 @@ impl Sessions {
     pub(super) fn end(&mut self, id: &Digest) {
         if let Some(session) = self.open.remove(id) {
             session.stop.cancel();
+            self.kept.remove(id);
         }
     }
 
     fn remove_expired(&mut self, now: Timestamp) {
-        self.open.retain(|_, session| {
-            let is_valid = now < session.expires;
-            if !is_valid {
-                session.stop.cancel();
-            }
-            is_valid
-        });
-        self.codes.retain(|_, expires| now < *expires);
-    }
-
-    /// A new one-time code.
-    pub(super) fn new_code(&mut self, now: Timestamp) -> std::io::Result<String> {
-        let text = secret::random()?;
-        self.codes.insert(secret::digest(&text), now.after(CODE));
-        Ok(text)
-    }
-
-    /// Whether this is a valid code. It is not afterwards.
-    pub(super) fn take_code(&mut self, text: &str, now: Timestamp) -> bool {
-        self.remove_expired(now);
-        self.codes.remove(&secret::digest(text)).is_some()
+        let ended = |(id, session): (&Digest, &Session)| (now >= session.expires).then_some(*id);
+        let ended: Vec<Digest> = self.open.iter().filter_map(ended).collect();
+        ended.iter().for_each(|id| self.end(id));
     }
 
     /// The failed logins.

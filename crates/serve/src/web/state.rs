@@ -2,6 +2,7 @@
 
 use super::feed::Feed;
 use super::hosts::Hosts;
+use super::kept_session::KeptSessions;
 use super::live::Live;
 use super::meter::Meter;
 use super::sessions::{Sessions, Throttle};
@@ -59,6 +60,8 @@ impl WebState {
         document: String,
     ) -> WebState {
         let ids = ids(&shared);
+        let folders = shared.iter().map(|one| one.context.root.display().to_string()).collect();
+        let kept = KeptSessions::new(shared.first().map(|one| one.store.clone()), folders);
         let project = |(id, shared)| Arc::new(WebProject { id, shared });
         WebState {
             projects: ids.into_iter().zip(shared).map(project).collect(),
@@ -66,7 +69,7 @@ impl WebState {
             cookie: format!("kb_{port}"),
             user,
             stop,
-            sessions: Mutex::default(),
+            sessions: Mutex::new(Sessions::of(kept)),
             hook_failures: Mutex::default(),
             live: Live::default(),
             feed: Feed::default(),

@@ -187,6 +187,9 @@ fn a_backfill_is_counted_before_it_starts_and_a_session_ends() {
     browser.until("the login", "return location.pathname === '/login'");
     browser.open(&url(&site, "/triggers"));
     browser.until("the login again", "return location.pathname === '/login'");
+    // The address of `kb serve --open`, entered in the tab that shows the login.
+    browser.run(&format!("location.hash = '{}'", site.code), &[]);
+    browser.until("the pages", "return location.pathname === '/'");
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 

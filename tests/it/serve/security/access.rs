@@ -293,3 +293,73 @@ fn files_with_secrets_are_private() {
     site.stop();
     assert!(!folder.join("serve.address").exists());
 }
+
+/// A session and a one-time code outlive the daemon that made them; a logout, and the end of a token, outlive it too.
+#[test]
+fn sessions_continue_with_the_next_daemon() {
+    let mut site = site();
+    let cookie = |site: &Site, body: &str| {
+        let answer = site.login(body, &[]);
+        assert_eq!(answer.status, 200, "{body}");
+        answer.header("set-cookie").split(';').next().unwrap().to_owned()
+    };
+    let get = |site: &Site, cookie: &str| {
+        site.send("GET", "/api/v1/projects", &[("Cookie", cookie)], "").status
+    };
+    let token = format!("{{\"token\": \"{}\"}}", site.token(Role::Read));
+    let (left, ended, revoked) = (cookie(&site, &token), cookie(&site, &token), {
+        let other = site.token(Role::Run);
+        cookie(&site, &format!("{{\"token\": \"{other}\"}}"))
+    });
+    let own = format!("http://{}", site.host);
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("Cookie", ended.as_str()),
+        ("Origin", own.as_str()),
+    ];
+    assert_eq!(site.send("POST", "/logout", &headers, "").status, 204);
+    let port = site.host.rsplit_once(':').unwrap().1.parse().unwrap();
+    let code = site.code.clone();
+    site.stop();
+    site.store.revoke_token("t2").unwrap();
+    // The files of the store have no text of a cookie or code.
+    let text = left.split_once('=').unwrap().1.to_owned();
+    let state = site.scratch.root().parent().unwrap().join("state");
+    for path in files_below(&state) {
+        let bytes = std::fs::read(&path).unwrap();
+        let has = |part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
+        assert!(!has(&text) && !has(&code), "{}", path.display());
+    }
+    let scratch = std::mem::replace(&mut site.scratch, crate::scratch::Scratch::new(&[]));
+    let next = Site::of(scratch, &kb::web::Listen { port: Some(port), ..Default::default() });
+    assert_eq!([get(&next, &left), get(&next, &ended), get(&next, &revoked)], [200, 401, 401]);
+    let of_code = cookie(&next, &format!("{{\"code\": \"{code}\"}}"));
+    assert_eq!(get(&next, &of_code), 200);
+}
+
+fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+/// A browser without scripts sends a form. The token stands in no address, and only the login takes one.
+#[test]
+fn the_login_works_as_a_form() {
+    let site = site();
+    let page = site.send("GET", "/login", &[], "").text();
+    assert!(page.contains("method=\"post\" action=\"/login\""), "{page}");
+    let own = format!("http://{}", site.host);
+    let form = ("Content-Type", "application/x-www-form-urlencoded");
+    let send = |path: &str, token: &str, origin: &str| {
+        site.send("POST", path, &[form, ("Origin", origin)], &format!("token={token}"))
+    };
+    let token = site.token(Role::Read);
+    let answer = send("/login", &token, &own);
+    assert_eq!((answer.status, answer.header("location")), (303, "/"));
+    let cookie = answer.header("set-cookie").split(';').next().unwrap().to_owned();
+    assert_eq!(site.send("GET", "/api/v1/projects", &[("Cookie", &cookie)], "").status, 200);
+    let refused = send("/login", "kb_wrong", &own);
+    assert_eq!((refused.status, refused.text().contains("This token is not valid.")), (401, true));
+    assert_eq!(send("/login", &token, "http://evil.example").status, 403);
+    assert_eq!(send("/api/v1/runs", &token, &own).status, 415);
+}

@@ -15,11 +15,17 @@ async function login(body) {
   message.textContent = problem.detail;
 }
 
-const code = location.hash.slice(1);
-if (code) {
-  history.replaceState(null, "", location.pathname);
-  login({ code });
+function useCode() {
+  const code = location.hash.slice(1);
+  if (code) {
+    history.replaceState(null, "", location.pathname);
+    login({ code });
+  }
 }
+
+useCode();
+// An address with a code that is opened in this tab changes the fragment only.
+window.addEventListener("hashchange", useCode);
 document.getElementById("login").addEventListener("submit", (event) => {
   event.preventDefault();
   login({ token: document.getElementById("token").value.trim() });

@@ -2,6 +2,8 @@
 
 use crate::web::access;
 use crate::web::call::Call;
+use crate::web::gate::{self, LOGIN};
+use crate::web::kept_session::take_code;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, asset, page, post};
@@ -14,16 +16,21 @@ use serde::Deserialize;
 use serde_json::json;
 
 pub(super) const ROUTES: &[Route] = &[
-    page("/login", Role::Read, show, "The page that opens a session.").public(),
+    page(LOGIN, Role::Read, show, "The page that opens a session.").public(),
     asset("/assets/login.js", script, "The script of the login."),
-    post("/login", Role::Read, login, "Opens a session and sets its cookie.")
-        .public()
-        .body(|| schemars::schema_for!(Login).to_value())
-        .answers(&[
-            (200, "The session is open."),
-            (401, "The code or token is not valid."),
-            (429, "Too many failed logins from this address."),
-        ]),
+    post(
+        LOGIN,
+        Role::Read,
+        login,
+        "Opens a session and sets its cookie. Takes a form with `token`, too.",
+    )
+    .public()
+    .body(|| schemars::schema_for!(Login).to_value())
+    .answers(&[
+        (200, "The session is open."),
+        (401, "The code or token is not valid."),
+        (429, "Too many failed logins from this address."),
+    ]),
     post("/logout", Role::Read, logout, "Ends the session and its streams.")
         .public()
         .answers(&[(204, "The session has ended.")]),
@@ -40,7 +47,13 @@ struct Login {
 }
 
 fn show(_: &Call) -> Answer {
-    reply::page(include_str!("../assets/login.html").to_owned())
+    login_page("")
+}
+
+/// The page, with a message of this file.
+fn login_page(message: &'static str) -> Answer {
+    let page = include_str!("../assets/login.html");
+    reply::page(page.replace("<!--message-->", message))
 }
 
 fn script(_: &Call) -> Answer {
@@ -49,7 +62,33 @@ fn script(_: &Call) -> Answer {
 }
 
 fn login(call: &Call) -> Answer {
-    let body: Login = call.json()?;
+    if !gate::is_form(&call.headers) {
+        return open_session(call, &call.json()?);
+    }
+    // A browser without scripts: the answer is a page.
+    let token = form_urlencoded::parse(&call.body).find(|(name, _)| name == "token");
+    let token = token.map(|(_, value)| value.trim().to_owned());
+    match open_session(call, &Login { code: None, token }) {
+        Ok(answer) => {
+            let mut response = reply::see_other("/");
+            let cookies = answer.headers().get_all(SET_COOKIE).iter();
+            response.headers_mut().extend(cookies.map(|cookie| (SET_COOKIE, cookie.clone())));
+            Ok(response)
+        }
+        Err(problem) => {
+            let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let mut response = login_page(match status {
+                StatusCode::TOO_MANY_REQUESTS => "Too many failed logins. Try again in a minute.",
+                StatusCode::UNAUTHORIZED => "This token is not valid.",
+                _ => "The token could not be checked. Try again.",
+            })?;
+            *response.status_mut() = status;
+            Ok(response)
+        }
+    }
+}
+
+fn open_session(call: &Call, body: &Login) -> Answer {
     let (state, now) = (&call.state, call.now());
     let wait = state.sessions().failures().must_wait(call.peer, now);
     if wait > 0 {
@@ -57,7 +96,9 @@ fn login(call: &Call) -> Answer {
     }
     let found = match (&body.code, &body.token) {
         (Some(code), None) => {
-            let is_valid = state.sessions().take_code(code, now);
+            let store = state.projects().first().map(|project| &project.shared.store);
+            let is_valid = store.map(|store| take_code(store, code, now)).transpose()?;
+            let is_valid = is_valid.unwrap_or_default();
             is_valid.then_some((Role::Admin, None)).ok_or_else(Problem::unauthenticated)
         }
         (None, Some(token)) => {

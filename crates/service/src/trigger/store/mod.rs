@@ -185,6 +185,26 @@ impl TriggerStore {
         Ok(query.query_row([name], |row| row.get(0)).optional()?)
     }
 
+    /// All small values whose names begin with a text, by the rest of their names.
+    pub fn notes_below(&self, prefix: &str) -> Result<BTreeMap<String, String>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection
+            .prepare_cached("SELECT name, value FROM notes WHERE substr(name, 1, ?2) = ?1")?;
+        let length = i64::try_from(prefix.chars().count()).unwrap_or(i64::MAX);
+        let rows = query.query_map(params![prefix, length], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })?;
+        rows.map(|row| row.map(|(name, value)| (name[prefix.len()..].to_owned(), value)))
+            .collect::<Result<_, _>>()
+            .map_err(JournalError::from)
+    }
+
+    /// Forgets a small value. Returns whether there was one.
+    pub fn remove_note(&self, name: &str) -> Result<bool, JournalError> {
+        let connection = self.connection();
+        Ok(connection.execute("DELETE FROM notes WHERE name = ?1", [name])? == 1)
+    }
+
     /// Keeps a small value.
     pub fn set_note(&self, name: &str, value: &str) -> Result<(), JournalError> {
         self.connection().execute(
