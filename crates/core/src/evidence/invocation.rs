@@ -124,7 +124,18 @@ pub struct Invocation {
     pub bytes: u64,
 }
 
+/// The name under which the process of a `run:` step is recorded.
+pub const STEP_PROCESS: &str = "run";
+/// The name under which the runtime records changes of files that earlier attempts of a step left. They start at the
+/// state before the step.
+pub const FILES_BEFORE: &str = "files:before";
+
 impl Invocation {
+    /// Whether a tool was called. The runtime records its own work as invocations, too.
+    pub fn is_tool_call(&self) -> bool {
+        self.tool != STEP_PROCESS && self.tool != FILES_BEFORE
+    }
+
     /// The status code with which a server refused a request that was sent, such as 404 and 500.
     pub fn http_error(&self) -> Option<u16> {
         self.evidence.iter().find_map(|reference| reference.status).filter(|status| *status >= 400)

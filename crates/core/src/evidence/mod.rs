@@ -26,7 +26,10 @@ pub use handoff::{
     ARTIFACTS, Artifact, ArtifactKind, BLOCKER_TOKENS, BLOCKERS, DECISION_TOKENS, DECISIONS,
     GOAL_TOKENS, HANDOFF, Handoff, PREVIEW_CHARS, SUMMARY_TOKENS,
 };
-pub use invocation::{EvidenceKind, EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
+pub use invocation::{
+    EvidenceKind, EvidenceRef, FILES_BEFORE, Invocation, InvocationStatus, Purpose, STEP_PROCESS,
+    ToolTrace,
+};
 pub use judgement::{FOLLOW_UP, Judgement, SUBMIT_VERIFICATION, VERIFICATION_WARNING};
 pub use merged::{Merged, MergedTree};
 pub use net_changes::NetChanges;

@@ -32,6 +32,7 @@ pub(super) fn call_outcomes(
     let is_last = |at: usize| executed[at + 1..].iter().all(|call| call.tool != executed[at].tool);
     let is_claimed = |call: &Invocation| claimed.iter().any(|claim| claim.is_about(call));
     let last = (0..executed.len()).filter(|at| is_last(*at)).map(|at| executed[at]);
+    let last = last.filter(|call| call.is_tool_call());
     let mut details: Vec<CheckDetail> = last
         .filter(|call| !is_claimed(call))
         .filter_map(|call| {

@@ -24,7 +24,6 @@ mod commands_before;
 mod deciding;
 mod evaluate;
 mod expected_changes;
-mod files_before;
 mod finding;
 mod gate;
 mod judging;
@@ -55,7 +54,6 @@ pub use basis::{Basis, IncompleteBasis};
 pub use check::*;
 pub use commands_before::commands_before;
 pub use evaluate::{evaluate, queries};
-pub use files_before::FILES_BEFORE;
 pub use gate::Gate;
 pub use judging::{JudgeQuestion, judge_question};
 pub use observation::{

@@ -5,9 +5,9 @@ use super::known::{Known, LiveKnown};
 use crate::journal::StoredEvent;
 use kb_attempt::{Live, ParentFacts};
 use kb_base::value::Timestamp;
+use kb_core::evidence::FILES_BEFORE;
 use kb_core::evidence::{Purpose, Record, ToolTrace};
 use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus};
-use kb_core::verify::FILES_BEFORE;
 use kb_language::plan::{Facts, Plan};
 use std::collections::BTreeMap;
 

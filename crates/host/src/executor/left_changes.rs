@@ -4,8 +4,8 @@ use super::host_access::HostAccess;
 use crate::workspace::StateBefore;
 use kb_attempt::{Context, Request, Stopped};
 use kb_base::value::{Digest, Json, Timestamp};
+use kb_core::evidence::FILES_BEFORE;
 use kb_core::evidence::{Change, Invocation, InvocationStatus, Note, Payload, Purpose, Record};
-use kb_core::verify::FILES_BEFORE;
 use std::collections::BTreeMap;
 
 /// Why the state before a step is not known, and what helps.

@@ -8,7 +8,7 @@ use crate::tool::{MissingAccess, Origin, Ran, WatchedProcess, explained};
 use kb_attempt::{CommandLine, Context, Outcome, Request, Stopped, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
-use kb_core::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
+use kb_core::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record, STEP_PROCESS};
 use kb_core::redaction::Redactor;
 use kb_language::definition::{OutputParse, refuse_computed_code};
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
@@ -249,7 +249,7 @@ fn evidence(
     };
     let invocation = Invocation {
         id: "run".to_owned(),
-        tool: "run".to_owned(),
+        tool: STEP_PROCESS.to_owned(),
         args_hash: Digest::of_json(&args),
         args,
         at: started,
