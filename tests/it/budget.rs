@@ -438,6 +438,11 @@ fn accepted(server: &std::net::TcpListener) -> std::net::TcpStream {
 
 /// Reads one request and returns the connection.
 fn request(server: &std::net::TcpListener) -> std::net::TcpStream {
+    request_with_text(server).0
+}
+
+/// Reads one request and returns the connection, and the text of the request in small letters.
+fn request_with_text(server: &std::net::TcpListener) -> (std::net::TcpStream, String) {
     use std::io::Read;
     let mut connection = accepted(server);
     let mut read = Vec::new();
@@ -447,10 +452,17 @@ fn request(server: &std::net::TcpListener) -> std::net::TcpStream {
         read.extend_from_slice(&part[..count]);
         let text = String::from_utf8_lossy(&read).to_lowercase();
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        // A question about the server has no body.
+        if head.starts_with("get") {
+            let answer = "HTTP/1.1 404 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            std::io::Write::write_all(&mut connection, answer.as_bytes()).unwrap();
+            return request_with_text(server);
+        }
         let length = head.split("content-length:").nth(1).and_then(|rest| rest.lines().next());
         let length: usize = length.expect("a length").trim().parse().unwrap();
         if count == 0 || body.len() >= length {
-            return connection;
+            let text = text.clone();
+            return (connection, text);
         }
     }
 }
@@ -508,4 +520,42 @@ fn a_call_of_a_judge_that_a_kill_interrupts_counts_without_a_budget() {
     // The reservation of the judge is 2,048 tokens of its response.
     assert!(end["usage"]["completionTokens"].as_u64().unwrap() >= 2_048, "{end}");
     assert!(!events.iter().any(|e| e["type"] == "step:start"), "the step is not repeated");
+}
+
+/// What a call may cost is known before it is made: the response has a limit that the budget affords.
+#[test]
+fn a_call_under_a_budget_has_a_limit_of_its_response() {
+    let limit_of = |window: &str, llm: &str, budget: &[&str]| {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let scratch = Scratch::new(&[
+            (".kb/specialists/reader.yml", &format!("{READER}{llm}")),
+            (".kb/playbooks/p.yml", ONE_STEP),
+            (
+                ".kb/kb.config.yml",
+                &format!(
+                    "llm: {{tiers: {{medium: {{endpoint: \"http://{address}/v1\", model: m{window}, price: {{input: 0, output: 100}}}}}}}}\n"
+                ),
+            ),
+        ]);
+        let mut child = scratch
+            .command()
+            .args([&["playbook", "run", "p"], budget].concat())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .start();
+        let (connection, text) = request_with_text(&server);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(connection);
+        let limit = text.split("\"max_tokens\":").nth(1)?.split([',', '}']).next()?;
+        limit.trim().parse::<u64>().ok()
+    };
+    let known = ", contextWindow: 64000";
+    // $0.80 at $100 for a million tokens.
+    assert_eq!(limit_of("", "", &["--budget", "0.8"]), Some(8_000));
+    assert_eq!(limit_of(known, "", &["--budget", "0.8"]), Some(8_000));
+    assert_eq!(limit_of("", "", &["--budget", "100"]), Some(16_384));
+    assert_eq!(limit_of("", "llm: {maxTokens: 5000}\n", &["--budget", "0.8"]), Some(5_000));
+    assert_eq!(limit_of("", "", &[]), None);
 }

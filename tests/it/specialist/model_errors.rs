@@ -85,3 +85,40 @@ fn a_model_that_another_provider_serves_is_not_called() {
     assert!(!same.err.contains("wants the provider") && !same.out.contains("wants the provider"));
     same.says(&["127.0.0.1:9"]);
 }
+
+#[test]
+fn a_fallback_model_of_another_provider_is_not_called() {
+    let agent = "agent:\n  name: poet\n  brain: {model: verse, provider: ollama, system_prompt: You write., \
+                 fallback: {enabled: true, model: spare}}\n";
+    let said = |spare: &str| {
+        let tier = |name: &str, provider: &str| {
+            format!(
+                "{name}: {{provider: {provider}, endpoint: \"http://127.0.0.1:9/v1\", model: {name}}}"
+            )
+        };
+        let scratch = Scratch::new(&[
+            (".kb/specialists/poet.yml", agent),
+            (
+                ".kb/playbooks/p.yml",
+                "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: poet, task: Write., retry: {max: 0}}\n",
+            ),
+            (
+                ".kb/kb.config.yml",
+                &format!(
+                    "llm: {{tiers: {{medium: {{provider: ollama, endpoint: \"http://127.0.0.1:9/v1\", model: verse}}, {}}}}}\n",
+                    tier("small", spare).replace("model: small", "model: spare")
+                ),
+            ),
+        ]);
+        let said = scratch.kb(&["playbook", "run", "p"]);
+        let events = scratch.kb(&["run", "events", "@last"]).code(0).out;
+        (said, events)
+    };
+    let (_, events) = said("ollama");
+    assert!(events.contains("calling the fallback model `spare`"), "{events}");
+    let (said, events) = said("openai");
+    assert!(!events.contains("calling the fallback model"), "{events}");
+    assert!(events.contains("the fallback model is not called"), "{events}");
+    assert!(events.contains("wants the provider `ollama`, and `openai` serves"), "{events}");
+    said.says(&["127.0.0.1:9"]);
+}

@@ -118,6 +118,13 @@ impl Account {
         Ok(())
     }
 
+    /// What neither is spent nor reserved of the limits: cost and tokens.
+    pub(super) fn left(&self) -> (Option<Money>, Option<u64>) {
+        let used = self.spent.and(self.reserved);
+        let cost = self.budget.max_cost.map(|cap| Money(cap.0.saturating_sub(used.cost.0).max(0)));
+        (cost, self.budget.max_tokens.map(|cap| cap.saturating_sub(used.tokens)))
+    }
+
     /// Adds what was spent before this process. A threshold that it reaches was reported then.
     pub(super) fn carry_over(&mut self, amount: Amount) {
         self.spent.add(amount);

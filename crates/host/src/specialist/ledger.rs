@@ -232,6 +232,17 @@ impl Ledger {
         self.lock().any(payer.into(), |budget| !budget.is_unlimited())
     }
 
+    /// The least that is left of the limits of a payer: cost and tokens.
+    pub(super) fn left(&self, payer: Payer<'_>) -> (Option<Money>, Option<u64>) {
+        let (mut cost, mut tokens) = (None, None);
+        self.lock().visit(payer, |_, account| {
+            let left = account.left();
+            cost = [cost, left.0].into_iter().flatten().min();
+            tokens = [tokens, left.1].into_iter().flatten().min();
+        });
+        (cost, tokens)
+    }
+
     /// Whether the cost of calls of a payer is limited.
     pub fn limits_cost<'a>(&self, payer: impl Into<Payer<'a>>) -> bool {
         self.lock().any(payer.into(), |budget| budget.max_cost.is_some())

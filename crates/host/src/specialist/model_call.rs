@@ -141,6 +141,14 @@ impl Attempt<'_> {
         let Ok(model) = self.provider.resolve(choice.tier, choice.fallback.as_deref()) else {
             return Err(StopReason::Model(error));
         };
+        let model = match self.of_its_provider(model) {
+            Ok(model) => model,
+            Err(why) => {
+                let text = format!("the fallback model is not called: {why}");
+                self.record(Record::Note(Note::warning(text))).await?;
+                return Err(StopReason::Model(error));
+            }
+        };
         let text = format!("calling the fallback model `{}`: {error}", model.name);
         self.record(Record::Note(Note::info(text))).await?;
         self.model = Some(model.clone());
@@ -191,7 +199,7 @@ impl Attempt<'_> {
         };
         let limits = self.provider.limits(&model);
         let reasoning = choice.reasoning.or(self.reasoning);
-        ChatRequest {
+        self.within_budget(ChatRequest {
             model,
             messages: merged(
                 messages.into_iter().chain(turn_message(turn.mode, submission).map(Message::User)),
@@ -213,7 +221,7 @@ impl Attempt<'_> {
                 turn: self.conversation.turns() + 1,
                 params: self.work.params.clone(),
             },
-        }
+        })
     }
 
     fn offered(&self, offer: Offer) -> Vec<ToolDescription> {

@@ -9,12 +9,20 @@ use super::report::StopReason;
 use super::runner::Attempt;
 use crate::llm::{ChatReply, ChatRequest, ModelRef, cost};
 use kb_attempt::Request;
-use kb_base::value::{BYTES_PER_TOKEN, Usage};
+use kb_base::value::{BYTES_PER_TOKEN, Money, Usage};
 use kb_core::evidence::{CallRef, Note, Record};
 use kb_language::definition::{JudgeCheck, ModelPrice};
 
 /// Assumed maximum tokens of a response without `maxTokens`.
 const RESPONSE_TOKENS: u32 = 4_096;
+
+/// Most tokens of a response of a model whose sizes are not known, under a budget without `maxTokens`.
+const RESPONSE_MOST: u32 = 16_384;
+
+fn prompt_tokens(request: &ChatRequest) -> u64 {
+    let tools: usize = request.tools.iter().map(|tool| format!("{tool:?}").len()).sum();
+    u64::from(estimated_tokens(&request.messages)) + tools as u64 / 4
+}
 
 /// The most that a model call can use: a token for each byte of the prompt, and a response of that many tokens.
 pub(super) fn most_of(
@@ -63,10 +71,8 @@ impl Attempt<'_> {
         if !limited && price.is_some_and(|price| price.input == 0.0 && price.output == 0.0) {
             return Ok(None);
         }
-        let tools: usize = request.tools.iter().map(|tool| format!("{tool:?}").len()).sum();
-        let prompt = u64::from(estimated_tokens(&request.messages)) + tools as u64 / 4;
         let mut estimate = Usage {
-            prompt_tokens: prompt,
+            prompt_tokens: prompt_tokens(request),
             completion_tokens: u64::from(request.max_tokens.unwrap_or(RESPONSE_TOKENS)),
             model_calls: 1,
             ..Usage::NONE
@@ -87,6 +93,26 @@ impl Attempt<'_> {
         };
         self.record(Record::Reservation { usage: Some(estimate) }).await?;
         Ok(Some(ReservedCall { reservation, estimate }))
+    }
+
+    /// The request with a limit of its response that the budgets still afford, unless the author chose one. Below
+    /// a usual response there is no use in a call, and its reservation says so.
+    pub(super) fn within_budget(&self, request: ChatRequest) -> ChatRequest {
+        if self.work.specialist.model.max_tokens.is_some() {
+            return request;
+        }
+        let (cost_left, tokens_left) = self.ledger.left(self.payer(false));
+        let prompt = Usage { prompt_tokens: prompt_tokens(&request), ..Usage::NONE };
+        let price = self.provider.price(&request.model).filter(|price| price.output > 0.0);
+        let by_cost = price.zip(cost_left).map(|(price, left)| {
+            let rest = Money(left.0 - cost(&price, &prompt).0).usd().max(0.0);
+            (rest / price.output * 1e6) as u64
+        });
+        let by_tokens = tokens_left.map(|left| left.saturating_sub(prompt.prompt_tokens));
+        let Some(most) = [by_cost, by_tokens].into_iter().flatten().min() else { return request };
+        let most = u32::try_from(most).unwrap_or(u32::MAX).max(RESPONSE_TOKENS);
+        let max_tokens = Some(request.max_tokens.unwrap_or(RESPONSE_MOST).min(most));
+        ChatRequest { max_tokens, ..request }
     }
 
     /// Asks a person whether a model may be called whose cost no budget can limit.
