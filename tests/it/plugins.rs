@@ -119,6 +119,38 @@ fn a_claim_about_a_plugin_needs_its_output_and_evidence() {
 }
 
 #[test]
+fn a_failed_call_of_a_plugin_refutes_a_report_that_does_not_mention_it_until_it_is_repeated() {
+    // The effect of the second call with a path is there, that of the first one is missing.
+    let marks = "path=$(sed 's/.*\"path\":\"\\([^\"]*\\)\".*/\\1/'); if test -e \"$path.mark\"; then touch \"$path\"; fi; \
+                 touch \"$path.mark\"; echo '{\"lines\": 2, \"report\": \"x\"}'";
+    let effect = "probes: [{tool: fs:exists, input: {path: '{{input.path}}'}, expect: '{{result.exists}}'}]\n";
+    let probed = format!("{}{effect}", plugin(marks));
+    // The program reports a failure for one path.
+    let picky = plugin("grep -q bad && exit 3; echo '{\"lines\": 2, \"report\": \"x\"}'");
+    for (plugin, paths, expected) in [
+        (&probed, &["a.txt"][..], "failed"),
+        (&probed, &["a.txt", "a.txt"], "passed"),
+        (&probed, &["a.txt", "b.txt"], "failed"),
+        (&probed, &["a.txt", "t.txt"], "inconclusive"),
+        (&picky, &["bad.txt"], "failed"),
+        (&picky, &["bad.txt", "t.txt"], "unchecked"),
+        (&picky, &["t.txt", "bad.txt"], "failed"),
+    ] {
+        let scratch = project(plugin, AGENT);
+        let call =
+            |path: &&str| json!({"calls": [{"tool": "plugin:count", "args": {"path": path}}]});
+        let turns: Vec<Value> =
+            paths.iter().map(call).chain([json!({"output": {"summary": "Counted."}})]).collect();
+        let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
+        scratch.write("script.json", &script.to_string());
+        let said = scratch.kb(&["playbook", "run", "p", "--script", "script.json", "--json"]);
+        let found = event(&said, "verification:complete");
+        assert_eq!(found["verdict"], expected, "{paths:?} {plugin}: {found:#}");
+        scratch.kb(&["run", "verify", "@last"]).code(0);
+    }
+}
+
+#[test]
 fn faults_of_a_plugin_fail_the_call_and_name_it() {
     for (script, code, reason) in [
         ("echo not JSON", "KB0624", "is not JSON"),

@@ -7,7 +7,7 @@ use super::finding::Finding;
 use super::gate::Gate;
 use super::shell::Script;
 use super::tool_tier::{finding, tier_of, tool_of};
-use crate::evidence::{CheckDetail, Invocation, InvocationStatus, Purpose, Verdict};
+use crate::evidence::{CheckDetail, EvidenceKind, Invocation, InvocationStatus, Purpose, Verdict};
 use kb_language::definition::ClaimPolicy;
 use kb_language::toolspec::EvidenceTier;
 use serde_json::json;
@@ -33,10 +33,13 @@ pub(super) fn call_outcomes(
     let is_claimed = |call: &Invocation| claimed.iter().any(|claim| claim.is_about(call));
     let last = (0..executed.len()).filter(|at| is_last(*at)).map(|at| executed[at]);
     let last = last.filter(|call| call.is_tool_call());
+    let open = unrepeated_probes(&executed);
     let mut details: Vec<CheckDetail> = last
-        .filter(|call| !is_claimed(call))
-        .filter_map(|call| {
-            let finding = with_policy(outcome(gate, call)?, gate.claims);
+        .map(|call| (call, outcome(gate, call)))
+        .chain(open.into_iter().map(|(call, finding)| (call, Some(finding))))
+        .filter(|(call, _)| !is_claimed(call))
+        .filter_map(|(call, finding)| {
+            let finding = with_policy(finding?, gate.claims);
             let evidence = json!({"calls": [call.id], "status": call.status.as_str()});
             Some(finding.into_detail(format!("call {}", call.tool), Some(evidence)))
         })
@@ -56,6 +59,9 @@ fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
     match (call.status, tier_of(call)) {
         (InvocationStatus::Denied, _) => doubt("was denied"),
         (_, EvidenceTier::Recorded) => None,
+        (InvocationStatus::Failed, EvidenceTier::Receipt) => Some(Finding::failed(format!(
+            "the last call of `{tool}` failed (call `{id}`), and no claim says so"
+        ))),
         (InvocationStatus::Failed, _) => doubt("failed"),
         (InvocationStatus::Timeout, _) => doubt("timed out"),
         (InvocationStatus::Unknown, _) => doubt("has an unknown outcome"),
@@ -77,6 +83,28 @@ fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
             Some(reason.map_or(finding, Finding::unchecked))
         }
     }
+}
+
+/// The calls whose probe showed that the effect is missing, and that were not repeated with success: a later call
+/// with other arguments has another effect. The last call of each tool is left out.
+fn unrepeated_probes<'c>(executed: &[&'c Invocation]) -> Vec<(&'c Invocation, Finding)> {
+    let has_failed_probe = |call: &Invocation| {
+        let mut probes = call.evidence.iter().filter(|e| e.kind == EvidenceKind::Probe);
+        call.status == InvocationStatus::Failed && probes.any(|p| p.reference.ends_with(": failed"))
+    };
+    let open = executed.iter().enumerate().filter(|(at, call)| {
+        let later = || executed[at + 1..].iter().filter(|later| later.tool == call.tool);
+        let is_same = |later: &&&Invocation| later.args_hash == call.args_hash;
+        has_failed_probe(call) && later().next().is_some() && later().find(is_same).is_none()
+    });
+    open.map(|(_, call)| {
+        let reason = format!(
+            "the effect of `{}` was missing (call `{}`), and the call was not repeated",
+            call.tool, call.id
+        );
+        (*call, Finding::inconclusive(reason))
+    })
+    .collect()
 }
 
 /// The commands whose last run failed and that the output does not list. They lower no verdict, because work
