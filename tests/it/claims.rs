@@ -15,6 +15,8 @@ mod faults;
 mod honest;
 #[path = "claims/lies.rs"]
 mod lies;
+#[path = "claims/named.rs"]
+mod named;
 #[path = "claims/sourced.rs"]
 mod sourced;
 #[path = "claims/suite/mod.rs"]

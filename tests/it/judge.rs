@@ -348,3 +348,43 @@ fn the_terminal_shows_confidence_completeness_and_gaps() {
     assert!(text.contains(&format!("judge {found}")), "{text}");
     assert!(text.contains(&format!("judge     a: {found}")), "{text}");
 }
+
+/// A project whose agent reads src/b.rs with the class `Orchestrator` before it answers, and what the judge says.
+fn with_a_read(judge: &str, judgement: Value) -> (Scratch, Said) {
+    let scratch = project(judge, 0);
+    scratch.write("src/b.rs", &format!("class Orchestrator\n{}end\n", "filler ".repeat(2_000)));
+    let script = json!({"schema": "kb.script/1", "steps": {
+        "a": [
+            {"calls": [{"tool": "fs:read", "args": {"path": "src/b.rs"}}]},
+            {"calls": [{"tool": "fs:read", "args": {"path": "src/mind-engine.rs"}}]},
+            {"output": {"summary": ANSWER}},
+        ],
+        "a#judge": submit(&judgement),
+    }});
+    scratch.write(".kb/script.yml", &script.to_string());
+    let said = scratch.kb(&["playbook", "run", "p", "--script", ".kb/script.yml", "--json"]);
+    (scratch, said)
+}
+
+#[test]
+fn a_judge_sees_the_start_of_each_result() {
+    let (scratch, _) = with_a_read("{}", assessment(json!({})));
+    let prompts = scratch.kb(&["run", "logs", "@last", "a", "--prompts"]).code(0).out;
+    let question = prompts.split("# Recorded tool calls").nth(1).unwrap_or_default();
+    let calls = question.split("# Files that were read").next().unwrap_or_default();
+    assert!(calls.contains("src/b.rs"), "{prompts}");
+    assert!(calls.contains("class Orchestrator"), "{calls}");
+    assert!(!calls.contains("end\n") && calls.len() < 3_000, "{} {calls}", calls.len());
+}
+
+#[test]
+fn a_name_in_a_result_is_no_invention_whatever_the_judge_says() {
+    let unverified =
+        json!({"verified": [], "unverified": ["mind-engine", "Orchestrator", "src/a.rs"]});
+    let (_, said) = with_a_read("{maxUnverified: 0}", assessment(unverified));
+    let (found, event) = judged(&said);
+    // Only a call that failed names the package.
+    assert_eq!(event["assessment"]["unverifiedMentions"], json!(["mind-engine"]));
+    assert!(found.starts_with("failed"), "{found}");
+    assert_eq!(event["assessment"]["verifiedMentions"], json!(["src/a.rs", "Orchestrator"]));
+}

@@ -118,6 +118,7 @@ impl Work {
             confined: kb::attempt::Live::always(None),
             timeout: None,
             judged: None,
+            received: None,
         }
     }
 

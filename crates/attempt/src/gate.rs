@@ -45,8 +45,25 @@ pub struct GateRequest {
     pub plugins: BTreeMap<String, Schema>,
     /// Timeout of the whole gate.
     pub timeout: Option<Duration>,
+    /// What the specialist received, if the names in its answer are looked up or a judge reads it.
+    pub received: Option<Arc<Received>>,
     /// What a `judge` check needs to know, if the gate has one.
     pub judged: Option<Box<JudgeSubject>>,
+}
+
+/// What a specialist received: what it was told, and what its calls returned.
+#[derive(Debug, Clone, Default)]
+pub struct Received {
+    /// Whether the names in its answer are looked up: it only reads, so its answer is its work.
+    pub looks_up: bool,
+    /// The rendered task.
+    pub task: String,
+    /// Input, parameters, its definition, and what earlier steps left behind.
+    pub told: Vec<String>,
+    /// The results of its calls, by the ids of the calls.
+    pub results: BTreeMap<String, Arc<Json>>,
+    /// Whether these are the results of all its calls.
+    pub all_results: bool,
 }
 
 /// What a judge needs to know of an attempt.

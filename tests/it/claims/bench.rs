@@ -209,6 +209,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         confined: kb::attempt::Live::always(None),
         timeout: None,
         judged: None,
+        received: None,
     };
     run_gate(request, &NoScope, &host, &CancellationToken::new(), None).await
 }

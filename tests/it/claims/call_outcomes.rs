@@ -31,7 +31,7 @@ fn judged_with(
         ("script.json", &script.to_string()),
         ("src/a.txt", "one\n"),
     ]);
-    let event = verification(&scratch);
+    let event = verification(&scratch, "script.json");
     scratch.kb(&["run", "verify", "@last"]).code(0);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let checks = event["checks"].as_array().into_iter().flatten();
@@ -39,9 +39,9 @@ fn judged_with(
     (text(&event["verdict"]), checks.collect())
 }
 
-/// The first verdict of a run of the playbook `p` with `script.json`.
-fn verification(scratch: &Scratch) -> Value {
-    let said = scratch.kb(&["playbook", "run", "p", "--script", "script.json", "--json"]);
+/// The first verdict of a run of the playbook `p` with this script.
+fn verification(scratch: &Scratch, script: &str) -> Value {
+    let said = scratch.kb(&["playbook", "run", "p", "--script", script, "--json"]);
     let events = said.events();
     let event = events.iter().find(|event| event["type"] == "verification:complete");
     event.unwrap_or_else(|| panic!("no verdict: {}{}", said.out, said.err)).clone()
@@ -49,7 +49,12 @@ fn verification(scratch: &Scratch) -> Value {
 
 /// Verdict and reason of the first gate of such a run.
 pub(super) fn verdict_of(scratch: &Scratch) -> (String, String) {
-    let event = verification(scratch);
+    verdict_of_script(scratch, "script.json")
+}
+
+/// The same with this script.
+pub(super) fn verdict_of_script(scratch: &Scratch, script: &str) -> (String, String) {
+    let event = verification(scratch, script);
     scratch.kb(&["run", "verify", "@last"]).code(0);
     let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
     (text("verdict"), text("reason"))

@@ -68,6 +68,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             confined: kb::attempt::Live::always(None),
             timeout: None,
             judged: None,
+            received: None,
         };
         let found = run_gate(request, &NoScope, &host, &CancellationToken::new(), None).await;
         assert_ne!(found.verdict, Verdict::Passed);

@@ -65,6 +65,26 @@ pub fn json_text(value: &Json) -> String {
     }
 }
 
+/// The texts in a value and its keys, one a line, as they are without the escapes of JSON.
+pub fn json_strings(value: &Json) -> String {
+    let mut text = String::new();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Json::String(own) => text.extend([own.as_str(), "\n"]),
+            Json::Array(items) => open.extend(items),
+            Json::Object(fields) => {
+                for (key, value) in fields {
+                    text.extend([key.as_str(), "\n"]);
+                    open.push(value);
+                }
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
+    }
+    text
+}
+
 /// The type name of a value, for messages: `null`, `boolean`, `number`, `string`, `list`, `object`.
 pub fn kind_of(value: &Json) -> &'static str {
     match value {

@@ -29,7 +29,7 @@ pub use duration::{DurationError, format_duration, parse_duration};
 pub use glob::Glob;
 pub use ids::{DefinitionId, IdError, RunId, SpecialistId, StepId, ToolName};
 pub use instance::{InstanceKey, Segment};
-pub use json::{Json, JsonMap, json_text, kind_of, read_back};
+pub use json::{Json, JsonMap, json_strings, json_text, kind_of, read_back};
 pub use money::Money;
 pub use one_line::one_line;
 pub use outcome::{Failure, OutcomeKind, OutcomeSelector};

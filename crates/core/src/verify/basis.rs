@@ -125,6 +125,8 @@ impl Basis {
             unwatched: self.unwatched,
             root: self.root,
             test_commands: self.test_commands,
+            // The recorded observations say what was looked up.
+            looks_up_names: false,
             plugins,
         };
         Ok((gate, self.seen.into_iter().collect()))

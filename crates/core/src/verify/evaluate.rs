@@ -9,6 +9,7 @@ use super::expected_changes::expected_changes;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::later_edits::LaterEdits;
+use super::names::{named_findings, names_query};
 use super::observation::{ObservationQuery, Observations};
 use super::omission::Coverage;
 use super::output_claims::{OutputClaims, test_commands};
@@ -42,12 +43,13 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     };
     let stated = stated_queries(&claims.stated);
     let names = name_queries(&claims.statements, &gate.root);
+    let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
     let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let installed = installed_query(gate, &known, claims.passed_tests().next().is_some());
     let mut seen = BTreeSet::new();
     let files = claimed.chain(snippets).chain(edited).chain(sourced).chain(stated).chain(names);
-    let all = files.chain(installed).chain(repeated).chain(checks);
+    let all = files.chain(named).chain(installed).chain(repeated).chain(checks);
     all.filter(|query| seen.insert(query.clone())).collect()
 }
 
@@ -96,6 +98,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     }
     details.extend(expected_changes(gate, &claims, &changes));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
+    details.extend(named_findings(&claims.statements, observations).map(|f| named("names", f)));
     let record = Record {
         changes: &changes,
         runs: &runs,

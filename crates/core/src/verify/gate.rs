@@ -32,6 +32,8 @@ pub struct Gate {
     pub root: String,
     /// `testCommands` of the settings.
     pub test_commands: Vec<String>,
+    /// Whether the names in the answer are looked up, because the specialist only reads.
+    pub looks_up_names: bool,
     /// The schemas of the outputs of plugins, by name of the tool.
     pub plugins: BTreeMap<String, Schema>,
 }

@@ -8,10 +8,16 @@ use super::observation::Observations;
 use crate::evidence::{Invocation, InvocationStatus, Purpose, Verdict};
 use kb_base::value::{Json, json_text};
 use kb_language::toolspec;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Limits of the question, in characters and lines.
 const ANSWER: usize = 16_000;
 const CALLS: usize = 200;
+/// Characters of all results together, and of one: fewer if there are many.
+const RESULTS: usize = 24_000;
+const RESULT_MIN: usize = 120;
+const RESULT_MAX: usize = 600;
 
 /// The question to a judge, except for the task.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +26,7 @@ pub struct JudgeQuestion {
     pub criterion: JudgeCriterion,
     /// The answer of the specialist.
     pub answer: String,
-    /// One line for each tool call: what was read, written, executed and searched.
+    /// Each tool call in one line: what was read, written, executed and searched; below it the start of its result.
     pub calls: Vec<String>,
     /// Files that were read.
     pub files_read: Vec<String>,
@@ -30,7 +36,13 @@ pub struct JudgeQuestion {
 
 /// The question to the judge of a gate. `None` if the gate has no judge, the answer is too short, or the
 /// observations refute it already.
-pub fn judge_question(gate: &Gate, seen: &Observations) -> Option<JudgeQuestion> {
+///
+/// `results` are the results of the calls by their ids.
+pub fn judge_question(
+    gate: &Gate,
+    seen: &Observations,
+    results: &BTreeMap<String, Arc<Json>>,
+) -> Option<JudgeQuestion> {
     let criterion = gate.criteria.iter().find_map(|criterion| {
         let Criterion::Judge(judge) = criterion else { return None };
         Some(judge.clone())
@@ -57,10 +69,27 @@ pub fn judge_question(gate: &Gate, seen: &Observations) -> Option<JudgeQuestion>
     Some(JudgeQuestion {
         criterion,
         answer: answer.chars().take(ANSWER).collect(),
-        calls: executed().take(CALLS).map(line).collect(),
+        calls: calls(&executed().take(CALLS).collect::<Vec<_>>(), results),
         files_read,
         findings: findings.take(CALLS).collect(),
     })
+}
+
+/// The calls with the starts of their results. What files were written with is in the diff of the project, and many
+/// results share the space that there is.
+fn calls(executed: &[&Invocation], results: &BTreeMap<String, Arc<Json>>) -> Vec<String> {
+    let each = (RESULTS / executed.len().max(1)).clamp(RESULT_MIN, RESULT_MAX);
+    let mut left = RESULTS;
+    let mut described = |call: &&Invocation| {
+        let text = results.get(&call.id).map(|result| json_text(result)).unwrap_or_default();
+        let start: String = text.trim().chars().take(each.min(left)).collect();
+        left -= start.chars().count();
+        match start.is_empty() {
+            true => line(call),
+            false => format!("{}\n  {}", line(call), start.replace('\n', "\n  ")),
+        }
+    };
+    executed.iter().map(&mut described).collect()
 }
 
 /// A tool call in one line.

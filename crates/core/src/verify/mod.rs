@@ -29,6 +29,7 @@ mod gate;
 mod judging;
 mod keys;
 mod later_edits;
+mod names;
 mod normalized_path;
 mod observation;
 mod omission;
@@ -56,9 +57,10 @@ pub use commands_before::commands_before;
 pub use evaluate::{evaluate, queries};
 pub use gate::Gate;
 pub use judging::{JudgeQuestion, judge_question};
+pub use names::asks_for_new;
 pub use observation::{
-    CommandEnd, CommandRun, InstalledFile, JudgeReply, Location, MatchedFile, Observation,
-    ObservationError, ObservationQuery, Observations,
+    CommandEnd, CommandRun, InstalledFile, JudgeReply, Location, MatchedFile, NamePlace, NamesSeen,
+    Observation, ObservationError, ObservationQuery, Observations,
 };
 pub use run_before::{RUN_BEFORE, run_before_args};
 pub use sandbox_needs::{SandboxNeed, sandbox_needs, sandbox_needs_of_script};

@@ -24,6 +24,8 @@ pub enum ObservationQuery {
         /// A regular expression to count in each file.
         count: Option<String>,
     },
+    /// Where names are that an answer has: in the workspace, and in what the specialist received.
+    Names(Vec<String>),
     /// The assessment of the answer by a judge.
     Judge,
     /// The result of a command.
@@ -50,6 +52,8 @@ pub enum Observation {
     Installed(Vec<InstalledFile>),
     /// The matching files, in path order.
     Files(Result<Vec<MatchedFile>, ObservationError>),
+    /// Where the names are.
+    Names(NamesSeen),
     /// The result of a command.
     Command(CommandRun),
     /// The assessment of the answer by a judge.
@@ -87,6 +91,30 @@ pub struct ObservationError {
     pub denied: bool,
     /// A fragment for people.
     pub reason: String,
+}
+
+/// Where the names of an answer are.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NamesSeen {
+    /// Each name with the place.
+    pub places: BTreeMap<String, NamePlace>,
+    /// Whether the task asks for something that does not exist yet, such as a plan.
+    pub to_come: bool,
+}
+
+/// Where a name of an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NamePlace {
+    /// In the workspace, in a result of a call, or in what the specialist was told.
+    Known,
+    /// The first folder of the path does not exist, so it is no path of the workspace.
+    Elsewhere,
+    /// Not everything could be searched, or only a failed call names it.
+    Unclear,
+    /// In none of these places, and everything was searched.
+    Nowhere,
 }
 
 /// The file in a folder of installed programs that was changed last.

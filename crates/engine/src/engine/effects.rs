@@ -228,8 +228,19 @@ impl Dispatcher {
             let task_files = &self.context.task_files;
             let records = self.history(ix)?;
             let (known, plan) = (&self.folded.known, &self.context.plan);
-            let inputs =
-                prepare::GateInputs { work, output, trace, records, task_files, known, plan };
+            let results = self.folded.results.get(&ix).cloned().unwrap_or_default();
+            let session = session::brief(&self.context, &self.folded, ix)?;
+            let inputs = prepare::GateInputs {
+                work,
+                output,
+                trace,
+                records,
+                results,
+                session,
+                task_files,
+                known,
+                plan,
+            };
             scope.check_reads(prepare::gate(&scope, inputs))
         });
         match gate {

@@ -5,8 +5,7 @@ use super::known::{Known, LiveKnown};
 use crate::journal::StoredEvent;
 use kb_attempt::{Live, ParentFacts};
 use kb_base::value::Timestamp;
-use kb_core::evidence::FILES_BEFORE;
-use kb_core::evidence::{Purpose, Record, ToolTrace};
+use kb_core::evidence::{FILES_BEFORE, Payload, Purpose, Record, ToolTrace};
 use kb_core::run::{Event, InstanceIx, Rules, Session, State, StepStatus};
 use kb_language::plan::{Facts, Plan};
 use std::collections::BTreeMap;
@@ -20,6 +19,8 @@ pub struct Folded {
     pub seq: u64,
     /// Tool calls of instances that have not ended, from all attempts of their iteration.
     pub traces: BTreeMap<InstanceIx, ToolTrace>,
+    /// The results of these calls, of specialists, by the ids of the calls.
+    pub results: BTreeMap<InstanceIx, BTreeMap<String, Payload>>,
     /// Records of the attempts that are executing.
     pub histories: BTreeMap<InstanceIx, Vec<Record>>,
     /// What the specialists of the run left behind.
@@ -40,6 +41,7 @@ impl Folded {
             state,
             seq: 0,
             traces: BTreeMap::new(),
+            results: BTreeMap::new(),
             histories: BTreeMap::new(),
             session: Session::default(),
             known: LiveKnown::default(),
@@ -95,6 +97,10 @@ impl Folded {
                     let trace = trace.or_default();
                     record.calls().iter().for_each(|call| trace.push(call.clone()));
                 }
+                if let Record::ToolResult { turn: 1.., invocation, result } = &**record {
+                    let results = self.results.entry(*instance).or_default();
+                    results.insert(invocation.id.clone(), result.clone());
+                }
                 // Observations serve the verification of a verdict, output the log; no attempt continues from them.
                 if !matches!(**record, Record::Observed { .. } | Record::Output { .. }) {
                     let mut record = (**record).clone();
@@ -122,7 +128,7 @@ impl Folded {
             Event::Ended { instance, .. } => {
                 self.histories.remove(instance);
                 self.killed.remove(instance);
-                self.traces.remove(instance);
+                self.forget_calls(*instance);
             }
             // The record of a judge is part of the verdict from now on.
             Event::Judged { instance, .. } => {
@@ -132,13 +138,13 @@ impl Folded {
                 self.histories.remove(instance);
                 let step = &plan.step(self.state.instance(*instance).step).step;
                 if !step.details().keeps_evidence_of_passes() {
-                    self.traces.remove(instance);
+                    self.forget_calls(*instance);
                 }
             }
             Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
                 closure.iter().for_each(|instance| {
                     self.histories.remove(instance);
-                    self.traces.remove(instance);
+                    self.forget_calls(*instance);
                 })
             }
             Event::RunStarted { .. }
@@ -160,6 +166,12 @@ impl Folded {
             | Event::Draining { .. }
             | Event::RunEnded { .. } => {}
         }
+    }
+
+    /// The calls of an instance count no more.
+    fn forget_calls(&mut self, instance: InstanceIx) {
+        self.traces.remove(&instance);
+        self.results.remove(&instance);
     }
 
     /// The instances whose work has no recorded end: a killed process leaves what they changed.

@@ -79,6 +79,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             confined: kb::attempt::Live::always(None),
             timeout: None,
             judged: None,
+            received: None,
         };
         let began = Instant::now();
         let verification =

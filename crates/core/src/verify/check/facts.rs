@@ -34,6 +34,7 @@ pub(super) fn not_observed(observation: &Observation) -> Finding {
         | Observation::Installed(_)
         | Observation::Ignored(_)
         | Observation::Files(_)
+        | Observation::Names(_)
         | Observation::Judge(_)
         | Observation::Command(_) => Finding::inconclusive("it was not observed"),
     }

@@ -87,7 +87,11 @@ impl Reader<'_> {
         match value {
             // A word or two without a number or a path say nothing that can be compared, unless the key says what was done.
             Json::String(text) if is_short(text) => {
-                if states || is_definite(text) {
+                if !states && names_code(key) && paths(text).is_empty() {
+                    let named = Sentence::all(&format!("{key} `{text}`"));
+                    let said = |sentence| Statement { sentence, act: None, in_key: true };
+                    self.found.extend(named.into_iter().map(said));
+                } else if states || is_definite(text) {
                     self.add(&format!("{key} {text}"), true);
                 }
             }
@@ -135,6 +139,12 @@ fn text_of(value: &Json) -> String {
 /// Whether a text is a value and no sentence.
 fn is_short(text: &str) -> bool {
     text.split_whitespace().count() < 3 && !text.trim_end().ends_with(['.', '!'])
+}
+
+/// Whether the values of a key are names of code or of packages.
+fn names_code(key: &str) -> bool {
+    let key = Sentence::all(key);
+    key.iter().any(|words| words.has(Meaning::Symbol) || words.has(Meaning::Part))
 }
 
 fn is_definite(text: &str) -> bool {

@@ -104,6 +104,15 @@ impl Sentence {
         paths(&self.text)
     }
 
+    /// The words that are paths, without the lines that follow them: `src/a.rs:12` names `src/a.rs`.
+    pub(in crate::verify) fn located_paths(&self) -> Vec<&str> {
+        let placed = parts(&self.text).into_iter().filter_map(|part| {
+            let (path, line) = part.trim_matches(['`', '(', ')', '*']).split_once(':')?;
+            (line.starts_with(|c: char| c.is_ascii_digit()) && is_path(path)).then_some(path)
+        });
+        self.paths().into_iter().chain(placed).collect()
+    }
+
     /// The numbers of a unit: `3 new files` in a text, `files changed 3` in a key.
     pub(in crate::verify) fn numbers_of(&self, unit: Meaning, in_key: bool) -> Vec<u64> {
         let is_unit = |word: &&String| means(word, Meaning::Files) || means(word, Meaning::Lines);

@@ -37,6 +37,12 @@ pub(in crate::verify) enum Meaning {
     Files,
     /// A part of a file that has a name.
     Part,
+    /// A name of code or of a package, as a word of a key.
+    Symbol,
+    /// What is not there.
+    Absent,
+    /// What does not exist yet: a plan, or the order to make something.
+    ToCome,
     /// Joins two statements in one sentence.
     Joint,
     /// Plans and texts of others, as words of a key.
@@ -48,7 +54,7 @@ use Meaning as M;
 use std::sync::LazyLock;
 
 /// Each word is the beginning of a word; one that ends in `$` is the whole word. Of acts the first with a word counts.
-const WORDS: [(Meaning, &str); 32] = [
+const WORDS: [(Meaning, &str); 35] = [
     (
         M::Act(Act::Only),
         "only$ untouched unchanged else$ other$ остальн больше$ только$ sonst$ nur$ nichts$ nothing$ rest$ все$ übrig",
@@ -156,6 +162,15 @@ const WORDS: [(Meaning, &str); 32] = [
         M::Part,
         "section heading chapter function method class$ classes$ constant struct enum field option paragraph endpoint \
          constructor раздел функци метод класс абзац abschnitt funktion methode klasse kapitel absatz",
+    ),
+    (M::Symbol, "symbol identifier dependenc package import$ imports$ librar component"),
+    (M::Absent, "missing absent nonexistent отсутств fehlt$ fehlen$ fehlend"),
+    (
+        M::ToCome,
+        "plan propos design$ designs$ draft suggest recommend add$ create$ creates$ write$ implement$ introduce$ generate$ build$ make$ \
+         scaffold extract$ split$ move$ rename$ migrate refactor$ future todo$ спланир предлож проект добав$ добавить добавьте созда$ \
+         создать создайте напиш реализуй реализовать будущ entwirf entwurf vorschl vorschlag hinzufügen anlegen erstelle$ erstellen \
+         schreibe$ künftig proposer créer crear ajouter añadir",
     ),
     (
         M::Joint,

@@ -4,14 +4,16 @@ use super::values::{attempt_timeout, cwd, env};
 use super::work::{chosen_specialist, rendered_task};
 use crate::engine::attempt::Attempt;
 use crate::engine::known::LiveKnown;
+use crate::engine::payloads::journal_failure;
 use crate::engine::scope::{RunScope, Snapshot};
 use crate::engine::trees::tree;
-use kb_attempt::{GateRequest, JudgeSubject};
-use kb_base::value::{Json, JsonMap};
-use kb_core::evidence::{Invocation, Purpose, Record};
+use kb_attempt::{GateRequest, JudgeSubject, Received};
+use kb_base::value::{Json, JsonMap, json_strings};
+use kb_core::evidence::{Invocation, Payload, Purpose, Record, SessionBrief};
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
 use kb_language::expression::{EvalError, Reference};
 use kb_language::plan::Plan;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The inputs of a gate that are not in the definition.
@@ -21,6 +23,10 @@ pub(in crate::engine) struct GateInputs<'a> {
     pub(in crate::engine) trace: Vec<Invocation>,
     /// The records since the end of the attempt.
     pub(in crate::engine) records: Vec<Record>,
+    /// The results of the calls of the step.
+    pub(in crate::engine) results: BTreeMap<String, Payload>,
+    /// What earlier steps left behind.
+    pub(in crate::engine) session: Option<Arc<SessionBrief>>,
     pub(in crate::engine) task_files: &'a JsonMap,
     /// What is known of the run.
     pub(in crate::engine) known: &'a LiveKnown,
@@ -33,6 +39,7 @@ pub(in crate::engine) fn gate(
     inputs: GateInputs<'_>,
 ) -> Result<(GateRequest, Snapshot), EvalError> {
     let judged = judged(scope, &inputs)?;
+    let received = received(scope, &inputs)?.map(Arc::new);
     let GateInputs { work: Attempt { instance: ix, .. }, output, trace, known, plan, .. } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
@@ -71,8 +78,57 @@ pub(in crate::engine) fn gate(
         confined: known.confined(plan, scope.state.instance(ix).step),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
         judged,
+        received,
     };
     Ok((request, snapshot))
+}
+
+/// Most bytes of results that a gate loads.
+const RESULTS: u64 = 16 << 20;
+
+/// What the specialist of a step received, if the names in its answer are looked up or a judge reads it.
+fn received(scope: &RunScope<'_>, inputs: &GateInputs<'_>) -> Result<Option<Received>, EvalError> {
+    let ix = inputs.work.instance;
+    let planned = scope.plan.step(scope.state.instance(ix).step);
+    let StepKind::Specialist(step) = &planned.step.kind else { return Ok(None) };
+    let Some(specialist) = scope.state.specialist(scope.plan, ix) else { return Ok(None) };
+    let counts = planned.step.verify().is_none_or(|verify| claims_count(&verify));
+    let looks_up = counts && !specialist.writes();
+    if !looks_up && planned.step.judge().is_none() {
+        return Ok(None);
+    }
+    let input =
+        planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
+    let (task, _) = rendered_task(scope, step.task.as_ref(), input.as_ref(), inputs.task_files)?;
+    let own = [
+        Some(&specialist.role),
+        specialist.static_context.as_ref(),
+        specialist.capability.as_ref().and_then(|own| own.prompt.as_ref()),
+    ];
+    let examples = specialist.examples.iter().flat_map(|e| [&e.task, &e.approach, &e.outcome]);
+    let own = own.into_iter().flatten().chain(&specialist.constraints).chain(examples).cloned();
+    let values = input.into_iter().chain([Json::clone(scope.params)]);
+    let session = inputs.session.iter().flat_map(|session| {
+        let facts = session.state.verified_facts.iter().map(|fact| fact.text.clone());
+        let artifacts = session.artifacts.iter().map(|(_, content)| json_strings(content));
+        facts.chain(artifacts).chain([session.state.to_text(None)]).collect::<Vec<_>>()
+    });
+    let told = own.chain(values.map(|value| json_strings(&value))).chain(session).collect();
+    let (mut results, mut bytes) = (BTreeMap::new(), 0);
+    for (id, payload) in &inputs.results {
+        bytes += if let Payload::Blob { bytes, .. } = payload { *bytes } else { 0 };
+        if bytes > RESULTS {
+            break;
+        }
+        results.insert(id.clone(), scope.payloads.load(payload).map_err(journal_failure)?);
+    }
+    let is_known = |call: &Invocation| {
+        !call.is_tool_call()
+            || call.purpose == Purpose::Verification
+            || results.contains_key(&call.id)
+    };
+    let all_results = inputs.trace.iter().all(is_known);
+    Ok(Some(Received { looks_up, task, told, results, all_results }))
 }
 
 /// What the judge of a gate needs to know; `None` without a `judge` check or without a specialist.

@@ -23,6 +23,8 @@ pub(in crate::executor) async fn run_before(
         cwd: &request.cwd,
         sandboxed: before.sandboxed,
         confined: &request.confined,
+        received: None,
+        trace: &[],
         deadline: request.timeout.map(|timeout| clock::instant() + timeout),
         cancel: &context.cancel,
     };

@@ -1,5 +1,6 @@
 //! Asks the judge of a gate, and confirms on disk what it could not.
 
+use super::names::Material;
 use crate::executor::JudgeSubject;
 use crate::executor::host_access::HostAccess;
 use crate::specialist::{JudgeCall, SpecialistRunner, assessment};
@@ -19,12 +20,18 @@ pub struct Judges<'a> {
     pub recorder: &'a dyn Recorder,
 }
 
+/// The question to a judge, with what the specialist received: the names in it are no inventions.
+pub(super) struct Answered {
+    pub(super) question: JudgeQuestion,
+    pub(super) material: Material,
+}
+
 /// Timeout of the call, unless the gate has one.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The reply of the judge, and the tokens and cost of its call.
 pub(super) async fn ask(
-    question: JudgeQuestion,
+    Answered { question, material }: Answered,
     subject: Option<&JudgeSubject>,
     judges: Option<Judges<'_>>,
     host: &HostAccess,
@@ -51,7 +58,7 @@ pub(super) async fn ask(
     };
     let judgement = submitted.and_then(|args| Judgement::decode(&args, &answer));
     let unverified = judgement.as_ref().map_or(&[][..], |found| &found.unverified);
-    let confirmed = on_disk(host, unverified);
+    let confirmed = confirmed(host, &material, unverified);
     (JudgeReply { judgement, confirmed, model }, usage)
 }
 
@@ -107,11 +114,12 @@ fn recorded(subject: &JudgeSubject) -> Option<(Json, String)> {
     })
 }
 
-/// The names that are paths of the workspace.
-fn on_disk(host: &HostAccess, names: &[String]) -> Vec<String> {
+/// The names that are paths of the workspace, or in what the specialist received.
+fn confirmed(host: &HostAccess, material: &Material, names: &[String]) -> Vec<String> {
+    let received = material.names_of(&names.iter().map(String::as_str).collect());
     let exists = |name: &&String| {
         let path = name.trim_start_matches("./");
         !path.is_empty() && host.workspace.symlink_stat(path).is_ok_and(|state| state.is_some())
     };
-    names.iter().filter(exists).cloned().collect()
+    names.iter().filter(|name| received.contains(name.as_str()) || exists(name)).cloned().collect()
 }

@@ -5,6 +5,7 @@
 mod before;
 mod installed;
 mod judge;
+mod names;
 mod observer;
 mod relied;
 
@@ -24,6 +25,7 @@ use kb_core::verify::{
 };
 use kb_language::definition::Check;
 use kb_language::expression::Scope;
+use names::Material;
 use observer::Observer;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -53,6 +55,7 @@ pub async fn run_gate(
         unwatched: request.unwatched,
         root: host.workspace.root().to_string_lossy().into_owned(),
         test_commands: host.test_commands.to_vec(),
+        looks_up_names: request.received.as_ref().is_some_and(|received| received.looks_up),
         plugins: request.plugins,
     };
     let observer = Observer {
@@ -61,15 +64,19 @@ pub async fn run_gate(
         cwd: &request.cwd,
         sandboxed: request.sandboxed,
         confined: &request.confined,
+        received: request.received.clone(),
+        trace: &gate.trace,
         deadline,
         cancel,
     };
     let mut seen = observer.observe(queries(&gate)).await;
     let mut usage = Usage::NONE;
-    if let Some(question) = judge_question(&gate, &seen) {
+    let received = request.received.unwrap_or_default();
+    if let Some(question) = judge_question(&gate, &seen, &received.results) {
         let left = deadline.map(|end| end.saturating_duration_since(clock::instant()));
         let subject = request.judged.as_deref();
-        let (reply, spent) = judge::ask(question, subject, judges, host, cancel, left).await;
+        let answered = judge::Answered { question, material: Material::of(&received, &gate.trace) };
+        let (reply, spent) = judge::ask(answered, subject, judges, host, cancel, left).await;
         seen.insert(ObservationQuery::Judge, Observation::Judge(reply));
         usage = spent;
     }

@@ -2,17 +2,17 @@
 //! supervisor.
 
 use super::installed;
+use super::names::{self, Material};
 use crate::executor::host_access::HostAccess;
 use crate::executor::last_line::{ends, last_line};
 use crate::tool::{MissingAccess, Origin, Ran, WatchedProcess};
 use crate::workspace::{PathError, Workspace};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
-use kb_attempt::{Live, run_blocking};
+use kb_attempt::{Live, Received, run_blocking};
 use kb_base::value::limits;
 use kb_clock as clock;
-use kb_core::evidence::FileKind;
-use kb_core::evidence::ProcessEvidence;
+use kb_core::evidence::{FileKind, Invocation, ProcessEvidence};
 use kb_core::redaction::{MASK, Redactor};
 use kb_core::verify::{
     CommandEnd, CommandRun, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
@@ -23,6 +23,7 @@ use kb_language::plan::Confined;
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use regex::bytes::Regex;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +45,10 @@ pub(super) struct Observer<'a> {
     pub(super) sandboxed: Option<NetworkAccess>,
     /// Why command checks of the author run in the sandbox.
     pub(super) confined: &'a Live<Option<Confined>>,
+    /// What the specialist received.
+    pub(super) received: Option<Arc<Received>>,
+    /// The recorded calls.
+    pub(super) trace: &'a [Invocation],
     /// When the timeout of the gate expires.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'a CancellationToken,
@@ -73,6 +78,9 @@ impl Observer<'_> {
         if let ObservationQuery::Command { argv, timeout } = ask {
             return Observation::Command(self.run(argv, *timeout).await);
         }
+        if let ObservationQuery::Names(names) = ask {
+            return self.look_up(names).await;
+        }
         let (ask, workspace) = (ask.clone(), self.host.workspace.clone());
         let redactor = self.host.redactor.clone();
         let work = tokio::task::spawn_blocking(move || {
@@ -83,6 +91,19 @@ impl Observer<'_> {
             () = self.cancel.cancelled() => Observation::Stopped,
         };
         with_masked_names(seen, &self.host.redactor)
+    }
+
+    /// Looks up names in the workspace and in what the specialist received.
+    async fn look_up(&self, names: &[String]) -> Observation {
+        let Some(received) = self.received.clone() else { return Observation::Stopped };
+        let (names, workspace) = (names.to_vec(), self.host.workspace.clone());
+        let material = Material::of(&received, self.trace);
+        let work =
+            tokio::task::spawn_blocking(move || names::look_up(&names, &material, &workspace));
+        tokio::select! {
+            seen = work => seen.map_or(Observation::Stopped, Observation::Names),
+            () = self.cancel.cancelled() => Observation::Stopped,
+        }
     }
 
     /// Executes a command.
@@ -194,6 +215,7 @@ fn with_real_names(
         }
         ObservationQuery::Ignored(path) => ObservationQuery::Ignored(real(path)),
         ObservationQuery::Command { .. }
+        | ObservationQuery::Names(_)
         | ObservationQuery::Installed
         | ObservationQuery::Judge => ask.clone(),
     }
@@ -247,7 +269,9 @@ fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
         ObservationQuery::Files { pattern, count } => {
             Observation::Files(files(workspace, pattern, count.as_deref()))
         }
-        ObservationQuery::Command { .. } | ObservationQuery::Judge => Observation::Stopped,
+        ObservationQuery::Command { .. } | ObservationQuery::Names(_) | ObservationQuery::Judge => {
+            Observation::Stopped
+        }
     }
 }
 

@@ -1,0 +1,119 @@
+//! Files, packages and symbols that the answer of a specialist names which only reads: whether they are anywhere.
+
+use super::finding::Finding;
+use super::observation::{NamePlace, NamesSeen, Observation, ObservationQuery, Observations};
+use super::statement::{Meaning, Sentence, Statement};
+
+/// Most names that are looked up, and the names that a reason shows.
+const NAMES: usize = 60;
+const LISTED: usize = 5;
+
+/// A name in an answer.
+struct Named<'s> {
+    name: &'s str,
+    is_path: bool,
+    /// Whether its sentence says that it is there, and not that it is to come.
+    is_there: bool,
+}
+
+/// The query for the names of an answer; `None` if it names nothing.
+pub(super) fn names_query(statements: &[Statement]) -> Option<ObservationQuery> {
+    let mut names: Vec<String> =
+        named(statements).iter().map(|named| named.name.to_owned()).collect();
+    names.sort();
+    names.dedup();
+    names.truncate(NAMES);
+    (!names.is_empty()).then_some(ObservationQuery::Names(names))
+}
+
+/// What was found out about the names of an answer: a file that is nowhere refutes it, unless it can be one to come;
+/// a package or symbol that is nowhere is doubt, because it can be one of a language or of a program.
+pub(super) fn named_findings<'s>(
+    statements: &'s [Statement],
+    observations: &Observations,
+) -> impl Iterator<Item = Finding> + use<'s> {
+    let seen = names_query(statements).and_then(|query| observations.get(&query));
+    let seen = match seen {
+        Some(Observation::Names(seen)) => seen.clone(),
+        _ => NamesSeen::default(),
+    };
+    let (mut invented, mut doubtful, mut to_come) = (Vec::new(), Vec::new(), Vec::new());
+    for Named { name, is_path, is_there } in named(statements) {
+        let list = match (seen.places.get(name), is_path, is_there && !seen.to_come) {
+            (None | Some(NamePlace::Known | NamePlace::Elsewhere), _, _) => continue,
+            (Some(NamePlace::Nowhere), true, true) if name.contains('/') => &mut invented,
+            (Some(_), _, true) => &mut doubtful,
+            (Some(_), true, false) => &mut to_come,
+            (Some(_), false, false) => continue,
+        };
+        if list.len() < LISTED && !list.contains(&name) {
+            list.push(name);
+        }
+    }
+    let finding = |names: Vec<&str>, of: &dyn Fn(String) -> Finding| {
+        (!names.is_empty()).then(|| of(format!("`{}`", names.join("`, `"))))
+    };
+    let findings = [
+        finding(invented, &|names| {
+            Finding::failed(format!(
+                "the answer names {names}, which does not exist: not in the project, in a result that the \
+                 specialist received, or in its task"
+            ))
+        }),
+        finding(doubtful, &|names| {
+            Finding::inconclusive(format!(
+                "the answer names {names}, and neither the project nor what the specialist received has it"
+            ))
+        }),
+        finding(to_come, &|names| {
+            Finding::unchecked(format!("files that the answer names do not exist yet: {names}"))
+        }),
+    ];
+    findings.into_iter().flatten()
+}
+
+/// Whether a task asks for something that does not exist yet, such as a plan or a new file.
+pub fn asks_for_new(task: &str) -> bool {
+    Sentence::all(task).iter().any(|sentence| sentence.has(Meaning::ToCome)) || !is_readable(task)
+}
+
+/// Whether a text is in a script whose words are known.
+fn is_readable(text: &str) -> bool {
+    let is_known = |c: char| c.is_ascii() || ('\u{80}'..'\u{530}').contains(&c);
+    text.chars().filter(|c| c.is_alphabetic()).all(is_known)
+}
+
+/// The names of an answer; what a sentence says not to be there has none.
+fn named(statements: &[Statement]) -> Vec<Named<'_>> {
+    let denies = |sentence: &Sentence| {
+        [Meaning::Denial, Meaning::Without, Meaning::Absent].iter().any(|m| sentence.has(*m))
+    };
+    let mut found = Vec::new();
+    for sentence in statements.iter().map(|said| &said.sentence).filter(|own| !denies(own)) {
+        let is_there = !sentence.has(Meaning::Unreal)
+            && !sentence.has(Meaning::ToCome)
+            && is_readable(&sentence.text);
+        let paths = sentence.located_paths().into_iter().filter(|path| is_relative(path));
+        found.extend(paths.map(|name| Named { name, is_path: true, is_there }));
+        let names = sentence.names().into_iter().map(|name| name.trim_end_matches("()"));
+        let names = names.filter(|name| is_identifier(name));
+        found.extend(names.map(|name| Named { name, is_path: false, is_there }));
+    }
+    found
+}
+
+/// Whether a path can be one of the project: no pattern, no placeholder, not above or outside of it.
+fn is_relative(path: &str) -> bool {
+    !path.starts_with(['/', '~', '$'])
+        && !path.contains(['*', '{', '<', '$', '?', '\\'])
+        && !path.split('/').any(|part| part == "..")
+}
+
+/// Whether a text in backticks is a name of code or of a package, and no command, value or expression.
+fn is_identifier(text: &str) -> bool {
+    let starts = |c: char| c.is_alphabetic() || c == '_' || c == '@';
+    text.chars().count() >= 3
+        && text.starts_with(starts)
+        && text.chars().all(|c| c.is_alphanumeric() || "_.:#@/-".contains(c))
+        && (text.starts_with('@') || !text.contains('/'))
+}
