@@ -92,7 +92,7 @@ fn received(scope: &RunScope<'_>, inputs: &GateInputs<'_>) -> Result<Option<Rece
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let StepKind::Specialist(step) = &planned.step.kind else { return Ok(None) };
     let Some(specialist) = scope.state.specialist(scope.plan, ix) else { return Ok(None) };
-    let counts = planned.step.verify().is_none_or(|verify| claims_count(&verify));
+    let counts = planned.step.verify().is_none_or(claims_count);
     let looks_up = counts && !specialist.writes();
     if !looks_up && planned.step.judge().is_none() {
         return Ok(None);
