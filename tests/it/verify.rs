@@ -124,7 +124,7 @@ impl Work {
 
     async fn judge(&self, request: GateRequest) -> Verification {
         let scope = Own((*request.output).clone());
-        run_gate(request, &scope, &self.host, &CancellationToken::new(), None).await
+        run_gate(request, &scope, &self.host, (&CancellationToken::new(), None), None).await
     }
 
     /// The verdict over an output's claims, with its reason.
@@ -680,7 +680,7 @@ async fn a_stopped_gate_is_inconclusive_and_starts_nothing() {
         checks: vec![file("a.rs"), command(&["touch", "made"])],
         ..work.request(json!({"created": ["a.rs"]}))
     };
-    let verification = run_gate(request, &Own(json!({})), &work.host, &cancel, None).await;
+    let verification = run_gate(request, &Own(json!({})), &work.host, (&cancel, None), None).await;
     assert_eq!(verification.verdict, kb::evidence::Verdict::Inconclusive);
     assert_eq!(verification.checks.len(), 3);
     assert!(!work.dir.path().join("made").exists());

@@ -184,3 +184,46 @@ fn a_confined_command_of_the_author_creates_no_protected_path() {
     let scratch = project(steps, &[]);
     run(&scratch, &RUN).0.says(&["KB0606", ".envrc"]);
 }
+
+/// The changes that a person reads before an approval include those of every command that ran in the sandbox.
+#[test]
+fn an_approval_shows_what_confined_commands_changed() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let write = "echo evil > made.sh";
+    let work = "  - {id: work, agent: worker, task: Write., verify: {claims: none}}\n";
+    let check = format!("{{checks: [{{command: [bash, -c, '{write}']}}]}}");
+    let before =
+        format!("{{checks: [{{command: [bash, -c, '{write}; exit 1'], mustFailBefore: true}}]}}");
+    let call = "playbook: child".to_owned();
+    for steps in [
+        format!(
+            "{work}  - {{id: test, dependsOn: work, gate: [{{command: [bash, -c, '{write}']}}]}}\n"
+        ),
+        format!("{work}  - {{id: test, dependsOn: work, run: '{write}'}}\n"),
+        format!("{work}  - {{id: test, dependsOn: work, evidence: none, run: '{write}'}}\n"),
+        format!(
+            "{work}  - {{id: test, dependsOn: work, tool: shell:exec, input: {{command: '{write}'}}}}\n"
+        ),
+        format!("{work}  - {{id: test, dependsOn: work, run: 'true', verify: {check}}}\n"),
+        format!(
+            "{work}  - {{id: test, dependsOn: work, run: 'true', onError: continue, verify: {before}}}\n"
+        ),
+        format!("{work}  - {{id: test, dependsOn: work, {call}}}\n"),
+        work.replace("{claims: none}", &check).replace("work,", "test,"),
+    ] {
+        let child = format!(
+            "schema: kb.playbook/1\nid: child\nsteps:\n  - {{id: inner, gate: [{{command: [bash, -c, '{write}']}}]}}\n"
+        );
+        let steps = format!("{steps}  - {{id: ok, dependsOn: test, approve: 'Go on?'}}\n");
+        let scratch = project(&steps, &[(".kb/playbooks/child.yml", child)]);
+        let turns = json!([{"output": {"summary": "done"}}]);
+        let script = json!({"schema": "kb.script/1", "steps": {"work": turns, "test": turns}});
+        scratch.write("script.yml", &script.to_string());
+        let (said, _) = run(&scratch, &RUN);
+        assert_eq!(said.code, 3, "{steps}: {said:?}");
+        let (shown, _) = run(&scratch, &["run", "diff", "@last"]);
+        assert!(shown.out.contains("made.sh"), "{steps}: {shown:?}");
+    }
+}

@@ -211,7 +211,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         judged: None,
         received: None,
     };
-    run_gate(request, &NoScope, &host, &CancellationToken::new(), None).await
+    run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await
 }
 
 /// Counts of verdicts of one operator: failed, passed, inconclusive.

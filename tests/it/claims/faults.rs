@@ -70,7 +70,8 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             judged: None,
             received: None,
         };
-        let found = run_gate(request, &NoScope, &host, &CancellationToken::new(), None).await;
+        let found =
+            run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await;
         assert_ne!(found.verdict, Verdict::Passed);
     }
     stop.store(true, Ordering::Relaxed);

@@ -62,5 +62,5 @@ pub use observation::{
     CommandEnd, CommandRun, InstalledFile, JudgeReply, Location, MatchedFile, NamePlace, NamesSeen,
     Observation, ObservationError, ObservationQuery, Observations,
 };
-pub use run_before::{RUN_BEFORE, run_before_args};
+pub use run_before::{RUN_BEFORE, RUN_CHECK, check_args};
 pub use sandbox_needs::{SandboxNeed, sandbox_needs, sandbox_needs_of_script};

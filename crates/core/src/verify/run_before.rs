@@ -6,9 +6,11 @@ use kb_base::value::Json;
 
 /// The tool name of such a call.
 pub const RUN_BEFORE: &str = "check:before";
+/// The tool name of a call that records what the command of a check changed.
+pub const RUN_CHECK: &str = "check:command";
 
 /// The arguments of such a call.
-pub fn run_before_args(argv: &[String]) -> Json {
+pub fn check_args(argv: &[String]) -> Json {
     serde_json::json!({ "argv": argv })
 }
 
@@ -17,7 +19,7 @@ pub(super) fn run_before<'a>(
     trace: &'a [Invocation],
     argv: &[String],
 ) -> Option<&'a ProcessEvidence> {
-    let args = run_before_args(argv);
+    let args = check_args(argv);
     let is_it = |call: &&Invocation| {
         call.purpose == Purpose::Verification && call.tool == RUN_BEFORE && call.args == args
     };

@@ -154,11 +154,13 @@ fn apply(found: &mut Vec<InstanceChanges>, event: &Event, place: &InstanceRef) {
     match event {
         Event::Recorded { record, .. } => {
             let Record::ToolResult { invocation, .. } = &**record else { return };
-            if invocation.purpose == Purpose::Verification {
-                return;
+            match invocation.purpose {
+                Purpose::Execution => changes_of(found, place).add(invocation),
+                Purpose::Verification if has_changes(invocation) => {
+                    changes_of(found, place).add_changes(invocation);
+                }
+                Purpose::Verification => {}
             }
-            let changes = changes_of(found, place);
-            changes.add(invocation);
         }
         // A process without a recorded call was not observed.
         Event::AttemptEnded { streams: Some(_), .. } => {
@@ -168,6 +170,12 @@ fn apply(found: &mut Vec<InstanceChanges>, event: &Event, place: &InstanceRef) {
         }
         _ => {}
     }
+}
+
+/// Whether a command of a check changed files, or may have.
+fn has_changes(check: &Invocation) -> bool {
+    let is_partial = check.process.as_ref().is_some_and(|process| process.manifest_truncated);
+    is_partial || !check.changes.is_empty()
 }
 
 /// Adds the files that a merge wrote into the project.
@@ -224,6 +232,11 @@ impl InstanceChanges {
         self.ran = process.is_some();
         let unwatched = process.is_some_and(|process| !process.watched);
         self.unwatched |= unwatched && invocation.changes.is_empty();
+        self.add_changes(invocation);
+    }
+
+    fn add_changes(&mut self, invocation: &Invocation) {
+        let process = invocation.process.as_deref();
         self.truncated |= process.is_some_and(|process| process.manifest_truncated);
         for change in &invocation.changes {
             self.change(invocation, change);

@@ -1,6 +1,6 @@
 //! The parts of this machine that steps and gates use.
 
-use crate::tool::{ProcessLauncher, ToolboxParts, WatchedStart};
+use crate::tool::{ProcessLauncher, Records, ToolboxParts, WatchedStart};
 use crate::workspace::Workspace;
 use kb_clock::RunClock;
 use kb_core::redaction::Redactor;
@@ -32,8 +32,8 @@ impl HostAccess {
         HostAccess { workspace: workspace.clone(), processes, ..self.clone() }
     }
 
-    /// Starts processes in the files, and watches them. `records` says that all changes are recorded.
-    pub(super) fn start(&self, records: bool) -> WatchedStart<'_> {
+    /// Starts processes in the files, and watches them. `records` says whether changes are recorded.
+    pub(super) fn start<'a>(&'a self, records: Records<'a>) -> WatchedStart<'a> {
         WatchedStart {
             workspace: &self.workspace,
             processes: &self.processes,

@@ -155,7 +155,7 @@ impl LocalExecutor {
         let workspace =
             self.host.workspace.with_state_before(states.of_step(&request.run, &request.instance));
         match &request.work {
-            StepWork::Run { .. } if request.evidence => {
+            StepWork::Run { .. } if request.evidence || request.confined.now().is_some() => {
                 let host = self.host.within(&workspace);
                 LocalExecutor { host, ..self }
             }
@@ -272,7 +272,8 @@ impl Executor for LocalExecutor {
             let Context { cancel, recorder, .. } = &context;
             let judges =
                 runner.as_deref().map(|runner| Judges { runner, recorder: recorder.as_ref() });
-            gate::run_gate(request, &*scope, &host, cancel, judges).await
+            let run = (cancel, Some(recorder.as_ref()));
+            gate::run_gate(request, &*scope, &host, run, judges).await
         }
         .boxed()
     }

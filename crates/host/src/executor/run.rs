@@ -4,7 +4,7 @@ use super::host_access::HostAccess;
 use super::last_line::{ends, failed_line, last_line, output_suffix};
 use super::lease::lease_lost;
 use super::output_log::OutputLog;
-use crate::tool::{MissingAccess, Origin, Ran, WatchedProcess, explained};
+use crate::tool::{MissingAccess, Origin, Ran, Records, WatchedProcess, explained};
 use kb_attempt::{CommandLine, Context, Outcome, Request, Stopped, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
@@ -30,7 +30,7 @@ pub(super) async fn run(
     let (argv, cwd) = (spawn.argv.clone(), spawn.cwd.clone());
     let started = host.clock.now();
     let log = OutputLog::new(context.recorder.clone());
-    let start = host.start(request.evidence);
+    let start = host.start(Records::of_author(request.evidence, &request.confined));
     let origin = Origin::Author(&request.confined);
     let process = start.run(spawn, origin, &context.cancel, Some(log.listener()));
     let watched = match log.record_until(process).await {

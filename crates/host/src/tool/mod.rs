@@ -33,4 +33,4 @@ pub use policy::Approvals;
 pub use process_launcher::{ProcessLauncher, sandbox_level};
 pub use process_trace::ProcessTrace;
 pub use toolbox::{PresentSettings, ToolDescription, Toolbox, ToolboxParts};
-pub(crate) use watched_process::{Origin, WatchedProcess, WatchedStart};
+pub(crate) use watched_process::{Origin, Records, WatchedProcess, WatchedStart};

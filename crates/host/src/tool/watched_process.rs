@@ -33,8 +33,33 @@ pub(crate) struct WatchedStart<'a> {
     pub(crate) processes: &'a ProcessLauncher,
     pub(crate) redactor: &'a Arc<Redactor>,
     pub(crate) clock: &'a Clock,
-    /// Whether all changes of files are recorded.
-    pub(crate) records: bool,
+    pub(crate) records: Records<'a>,
+}
+
+/// Whether the changes of files are recorded.
+#[derive(Clone, Copy)]
+pub(crate) enum Records<'a> {
+    /// Always.
+    All,
+    /// If others could write to the files: a person reads the changes before an approval.
+    Confined(&'a Live<Option<Confined>>),
+    /// Only those of protected paths.
+    Protected,
+}
+
+impl<'a> Records<'a> {
+    /// All changes if the definition of the step asks for them, else those after others could write.
+    pub(crate) fn of_author(all: bool, confined: &'a Live<Option<Confined>>) -> Records<'a> {
+        if all { Records::All } else { Records::Confined(confined) }
+    }
+
+    fn now(self) -> bool {
+        match self {
+            Records::All => true,
+            Records::Confined(confined) => confined.now().is_some(),
+            Records::Protected => false,
+        }
+    }
 }
 
 /// A process that ended.
@@ -76,16 +101,16 @@ impl WatchedStart<'_> {
             };
             self.begin(&mut watches, by_others).await;
             let nested = watches.protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
-            match origin {
-                Origin::Others(supervisor) => break (supervisor(nested)?, None),
+            let (supervisor, confined) = match origin {
+                Origin::Others(supervisor) => (supervisor(nested)?, None),
                 Origin::Author(confined) => {
-                    let (supervisor, confined) =
-                        confinement::of_author(self.processes, confined.now(), nested)?;
-                    // A step could write while the files were read: they are read again.
-                    if confined.is_none() || watches.protected.is_some() {
-                        break (supervisor, confined);
-                    }
+                    confinement::of_author(self.processes, confined.now(), nested)?
                 }
+            };
+            // A step could write while the files were read: they are read again.
+            let unprotected = confined.is_some() && watches.protected.is_none();
+            if !unprotected && (watches.files.is_some() || !self.records.now()) {
+                break (supervisor, confined);
             }
         };
         let exited = supervisor.run(spawn, cancel, listener).await;
@@ -105,7 +130,7 @@ impl WatchedStart<'_> {
     /// Begins the comparisons that have not started yet.
     async fn begin(&self, watches: &mut Watches, by_others: bool) {
         let protected = by_others && watches.protected.is_none();
-        let files = self.records && watches.files.is_none();
+        let files = self.records.now() && watches.files.is_none();
         let (protected, files) = tokio::join!(
             OptionFuture::from(protected.then(|| ProtectedWatch::begin(self.workspace))),
             OptionFuture::from(files.then(|| WorkspaceWatch::begin(

@@ -83,7 +83,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
         };
         let began = Instant::now();
         let verification =
-            run_gate(request, &NoScope, &host, &CancellationToken::new(), None).await;
+            run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await;
         times.push(began.elapsed().as_secs_f64() * 1_000.0);
         assert_eq!(verification.verdict, Verdict::Passed, "{:?}", verification.reason);
         let details = verification.checks.iter().map(|check| serde_json::to_string(check).unwrap());

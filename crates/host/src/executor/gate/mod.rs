@@ -3,6 +3,7 @@
 //! `observer` makes the observations; [`kb_core::verify`] computes the verdict from them without effects.
 
 mod before;
+mod command_record;
 mod installed;
 mod judge;
 mod names;
@@ -15,6 +16,7 @@ pub(super) use relied::recheck_relied_files;
 use super::GateRequest;
 use crate::executor::host_access::HostAccess;
 pub use judge::Judges;
+use kb_attempt::Recorder;
 use kb_base::value::{Failure, Usage};
 use kb_clock as clock;
 use kb_core::evidence::{CheckDetail, Confidence, Verdict, Verification};
@@ -39,7 +41,7 @@ pub async fn run_gate(
     request: GateRequest,
     scope: &(dyn Scope + Sync),
     host: &HostAccess,
-    cancel: &CancellationToken,
+    (cancel, recorder): (&CancellationToken, Option<&dyn Recorder>),
     judges: Option<Judges<'_>>,
 ) -> Verification {
     let deadline = request.timeout.map(|timeout| clock::instant() + timeout);
@@ -68,6 +70,7 @@ pub async fn run_gate(
         trace: &gate.trace,
         deadline,
         cancel,
+        recorder,
     };
     let mut seen = observer.observe(queries(&gate)).await;
     let mut usage = Usage::NONE;

@@ -1,18 +1,19 @@
 //! Observes what the checks of a gate query: files through the path guard, commands through the
 //! supervisor.
 
+use super::command_record::recorded;
 use super::installed;
 use super::names::{self, Material};
 use crate::executor::host_access::HostAccess;
 use crate::executor::last_line::{ends, last_line};
-use crate::tool::{MissingAccess, Origin, Ran, WatchedProcess};
+use crate::tool::{MissingAccess, Origin, Ran, Records, WatchedProcess};
 use crate::workspace::{PathError, Workspace};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
-use kb_attempt::{Live, Received, run_blocking};
+use kb_attempt::{Live, Received, Recorder, run_blocking};
 use kb_base::value::limits;
 use kb_clock as clock;
-use kb_core::evidence::{FileKind, Invocation, ProcessEvidence};
+use kb_core::evidence::{Change, FileKind, Invocation, ProcessEvidence};
 use kb_core::redaction::{MASK, Redactor};
 use kb_core::verify::{
     CommandEnd, CommandRun, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
@@ -52,6 +53,8 @@ pub(super) struct Observer<'a> {
     /// When the timeout of the gate expires.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'a CancellationToken,
+    /// Stores what commands changed; `None` if nothing is stored.
+    pub(super) recorder: Option<&'a dyn Recorder>,
 }
 
 impl Observer<'_> {
@@ -108,6 +111,25 @@ impl Observer<'_> {
 
     /// Executes a command.
     pub(super) async fn run(&self, argv: &[String], timeout: Option<Duration>) -> CommandRun {
+        let at = self.host.clock.now();
+        let (run, changes) = self.watched(argv, timeout).await;
+        let incomplete = run.process.as_ref().is_some_and(|process| process.manifest_truncated);
+        if !changes.is_empty() || incomplete {
+            let record = recorded(argv, at, &run, changes);
+            // Without the lease nobody reads the verdict.
+            if let Some(recorder) = self.recorder {
+                let _ = recorder.record(record).await;
+            }
+        }
+        run
+    }
+
+    /// Executes a command, and returns the changes of files that a person has to see.
+    pub(super) async fn watched(
+        &self,
+        argv: &[String],
+        timeout: Option<Duration>,
+    ) -> (CommandRun, Vec<Change>) {
         let left = self.deadline.map(|end| end.saturating_duration_since(clock::instant()));
         let not_run = |ended: CommandEnd| CommandRun {
             ended,
@@ -116,12 +138,13 @@ impl Observer<'_> {
             duration_ms: 0,
             process: None,
         };
+        let unchanged = |run: CommandRun| (run, Vec::new());
         let cwd = match self.host.workspace.cwd(self.cwd) {
             Ok(cwd) => cwd,
-            Err(error) => return not_run(CommandEnd::NotStarted(error.to_string())),
+            Err(error) => return unchanged(not_run(CommandEnd::NotStarted(error.to_string()))),
         };
         if argv.is_empty() {
-            return not_run(CommandEnd::NotStarted("the command is empty".to_owned()));
+            return unchanged(not_run(CommandEnd::NotStarted("the command is empty".to_owned())));
         }
         let spawn = Spawn {
             argv: argv.to_vec(),
@@ -135,22 +158,23 @@ impl Observer<'_> {
         };
         let network = self.sandboxed.unwrap_or_default();
         let of_specialist = |nested| Ok(self.host.processes.confined(&network.into(), nested));
-        let origin = match self.sandboxed {
-            Some(_) => Origin::Others(&of_specialist),
-            None => Origin::Author(self.confined),
+        let (origin, records) = match self.sandboxed {
+            Some(_) => (Origin::Others(&of_specialist), Records::All),
+            None => (Origin::Author(self.confined), Records::Confined(self.confined)),
         };
         let working = spawn.cwd.clone();
-        let watched = match self.host.start(false).run(spawn, origin, self.cancel, None).await {
+        let watched = match self.host.start(records).run(spawn, origin, self.cancel, None).await {
             Ok(watched) => watched,
             Err(refused) => {
                 let reason = format!("{}; `--yes` approves it", refused.message);
-                return not_run(CommandEnd::Unknown(reason));
+                return unchanged(not_run(CommandEnd::Unknown(reason)));
             }
         };
-        let WatchedProcess { exited, process, failure, supervisor, confined, .. } = watched;
+        let WatchedProcess { exited, process, changes, failure, supervisor, confined } = watched;
         if let Some(failure) = failure {
             let process = Some(Box::new(process));
-            return CommandRun { process, ..not_run(CommandEnd::Forbidden(failure.to_string())) };
+            let run = not_run(CommandEnd::Forbidden(failure.to_string()));
+            return (CommandRun { process, ..run }, changes);
         }
         let network = self.sandboxed.or(confined.map(|confined| confined.opening().network));
         let missing = network.map(|network| {
@@ -163,7 +187,7 @@ impl Observer<'_> {
             Some(_) => missing.note_for_gate(),
         });
         let lacked = self.host.redactor.mask_text(&lacked.unwrap_or_default()).into_owned();
-        CommandRun { lacked, ..ran(&self.host.redactor, exited, process) }
+        (CommandRun { lacked, ..ran(&self.host.redactor, exited, process) }, changes)
     }
 }
 

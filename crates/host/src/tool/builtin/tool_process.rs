@@ -1,9 +1,9 @@
 //! The process of a tool call.
 
-use crate::tool::call::{Call, CallResult, error_view};
+use crate::tool::call::{Call, CallResult, Caller, error_view};
 use crate::tool::confinement;
 use crate::tool::context::CallContext;
-use crate::tool::watched_process::{Origin, WatchedProcess, WatchedStart};
+use crate::tool::watched_process::{Origin, Records, WatchedProcess, WatchedStart};
 use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
@@ -25,7 +25,11 @@ pub(super) async fn run_watched(
         processes: context.processes,
         redactor: context.redactor,
         clock: context.clock.system(),
-        records: call.evidence,
+        records: match &call.caller {
+            Caller::Author => Records::of_author(call.evidence, context.confined),
+            Caller::Specialist { .. } if call.evidence => Records::All,
+            Caller::Specialist { .. } => Records::Protected,
+        },
     };
     let mut watched = match start.run(spawn, origin, cancel, None).await {
         Ok(watched) => watched,

@@ -208,10 +208,10 @@ impl Shared {
             let (shared, of, plan) = (self.clone(), run.clone(), plan.clone());
             let found = blocking(move || shared.roll_up(&of, &plan)).await?;
             verdicts = found.verdicts.some();
-            if let Some(record) = found.record(run, &definition)
-                && context.recorder.record(record).await.is_err()
-            {
-                return Ok(false);
+            for record in found.records(run, &definition) {
+                if context.recorder.record(record).await.is_err() {
+                    return Ok(false);
+                }
             }
         }
         let ended = Record::ChildRunEnded { run: run.clone(), status, verdicts };

@@ -21,6 +21,8 @@ const TOOL: &str = "playbook";
 pub(super) struct RollUp {
     pub(super) verdicts: VerdictCounts,
     changes: BTreeMap<String, Change>,
+    /// What commands of checks changed, which is not the work of a step.
+    checked: BTreeMap<String, Change>,
     /// Changes of steps with files of their own that are not merged.
     unmerged: BTreeMap<InstanceIx, Vec<Change>>,
     truncated: bool,
@@ -51,14 +53,20 @@ impl RollUp {
         match event {
             Event::Recorded { instance, record, .. } => {
                 let own_files = plan.step(state.instance(*instance).step).isolation().is_some();
-                for call in record.calls().iter().filter(|call| call.purpose == Purpose::Execution)
-                {
+                for call in record.calls() {
                     let process = call.process.as_deref();
                     self.truncated |= process.is_some_and(|process| process.manifest_truncated);
                     let changes = call.changes.iter().cloned();
-                    match own_files {
-                        true => self.unmerged.entry(*instance).or_default().extend(changes),
-                        false => changes.for_each(|change| self.add(change)),
+                    match (call.purpose, own_files) {
+                        (Purpose::Execution, true) => {
+                            self.unmerged.entry(*instance).or_default().extend(changes);
+                        }
+                        (Purpose::Execution, false) => {
+                            changes.for_each(|change| add(&mut self.changes, change));
+                        }
+                        (Purpose::Verification, _) => {
+                            changes.for_each(|change| add(&mut self.checked, change));
+                        }
                     }
                 }
             }
@@ -70,7 +78,7 @@ impl RollUp {
                     if written.is_some_and(|tree| tree.conflicts.is_empty() && tree.kept.is_none())
                     {
                         let changes = self.unmerged.remove(&ix).unwrap_or_default();
-                        changes.into_iter().for_each(|change| self.add(change));
+                        changes.into_iter().for_each(|change| add(&mut self.changes, change));
                     }
                 }
             }
@@ -84,27 +92,27 @@ impl RollUp {
         }
     }
 
-    /// Adds a change: of a path, the first state before and the last state after count. The lines of
-    /// several changes together are not known.
-    fn add(&mut self, change: Change) {
-        match self.changes.get_mut(&change.path) {
-            None => {
-                self.changes.insert(change.path.clone(), change);
-            }
-            Some(known) => {
-                known.after = change.after;
-                known.same_content &= change.same_content;
-                known.diff = None;
-            }
-        }
+    /// The recorded calls with the changes; none without any.
+    pub(super) fn records(mut self, run: &RunId, definition: &str) -> Vec<Record> {
+        let all = [
+            (Purpose::Execution, std::mem::take(&mut self.changes)),
+            (Purpose::Verification, std::mem::take(&mut self.checked)),
+        ];
+        let records = all.into_iter().filter_map(|(purpose, changes)| {
+            let is_partial = purpose == Purpose::Execution && self.truncated;
+            let changes: Vec<Change> = changes.into_values().collect();
+            let has_any = !changes.is_empty() || is_partial;
+            has_any.then(|| self.record((run, definition), purpose, changes))
+        });
+        records.collect()
     }
 
-    /// The recorded call with the changes; `None` without any.
-    pub(super) fn record(self, run: &RunId, definition: &str) -> Option<Record> {
-        let changes: Vec<Change> = self.changes.into_values().collect();
-        if changes.is_empty() && !self.truncated {
-            return None;
-        }
+    fn record(
+        &self,
+        (run, definition): (&RunId, &str),
+        purpose: Purpose,
+        changes: Vec<Change>,
+    ) -> Record {
         let process = self.truncated.then(|| {
             Box::new(ProcessEvidence {
                 watched: true,
@@ -114,13 +122,16 @@ impl RollUp {
         });
         let args = json!({"playbook": definition, "run": run.as_str()});
         let invocation = Invocation {
-            id: format!("{TOOL}-{run}"),
+            id: match purpose {
+                Purpose::Execution => format!("{TOOL}-{run}"),
+                Purpose::Verification => format!("{TOOL}-{run}-checks"),
+            },
             tool: TOOL.to_owned(),
             args_hash: Digest::of_json(&args),
             args,
             at: self.started,
             duration_ms: self.ended.since(self.started).as_millis() as u64,
-            purpose: Purpose::Execution,
+            purpose,
             status: InvocationStatus::Success,
             changes,
             evidence: Vec::new(),
@@ -128,6 +139,21 @@ impl RollUp {
             output: None,
             bytes: 0,
         };
-        Some(Record::ToolResult { turn: 0, invocation, result: Payload::inline(Json::Null) })
+        Record::ToolResult { turn: 0, invocation, result: Payload::inline(Json::Null) }
+    }
+}
+
+/// Adds a change: of a path, the first state before and the last state after count. The lines of
+/// several changes together are not known.
+fn add(changes: &mut BTreeMap<String, Change>, change: Change) {
+    match changes.get_mut(&change.path) {
+        None => {
+            changes.insert(change.path.clone(), change);
+        }
+        Some(known) => {
+            known.after = change.after;
+            known.same_content &= change.same_content;
+            known.diff = None;
+        }
     }
 }
