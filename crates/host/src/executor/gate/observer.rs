@@ -116,7 +116,7 @@ impl Observer<'_> {
         let incomplete = run.process.as_ref().is_some_and(|process| process.manifest_truncated);
         if !changes.is_empty() || incomplete {
             let record = recorded(argv, at, &run, changes);
-            // Without the lease nobody reads the verdict.
+            // Without the lease the verdict is not read.
             if let Some(recorder) = self.recorder {
                 let _ = recorder.record(record).await;
             }
