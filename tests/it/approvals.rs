@@ -180,6 +180,8 @@ fn the_audit_lists_every_call_with_who_permitted_it() {
         "fs:delete restricted denied null",
         "fs:write restricted success true",
         "fs:write restricted denied false",
+        // The command of the author, which ran in the sandbox.
+        "run - success null",
     ];
     assert_eq!(rows, expected);
     assert!(calls[2]["argsHash"].as_str().is_some_and(|hash| hash.len() == 64), "{calls}");
