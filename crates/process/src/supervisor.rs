@@ -248,7 +248,7 @@ impl Supervisor {
     ) -> io::Result<MainProcess> {
         let confinement = self.confinement.as_deref();
         let rules = confinement.map(|own| self.rules.rules(own, &self.base, scratch));
-        let rules = rules.transpose()?;
+        let (rules, mounts) = rules.transpose()?.unzip();
         let available = self.pool.available();
         let isolation = match (confinement, available) {
             (Some(confinement), available) => confinement.isolation(available.unwrap_or_default()),
@@ -261,12 +261,7 @@ impl Supervisor {
                 .map(MainProcess::Group);
         }
         let rules = rules.map(Rules::into_fd).transpose()?;
-        let mounts = match confinement {
-            Some(confinement) if isolation.has(Isolation::MOUNTS) => {
-                confinement.mounts(&self.base, scratch)
-            }
-            _ => Vec::new(),
-        };
+        let mounts = mounts.filter(|_| isolation.has(Isolation::MOUNTS)).unwrap_or_default();
         let order = StartOrder {
             program: &program.path,
             cwd: &spawn.cwd,

@@ -368,6 +368,23 @@ fn a_step_commits_without_executing_anything_of_the_project() {
     }
 }
 
+/// A filter whose name is not UTF-8 cannot be switched off by its name: git is not started.
+#[test]
+fn a_filter_whose_name_is_not_utf_8_is_not_executed() {
+    let prepare = "printf '[filter \"\\377\"]\\n\\tclean = sh -c \\\"echo pwned > $HOME/pwned; cat\\\"\\n' >> .git/config
+        printf '*.txt filter=\\377\\n' > .gitattributes; git add .gitattributes; git commit -qm one";
+    let step = "tool: 'git:commit', input: {paths: [a.txt], message: two}";
+    let scratch = repository(prepare, "echo new > a.txt", step);
+    let (said, escaped) = run(&scratch, &[&RUN[..], &["--yes"]].concat(), "kernel");
+    assert!(!escaped && said.code == 1, "{said:?}");
+    said.says(&["is not UTF-8"]);
+    // Git of the author executes it, so that the attack is known to work.
+    let home = scratch.root().parent().unwrap().join("home");
+    let mut command = std::process::Command::new("git");
+    command.args(["add", "a.txt"]).current_dir(scratch.root()).env("HOME", &home).finish();
+    assert!(home.join("pwned").exists());
+}
+
 /// A map opens what it names and nothing else, after a specialist and without one.
 #[test]
 fn a_step_opens_what_its_sandbox_needs_and_stays_confined() {

@@ -155,7 +155,7 @@ impl LocalExecutor {
         let workspace =
             self.host.workspace.with_state_before(states.of_step(&request.run, &request.instance));
         match &request.work {
-            StepWork::Run { .. } if request.evidence || request.confined.now().is_some() => {
+            StepWork::Run { .. } if request.evidence || is_foreign(request) => {
                 let host = self.host.within(&workspace);
                 LocalExecutor { host, ..self }
             }
@@ -277,6 +277,11 @@ impl Executor for LocalExecutor {
         }
         .boxed()
     }
+}
+
+/// Whether what its commands execute may not be the work of the author, so that changes are recorded.
+fn is_foreign(request: &Request) -> bool {
+    request.confined.now().is_some_and(|confined| confined.is_foreign())
 }
 
 fn no_trees() -> Failure {

@@ -6,7 +6,6 @@ use kb_base::value::Failure;
 use kb_process::{ProcessEnd, Spawn, Supervisor};
 use std::path::Path;
 use std::time::Duration;
-use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 /// The maximum run time of one command.
@@ -41,13 +40,12 @@ const PROGRAMS: &str = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*
 #[derive(Debug, Clone)]
 pub struct Git {
     supervisor: Supervisor,
-    programs: std::sync::Arc<OnceCell<Vec<String>>>,
 }
 
 impl Git {
     /// Started by this supervisor.
     pub fn new(supervisor: Supervisor) -> Git {
-        Git { supervisor, programs: Default::default() }
+        Git { supervisor }
     }
 
     /// Runs a command in a directory and returns its output.
@@ -62,7 +60,7 @@ impl Git {
         args: &[&str],
         stdin: &str,
     ) -> Result<String, Box<Failure>> {
-        let programs = self.programs.get_or_init(|| self.programs_in(cwd)).await;
+        let programs = self.programs_in(cwd).await?;
         let off = OFF.iter().map(|(name, value)| (*name, *value));
         let named = programs.iter().map(|name| match name.ends_with(".required") {
             true => (name.as_str(), "false"),
@@ -103,10 +101,17 @@ impl Git {
 
     /// Names of settings whose values are programs, of all configuration files. Reading them executes
     /// nothing.
-    async fn programs_in(&self, cwd: &Path) -> Vec<String> {
+    async fn programs_in(&self, cwd: &Path) -> Result<Vec<String>, Box<Failure>> {
         let args = ["config", "--name-only", "-z", "--get-regexp", PROGRAMS];
         let found = self.start(cwd, &args, &OFF, "").await.unwrap_or_default();
-        found.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+        // A name that is not known exactly cannot be switched off.
+        if let Some(name) = found.split('\0').find(|name| name.contains('\u{fffd}')) {
+            let message =
+                format!("git would execute the setting `{name}`, whose name is not UTF-8");
+            let help = "rename the filter or driver in the settings of git";
+            return Err(Box::new(Failure::new(Code::TREE_UNAVAILABLE, message).help(help)));
+        }
+        Ok(found.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 
     async fn start(

@@ -17,7 +17,7 @@ pub(super) fn of_author(
     match confined {
         None => Ok((processes.unconfined().clone(), None)),
         Some(confined) if processes.can_confine() => {
-            Ok((processes.confined(&confined.opening(), nested), Some(confined)))
+            Ok((processes.confined_author(&confined.opening(), nested), Some(confined)))
         }
         Some(_) if processes.is_approved() => Ok((processes.unconfined().clone(), None)),
         Some(confined) => Err(refusal(&confined)),
@@ -41,7 +41,7 @@ pub(crate) fn explained(failure: Failure, missing: Option<String>, confined: &Co
     };
     let released = match confined {
         Confined::Touched(_) => "an `approve` step before it, or `sandbox: never`, releases it",
-        Confined::Always(_) | Confined::Value(_) => "`sandbox: never` releases it",
+        Confined::Always { .. } | Confined::Value(_) => "`sandbox: never` releases it",
     };
     let why = why(confined);
     let reason = format!("the command ran in the sandbox, because {why}; {opened}{released}");
@@ -52,7 +52,7 @@ pub(crate) fn explained(failure: Failure, missing: Option<String>, confined: &Co
 
 fn why(confined: &Confined) -> String {
     match confined {
-        Confined::Always(_) => "the step has `sandbox: always`".to_owned(),
+        Confined::Always { .. } => "the step has `sandbox: always`".to_owned(),
         Confined::Touched(Touched { step, path: Some(path), .. }) => {
             format!("step `{step}` changed `{path}`")
         }

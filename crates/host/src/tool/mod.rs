@@ -13,6 +13,7 @@ mod context;
 mod doubles;
 mod kept_calls;
 mod missing_access;
+mod opened_paths;
 mod output_store;
 mod plugin_code;
 mod policy;

@@ -2,9 +2,10 @@
 //! written the code.
 
 use super::call::Caller;
+use super::opened_paths::OpenedPaths;
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
-use crate::workspace::{PathRules, TooManyHidden, Workspace, own_path, repository_outside};
+use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside, sources_of_git};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
@@ -14,8 +15,8 @@ use kb_language::definition::{
 use kb_language::toolspec::{FILE_READER, find};
 use kb_process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Starts processes in the workspace, with or without the kernel sandbox. Cheap to clone.
 #[derive(Clone)]
@@ -28,6 +29,8 @@ pub struct ProcessLauncher {
     reading: PathRules,
     /// Whether a person approved everything in advance.
     approved: bool,
+    /// The temporary directories of commands of the author, by what their sandbox opens.
+    scratches: Arc<Mutex<Vec<(SandboxOpening, u64)>>>,
 }
 
 impl ProcessLauncher {
@@ -42,7 +45,8 @@ impl ProcessLauncher {
         let policy = Policy::new(settings.clone(), Approvals::default(), level);
         let reading =
             find(FILE_READER).map_or_else(PathRules::nothing, |spec| policy.path_rules(spec));
-        ProcessLauncher { supervisor, workspace, settings, level, reading, approved: false }
+        let (approved, scratches) = (false, Arc::default());
+        ProcessLauncher { supervisor, workspace, settings, level, reading, approved, scratches }
     }
 
     /// The same launcher for a run in which a person approved in advance what requires an approval.
@@ -59,7 +63,11 @@ impl ProcessLauncher {
     /// The same launcher for other files.
     #[must_use]
     pub fn within(&self, workspace: &Workspace) -> ProcessLauncher {
-        ProcessLauncher { workspace: workspace.clone(), ..self.clone() }
+        let scratches = match workspace.root() == self.workspace.root() {
+            true => self.scratches.clone(),
+            false => Arc::default(),
+        };
+        ProcessLauncher { workspace: workspace.clone(), scratches, ..self.clone() }
     }
 
     /// Starts processes of the author of a playbook, without the sandbox.
@@ -71,14 +79,43 @@ impl ProcessLauncher {
     /// execute, or reads foreign values. The kernel confines them where the sandbox level is `kernel`. `protected` are
     /// further protected paths.
     pub fn confined(&self, opening: &SandboxOpening, protected: Vec<PathBuf>) -> Supervisor {
+        self.confined_in(opening, protected, next_scratch())
+    }
+
+    /// Starts commands of the author in the same sandbox. Those for which it opens the same share a temporary directory.
+    pub(super) fn confined_author(
+        &self,
+        opening: &SandboxOpening,
+        protected: Vec<PathBuf>,
+    ) -> Supervisor {
+        self.confined_in(opening, protected, self.scratch_of(opening))
+    }
+
+    fn confined_in(
+        &self,
+        opening: &SandboxOpening,
+        protected: Vec<PathBuf>,
+        scratch: u64,
+    ) -> Supervisor {
         match self.level {
             ApprovalLevel::Kernel => {
                 let confinement = self.confinement(None, Some(opening)).with_read_only(protected);
                 let confinement = confinement.with_network(kernel(opening.network));
-                self.supervisor.confined(confinement.with_scratch(next_scratch()))
+                self.supervisor.confined(confinement.with_scratch(scratch))
             }
             _ => self.supervisor.clone(),
         }
+    }
+
+    /// The number of the temporary directory of commands for which the sandbox opens the same.
+    fn scratch_of(&self, opening: &SandboxOpening) -> u64 {
+        let mut known = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, number)) = known.iter().find(|(own, _)| own == opening) {
+            return *number;
+        }
+        let number = next_scratch();
+        known.push((opening.clone(), number));
+        number
     }
 
     /// Starts processes for which the project does not exist, and which are otherwise free; `None` where this machine
@@ -205,27 +242,27 @@ impl ProcessLauncher {
         opening: Option<&SandboxOpening>,
     ) -> Confinement {
         let root = self.workspace.root();
-        let paths = |list: &[String]| -> Vec<PathBuf> {
-            let path = |path: &String| match path.starts_with("~/") {
-                true => Some(PathBuf::from(path)),
-                false => own_path(root, Path::new(path)),
-            };
-            list.iter().filter_map(path).collect()
-        };
-        let mut write = paths(&self.settings.sandbox_write);
-        write.extend(opening.iter().flat_map(|opening| paths(&opening.write)));
-        let opened = opening.map_or_else(Vec::new, |opening| paths(&opening.read));
-        let git_data = write.contains(&root.join(".git"));
+        let mut opened = OpenedPaths::new(root, self.workspace.state_of_kb(), &self.supervisor);
+        let write = opened.of(&self.settings.sandbox_write);
+        let own_write = opened.of(opening.map_or(&[], |opening| &opening.write));
+        let read = opened.of(&self.settings.sandbox_read);
+        let own_read = opened.of(opening.map_or(&[], |opening| &opening.read));
+        let git_data = write.iter().chain(&own_write).any(|path| *path == root.join(".git"));
+        let repositories = write.iter().chain(&own_write).flat_map(|path| sources_of_git(path));
+        let repositories: Vec<PathBuf> = repositories.collect();
         let project = match readable {
             None => Confinement::to([root.to_owned()]),
             Some(readable) => Confinement::to(readable).with_write_only([root.to_owned()]),
         };
         project
             .with_read(repository_outside(root))
-            .with_read(paths(&self.settings.sandbox_read))
-            .with_read(opened)
+            .with_read(read)
+            .with_read(own_read)
             .with_write(write)
+            .with_write(own_write)
             .with_read_only(self.workspace.protected_now(git_data))
+            .with_read_only(repositories)
+            .with_hidden(opened.into_hidden())
     }
 }
 

@@ -56,7 +56,9 @@ impl<'a> Records<'a> {
     fn now(self) -> bool {
         match self {
             Records::All => true,
-            Records::Confined(confined) => confined.now().is_some(),
+            Records::Confined(confined) => {
+                confined.now().is_some_and(|confined| confined.is_foreign())
+            }
             Records::Protected => false,
         }
     }

@@ -47,7 +47,7 @@ pub use path_glob::PathGlob;
 pub(crate) use path_rules::PathRules;
 pub(crate) use path_text::shown;
 pub(crate) use protected_watch::ProtectedWatch;
-pub(crate) use repository::repository_outside;
+pub(crate) use repository::{repository_outside, sources_of_git};
 pub(crate) use walk::Entry;
 pub(crate) use write_target::PriorState;
 

@@ -292,6 +292,11 @@ impl Workspace {
         self.roots.protected.is_further(self.root(), real)
     }
 
+    /// The state of `kb`, which no setting opens for a command.
+    pub(crate) fn state_of_kb(&self) -> &[PathBuf] {
+        self.roots.protected.state()
+    }
+
     /// The `protected` paths of [`Workspace::open`] that lie in the workspace, relative to it.
     pub(super) fn state_paths(&self) -> Vec<PathBuf> {
         self.roots.protected.further_inside(self.root())

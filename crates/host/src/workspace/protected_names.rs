@@ -17,6 +17,11 @@ pub(super) const GIT: &str = ".git";
 pub(super) const GIT_CODE_SOURCES: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "gitdir", "info"];
 
+/// Directories inside `.git` that contain further repositories and work trees.
+pub(super) const GIT_NESTED: [&str; 2] = ["modules", "worktrees"];
+/// Directories of a repository that change all the time.
+pub(super) const GIT_DATA: [&str; 4] = ["objects", "refs", "logs", "lfs"];
+
 /// A protected name for messages: with a slash if it is a folder.
 pub(super) fn shown_name(name: &str) -> String {
     if FILES.contains(&name) { name.to_owned() } else { format!("{name}/") }

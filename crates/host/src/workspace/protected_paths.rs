@@ -3,7 +3,8 @@
 use super::code_sources::{code_sources, real};
 use super::dir_handle::{DirHandle, FileId};
 use super::protected_names::{
-    ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, normalized, protected_name, shown_name,
+    ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, GIT_DATA, GIT_NESTED, normalized, protected_name,
+    shown_name,
 };
 use kb_clock as clock;
 use std::path::{Component, Path, PathBuf};
@@ -24,6 +25,8 @@ type CachedSources = Option<(Instant, Vec<PathBuf>)>;
 #[derive(Debug, Clone)]
 pub(super) struct ProtectedPaths {
     further: Vec<PathBuf>,
+    /// The further paths of the project, also those that contain the root of a step's own files.
+    state: Arc<[PathBuf]>,
     home: Option<PathBuf>,
     /// The result of [`code_sources`] and when it was read.
     sources: Arc<Mutex<CachedSources>>,
@@ -32,8 +35,11 @@ pub(super) struct ProtectedPaths {
 impl ProtectedPaths {
     /// `further` are further paths: absolute, or relative to the root.
     pub(super) fn new(root: &Path, further: &[PathBuf]) -> Self {
+        let further: Vec<PathBuf> =
+            further.iter().map(|protected| real(&root.join(protected))).collect();
         ProtectedPaths {
-            further: further.iter().map(|protected| real(&root.join(protected))).collect(),
+            state: further.as_slice().into(),
+            further,
             home: None,
             sources: Arc::default(),
         }
@@ -44,6 +50,11 @@ impl ProtectedPaths {
         let mut further = self.further.clone();
         further.retain(|path| !root.starts_with(path));
         ProtectedPaths { further, sources: Arc::default(), ..self.clone() }
+    }
+
+    /// The state of `kb`, which no setting opens for a command.
+    pub(super) fn state(&self) -> &[PathBuf] {
+        &self.state
     }
 
     /// Also protects paths that the settings of git in this home directory name.
@@ -73,7 +84,7 @@ impl ProtectedPaths {
         let at_root = AT_ROOT.iter().map(|name| root.join(name)).chain([root.join(".kb")]);
         let git = root.join(GIT);
         let in_git = match git_data && git.is_dir() {
-            true => GIT_CODE_SOURCES.iter().map(|name| git.join(name)).collect(),
+            true => git_code_sources(&git),
             false => vec![git],
         };
         let inside = self.further.iter().filter(|protected| protected.starts_with(root)).cloned();
@@ -144,6 +155,37 @@ impl ProtectedPaths {
         None
     }
 }
+
+/// The files and folders of a repository that decide which code git runs, also those of its submodules and work trees.
+/// Some of them may not exist.
+pub(super) fn git_code_sources(git: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open: Vec<(PathBuf, usize)> = vec![(git.to_owned(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        found.extend(GIT_CODE_SOURCES.iter().map(|name| folder.join(name)));
+        let inside = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let below: Box<dyn Iterator<Item = PathBuf>> = match depth {
+            0 => Box::new(GIT_NESTED.iter().map(|name| folder.join(name))),
+            _ => Box::new(inside(&folder).map(|entry| entry.path())),
+        };
+        let is_data = |path: &Path| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| GIT_DATA.contains(&name) || GIT_CODE_SOURCES.contains(&name))
+        };
+        let is_folder =
+            |path: &Path| path.symlink_metadata().is_ok_and(|found| found.file_type().is_dir());
+        let below = below.filter(|path| is_folder(path) && !is_data(path));
+        if depth < MAX_GIT_DEPTH && found.len() < MAX_GIT_SOURCES {
+            open.extend(below.map(|path| (path, depth + 1)));
+        }
+    }
+    found
+}
+
+/// Maximum depth of submodules in a repository, and number of paths that decide about code.
+const MAX_GIT_DEPTH: usize = 8;
+const MAX_GIT_SOURCES: usize = 1_000;
 
 fn names(path: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {
     path.components().filter_map(|part| match part {

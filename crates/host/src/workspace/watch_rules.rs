@@ -1,6 +1,6 @@
 //! Which entries of the workspace a [`ProtectedWatch`](super::ProtectedWatch) reads.
 
-use super::protected_names::{GIT, GIT_CODE_SOURCES, protected_name};
+use super::protected_names::{GIT, GIT_CODE_SOURCES, GIT_DATA, GIT_NESTED, protected_name};
 
 /// How a survey of the protected paths treats an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,11 +12,6 @@ pub(super) enum WatchMode {
     /// Not protected, and nothing protected in it.
     Skip,
 }
-
-/// Directories inside `.git` that contain further repositories and work trees.
-const NESTED: [&str; 2] = ["modules", "worktrees"];
-/// Directories of a repository that change all the time.
-const DATA: [&str; 4] = ["objects", "refs", "logs", "lfs"];
 
 /// How the entry with these names is treated. `names` are the components from the workspace root
 /// on, each normalised with [`normalized`](super::protected_names::normalized).
@@ -34,8 +29,8 @@ pub(super) fn watch_mode(names: &[String]) -> WatchMode {
         // A list that git rewrites whenever it packs.
         ["info", "refs"] => WatchMode::Skip,
         [first, ..] if GIT_CODE_SOURCES.contains(first) => WatchMode::Content,
-        [first, rest @ ..] if NESTED.contains(first) => match rest {
-            _ if rest.iter().any(|part| DATA.contains(part)) => WatchMode::Skip,
+        [first, rest @ ..] if GIT_NESTED.contains(first) => match rest {
+            _ if rest.iter().any(|part| GIT_DATA.contains(part)) => WatchMode::Skip,
             _ if rest.iter().any(|part| GIT_CODE_SOURCES.contains(part)) => WatchMode::Content,
             _ => WatchMode::Descend,
         },

@@ -13,8 +13,13 @@ use std::sync::Arc;
 /// Why commands of the author of a playbook run in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confined {
-    /// The definition of the step, or the settings, say so. The sandbox opens this.
-    Always(Arc<SandboxOpening>),
+    /// The definition of the step, or the settings, say so.
+    Always {
+        /// What the sandbox opens.
+        opening: Arc<SandboxOpening>,
+        /// Whether others could write to the files, or a command reads a foreign value.
+        is_foreign: bool,
+    },
     /// A step of the run could write to the files of the run.
     Touched(Touched),
     /// A command reads a foreign value.
@@ -64,9 +69,17 @@ impl Confined {
     /// What the sandbox opens.
     pub fn opening(&self) -> Arc<SandboxOpening> {
         match self {
-            Confined::Always(opening) => opening.clone(),
+            Confined::Always { opening, .. } => opening.clone(),
             Confined::Touched(touched) => Arc::new(touched.network.into()),
             Confined::Value(_) => Arc::default(),
+        }
+    }
+
+    /// Whether what the commands execute may not be the work of the author.
+    pub fn is_foreign(&self) -> bool {
+        match self {
+            Confined::Always { is_foreign, .. } => *is_foreign,
+            Confined::Touched(_) | Confined::Value(_) => true,
         }
     }
 }
@@ -88,7 +101,10 @@ impl Facts {
                 Some(touched) => Some(Confined::Touched(touched.clone())),
                 None => value(),
             },
-            AuthorSandbox::Always => Some(Confined::Always(opening)),
+            AuthorSandbox::Always => {
+                let is_foreign = self.touched.is_some() || value().is_some();
+                Some(Confined::Always { opening, is_foreign })
+            }
             AuthorSandbox::Never => None,
         }
     }

@@ -81,7 +81,7 @@ impl Plan {
             Some(Confined::Value(ForeignValue::Param(name))) => {
                 Some(ConfinedAhead::Triggered(name))
             }
-            Some(Confined::Always(_) | Confined::Touched(_)) | None => None,
+            Some(Confined::Always { .. } | Confined::Touched(_)) | None => None,
         };
         let mut causes: Vec<ConfinedAhead> =
             value(by_hand).or_else(|| value(triggered)).into_iter().collect();

@@ -99,12 +99,12 @@ impl Confinement {
         }
     }
 
-    /// The mount plan: the texts that a namespace worker carries out.
-    pub(crate) fn mounts(
+    /// The mounts of what the process may use, without what is protected or hidden in it.
+    pub(super) fn granted_mounts(
         &self,
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,
-    ) -> Vec<OsString> {
+    ) -> MountPlan {
         let own = self.read.iter().map(|path| expanded(path, base));
         let read: Vec<PathBuf> = own.chain(paths::mounted(base)).collect();
         let mut write = self.writable(base);
@@ -115,9 +115,14 @@ impl Confinement {
         }
         write.extend(scratch.map(|scratch| scratch.temporary.clone()));
         plan.grant(&read, &write);
-        plan.protect(&self.read_only);
-        plan.hide(&self.hidden);
-        plan.into_texts()
+        plan
+    }
+
+    /// The mount plan: the texts that a namespace worker carries out.
+    pub(super) fn mounts(&self, mut granted: MountPlan) -> Vec<OsString> {
+        granted.protect(&self.read_only);
+        granted.hide(&self.hidden);
+        granted.into_texts()
     }
 
     /// The paths of its own that the rules permit to write, to write only, and to read.

@@ -46,7 +46,7 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
 const MAX_LINKS: usize = 40;
 
 /// Builds the steps of a plan. Paths that do not exist are skipped.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct MountPlan {
     texts: Vec<Vec<u8>>,
     /// Directories and links of the new root that have been created.
@@ -59,7 +59,7 @@ pub(super) struct MountPlan {
 }
 
 /// An entry of the host.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 enum Entry {
     Link(PathBuf),
     Directory,
@@ -67,7 +67,7 @@ enum Entry {
 }
 
 /// What is mounted at a path of the new root.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mounted {
     Read,
     Write,
@@ -109,6 +109,7 @@ impl MountPlan {
             links.iter().for_each(|link| self.link(link));
             self.mount(&real, writable);
         }
+        self.seen = HashMap::new();
     }
 
     /// Mounts a directory of the host at another path, whose parents are created.

@@ -40,6 +40,7 @@ where
     let overlap = can_write(&request).then(|| cache.overlap.begin());
     let asked = request.cache.as_deref().filter(|_| !cache.options.off).cloned();
     let Some(asked) = asked else { return work(request, context).await };
+    let confined = request.confined.now();
     let key = match key::of(cache, host, &request, &asked).await {
         Ok(key) => key,
         Err(why) => {
@@ -80,7 +81,11 @@ where
         duration_ms: started.elapsed().as_millis() as u64,
         alone: overlap.is_none_or(|own| own.was_alone()),
     };
-    let note = match keep::prepare(cache, host, &request, made).await {
+    let kept = match request.confined.now() == confined {
+        true => keep::prepare(cache, host, &request, made).await,
+        false => Err("another step could write while it executed".to_owned()),
+    };
+    let note = match kept {
         Ok(()) => return outcome,
         Err(why) => Note::warning(format!("the result is not stored in the cache: {why}")),
     };

@@ -88,7 +88,11 @@ impl ProjectContext {
         ignore_files: Option<&IgnoreFiles>,
     ) -> io::Result<Workspace> {
         let home = self.environment.variables.get("HOME").map(Path::new);
-        let protected = [self.state_dir.clone(), home_of(&self.state_dir)];
+        // A step with files of its own may itself be a project.
+        let all = Some(self.environment.state_base().join("kb"));
+        let all = all.filter(|all| !self.root.starts_with(all));
+        let own = [self.state_dir.clone(), home_of(&self.state_dir)];
+        let protected: Vec<PathBuf> = own.into_iter().chain(all).collect();
         Workspace::of_run(&self.root, &protected, home, ignore_files)
     }
 
