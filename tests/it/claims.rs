@@ -17,6 +17,8 @@ mod honest;
 mod lies;
 #[path = "claims/named.rs"]
 mod named;
+#[path = "claims/other_words.rs"]
+mod other_words;
 #[path = "claims/sourced.rs"]
 mod sourced;
 #[path = "claims/suite/mod.rs"]

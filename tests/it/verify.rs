@@ -119,6 +119,7 @@ impl Work {
             timeout: None,
             judged: None,
             received: None,
+            asked_keys: Vec::new(),
         }
     }
 

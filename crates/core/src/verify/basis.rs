@@ -32,6 +32,8 @@ pub struct Basis {
     root: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     test_commands: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    asked_keys: Vec<String>,
     seen: Vec<(ObservationQuery, Observation)>,
 }
 
@@ -81,6 +83,7 @@ impl Basis {
             unwatched: gate.unwatched,
             root: gate.root.clone(),
             test_commands: gate.test_commands.clone(),
+            asked_keys: gate.asked_keys.clone(),
             seen: seen.iter().map(|(ask, seen)| (ask.clone(), seen.clone())).collect(),
         }
     }
@@ -127,6 +130,7 @@ impl Basis {
             test_commands: self.test_commands,
             // The recorded observations say what was looked up.
             looks_up_names: false,
+            asked_keys: self.asked_keys,
             plugins,
         };
         Ok((gate, self.seen.into_iter().collect()))

@@ -201,6 +201,8 @@ mod tests {
             unwatched: false,
             root: String::new(),
             test_commands: Vec::new(),
+            looks_up_names: false,
+            asked_keys: Vec::new(),
             plugins: Default::default(),
         }
     }

@@ -49,6 +49,7 @@ mod support_runs;
 mod test_claim;
 mod test_proof;
 mod tool_tier;
+mod unread_key;
 mod whole_run;
 
 pub use basis::{Basis, IncompleteBasis};
@@ -64,3 +65,4 @@ pub use observation::{
 };
 pub use run_before::{RUN_BEFORE, RUN_CHECK, check_args};
 pub use sandbox_needs::{SandboxNeed, sandbox_needs, sandbox_needs_of_script};
+pub use unread_key::{UnreadKey, unread_keys};

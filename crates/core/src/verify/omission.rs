@@ -247,7 +247,7 @@ mod tests {
             ("Not only these files were changed.", false),
             ("No other files were found.", false),
         ] {
-            let found = statements(&json!({ "summary": summary }), &|_, _| false);
+            let found = statements(&json!({ "summary": summary }), &|_, _| false, None);
             assert_eq!(found.iter().any(says_only), expected, "{summary}");
         }
     }

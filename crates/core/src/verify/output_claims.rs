@@ -49,7 +49,10 @@ impl OutputClaims {
                 || command_claim::is_read(key) && !value.is_number()
                 || test_claim::is_read(key, value)
         };
-        let statements = statements(&gate.output, &is_read);
+        // Keys of an output schema are those that the author of the step asked for.
+        let is_asked = |key: &str| gate.asked_keys.iter().any(|asked| is_key(asked, &[key]));
+        let reads_all: Option<&dyn Fn(&str) -> bool> = if writes { Some(&is_asked) } else { None };
+        let statements = statements(&gate.output, &is_read, reads_all);
         let plain = statements.iter().filter(|said| !said.in_key);
         let plain = plain.flat_map(|said| said.sentence.plain_paths());
         let mut stated: Vec<String> = plain

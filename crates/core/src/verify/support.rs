@@ -10,8 +10,8 @@ use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
 use super::statement::{Act, Meaning, Sentence, Statement, means};
-use crate::evidence::Invocation;
-use kb_base::value::Glob;
+use crate::evidence::{Invocation, InvocationStatus};
+use kb_base::value::{Glob, Json};
 
 /// Most names of statements that are looked up in files.
 const NAMES: usize = 30;
@@ -105,6 +105,7 @@ impl Record<'_> {
             Act::Read => self.has_read(sentence),
             Act::Committed => self.has_commit(sentence),
             Act::Outside => self.has_effect(sentence),
+            Act::Other => self.has_named(sentence),
         };
         Support::shown_if(shown)
     }
@@ -179,6 +180,28 @@ impl Record<'_> {
             false => paths.iter().all(|path| self.has_changed(path, sentence)),
         };
         known && has_names && has_added
+    }
+
+    /// Whether the record has what a sentence names, and it names something.
+    fn has_named(&self, sentence: &Sentence) -> bool {
+        if sentence.has(Meaning::Tests) && self.claims_tests {
+            return true;
+        }
+        let (paths, names) = (sentence.paths(), sentence.names());
+        let is_changed = |path: &&str| self.changes.changed().any(|own| self.is_same(own, path));
+        let has_paths = paths.iter().all(|path| is_changed(&path) || self.has_call(path));
+        let known = |name: &&str| self.is_recorded_command(name) || self.has_name(name, &paths);
+        has_paths && names.iter().all(known) && !(paths.is_empty() && names.is_empty())
+    }
+
+    /// Whether a successful call names a path.
+    fn has_call(&self, path: &str) -> bool {
+        let texts = |call: &Invocation| {
+            let named = ["path", "command", "script"].iter().filter_map(|key| call.args.get(*key));
+            named.filter_map(Json::as_str).any(|text| text.contains(path))
+        };
+        let mut done = self.trace.iter().filter(|call| call.status == InvocationStatus::Success);
+        done.any(texts)
     }
 
     /// Whether the digests of a sentence are those of changed files.

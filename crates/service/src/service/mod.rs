@@ -10,6 +10,7 @@ mod adopting;
 mod asks;
 mod backup;
 mod caching;
+mod claim_hints;
 mod demo;
 mod difference;
 mod digests;

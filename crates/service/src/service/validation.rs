@@ -1,5 +1,6 @@
 //! Validates definitions and reports all problems at once.
 
+use super::claim_hints::claim_hints;
 use super::runs::read_task_files;
 use super::sandbox_hints::sandbox_hints;
 use super::{Project, ResourceKind, ServiceError};
@@ -61,6 +62,9 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
         diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(plan)));
+        let specialists = plan.iter().flat_map(|plan| plan.iter());
+        let specialists = specialists.filter_map(|(_, step)| step.specialist.as_ref());
+        diagnostics.extend(specialists.flat_map(|own| claim_hints(own, project.sources())));
         paths.extend(project.catalog.files_of(&playbook));
     }
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -79,6 +83,7 @@ pub fn validate_specialists(project: &Project, names: &[String]) -> Result<Repor
         let files = project.files.iter().filter(|file| is_specialist(file));
         let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
         diagnostics.extend(project.diagnostics_of(&paths));
+        diagnostics.extend(all_claim_hints(&project));
     }
     for name in names {
         let all = &project.catalog.specialists;
@@ -90,6 +95,7 @@ pub fn validate_specialists(project: &Project, names: &[String]) -> Result<Repor
             (Some(specialist), _) => {
                 checked += 1;
                 diagnostics.extend(project.diagnostics_of(&[&specialist.path]));
+                diagnostics.extend(claim_hints(specialist, project.sources()));
             }
             (None, Some(ServiceError::Definitions { diagnostics: own, .. })) => {
                 diagnostics.extend(own);
@@ -108,8 +114,14 @@ fn is_specialist(file: &kb_language::definition::InputFile) -> bool {
     matches!(file.role, Specialist | AgentProfile)
 }
 
+fn all_claim_hints(project: &Project) -> Vec<Diagnostic> {
+    let all = project.catalog.specialists.values();
+    all.flat_map(|specialist| claim_hints(specialist, project.sources())).collect()
+}
+
 fn everything(project: &Project) -> Report {
     let mut diagnostics = project.diagnostics.clone();
+    diagnostics.extend(all_claim_hints(project));
     let mut checked = project.catalog.specialists.len() + project.catalog.plugins.len();
     for playbook in project.catalog.playbooks.values() {
         let (plan, problems) = project.plan_of(playbook);

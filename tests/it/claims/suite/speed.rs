@@ -80,6 +80,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             timeout: None,
             judged: None,
             received: None,
+            asked_keys: Vec::new(),
         };
         let began = Instant::now();
         let verification =

@@ -5,6 +5,7 @@
 //! `{files: [{path: a.py, action: created}]}` says `files path a.py action created`.
 
 mod act;
+mod reports;
 mod sentence;
 mod tests;
 mod words;
@@ -31,10 +32,15 @@ pub(super) struct Statement {
     pub(super) in_key: bool,
 }
 
-/// The statements of an output, without the keys that another check reads.
-pub(super) fn statements(output: &Json, is_read: &dyn Fn(&str, &Json) -> bool) -> Vec<Statement> {
+/// The statements of an output, without the keys that another check reads. `reads_all`: what a sentence or a key that
+/// no author asked for reports in other words is a statement as well.
+pub(super) fn statements(
+    output: &Json,
+    is_read: &dyn Fn(&str, &Json) -> bool,
+    reads_all: Option<&dyn Fn(&str) -> bool>,
+) -> Vec<Statement> {
     let mut found = Vec::new();
-    Reader { is_read, found: &mut found }.collect(output, "");
+    Reader { is_read, reads_all, found: &mut found }.collect(output, "");
     found.truncate(READ);
     found
 }
@@ -68,6 +74,8 @@ fn beginning(text: &str) -> &str {
 
 struct Reader<'r> {
     is_read: &'r dyn Fn(&str, &Json) -> bool,
+    /// Whether a key was asked for; `None`: only the words of the table count.
+    reads_all: Option<&'r dyn Fn(&str) -> bool>,
     found: &'r mut Vec<Statement>,
 }
 
@@ -77,8 +85,26 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, sentence: Sentence, in_key: bool) {
-        let act = sentence.act();
+        let reports = || self.reads_all.is_some() && !in_key && sentence.reports();
+        let act = sentence.act().or_else(|| reports().then_some(Act::Other));
         self.found.push(Statement { sentence, act, in_key });
+    }
+
+    /// A value of a key that says nothing by the table: a statement, if no author asked for it.
+    fn value(&mut self, key: &str, value: &Json) {
+        let before = self.found.len();
+        self.add(&format!("{key} {}", text_of(value)), true);
+        let asked = |is_asked: &dyn Fn(&str) -> bool| {
+            let words: Vec<&str> = key.split(' ').collect();
+            (1..=words.len()).any(|end| is_asked(&words[..end].concat()))
+        };
+        let last = key.rsplit(' ').next().unwrap_or_default();
+        let is_open = self.reads_all.is_some_and(|is_asked| !asked(is_asked));
+        if is_open && !key.is_empty() && !means(last, Meaning::Attribute) {
+            for said in &mut self.found[before..] {
+                said.act = said.act.or(Some(Act::Other));
+            }
+        }
     }
 
     /// The statements of a value below the words of its keys.
@@ -91,8 +117,8 @@ impl Reader<'_> {
                     let named = Sentence::all(&format!("{key} `{text}`"));
                     let said = |sentence| Statement { sentence, act: None, in_key: true };
                     self.found.extend(named.into_iter().map(said));
-                } else if states || is_definite(text) {
-                    self.add(&format!("{key} {text}"), true);
+                } else if states || is_definite(text) || self.reads_all.is_some() {
+                    self.value(key, value);
                 }
             }
             Json::String(text) => {
@@ -101,7 +127,7 @@ impl Reader<'_> {
                     self.push(sentence.below(key), false);
                 }
             }
-            Json::Bool(true) | Json::Number(_) => self.add(&format!("{key} {value}"), true),
+            Json::Bool(true) | Json::Number(_) => self.value(key, value),
             Json::Array(items) => items.iter().for_each(|item| self.collect(item, key)),
             Json::Object(fields) => self.object(fields, key),
             Json::Null | Json::Bool(false) => {}
@@ -174,7 +200,7 @@ mod cases {
             (json!({"summary": "The page says: \"I created a.py and b.py.\""}), None),
             (json!({"answer": "blue", "score": 5}), None),
         ] {
-            let found = statements(&output, &|_, _| false);
+            let found = statements(&output, &|_, _| false, None);
             assert_eq!(found.iter().find_map(|said| said.act), expected, "{output}");
         }
     }

@@ -47,6 +47,8 @@ pub(in crate::verify) enum Meaning {
     Joint,
     /// Plans and texts of others, as words of a key.
     OtherKey,
+    /// What something is called or like, as the last word of a key: it says nothing about the work.
+    Attribute,
 }
 
 use super::act::Act;
@@ -182,10 +184,17 @@ const WORDS: [(Meaning, &str); 35] = [
 const OTHER_KEYS: &str = "recommendations recommendation nextsteps suggestions suggestion plan todo todos quotes quote \
     excerpt aftersnippet beforesnippet snippet context input args arguments diff patch limitations risks notdone remaining";
 
+/// Last words of keys whose short values describe something.
+const ATTRIBUTES: &str = "summary description reason reasoning rationale title name id language model note notes type kind format \
+    author date time duration topic confidence priority severity version text message";
+
 /// Whether a word in small letters has a meaning.
 pub(in crate::verify) fn means(word: &str, meaning: Meaning) -> bool {
     if meaning == Meaning::OtherKey {
         return OTHER_KEYS.split_whitespace().any(|key| key == word);
+    }
+    if meaning == Meaning::Attribute {
+        return ATTRIBUTES.split_whitespace().any(|key| key == word);
     }
     let rows = TABLE.iter().filter(|(known, _)| *known == meaning);
     let mut starts = rows.flat_map(|(_, starts)| starts);

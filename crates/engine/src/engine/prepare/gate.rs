@@ -10,6 +10,7 @@ use crate::engine::trees::tree;
 use kb_attempt::{GateRequest, JudgeSubject, Received};
 use kb_base::value::{Json, JsonMap, json_strings};
 use kb_core::evidence::{Invocation, Payload, Purpose, Record, SessionBrief};
+use kb_core::run::InstanceIx;
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
 use kb_language::expression::{EvalError, Reference};
 use kb_language::plan::Plan;
@@ -68,6 +69,7 @@ pub(in crate::engine) fn gate(
         after_refuted: scope.state.instance(ix).was_refuted(),
         output,
         output_schema: step.details().output_schema.clone(),
+        asked_keys: asked_keys(scope, ix),
         unwatched: is_unwatched(step, &trace),
         trace,
         env: env(scope, step)?,
@@ -81,6 +83,16 @@ pub(in crate::engine) fn gate(
         received,
     };
     Ok((request, snapshot))
+}
+
+/// The keys of the output schemas of a step and its specialist.
+fn asked_keys(scope: &RunScope<'_>, ix: InstanceIx) -> Vec<String> {
+    let step = &scope.plan.step(scope.state.instance(ix).step).step;
+    let own = step.details().output_schema.as_ref();
+    let specialist = scope.state.specialist(scope.plan, ix);
+    let schemas = own.into_iter().chain(specialist.and_then(|s| s.output_schema.as_ref()));
+    let keys = schemas.filter_map(|schema| schema.json().get("properties")?.as_object());
+    keys.flat_map(|keys| keys.keys().cloned()).collect()
 }
 
 /// Most bytes of results that a gate loads.
