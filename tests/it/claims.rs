@@ -27,3 +27,5 @@ mod suite;
 mod unchanged;
 #[path = "claims/whole_run.rs"]
 mod whole_run;
+#[path = "claims/written.rs"]
+mod written;

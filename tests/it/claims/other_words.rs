@@ -70,7 +70,7 @@ fn what_describes_the_change_and_what_was_asked_for_is_no_claim() {
         json!({"summary": "src/shop.py tells who uses json."}),
         json!({"summary": "Commented the import in src/shop.py."}),
         json!({"summary": "Explained `import json` for the next reader."}),
-        json!({"summary": "README.md says that texts are read by load, and the comment repeats it."}),
+        json!({"summary": "The page says that texts come from load, and the comment repeats it."}),
         json!({"summary": "Callers should validate the path."}),
         json!({"description": "comment", "reason": "asked"}),
         json!({"nextSteps": ["Everything else"]}),

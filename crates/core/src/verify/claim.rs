@@ -23,6 +23,8 @@ pub(super) struct Claim {
     pub(super) snippet: Option<String>,
     /// A text that the file is claimed to contain, or to have contained before the change.
     pub(super) earlier: Option<String>,
+    /// Claimed number of changed lines.
+    pub(super) lines: Option<u64>,
 }
 
 impl Claim {
@@ -30,7 +32,7 @@ impl Claim {
         let plain = without_notes(path);
         let spaced = (plain != path).then(|| normalized_exact(path, root));
         let path = normalized(plain, root);
-        Claim { kind, path, spaced, hash: None, snippet: None, earlier: None }
+        Claim { kind, path, spaced, hash: None, snippet: None, earlier: None, lines: None }
     }
 
     /// Adds the digest and the texts of an entry, or of its `anchor`.
@@ -48,7 +50,8 @@ impl Claim {
         };
         let after = snippet(&["aftersnippet", "snippet", "inserted"]);
         let earlier = snippet(&["beforesnippet"]);
-        Claim { hash, snippet: after, earlier, ..self }
+        let lines = field(entry, &["lineschanged", "changedlines"]).and_then(Json::as_u64);
+        Claim { hash, snippet: after, earlier, lines, ..self }
     }
 
     /// The queries for the claimed texts.
@@ -240,6 +243,7 @@ impl Reader<'_> {
         if let Some((_, kind)) = ENTRIES.iter().find(|(name, _)| is_key(key, &[name])) {
             for entry in entries(value) {
                 let path = field(entry, PATHS).and_then(Json::as_str).or(entry.as_str());
+                let kind = kind.map(|kind| changed_as(entry).unwrap_or(kind));
                 let kind = kind.or_else(|| ClaimKind::of_entry(entry));
                 if let Some((kind, path)) = kind.zip(path) {
                     self.add(kind, path, entry);
@@ -271,19 +275,26 @@ impl Reader<'_> {
     /// An entry such as `{path: a.rs, action: created}`.
     fn typed_entry(&mut self, entry: &Json) {
         let path = field(entry, PATHS).and_then(Json::as_str).filter(|path| is_path(path));
-        let kind = field(
-            entry,
-            &["action", "kind", "type", "change", "changetype", "operation", "status"],
-        );
-        let kind = kind.and_then(Json::as_str).and_then(|kind| match words(kind).as_slice() {
-            [word] => ClaimKind::of_word(word),
-            _ => None,
-        });
+        let kind = kind_of_change(entry);
         let old = field(entry, &["oldpath", "from", "previouspath"]);
         if let Some((path, kind)) = path.zip(kind).filter(|_| self.writes && old.is_none()) {
             self.add(kind, path, entry);
         }
     }
+}
+
+/// The kind of change that an entry names: `{path: a.rs, changeType: delete}`.
+fn kind_of_change(entry: &Json) -> Option<ClaimKind> {
+    let keys = ["action", "kind", "type", "change", "changetype", "operation", "status"];
+    match words(field(entry, &keys)?.as_str()?).as_slice() {
+        [word] => ClaimKind::of_word(word),
+        _ => None,
+    }
+}
+
+/// The kind of an entry of a list of edits. A word for any change says no more than the list.
+fn changed_as(entry: &Json) -> Option<ClaimKind> {
+    kind_of_change(entry).filter(|kind| *kind != ClaimKind::Changed)
 }
 
 /// The pairs of a list of renamed files: `{from, to}`, `{OLD: NEW}` and `OLD -> NEW`.

@@ -106,6 +106,19 @@ fn subject<'a>(
 /// The verdict over the content that a claim describes; `None` if the file has it.
 fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option<Finding> {
     let path = &claim.path;
+    if let Some(claimed) = claim.lines {
+        let lines = subject.history.changed_lines();
+        let fits = lines.is_some_and(|lines| {
+            let (added, removed) = (lines.added, lines.removed);
+            [added, removed, added + removed, added.max(removed)].contains(&claimed)
+        });
+        if !fits {
+            return Some(Finding::inconclusive(format!(
+                "{claimed} lines of `{path}` are claimed to have been changed, and the recorded difference does not \
+                 show that"
+            )));
+        }
+    }
     if let Some(hash) = &claim.hash {
         let digest = subject.now.and_then(|now| now.sha256);
         match digest.map(|digest| digest.to_string()) {

@@ -13,6 +13,7 @@ use super::names::{named_findings, names_query};
 use super::observation::{ObservationQuery, Observations};
 use super::omission::Coverage;
 use super::output_claims::{OutputClaims, test_commands};
+use super::recheck::WrittenFiles;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::runner::{TestCommands, is_indirect};
@@ -48,7 +49,19 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let installed = installed_query(gate, &known, claims.passed_tests().next().is_some());
     let mut seen = BTreeSet::new();
-    let files = claimed.chain(snippets).chain(edited).chain(sourced).chain(stated).chain(names);
+    let written = match gate.claims {
+        ClaimPolicy::None => Vec::new(),
+        ClaimPolicy::Strict | ClaimPolicy::Warn => {
+            WrittenFiles::of(&gate.trace).queries().collect()
+        }
+    };
+    let files = claimed
+        .chain(written)
+        .chain(snippets)
+        .chain(edited)
+        .chain(sourced)
+        .chain(stated)
+        .chain(names);
     let all = files.chain(named).chain(installed).chain(repeated).chain(checks);
     all.filter(|query| seen.insert(query.clone())).collect()
 }
@@ -84,6 +97,10 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(output_schema(gate));
     let files = claims.files.iter();
     details.extend(files.map(|claim| check_claim(claim, &changes, observations, gate.claims)));
+    if gate.claims != ClaimPolicy::None {
+        let claimed: Vec<&str> = claims.files.iter().map(|claim| claim.path.as_str()).collect();
+        details.extend(WrittenFiles::of(&gate.trace).details(&claimed, observations));
+    }
     let executed = Executed { gate, claims: &claims, runs: &runs, facts: &facts };
     details.extend(executed.check());
     details.extend(call_outcomes(gate, &claims.calls, &claims.commands));

@@ -34,6 +34,7 @@ mod normalized_path;
 mod observation;
 mod omission;
 mod output_claims;
+mod recheck;
 mod recorded_changes;
 mod recorded_runs;
 mod rerun;

@@ -90,17 +90,20 @@ impl Reader<'_> {
         self.found.push(Statement { sentence, act, in_key });
     }
 
-    /// A value of a key that says nothing by the table: a statement, if no author asked for it.
+    /// Whether a short value of a key is a statement: no author asked for it, and it describes nothing.
+    fn is_open(&self, key: &str) -> bool {
+        let Some(is_asked) = self.reads_all else { return false };
+        let words: Vec<&str> = key.split(' ').collect();
+        let asked = (1..=words.len()).any(|end| is_asked(&words[..end].concat()));
+        let last = words.last().copied().unwrap_or_default();
+        !asked && !key.is_empty() && !means(last, Meaning::Attribute)
+    }
+
+    /// A value of a key, which is a statement also if the table has no word of it.
     fn value(&mut self, key: &str, value: &Json) {
         let before = self.found.len();
         self.add(&format!("{key} {}", text_of(value)), true);
-        let asked = |is_asked: &dyn Fn(&str) -> bool| {
-            let words: Vec<&str> = key.split(' ').collect();
-            (1..=words.len()).any(|end| is_asked(&words[..end].concat()))
-        };
-        let last = key.rsplit(' ').next().unwrap_or_default();
-        let is_open = self.reads_all.is_some_and(|is_asked| !asked(is_asked));
-        if is_open && !key.is_empty() && !means(last, Meaning::Attribute) {
+        if self.is_open(key) {
             for said in &mut self.found[before..] {
                 said.act = said.act.or(Some(Act::Other));
             }
@@ -117,7 +120,7 @@ impl Reader<'_> {
                     let named = Sentence::all(&format!("{key} `{text}`"));
                     let said = |sentence| Statement { sentence, act: None, in_key: true };
                     self.found.extend(named.into_iter().map(said));
-                } else if states || is_definite(text) || self.reads_all.is_some() {
+                } else if states || is_definite(text) || self.is_open(key) {
                     self.value(key, value);
                 }
             }

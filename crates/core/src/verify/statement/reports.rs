@@ -40,7 +40,11 @@ impl Sentence {
                 || self.text.contains(is_mark))
     }
 
+    /// Whether the subject of a past form is the agent. `Worked.` and `Did it.` say nothing beside the claims.
     fn starts_with_past(&self) -> bool {
+        if self.words.len() < 3 {
+            return false;
+        }
         let mut own = self.words.iter().map(String::as_str);
         let verb = own.find(|word| !is_one(word, LEAD) && !is_adverb(word));
         let last = self.words.last().is_some_and(|word| is_german_participle(word));
@@ -132,6 +136,7 @@ mod cases {
             ("Нагрузка измерена на стенде", true),
             ("Die Laufzeit habe ich gemessen", true),
             ("Die Kunden wurden informiert", true),
+            ("Worked", false),
             ("The import got a comment", false),
             ("The server reads its port from the settings", false),
             ("Texts are read by load, as the page says", false),
