@@ -8,7 +8,6 @@ use kb_serve::web;
 use kb_service::service::Environment;
 use kb_service::service::runs::ProjectContext;
 use kb_service::trigger::{Role, TokenRow, TriggerStore};
-use serde_json::Value;
 use std::time::Duration;
 
 #[derive(Debug, clap::Subcommand)]
@@ -72,9 +71,8 @@ pub(super) fn run(
             let token = web::new_token(&store, &args.name, args.role, args.expires, now)?;
             match args.json {
                 true => {
-                    let mut view = web::token_view(&token.row, now);
-                    view["token"] = Value::from(token.text);
-                    terminal.json(&view)?;
+                    let view = web::token_view(&token.row, now);
+                    terminal.json(&web::TokenView { token: Some(token.text), ..view })?;
                 }
                 false => terminal.data(&format!("{}\n", token.text))?,
             }

@@ -5,6 +5,7 @@ mod api;
 mod browser;
 mod collector;
 mod commands;
+mod contract;
 mod daemon;
 mod damaged;
 mod disks;

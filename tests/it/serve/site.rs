@@ -130,7 +130,9 @@ impl Site {
             text.push_str(&format!("Content-Length: {}\r\n", body.len()));
         }
         text.push_str(&format!("Connection: close\r\n\r\n{body}"));
-        self.raw(text.as_bytes())
+        let answer = self.raw(text.as_bytes());
+        super::contract::check(method, path, &answer);
+        answer
     }
 
     /// Reads with a token.

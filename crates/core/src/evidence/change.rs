@@ -1,12 +1,13 @@
 //! File changes: the state of a path, the difference of two states, and manifests.
 
 use kb_base::value::Digest;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The type of a file system entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
     /// A regular file; the only kind with a digest of content.

@@ -2,10 +2,11 @@
 
 use crate::evidence::CallRef;
 use kb_base::value::{Json, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a person is asked, with every text rendered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// Whether an answer or a decision is needed.
@@ -23,9 +24,11 @@ pub struct Question {
     pub default: Option<Box<Json>>,
     /// When it is decided without a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i64>")]
     pub due: Option<Timestamp>,
     /// The tool call that the decision is about; its attempt continues with the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Json>")]
     pub call: Option<Box<CallRef>>,
 }
 
@@ -46,7 +49,7 @@ impl Question {
 }
 
 /// What kind of reply a question needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QuestionKind {
     /// An answer: `kb run answer`.

@@ -2,10 +2,11 @@
 
 use kb_base::value::Json;
 use kb_language::definition::{DefinitionForm, Param, ParamType, Playbook, Step, StepPhase};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A playbook or workflow, for `list --json` and `show --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionView {
     /// Id of the definition.
@@ -32,7 +33,7 @@ pub struct DefinitionView {
 }
 
 /// A declared parameter.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ParamView {
     /// Name of the parameter.
@@ -54,7 +55,7 @@ pub struct ParamView {
 }
 
 /// A step of a definition.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepOutline {
     /// Id of the step.

@@ -3,13 +3,14 @@
 use crate::run::{Question, QuestionKind};
 use kb_language::definition::Execution;
 use kb_language::plan::{Plan, StepIx};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Maximum number of steps that are named.
 const MOST_NAMED: usize = 20;
 
 /// A step that an approval lets run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FollowingStep {
     /// Id of the step.
     pub step: String,

@@ -11,6 +11,7 @@ use crate::run::{Instance, InstanceIx, Question, RunStatus, State, StepStatus};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, RunId, Tier, Timestamp};
 use kb_language::plan::Plan;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ pub struct RunHead {
 }
 
 /// A worktree or copy whose changes are not merged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeView {
     /// The step or item.
@@ -44,7 +45,7 @@ pub struct TreeView {
 }
 
 /// The step of another run that executes a child run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ParentView {
     /// Id of the other run.
@@ -54,7 +55,7 @@ pub struct ParentView {
 }
 
 /// The earlier run whose results a run keeps.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BaseView {
     /// Id of the earlier run.
@@ -69,7 +70,7 @@ pub struct BaseView {
 }
 
 /// A run, for `kb run list --json` and `show --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
     /// Id of the run.
@@ -113,7 +114,7 @@ pub struct RunView {
 }
 
 /// A step or item of a run in its current iteration.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstanceView {
     /// Id of the step.
@@ -189,7 +190,7 @@ pub struct InstanceView {
 }
 
 /// The run and the step instance that made a stored result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CachedFromView {
     /// Id of the run.
     pub run: String,

@@ -7,6 +7,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Json, read_back};
 use kb_core::evidence::{Handoff, Payload, Record};
 use kb_core::run::{Event, RunStatus};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ mod kept;
 mod replay;
 
 /// The result of an audit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Audit {
     /// The run that was audited.
@@ -26,6 +27,7 @@ pub struct Audit {
     /// Number of stored events.
     pub events: u64,
     /// Head of the hash chain; null where the run has none.
+    #[schemars(with = "Option<String>")]
     pub head: Option<Digest>,
     /// Number of blobs that exist and match their digest.
     pub blobs: u64,
@@ -47,10 +49,11 @@ pub struct Audit {
 }
 
 /// A problem in a recorded run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
     /// A stable code; `kb explain CODE` shows its page.
+    #[schemars(with = "String")]
     pub code: Code,
     /// Number of the event with the problem; absent if the problem is not in one event.
     #[serde(skip_serializing_if = "Option::is_none")]

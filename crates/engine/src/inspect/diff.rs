@@ -6,11 +6,12 @@ use kb_base::value::Digest;
 use kb_core::evidence::{Change, FileKind, FileState, Invocation, MergedTree, Purpose, Record};
 use kb_core::run::Event;
 use kb_core::wire::InstanceRef;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The file changes of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunDiff {
     /// The run whose changes these are.
@@ -20,7 +21,7 @@ pub struct RunDiff {
 }
 
 /// The file changes of a step or item in one iteration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepDiff {
     /// The step that made the changes.
@@ -38,7 +39,7 @@ pub struct StepDiff {
 }
 
 /// A file whose state differs before and after the step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileDiff {
     /// Path relative to the workspace.
@@ -57,7 +58,7 @@ pub struct FileDiff {
 }
 
 /// Kind of a file change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileDiffKind {
     /// The file is new.
@@ -95,7 +96,7 @@ impl FileDiffKind {
 }
 
 /// The text difference that one call made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Patch {
     /// Id of the tool call.
     pub call: String,
@@ -106,7 +107,7 @@ pub struct Patch {
 }
 
 /// The state of a file at one moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileSnapshot {
     /// File type: `file`, `symlink` or `other`.
     pub kind: FileKind,
@@ -115,6 +116,7 @@ pub struct FileSnapshot {
     /// Permissions in octal.
     pub mode: String,
     /// Digest of the content, or of the target of a link; null if it was not computed.
+    #[schemars(with = "Option<String>")]
     pub sha256: Option<Digest>,
 }
 

@@ -1,11 +1,12 @@
 //! The log of a step by lines: what its processes and models wrote, in order.
 
 use super::{InspectError, LogEntry, Reader};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One line of what a step wrote, for `kb run logs` and the page of a step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogLine<'a> {
     /// Its number, from 1.
     pub line: usize,

@@ -13,6 +13,7 @@ use kb_service::service::{Project, ServiceError, open_triggers, params};
 use kb_service::trigger::{
     FireFilter, FireState, NewFire, TriggerState, TriggerStore, parameters, run_id, schedule_key,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MOST_TIMES: usize = 1000;
 
 /// A run that was queued.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fired {
     /// Id of the trigger.
@@ -34,7 +35,7 @@ pub struct Fired {
 }
 
 /// What a backfill starts, or would start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Backfill {
     /// Id of the trigger.

@@ -1,14 +1,16 @@
 //! The JSON forms of triggers and fires.
 
 use super::LoadedTrigger;
-use kb_base::value::{JsonMap, Timestamp};
+use kb_base::value::{Json, JsonMap, Timestamp};
 use kb_language::definition::TriggerSource;
 use kb_language::schedule::Schedule;
 use kb_service::trigger::{Enabled, Fire, FireState, TriggerState};
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A trigger with its state.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriggerView {
     /// `PLAYBOOK.NAME`.
@@ -43,7 +45,7 @@ pub struct TriggerView {
 }
 
 /// Whether a trigger starts runs, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TriggerStateName {
     /// It starts runs when it is due.
@@ -78,7 +80,7 @@ impl TriggerStateName {
 }
 
 /// A time of a schedule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OccurrenceView {
     /// In UTC, RFC 3339.
@@ -91,7 +93,7 @@ pub struct OccurrenceView {
 }
 
 /// A fire of a trigger.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FireView {
     /// Id of the trigger.
@@ -107,6 +109,7 @@ pub struct FireView {
     /// The key under which it fired.
     pub key: String,
     /// `queued`, `started`, `succeeded`, `failed`, `cancelled`, `skipped` or `missed`.
+    #[schemars(with = "String", extend("enum" = ["queued", "started", "succeeded", "failed", "cancelled", "skipped", "missed"]))]
     pub state: FireState,
     /// Why it did not fire or did not start.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,6 +119,7 @@ pub struct FireView {
     pub run: Option<String>,
     /// Parameters of the run.
     #[serde(skip_serializing_if = "JsonMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, Json>")]
     pub params: JsonMap,
     /// When it was recorded.
     pub at: String,

@@ -2,7 +2,9 @@
 
 use super::hosts::Hosts;
 use super::problem::Problem;
-use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, TRANSFER_ENCODING,
+};
 use axum::http::{HeaderMap, Method, Uri};
 
 /// The address of the login, which takes a form from browsers without scripts.
@@ -25,7 +27,12 @@ pub(super) fn check(
     check_origin(hosts, host, headers)?;
     // A webhook is signed, and the login needs a token: no page of another site can send one that counts.
     let takes_forms = || uri.path().starts_with("/hooks/") || uri.path() == LOGIN;
-    if is_reading(method) || is_json(headers) || is_form(headers) && takes_forms() {
+    // A page of another site cannot set this header without asking.
+    let is_empty_with_token = headers.contains_key(AUTHORIZATION)
+        && !headers.contains_key(CONTENT_TYPE)
+        && has_no_body(headers);
+    let is_safe = is_reading(method) || is_json(headers) || is_empty_with_token;
+    if is_safe || is_form(headers) && takes_forms() {
         return Ok(());
     }
     Err(Problem::not_json())
@@ -92,6 +99,11 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// Whether the body is a form.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
     has_type(headers, "application/x-www-form-urlencoded")
+}
+
+fn has_no_body(headers: &HeaderMap) -> bool {
+    let length = headers.get(CONTENT_LENGTH).is_none_or(|length| length == "0");
+    length && !headers.contains_key(TRANSFER_ENCODING)
 }
 
 fn has_type(headers: &HeaderMap, wanted: &str) -> bool {

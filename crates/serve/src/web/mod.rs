@@ -18,6 +18,7 @@
 //! command line uses too.
 
 mod access;
+mod answers;
 mod call;
 mod connection;
 mod exposition;
@@ -50,8 +51,8 @@ pub use hosts::Hosts;
 pub use openapi::document;
 pub use param::QueryParam;
 pub use problem::{Problem, ProblemContents};
-pub use route::{Access, Handler, Kind, Method, Route};
+pub use route::{Access, Handler, Kind, Method, Returns, Route, SchemaOf};
 pub use routes::ROUTE_GROUPS;
-pub use secret::{NewToken, new_token, revoke_token, token_state, token_view};
+pub use secret::{NewToken, TokenView, new_token, revoke_token, token_state, token_view};
 pub use server::{Listen, Server, login_url_of};
 pub use state::WebState;

@@ -1,18 +1,27 @@
 //! The OpenAPI document, made of the tables of routes.
 
-use super::route::{Access, Kind, Route};
+use super::route::{Access, Kind, Method, Route};
 use super::routes::ROUTE_GROUPS;
 use kb_base::value::{Json, JsonMap};
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::json;
 
 /// The OpenAPI 3.1 document of the API.
 pub fn document() -> Json {
     let mut paths = JsonMap::new();
+    let settings = SchemaSettings::draft2020_12()
+        .with(|settings| settings.definitions_path = "/components/schemas".into())
+        .for_serialize();
+    let mut all = settings.into_generator();
     let routes = ROUTE_GROUPS.iter().flat_map(|group| group.iter());
     for route in routes.filter(|route| route.kind == Kind::Api) {
+        let operation = operation(route, &mut all);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[route.method.as_str()] = operation(route);
+        path[route.method.as_str()] = operation;
     }
+    let mut schemas = all.take_definitions(true);
+    schemas.insert("Problem".to_owned(), problem());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -20,20 +29,41 @@ pub fn document() -> Json {
             "version": "1",
             "description": "Runs, triggers and questions of the projects that `kb serve` serves. Errors are problem details (RFC 9457).",
         },
-        "servers": [{"url": "http://127.0.0.1:7900"}],
-        "security": [{"bearer": []}, {"session": []}],
+        // Relative to the address of this document: the server that serves it.
+        "servers": [{"url": "/"}],
+        "security": [{"bearer": []}],
         "paths": paths,
         "components": {
-            "securitySchemes": {
-                "bearer": {"type": "http", "scheme": "bearer"},
-                "session": {"type": "apiKey", "in": "cookie", "name": "kb_7900"},
-            },
-            "schemas": {"Problem": problem()},
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+            "schemas": schemas,
         },
     })
 }
 
-fn operation(route: &Route) -> Json {
+/// The name of an operation: `getRunGraph`, `cancelRun`, `postRuns`. A parameter stands for the part of the path before
+/// it, and the last part of a path that writes is its verb.
+fn operation_id(route: &Route) -> String {
+    let parts: Vec<&str> =
+        route.path.split('/').filter(|part| !["", "api", "v1"].contains(part)).collect();
+    let is_param = |part: &&str| part.starts_with('{');
+    let noun = |at: usize| {
+        let is_replaced = parts.get(at + 1).is_some_and(is_param);
+        let word = parts[at].trim_matches(|c| c == '{' || c == '}');
+        (!is_replaced).then(|| word.split('.').next().unwrap_or_default())
+    };
+    let mut nouns: Vec<&str> = (0..parts.len()).filter_map(noun).collect();
+    let has_verb = route.method == Method::Post
+        && parts.len() > 2
+        && parts.last().is_some_and(|part| !is_param(part));
+    let verb = nouns.pop_if(|_| has_verb).unwrap_or(route.method.as_str());
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|c| c.to_ascii_uppercase().to_string() + letters.as_str())
+    };
+    verb.to_owned() + &nouns.into_iter().filter_map(capital).collect::<String>()
+}
+
+fn operation(route: &Route, all: &mut SchemaGenerator) -> Json {
     let names = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let path = names.map(
         |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}),
@@ -47,7 +77,11 @@ fn operation(route: &Route) -> Json {
         })
     });
     let parameters: Vec<Json> = path.chain(query).collect();
-    let mut operation = json!({"summary": route.summary, "responses": responses(route)});
+    let mut operation = json!({
+        "operationId": operation_id(route),
+        "summary": route.summary,
+        "responses": responses(route, all),
+    });
     match route.access {
         Access::Public => operation["security"] = json!([]),
         Access::Signed => {
@@ -60,19 +94,21 @@ fn operation(route: &Route) -> Json {
         operation["parameters"] = Json::from(parameters);
     }
     if let Some(schema) = route.body {
-        let mut schema = schema();
-        schema.as_object_mut().map(|map| map.remove("$schema"));
-        operation["requestBody"] = json!({"content": {"application/json": {"schema": schema}}});
+        let schema = object_of(schema(all));
+        operation["requestBody"] =
+            json!({"required": true, "content": {"application/json": {"schema": schema}}});
     }
     operation
 }
 
-fn responses(route: &Route) -> Json {
+fn responses(route: &Route, all_schemas: &mut SchemaGenerator) -> Json {
     let mut all = JsonMap::new();
     let usual: &[(u16, &str)] = match route.access {
         Access::Role(_) => &[
             (401, "The token or session is not valid."),
             (403, "The role is too small, or the request comes from another site."),
+            (400, "The request is malformed."),
+            (503, "The journal or the store cannot be read at the moment."),
         ],
         Access::Public | Access::Signed => &[],
     };
@@ -80,13 +116,29 @@ fn responses(route: &Route) -> Json {
     let success: &[(u16, &str)] = if has_success { &[] } else { &[(200, "The value.")] };
     for (status, meaning) in success.iter().chain(route.answers).chain(usual) {
         let mut answer = json!({"description": meaning});
+        if *status < 300 && *status != 204 {
+            if let Some(schema) = route.returns.json {
+                answer["content"]["application/json"]["schema"] = object_of(schema(all_schemas));
+            }
+            for kind in route.returns.text {
+                answer["content"][*kind] = json!({"schema": {"type": "string"}});
+            }
+        }
         if *status >= 400 {
             let schema = json!({"schema": {"$ref": "#/components/schemas/Problem"}});
             answer["content"] = json!({"application/problem+json": schema});
         }
-        all.insert(status.to_string(), answer);
+        all.entry(status.to_string()).or_insert(answer);
     }
     Json::Object(all)
+}
+
+/// A schema as an object. Many programs do not know `true`, the schema of any value.
+fn object_of(schema: Schema) -> Json {
+    match schema.to_value() {
+        Json::Bool(true) => json!({}),
+        other => other,
+    }
 }
 
 fn problem() -> Json {

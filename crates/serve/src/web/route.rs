@@ -5,6 +5,7 @@ use super::param::QueryParam;
 use super::reply::Answer;
 use futures::future::BoxFuture;
 use kb_service::trigger::Role;
+use schemars::{Schema, SchemaGenerator};
 
 /// The methods in use. What a `Get` serves has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +58,18 @@ pub enum Handler {
     Waiting(fn(Call) -> BoxFuture<'static, Answer>),
 }
 
+/// Makes the schema of a type; types with names become components of the document.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// What a route answers with success; neither: a status without a body.
+#[derive(Clone, Copy)]
+pub struct Returns {
+    /// The schema of its JSON.
+    pub json: Option<SchemaOf>,
+    /// The content types of its texts.
+    pub text: &'static [&'static str],
+}
+
 /// One address of the server.
 #[derive(Clone, Copy)]
 pub struct Route {
@@ -75,7 +88,9 @@ pub struct Route {
     /// The accepted parameters of the query; others are refused.
     pub query: &'static [QueryParam],
     /// The JSON Schema of the body, if it has one.
-    pub body: Option<fn() -> serde_json::Value>,
+    pub body: Option<SchemaOf>,
+    /// What it answers with success.
+    pub returns: Returns,
     /// The statuses of its answers, each with what it means; problems included.
     pub answers: &'static [(u16, &'static str)],
 }
@@ -90,7 +105,8 @@ impl Route {
         summary: &'static str,
     ) -> Route {
         let (query, body, answers) = (&[], None, &[] as &[(u16, &str)]);
-        Route { method, path, access, kind, handler, summary, query, body, answers }
+        let returns = Returns { json: None, text: &[] };
+        Route { method, path, access, kind, handler, summary, query, body, returns, answers }
     }
 
     /// Declares the parameters of the query.
@@ -100,8 +116,20 @@ impl Route {
     }
 
     /// Declares the body.
-    pub const fn body(mut self, schema: fn() -> serde_json::Value) -> Route {
+    pub const fn body(mut self, schema: SchemaOf) -> Route {
         self.body = Some(schema);
+        self
+    }
+
+    /// Declares the JSON of its answers of success.
+    pub const fn returns(mut self, schema: SchemaOf) -> Route {
+        self.returns.json = Some(schema);
+        self
+    }
+
+    /// Declares the content types of its answers of success that are not JSON.
+    pub const fn returns_text(mut self, types: &'static [&'static str]) -> Route {
+        self.returns.text = types;
         self
     }
 

@@ -3,10 +3,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kb_base::diagnostic::Code;
-use kb_base::value::{Digest, Failure, Json, Timestamp};
+use kb_base::value::{Digest, Failure, Timestamp};
 use kb_service::service::{ResourceKind, ServiceError};
 use kb_service::trigger::{Role, TokenRow, TriggerStore};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::time::Duration;
 
 /// The longest text that is compared with a secret.
@@ -94,13 +95,33 @@ pub fn token_state(token: &TokenRow, now: Timestamp) -> &'static str {
     }
 }
 
-/// A token as JSON, without its secret.
-pub fn token_view(token: &TokenRow, now: Timestamp) -> Json {
-    json!({
-        "name": token.name,
-        "role": token.role.as_str(),
-        "createdAt": token.created_at.rfc3339(),
-        "expiresAt": token.expires_at.map(Timestamp::rfc3339),
-        "state": token_state(token, now),
-    })
+/// A token without its secret, but for the answer that creates it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenView {
+    /// The name that a person gave it.
+    pub name: String,
+    /// `read`, `run`, `approve` or `admin`.
+    pub role: String,
+    /// In RFC 3339.
+    pub created_at: String,
+    /// In RFC 3339; null if it does not end.
+    pub expires_at: Option<String>,
+    /// `valid`, `expired` or `revoked`.
+    pub state: String,
+    /// Its text, in the answer that creates it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+/// A token as it is shown, without its secret.
+pub fn token_view(token: &TokenRow, now: Timestamp) -> TokenView {
+    TokenView {
+        name: token.name.clone(),
+        role: token.role.as_str().to_owned(),
+        created_at: token.created_at.rfc3339(),
+        expires_at: token.expires_at.map(Timestamp::rfc3339),
+        state: token_state(token, now).to_owned(),
+        token: None,
+    }
 }

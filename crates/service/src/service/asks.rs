@@ -8,6 +8,7 @@ use kb_core::wire::{CheckView, FollowingStep, InstanceView, RunView, Verdict};
 use kb_engine::inspect::{Reader, RunDiff, RunFilter, list_rows};
 use kb_engine::journal::Journal;
 use kb_language::plan::Plan;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 const MOST_RUNS: usize = 1000;
 
 /// Something that waits for a person.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskView {
     /// `RUN.DIGEST`; another question of the same step has another id.
@@ -48,7 +49,7 @@ pub struct AskView {
 }
 
 /// A step that a question depends on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskEvidence {
     /// Name of the step instance.

@@ -363,3 +363,20 @@ fn the_login_works_as_a_form() {
     assert_eq!(send("/login", &token, "http://evil.example").status, 403);
     assert_eq!(send("/api/v1/runs", &token, &own).status, 415);
 }
+
+/// A request without a body needs no content type if it has a token: no page of another site can set that header.
+#[test]
+fn a_token_can_write_without_a_body() {
+    let site = site();
+    let token = site.token(Role::Run);
+    let bearer = format!("Bearer {token}");
+    let send = |headers: &[(&str, &str)], body: &str| {
+        site.send("POST", "/api/v1/runs/none/cancel", headers, body).status
+    };
+    assert_eq!(send(&[("Authorization", &bearer)], ""), 404);
+    assert_eq!(send(&[("Authorization", &bearer)], "{}"), 415);
+    assert_eq!(send(&[("Authorization", &bearer), ("Content-Type", "text/plain")], ""), 415);
+    let cookie = site.session();
+    let own = format!("http://{}", site.host);
+    assert_eq!(send(&[("Cookie", &cookie), ("Origin", &own)], ""), 415);
+}

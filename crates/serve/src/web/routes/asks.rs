@@ -1,6 +1,7 @@
 //! The inbox: what waits for a person, and decisions.
 
 use crate::serve::RunCommand;
+use crate::web::answers::{DecidedAsk, OfProject};
 use crate::web::call::Call;
 use crate::web::param::param;
 use crate::web::problem::Problem;
@@ -9,11 +10,10 @@ use crate::web::route::{Route, get, post};
 use axum::http::StatusCode;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Json, RunId};
-use kb_service::service::{AskReply, Decided, asks_of, decide, open_asks};
+use kb_service::service::{AskReply, AskView, Decided, asks_of, decide, open_asks};
 use kb_service::trigger::Role;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 pub(super) const ROUTES: &[Route] = &[
     get(
@@ -22,10 +22,11 @@ pub(super) const ROUTES: &[Route] = &[
         list,
         "What waits for a person, with the evidence for the decision.",
     )
-    .query(&[param("run", "Only of this run."), param("project", "Only this project.")]),
+    .query(&[param("run", "Only of this run."), param("project", "Only this project.")])
+    .returns(|all| all.subschema_for::<Vec<OfProject<AskView>>>()),
     post("/api/v1/asks/{ask}", Role::Approve, answer, "Decides a question.")
         .query(&[param("project", "Only this project.")])
-        .body(|| schemars::schema_for!(Reply).to_value())
+        .body(|all| all.subschema_for::<Reply>())
         .answers(&[
             (202, "The decision counts; the run continues."),
             (404, "There is no such run."),
@@ -35,7 +36,9 @@ pub(super) const ROUTES: &[Route] = &[
             ),
             (410, "Its time is over."),
             (422, "The answer does not fit the question."),
-        ]),
+            (429, "The decision is stored; the run is resumed later."),
+        ])
+        .returns(|all| all.subschema_for::<DecidedAsk>()),
 ];
 
 /// A decision.
@@ -82,11 +85,8 @@ fn list(call: &Call) -> Answer {
             }
             None => open_asks(journal, call.now())?,
         };
-        for ask in asks {
-            let mut view = serde_json::to_value(&ask).unwrap_or(Json::Null);
-            view["project"] = Json::from(project.id.clone());
-            all.push(view);
-        }
+        let of = |value| OfProject { project: project.id.clone(), value };
+        all.extend(asks.into_iter().map(of));
     }
     reply::json(&all)
 }
@@ -130,5 +130,6 @@ fn answer(call: &Call) -> Answer {
             return Err(Problem::too_many("the decision is stored; the run is not resumed yet", 5));
         }
     }
-    reply::json_with(StatusCode::ACCEPTED, &json!({"run": posted.run.as_str(), "ask": id}))
+    let decided = DecidedAsk { run: posted.run.to_string(), ask: id.to_owned() };
+    reply::json_with(StatusCode::ACCEPTED, &decided)
 }

@@ -2,6 +2,7 @@
 //! the project.
 
 use crate::serve::{self, RunCommand};
+use crate::web::answers::{RunRef, StartedRun};
 use crate::web::call::Call;
 use crate::web::param::{QueryParam, param};
 use crate::web::problem::Problem;
@@ -17,7 +18,6 @@ use kb_engine::inspect::Reader;
 use kb_service::trigger::{FireFilter, Role};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 const PROJECT: QueryParam = param("project", "Only this project.");
 /// Maximum number of starts that wait in a project.
@@ -33,21 +33,23 @@ pub(super) const ROUTES: &[Route] = &[
         "Queues a run of a definition. A repeated `Idempotency-Key` starts nothing.",
     )
     .query(&[PROJECT])
-    .body(|| schemars::schema_for!(Start).to_value())
+    .body(|all| all.subschema_for::<Start>())
     .answers(&[
         (201, "The run is queued."),
         (200, "A request with the same key had queued it."),
         (404, "There is no such definition."),
         (422, "The definition or the parameters do not fit."),
         (429, "Too many starts wait."),
-    ]),
+    ])
+    .returns(|all| all.subschema_for::<StartedRun>()),
     post("/api/v1/runs/{run}/cancel", Role::Run, cancel, "Cancels a run.")
         .query(&[PROJECT])
         .answers(&[
             (202, "It will be cancelled."),
             (404, "There is no such run."),
             (409, "It has ended."),
-        ]),
+        ])
+        .returns(|all| all.subschema_for::<RunRef>()),
     post(
         "/api/v1/runs/{run}/resume",
         Role::Run,
@@ -59,7 +61,8 @@ pub(super) const ROUTES: &[Route] = &[
         (202, "It will be resumed."),
         (404, "There is no such run."),
         (409, "It has ended, or a process drives it."),
-    ]),
+    ])
+    .returns(|all| all.subschema_for::<RunRef>()),
     post(
         "/api/v1/runs/{run}/retry",
         Role::Run,
@@ -67,12 +70,13 @@ pub(super) const ROUTES: &[Route] = &[
         "Reopens a run that has ended and runs its failed steps again.",
     )
     .query(&[PROJECT])
-    .body(|| schemars::schema_for!(Retry).to_value())
+    .body(|all| all.subschema_for::<Retry>())
     .answers(&[
         (202, "It will be continued."),
         (404, "There is no such run or step."),
         (409, "It has not ended."),
-    ]),
+    ])
+    .returns(|all| all.subschema_for::<RunRef>()),
 ];
 
 /// What to start, with which parameters.
@@ -117,7 +121,12 @@ fn start(call: &Call) -> Answer {
     project.shared.daemon.wake();
     let status = if fired.repeated { StatusCode::OK } else { StatusCode::CREATED };
     let location = format!("/api/v1/runs/{}", fired.run);
-    let view = json!({"project": project.id, "run": fired.run, "definition": body.definition, "repeated": fired.repeated});
+    let view = StartedRun {
+        project: project.id.clone(),
+        run: fired.run,
+        definition: body.definition,
+        repeated: fired.repeated,
+    };
     let mut response = reply::json_with(status, &view)?;
     let location = axum::http::HeaderValue::from_str(&location).ok();
     response.headers_mut().extend(location.map(|location| (LOCATION, location)));
@@ -148,7 +157,7 @@ fn key(call: &Call) -> Result<String, Problem> {
 }
 
 fn accepted(run: &RunId) -> Answer {
-    reply::json_with(StatusCode::ACCEPTED, &json!({"run": run.as_str()}))
+    reply::json_with(StatusCode::ACCEPTED, &RunRef { run: run.to_string() })
 }
 
 fn begin(project: &WebProject, run: &RunId, name: &str, args: Vec<String>) -> Answer {

@@ -1,6 +1,7 @@
 //! Webhooks: signed requests that start runs.
 
 use crate::serve::{LoadedTrigger, deliver, webhook_at};
+use crate::web::answers::DeliveryAnswer;
 use crate::web::call::Call;
 use crate::web::gate::is_form;
 use crate::web::problem::Problem;
@@ -17,7 +18,6 @@ use kb_service::service::hook_secrets;
 use kb_service::trigger::{
     FireFilter, Role, SignatureError, VerifiedWebhook, has_signature, verify_webhook,
 };
-use serde_json::json;
 use std::sync::Arc;
 
 /// Maximum number of runs of one webhook that wait.
@@ -25,7 +25,7 @@ const MOST_WAITING: usize = 1000;
 
 pub(super) const ROUTES: &[Route] = &[waiting(
     Method::Post,
-    "/hooks/{name}",
+    "/hooks/{hook}",
     Role::Read,
     hook,
     "Starts a run of the webhook trigger with this path. The sender signs it in the form of the trigger.",
@@ -38,7 +38,9 @@ pub(super) const ROUTES: &[Route] = &[waiting(
     (404, "The trigger is not enabled."),
     (413, "The body is larger than 1 MiB."),
     (429, "Too many failed deliveries, or too many runs wait."),
-])];
+])
+.body(|all| all.subschema_for::<Json>())
+.returns(|all| all.subschema_for::<DeliveryAnswer>())];
 
 fn hook(call: Call) -> BoxFuture<'static, Answer> {
     receive(call).boxed()
@@ -67,7 +69,7 @@ fn may_be_signed(call: &Call) -> bool {
 }
 
 fn record(call: &Call, body: &Bytes) -> Answer {
-    let name = call.path("name");
+    let name = call.path("hook");
     // The same answer for a name that does not exist.
     let (project, loaded, webhook) =
         find(call, name).ok_or_else(|| failed(call, SignatureError::Wrong))?;
@@ -80,7 +82,7 @@ fn record(call: &Call, body: &Bytes) -> Answer {
     })?;
     let (payload, headers) = (payload(call, body)?, headers(call, &secrets));
     if let Some(challenge) = challenge(&webhook.form, &payload) {
-        return reply::json(&json!({"challenge": challenge}));
+        return reply::json(&DeliveryAnswer::Asked { challenge: challenge.to_owned() });
     }
     let store = &project.shared.store;
     let filter = FireFilter { trigger: Some(loaded.id.clone()), open: true, limit: MOST_WAITING };
@@ -92,8 +94,9 @@ fn record(call: &Call, body: &Bytes) -> Answer {
         return Err(Problem::not_found("the trigger is not enabled"));
     };
     project.shared.daemon.wake();
+    let received = DeliveryAnswer::Recorded { trigger: loaded.id, repeated: delivery.repeated };
     let status = if delivery.repeated { StatusCode::OK } else { StatusCode::ACCEPTED };
-    reply::json_with(status, &json!({"trigger": loaded.id, "repeated": delivery.repeated}))
+    reply::json_with(status, &received)
 }
 
 /// The body: JSON, or a form. A form with only a field `payload` is the JSON in it, as GitHub and Slack send it.

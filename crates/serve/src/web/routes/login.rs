@@ -1,6 +1,7 @@
 //! Login and logout: a one-time code or a token becomes a session cookie.
 
 use crate::web::access;
+use crate::web::answers::SessionRole;
 use crate::web::call::Call;
 use crate::web::gate::{self, LOGIN};
 use crate::web::kept_session::take_code;
@@ -13,7 +14,6 @@ use axum::http::{HeaderValue, StatusCode};
 use kb_service::trigger::Role;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 pub(super) const ROUTES: &[Route] = &[
     page(LOGIN, Role::Read, show, "The page that opens a session.").public(),
@@ -25,12 +25,13 @@ pub(super) const ROUTES: &[Route] = &[
         "Opens a session and sets its cookie. Takes a form with `token`, too.",
     )
     .public()
-    .body(|| schemars::schema_for!(Login).to_value())
+    .body(|all| all.subschema_for::<Login>())
     .answers(&[
         (200, "The session is open."),
         (401, "The code or token is not valid."),
         (429, "Too many failed logins from this address."),
-    ]),
+    ])
+    .returns(|all| all.subschema_for::<SessionRole>()),
     post("/logout", Role::Read, logout, "Ends the session and its streams.")
         .public()
         .answers(&[(204, "The session has ended.")]),
@@ -115,7 +116,7 @@ fn open_session(call: &Call, body: &Login) -> Answer {
     }
     let text = sessions.begin(role, token, now);
     let text = text.map_err(|error| Problem::internal(format!("no random bytes: {error}")))?;
-    let mut response = reply::json(&json!({"role": role.as_str()}))?;
+    let mut response = reply::json(&SessionRole { role: role.as_str().to_owned() })?;
     response.headers_mut().insert(SET_COOKIE, cookie(state.cookie(), &text, SESSION.as_secs())?);
     Ok(response)
 }

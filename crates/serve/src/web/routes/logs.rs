@@ -1,5 +1,6 @@
 //! The log of a step: some lines, or all as a file with ranges.
 
+use crate::web::answers::LogLines;
 use crate::web::call::Call;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
@@ -7,7 +8,6 @@ use axum::body::Bytes;
 use axum::http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_RANGE, RANGE};
 use axum::http::{HeaderValue, StatusCode};
 use kb_engine::inspect::{Attempts, Reader, StepLog};
-use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,13 +49,13 @@ pub(super) fn log(call: &Call) -> Answer {
     let from = call.query.number("from", 1, u64::from(u32::MAX))?.max(1);
     let count = call.query.number("count", 200, MOST_LINES)?;
     let lines: Vec<_> = log.lines(from as usize, count as usize).collect();
-    reply::json(&json!({
-        "run": row.run.as_str(),
-        "step": step,
-        "from": from,
-        "total": log.len(),
-        "lines": lines,
-    }))
+    reply::json(&LogLines {
+        run: row.run.to_string(),
+        step: step.to_owned(),
+        from,
+        total: log.len(),
+        lines,
+    })
 }
 
 /// The whole log, or a range of it, to be saved: its content is of processes and models.

@@ -19,7 +19,8 @@ pub(super) const ROUTES: &[Route] = &[get(
     Role::Read,
     metrics,
     "Runs, triggers, questions and requests in the text format of Prometheus.",
-)];
+)
+.returns_text(&["text/plain"])];
 
 const STATUSES: [RunStatus; 6] = [
     RunStatus::Running,

@@ -1,11 +1,13 @@
 //! Playbooks and workflows: list, parameters as JSON Schema, graph.
 
+use crate::web::answers::{OfProject, PlaybookSheet};
 use crate::web::call::Call;
 use crate::web::param::{QueryParam, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get};
 use kb_base::value::Json;
+use kb_core::wire::DefinitionView;
 use kb_language::plan::graph::json as graph_json;
 use kb_service::service::{list_playbooks, params_schema, show_playbook};
 use kb_service::trigger::Role;
@@ -14,7 +16,8 @@ const PROJECT: QueryParam = param("project", "Only this project.");
 
 pub(super) const ROUTES: &[Route] = &[
     get("/api/v1/playbooks", Role::Read, list, "The valid playbooks and workflows.")
-        .query(&[PROJECT]),
+        .query(&[PROJECT])
+        .returns(|all| all.subschema_for::<Vec<OfProject<DefinitionView>>>()),
     get(
         "/api/v1/playbooks/{playbook}",
         Role::Read,
@@ -26,17 +29,15 @@ pub(super) const ROUTES: &[Route] = &[
         (200, "As of `kb playbook show --json`, with `paramsSchema` and `graph`."),
         (404, "There is no such playbook."),
         (422, "Its definition has errors."),
-    ]),
+    ])
+    .returns(|all| all.subschema_for::<PlaybookSheet<DefinitionView>>()),
 ];
 
 fn list(call: &Call) -> Answer {
     let mut all = Vec::new();
     for project in call.projects()? {
-        for view in list_playbooks(&project.state().project) {
-            let mut view = serde_json::to_value(view).unwrap_or(Json::Null);
-            view["project"] = Json::from(project.id.clone());
-            all.push(view);
-        }
+        let of = |value| OfProject { project: project.id.clone(), value };
+        all.extend(list_playbooks(&project.state().project).into_iter().map(of));
     }
     reply::json(&all)
 }
@@ -55,9 +56,10 @@ fn show(call: &Call) -> Answer {
         );
     };
     let sheet = show_playbook(&state.project, name)?;
-    let mut view = serde_json::to_value(sheet.view).unwrap_or(Json::Null);
-    view["project"] = Json::from(project.id.clone());
-    view["paramsSchema"] = params_schema(&playbook.params);
-    view["graph"] = state.project.plan(name).map_or(Json::Null, |plan| graph_json(&plan));
-    reply::json(&view)
+    reply::json(&PlaybookSheet {
+        project: project.id.clone(),
+        definition: sheet.view,
+        params_schema: params_schema(&playbook.params),
+        graph: state.project.plan(name).map_or(Json::Null, |plan| graph_json(&plan)),
+    })
 }

@@ -1,14 +1,19 @@
 //! Runs: read.
 
 use super::logs;
+use crate::web::answers::{JsonObject, LogLines, OfProject};
 use crate::web::call::Call;
 use crate::web::param::{QueryParam, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get};
 use kb_base::value::{Json, RunId};
+use kb_core::redaction::Masked;
 use kb_core::run::RunStatus;
-use kb_engine::inspect::{Reader, RunFilter, audit, list_rows, run_diff, run_output, run_view};
+use kb_core::wire::RunView;
+use kb_engine::inspect::{
+    Audit, LogLine, Reader, RunDiff, RunFilter, audit, list_rows, run_diff, run_output, run_view,
+};
 use kb_service::service::PointInTime;
 use kb_service::trigger::Role;
 use serde_json::json;
@@ -33,15 +38,17 @@ pub(super) const ROUTES: &[Route] = &[
         ])
         .answers(&[(
             200,
-            "A list of runs, as of `kb run list --json`, with `project` and without `steps`.",
-        )]),
-    get("/api/v1/runs/{run}", Role::Read, show, "A run with its steps.").query(&[PROJECT]).answers(
-        &[
+            "A list of runs, as of `kb run list --json`, with `project` and empty `steps`.",
+        )])
+        .returns(|all| all.subschema_for::<Vec<OfProject<RunView>>>()),
+    get("/api/v1/runs/{run}", Role::Read, show, "A run with its steps.")
+        .query(&[PROJECT])
+        .answers(&[
             (200, "The run, as of `kb run show --json`."),
             (404, "There is no such run."),
             (410, "It was removed."),
-        ],
-    ),
+        ])
+        .returns(|all| all.subschema_for::<RunView>()),
     get(
         "/api/v1/runs/{run}/graph",
         Role::Read,
@@ -49,7 +56,8 @@ pub(super) const ROUTES: &[Route] = &[
         "The graph of the definition that the run executes, with the states of its steps.",
     )
     .query(&[PROJECT])
-    .answers(&[(200, "`nodes` and `edges`."), (404, "There is no such run.")]),
+    .answers(&[(200, "`nodes` and `edges`."), (404, "There is no such run.")])
+    .returns(|all| all.subschema_for::<JsonObject>()),
     get(
         "/api/v1/runs/{run}/outputs",
         Role::Read,
@@ -61,7 +69,8 @@ pub(super) const ROUTES: &[Route] = &[
         (200, "The value."),
         (404, "There is no such run or step."),
         (409, "It has no output yet."),
-    ]),
+    ])
+    .returns(|all| all.subschema_for::<Json>()),
     get(
         "/api/v1/runs/{run}/diff",
         Role::Read,
@@ -69,10 +78,12 @@ pub(super) const ROUTES: &[Route] = &[
         "The recorded file changes of a run, or of one step.",
     )
     .query(&[STEP, PROJECT])
-    .answers(&[(200, "As of `kb run diff --json`."), (404, "There is no such run or step.")]),
+    .answers(&[(200, "As of `kb run diff --json`."), (404, "There is no such run or step.")])
+    .returns(|all| all.subschema_for::<RunDiff>()),
     get("/api/v1/runs/{run}/verify", Role::Read, verify, "Checks the integrity of a recorded run.")
         .query(&[PROJECT])
-        .answers(&[(200, "As of `kb run verify --json`."), (404, "There is no such run.")]),
+        .answers(&[(200, "As of `kb run verify --json`."), (404, "There is no such run.")])
+        .returns(|all| all.subschema_for::<Audit>()),
     get(
         "/api/v1/runs/{run}/steps/{step}/log",
         Role::Read,
@@ -95,7 +106,9 @@ pub(super) const ROUTES: &[Route] = &[
         (206, "A part of the file."),
         (404, "There is no such run or step."),
         (416, "The file has no such part."),
-    ]),
+    ])
+    .returns(|all| all.subschema_for::<LogLines<LogLine<'_>>>())
+    .returns_text(&["text/plain"]),
 ];
 
 fn list(call: &Call) -> Answer {
@@ -131,14 +144,11 @@ fn list(call: &Call) -> Answer {
     let view = |(_, project, row): &(_, std::sync::Arc<crate::web::state::WebProject>, _)| {
         let (index, journal) = (call.index_of(project), &project.shared.journal);
         let view = call.state.views().head(index, journal, row, call.now())?;
-        let mut view = serde_json::to_value(&*view).unwrap_or(Json::Null);
-        if let Some(map) = view.as_object_mut() {
-            map.remove("steps");
-            map.insert("project".to_owned(), Json::from(project.id.clone()));
-        }
-        Ok::<Json, Problem>(view)
+        let value = RunView::without_steps((*view).clone());
+        Ok::<_, Problem>(OfProject { project: project.id.clone(), value })
     };
-    let views: Vec<Json> = found.iter().map(view).collect::<Result<_, _>>()?;
+    let views: Vec<OfProject<Masked<RunView>>> =
+        found.iter().map(view).collect::<Result<_, _>>()?;
     reply::json(&views)
 }
 

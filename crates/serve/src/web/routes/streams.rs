@@ -32,6 +32,9 @@ const PING: Duration = Duration::from_secs(15);
 /// of tokens is checked at once.
 const RECHECK: Duration = Duration::from_secs(1);
 
+/// The forms of streams.
+const STREAMS: &[&str] = &["text/event-stream", "application/x-ndjson"];
+
 pub(super) const ROUTES: &[Route] = &[
     waiting(Method::Get, "/api/v1/runs/{run}/events", Role::Read, events, "The events of a run as they are stored, until it ends.")
         .query(&[
@@ -45,10 +48,12 @@ pub(super) const ROUTES: &[Route] = &[
             (404, "There is no such run."),
             (410, "It was removed."),
             (429, "Too many streams are open."),
-        ]),
+        ])
+        .returns_text(STREAMS),
     waiting(Method::Get, "/api/v1/changes", Role::Read, changes, "The changes of runs and triggers from now on.")
         .query(&[param("format", "`sse` (default) or `jsonl`."), param("project", "Only this project.")])
-        .answers(&[(200, "Server-sent events `run` and `triggers`; `reset` where the caller was too slow and must read everything again."), (429, "Too many streams are open.")]),
+        .answers(&[(200, "Server-sent events `run` and `triggers`; `reset` where the caller was too slow and must read everything again."), (429, "Too many streams are open.")])
+        .returns_text(STREAMS),
 ];
 
 /// What every stream has.

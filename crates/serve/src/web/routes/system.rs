@@ -1,12 +1,13 @@
 //! Health and projects.
 
+use crate::web::answers::{Health, JsonObject};
 use crate::web::call::Call;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get};
 use axum::http::StatusCode;
 use kb_service::trigger::Role;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use std::time::Duration;
 
 pub(super) const ROUTES: &[Route] = &[
@@ -16,16 +17,23 @@ pub(super) const ROUTES: &[Route] = &[
         health,
         "Whether the server answers and schedules are followed; 503 if not for a minute.",
     )
-    .public(),
-    get("/api/v1/projects", Role::Read, projects, "The served projects that the caller sees."),
-    get("/api/v1/openapi.json", Role::Read, openapi, "The OpenAPI document of this API."),
+    .public()
+    .returns(|all| all.subschema_for::<Health>())
+    .answers(&[
+        (200, "Schedules are followed."),
+        (503, "The scheduler made no turn for a minute."),
+    ]),
+    get("/api/v1/projects", Role::Read, projects, "The served projects that the caller sees.")
+        .returns(|all| all.subschema_for::<Vec<ProjectView>>()),
+    get("/api/v1/openapi.json", Role::Read, openapi, "The OpenAPI document of this API.")
+        .returns(|all| all.subschema_for::<JsonObject>()),
 ];
 
 /// The scheduler turns at least twice a second.
 const STALLED: Duration = Duration::from_secs(60);
 
 /// A served project.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ProjectView {
     id: String,
@@ -42,13 +50,12 @@ fn health(call: &Call) -> Answer {
         true => (StatusCode::SERVICE_UNAVAILABLE, "stalled"),
         false => (StatusCode::OK, "ok"),
     };
-    let idle = idle.map(|idle| idle.as_secs());
-    reply::json_with(
-        code,
-        &json!({
-            "status": status, "version": env!("CARGO_PKG_VERSION"), "schedulerIdleSeconds": idle,
-        }),
-    )
+    let health = Health {
+        status: status.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        scheduler_idle_seconds: idle.map(|idle| idle.as_secs()),
+    };
+    reply::json_with(code, &health)
 }
 
 fn openapi(call: &Call) -> Answer {

@@ -1,13 +1,14 @@
 //! Tokens: list, create, revoke. The text of a token is shown once.
 
+use crate::web::answers::OfProject;
 use crate::web::call::Call;
 use crate::web::param::{QueryParam, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get, post};
-use crate::web::secret::{new_token, revoke_token, token_view};
+use crate::web::secret::{TokenView, new_token, revoke_token, token_view};
 use axum::http::StatusCode;
-use kb_base::value::{Json, parse_duration};
+use kb_base::value::parse_duration;
 use kb_service::trigger::Role;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +17,8 @@ const PROJECT: QueryParam = param("project", "Only this project.");
 
 pub(super) const ROUTES: &[Route] = &[
     get("/api/v1/tokens", Role::Admin, list, "The tokens, without their secrets.")
-        .query(&[PROJECT]),
+        .query(&[PROJECT])
+        .returns(|all| all.subschema_for::<Vec<OfProject<TokenView>>>()),
     post(
         "/api/v1/tokens",
         Role::Admin,
@@ -24,8 +26,9 @@ pub(super) const ROUTES: &[Route] = &[
         "Creates a token. Its text is in the answer and nowhere else.",
     )
     .query(&[PROJECT])
-    .body(|| schemars::schema_for!(Create).to_value())
-    .answers(&[(201, "The token."), (422, "Name, role or time do not fit.")]),
+    .body(|all| all.subschema_for::<Create>())
+    .answers(&[(201, "The token."), (422, "Name, role or time do not fit.")])
+    .returns(|all| all.subschema_for::<OfProject<TokenView>>()),
     post(
         "/api/v1/tokens/{token}/revoke",
         Role::Admin,
@@ -52,9 +55,8 @@ fn list(call: &Call) -> Answer {
     let mut all = Vec::new();
     for project in call.projects()? {
         for token in project.shared.store.tokens()? {
-            let mut view = token_view(&token, call.now());
-            view["project"] = Json::from(project.id.clone());
-            all.push(view);
+            let value = token_view(&token, call.now());
+            all.push(OfProject { project: project.id.clone(), value });
         }
     }
     reply::json(&all)
@@ -68,9 +70,8 @@ fn create(call: &Call) -> Answer {
     let expires = expires.map_err(|error| Problem::unprocessable(format!("`expires`: {error}")))?;
     let project = call.project_with("tokens", |_| true)?;
     let token = new_token(&project.shared.store, &body.name, role, expires, call.now())?;
-    let mut view = token_view(&token.row, call.now());
-    view["project"] = Json::from(project.id.clone());
-    view["token"] = Json::from(token.text);
+    let value = TokenView { token: Some(token.text), ..token_view(&token.row, call.now()) };
+    let view = OfProject { project: project.id.clone(), value };
     reply::json_with(StatusCode::CREATED, &view)
 }
 

@@ -1,6 +1,7 @@
 //! Triggers: list, pause, resume, fire, backfill, enable.
 
-use crate::serve;
+use crate::serve::{self, Backfill, Fired, TriggerView};
+use crate::web::answers::OfProject;
 use crate::web::call::Call;
 use crate::web::param::{QueryParam, param};
 use crate::web::problem::Problem;
@@ -23,7 +24,8 @@ const STATES: &[(u16, &str)] = &[
 
 pub(super) const ROUTES: &[Route] = &[
     get("/api/v1/triggers", Role::Read, list, "All triggers with their state and next times.")
-        .query(&[PROJECT]),
+        .query(&[PROJECT])
+        .returns(|all| all.subschema_for::<Vec<OfProject<TriggerView>>>()),
     get(
         "/api/v1/triggers/{trigger}",
         Role::Read,
@@ -31,22 +33,26 @@ pub(super) const ROUTES: &[Route] = &[
         "A trigger with its next times and newest fires.",
     )
     .query(&[param("count", "Number of fires, at most 200; by default 20."), PROJECT])
-    .answers(&[(200, "As of `kb trigger show --json`."), (404, "There is no such trigger.")]),
+    .answers(&[(200, "As of `kb trigger show --json`."), (404, "There is no such trigger.")])
+    .returns(|all| all.subschema_for::<OfProject<TriggerView>>()),
     post("/api/v1/triggers/{trigger}/pause", Role::Run, pause, "Pauses an enabled trigger.")
         .query(&[PROJECT])
-        .body(|| schemars::schema_for!(Pause).to_value())
-        .answers(STATES),
+        .body(|all| all.subschema_for::<Pause>())
+        .answers(STATES)
+        .returns(|all| all.subschema_for::<OfProject<TriggerView>>()),
     post("/api/v1/triggers/{trigger}/resume", Role::Run, resume, "Ends the pause of a trigger.")
         .query(&[PROJECT])
-        .answers(STATES),
+        .answers(STATES)
+        .returns(|all| all.subschema_for::<OfProject<TriggerView>>()),
     post("/api/v1/triggers/{trigger}/fire", Role::Run, fire, "Queues a run of a trigger now.")
         .query(&[PROJECT])
-        .body(|| schemars::schema_for!(Fire).to_value())
+        .body(|all| all.subschema_for::<Fire>())
         .answers(&[
             (202, "The run is queued."),
             (404, "There is no such trigger."),
             (422, "The payload does not fit."),
-        ]),
+        ])
+        .returns(|all| all.subschema_for::<OfProject<Fired>>()),
     post(
         "/api/v1/triggers/{trigger}/backfill",
         Role::Run,
@@ -54,13 +60,15 @@ pub(super) const ROUTES: &[Route] = &[
         "Counts the past times of a schedule without a run; with `confirm`, queues them.",
     )
     .query(&[PROJECT])
-    .body(|| schemars::schema_for!(Backfill).to_value())
+    .body(|all| all.subschema_for::<BackfillRequest>())
     .answers(&[
         (200, "What would start."),
         (202, "The runs are queued."),
         (404, "There is no such trigger."),
         (409, "It is no schedule, or the number of times is not the confirmed one."),
-    ]),
+        (422, "A time is not one."),
+    ])
+    .returns(|all| all.subschema_for::<OfProject<Backfill>>()),
     post(
         "/api/v1/triggers/{trigger}/enable",
         Role::Admin,
@@ -68,13 +76,14 @@ pub(super) const ROUTES: &[Route] = &[
         "Enables the definition that the caller has seen.",
     )
     .query(&[PROJECT])
-    .body(|| schemars::schema_for!(Enable).to_value())
+    .body(|all| all.subschema_for::<Enable>())
     .answers(&[
         (200, "The trigger."),
         (404, "There is no such trigger."),
         (409, "The definition is another one."),
         (422, "It has errors."),
-    ]),
+    ])
+    .returns(|all| all.subschema_for::<OfProject<TriggerView>>()),
     post(
         "/api/v1/triggers/{trigger}/disable",
         Role::Admin,
@@ -82,7 +91,8 @@ pub(super) const ROUTES: &[Route] = &[
         "Disables a trigger; its active runs continue.",
     )
     .query(&[PROJECT])
-    .answers(STATES),
+    .answers(STATES)
+    .returns(|all| all.subschema_for::<OfProject<TriggerView>>()),
 ];
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -102,7 +112,7 @@ struct Fire {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Backfill {
+struct BackfillRequest {
     /// The first time: RFC 3339, or a duration before now such as `7d`.
     from: String,
     /// The last time; by default now.
@@ -118,20 +128,11 @@ struct Enable {
     digest: String,
 }
 
-/// A value of a project.
-#[derive(Serialize)]
-struct Of<'p, T: Serialize> {
-    project: &'p str,
-    #[serde(flatten)]
-    value: T,
-}
-
 fn list(call: &Call) -> Answer {
     let mut all = Vec::new();
     for project in call.projects()? {
         for view in serve::list(&project.state().project, 1)? {
-            let of = Of { project: &project.id, value: view };
-            all.push(serde_json::to_value(of).unwrap_or(Json::Null));
+            all.push(OfProject { project: project.id.clone(), value: view });
         }
     }
     reply::json(&all)
@@ -149,7 +150,7 @@ fn with<T: Serialize>(
     let definitions: Arc<Project> = project.state().project;
     let value = use_case(&definitions, name)?;
     project.shared.daemon.wake();
-    reply::json_with(status, &Of { project: &project.id, value })
+    reply::json_with(status, &OfProject { project: project.id.clone(), value })
 }
 
 fn show(call: &Call) -> Answer {
@@ -183,7 +184,7 @@ fn disable(call: &Call) -> Answer {
 }
 
 fn backfill(call: &Call) -> Answer {
-    let body: Backfill = call.json()?;
+    let body: BackfillRequest = call.json()?;
     let time = |text: &str| {
         PointInTime::parse(text).map(|time| time.at(call.now())).ok_or_else(|| {
             Problem::unprocessable(format!(
