@@ -21,6 +21,7 @@ pub fn document() -> Json {
         path[route.method.as_str()] = operation;
     }
     let mut schemas = all.take_definitions(true);
+    schemas.values_mut().for_each(with_objects);
     schemas.insert("Problem".to_owned(), problem());
     json!({
         "openapi": "3.1.0",
@@ -133,12 +134,30 @@ fn responses(route: &Route, all_schemas: &mut SchemaGenerator) -> Json {
     Json::Object(all)
 }
 
-/// A schema as an object. Many programs do not know `true`, the schema of any value.
-fn object_of(schema: Schema) -> Json {
-    match schema.to_value() {
-        Json::Bool(true) => json!({}),
-        other => other,
+/// A schema without `true`, the schema of any value: many programs know `{}` only.
+fn with_objects(schema: &mut Json) {
+    match schema {
+        Json::Bool(true) => *schema = json!({}),
+        Json::Object(map) => {
+            for (key, value) in map {
+                match (key.as_str(), value) {
+                    ("items", one) => with_objects(one),
+                    ("properties", Json::Object(all)) => all.values_mut().for_each(with_objects),
+                    ("anyOf" | "oneOf" | "allOf", Json::Array(all)) => {
+                        all.iter_mut().for_each(with_objects);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
     }
+}
+
+fn object_of(schema: Schema) -> Json {
+    let mut schema = schema.to_value();
+    with_objects(&mut schema);
+    schema
 }
 
 fn problem() -> Json {
