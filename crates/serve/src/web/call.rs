@@ -239,6 +239,9 @@ impl Query {
     pub fn number(&self, name: &str, default: u64, most: u64) -> Result<u64, Problem> {
         let expected = format!("a number up to {most}");
         let parse = |text: &str| text.parse().ok().filter(|number| *number <= most);
+        if self.0.get(name).into_iter().flatten().any(String::is_empty) {
+            return Err(Problem::bad_request(format!("`{name}` is not {expected}: it is empty")));
+        }
         Ok(self.parsed(name, &expected, parse)?.unwrap_or(default))
     }
 }

@@ -2,9 +2,7 @@
 
 use super::hosts::Hosts;
 use super::problem::Problem;
-use axum::http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, TRANSFER_ENCODING,
-};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, ORIGIN, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, Method, Uri};
 
 /// The address of the login, which takes a form from browsers without scripts.
@@ -27,11 +25,11 @@ pub(super) fn check(
     check_origin(hosts, host, headers)?;
     // A webhook is signed, and the login needs a token: no page of another site can send one that counts.
     let takes_forms = || uri.path().starts_with("/hooks/") || uri.path() == LOGIN;
-    // A page of another site cannot set this header without asking.
-    let is_empty_with_token = headers.contains_key(AUTHORIZATION)
+    // What a browser adds by itself is the cookie: without one, a page of another site has no rights.
+    let is_empty_without_cookie = !headers.contains_key(COOKIE)
         && !headers.contains_key(CONTENT_TYPE)
         && has_no_body(headers);
-    let is_safe = is_reading(method) || is_json(headers) || is_empty_with_token;
+    let is_safe = is_reading(method) || is_json(headers) || is_empty_without_cookie;
     if is_safe || is_form(headers) && takes_forms() {
         return Ok(());
     }

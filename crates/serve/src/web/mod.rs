@@ -49,7 +49,7 @@ mod watching;
 pub use call::{Call, Query};
 pub use hosts::Hosts;
 pub use openapi::document;
-pub use param::QueryParam;
+pub use param::{QueryParam, QueryValues};
 pub use problem::{Problem, ProblemContents};
 pub use route::{Access, Handler, Kind, Method, Returns, Route, SchemaOf};
 pub use routes::ROUTE_GROUPS;

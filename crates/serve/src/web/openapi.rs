@@ -1,5 +1,6 @@
 //! The OpenAPI document, made of the tables of routes.
 
+use super::param::QueryValues;
 use super::route::{Access, Kind, Method, Route};
 use super::routes::ROUTE_GROUPS;
 use kb_base::value::{Json, JsonMap};
@@ -11,16 +12,20 @@ use serde_json::json;
 pub fn document() -> Json {
     let mut paths = JsonMap::new();
     let settings = SchemaSettings::draft2020_12()
-        .with(|settings| settings.definitions_path = "/components/schemas".into())
-        .for_serialize();
-    let mut all = settings.into_generator();
+        .with(|settings| settings.definitions_path = "/components/schemas".into());
+    // A key with a default is always sent, and may be left out in a request.
+    let mut all = Schemas {
+        answers: settings.clone().for_serialize().into_generator(),
+        bodies: settings.for_deserialize().into_generator(),
+    };
     let routes = ROUTE_GROUPS.iter().flat_map(|group| group.iter());
     for route in routes.filter(|route| route.kind == Kind::Api) {
         let operation = operation(route, &mut all);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.as_str()] = operation;
     }
-    let mut schemas = all.take_definitions(true);
+    let mut schemas = all.answers.take_definitions(true);
+    schemas.extend(all.bodies.take_definitions(true));
     schemas.values_mut().for_each(with_objects);
     schemas.insert("Problem".to_owned(), problem());
     json!({
@@ -64,7 +69,13 @@ fn operation_id(route: &Route) -> String {
     verb.to_owned() + &nouns.into_iter().filter_map(capital).collect::<String>()
 }
 
-fn operation(route: &Route, all: &mut SchemaGenerator) -> Json {
+/// The schemas of what is sent and of what is received.
+struct Schemas {
+    answers: SchemaGenerator,
+    bodies: SchemaGenerator,
+}
+
+fn operation(route: &Route, all: &mut Schemas) -> Json {
     let names = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let path = names.map(
         |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}),
@@ -74,14 +85,14 @@ fn operation(route: &Route, all: &mut SchemaGenerator) -> Json {
             "name": param.name,
             "in": "query",
             "description": param.summary,
-            "schema": {"type": "string"},
+            "schema": values(param.values),
         })
     });
     let parameters: Vec<Json> = path.chain(query).collect();
     let mut operation = json!({
         "operationId": operation_id(route),
         "summary": route.summary,
-        "responses": responses(route, all),
+        "responses": responses(route, &mut all.answers),
     });
     match route.access {
         Access::Public => operation["security"] = json!([]),
@@ -95,11 +106,28 @@ fn operation(route: &Route, all: &mut SchemaGenerator) -> Json {
         operation["parameters"] = Json::from(parameters);
     }
     if let Some(schema) = route.body {
-        let schema = object_of(schema(all));
+        let schema = object_of(schema(&mut all.bodies));
+        // A missing body is an empty object.
+        let is_required = schema.get("required").is_some()
+            || schema.get("$ref").is_some_and(|reference| {
+                let name = reference.as_str().and_then(|text| text.rsplit('/').next());
+                name.and_then(|name| all.bodies.definitions().get(name)?.get("required")).is_some()
+            });
         operation["requestBody"] =
-            json!({"required": true, "content": {"application/json": {"schema": schema}}});
+            json!({"required": is_required, "content": {"application/json": {"schema": schema}}});
     }
     operation
+}
+
+fn values(values: QueryValues) -> Json {
+    match values {
+        QueryValues::Any => json!({"type": "string"}),
+        QueryValues::Number(most) => json!({"type": "integer", "minimum": 0, "maximum": most}),
+        QueryValues::OneOf(all) => json!({"type": "string", "enum": all}),
+        QueryValues::SomeOf(all) => {
+            json!({"type": "array", "items": {"type": "string", "enum": all}})
+        }
+    }
 }
 
 fn responses(route: &Route, all_schemas: &mut SchemaGenerator) -> Json {
@@ -109,13 +137,22 @@ fn responses(route: &Route, all_schemas: &mut SchemaGenerator) -> Json {
             (401, "The token or session is not valid."),
             (403, "The role is too small, or the request comes from another site."),
             (400, "The request is malformed."),
+            (404, "There is no such project."),
             (503, "The journal or the store cannot be read at the moment."),
         ],
-        Access::Public | Access::Signed => &[],
+        Access::Public | Access::Signed => &[(400, "The request is malformed.")],
+    };
+    let of_method: &[(u16, &str)] = match route.method {
+        Method::Get => &[],
+        Method::Post => &[
+            (413, "The body is larger than 1 MiB."),
+            (415, "The content type is not accepted."),
+            (422, "The body does not fit."),
+        ],
     };
     let has_success = route.answers.iter().any(|(status, _)| *status < 300);
     let success: &[(u16, &str)] = if has_success { &[] } else { &[(200, "The value.")] };
-    for (status, meaning) in success.iter().chain(route.answers).chain(usual) {
+    for (status, meaning) in success.iter().chain(route.answers).chain(usual).chain(of_method) {
         let mut answer = json!({"description": meaning});
         if *status < 300 && *status != 204 {
             if let Some(schema) = route.returns.json {

@@ -364,7 +364,7 @@ fn the_login_works_as_a_form() {
     assert_eq!(send("/api/v1/runs", &token, &own).status, 415);
 }
 
-/// A request without a body needs no content type if it has a token: no page of another site can set that header.
+/// A request without a body and without a cookie needs no content type: it has no rights that a browser adds by itself.
 #[test]
 fn a_token_can_write_without_a_body() {
     let site = site();
@@ -374,6 +374,7 @@ fn a_token_can_write_without_a_body() {
         site.send("POST", "/api/v1/runs/none/cancel", headers, body).status
     };
     assert_eq!(send(&[("Authorization", &bearer)], ""), 404);
+    assert_eq!(send(&[], ""), 401);
     assert_eq!(send(&[("Authorization", &bearer)], "{}"), 415);
     assert_eq!(send(&[("Authorization", &bearer), ("Content-Type", "text/plain")], ""), 415);
     let cookie = site.session();

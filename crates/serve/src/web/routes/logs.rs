@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Maximum number of lines of one answer.
-const MOST_LINES: u64 = 2000;
+pub(super) const MOST_LINES: u64 = 2000;
 /// The largest log that is read, in bytes.
 const LARGEST: usize = 256 << 20;
 

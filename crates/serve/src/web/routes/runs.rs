@@ -3,6 +3,7 @@
 use super::logs;
 use crate::web::answers::{JsonObject, LogLines, OfProject};
 use crate::web::call::Call;
+use crate::web::param::QueryValues::{Number, OneOf, SomeOf};
 use crate::web::param::{QueryParam, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
@@ -26,14 +27,22 @@ const MOST: u64 = 200;
 pub(super) const ROUTES: &[Route] = &[
     get("/api/v1/runs", Role::Read, list, "The runs, newest first, without their steps.")
         .query(&[
-            param("status", "Only runs with this status; can be repeated."),
+            param("status", "Only runs with this status; can be repeated.").values(SomeOf(&[
+                "running",
+                "waiting",
+                "interrupted",
+                "succeeded",
+                "failed",
+                "cancelled",
+            ])),
             param("playbook", "Only runs of this playbook or workflow."),
             param(
                 "since",
                 "Only runs that started since: RFC 3339, or a duration before now such as `2d`.",
             ),
             param("before", "Only runs older than this one: the next page."),
-            param("limit", "Maximum number of runs, at most 200; by default 50."),
+            param("limit", "Maximum number of runs, at most 200; by default 50.")
+                .values(Number(MOST)),
             PROJECT,
         ])
         .answers(&[(
@@ -91,14 +100,17 @@ pub(super) const ROUTES: &[Route] = &[
         "The log of a step by lines, or as a file.",
     )
     .query(&[
-        param("from", "Number of the first line, from 1."),
-        param("count", "Maximum number of lines, at most 2,000; by default 200."),
+        param("from", "Number of the first line, from 1.").values(Number(u32::MAX as u64)),
+        param("count", "Maximum number of lines, at most 2,000; by default 200.")
+            .values(Number(logs::MOST_LINES)),
         param(
             "format",
             "`json` (default), or `text` for the whole log as a file; accepts `Range`.",
-        ),
-        param("attempt", "Only attempts with this number in their iteration."),
-        param("iteration", "Only attempts of this iteration."),
+        )
+        .values(OneOf(&["json", "text"])),
+        param("attempt", "Only attempts with this number in their iteration.")
+            .values(Number(u32::MAX as u64)),
+        param("iteration", "Only attempts of this iteration.").values(Number(u32::MAX as u64)),
         PROJECT,
     ])
     .answers(&[

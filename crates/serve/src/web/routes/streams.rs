@@ -5,7 +5,7 @@ use crate::web::access::Identity;
 use crate::web::call::Call;
 use crate::web::form::{Form, named};
 use crate::web::live::{MOST_STREAMS, StreamSlot};
-use crate::web::param::param;
+use crate::web::param::{QueryValues, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Method, Route, waiting};
@@ -35,12 +35,14 @@ const RECHECK: Duration = Duration::from_secs(1);
 /// The forms of streams.
 const STREAMS: &[&str] = &["text/event-stream", "application/x-ndjson"];
 
+const FORMATS: QueryValues = QueryValues::OneOf(&["sse", "jsonl"]);
+
 pub(super) const ROUTES: &[Route] = &[
     waiting(Method::Get, "/api/v1/runs/{run}/events", Role::Read, events, "The events of a run as they are stored, until it ends.")
         .query(&[
             param("after", "Number of the last event that the caller has; `Last-Event-ID` too."),
-            param("format", "`sse` (default) or `jsonl`."),
-            param("tokens", "`true`: also what models write at the moment, as events `step:token` without a number."),
+            param("format", "`sse` (default) or `jsonl`.").values(FORMATS),
+            param("tokens", "`true`: also what models write at the moment, as events `step:token` without a number.").values(QueryValues::OneOf(&["true", "false"])),
             param("project", "Only this project."),
         ])
         .answers(&[
@@ -51,7 +53,7 @@ pub(super) const ROUTES: &[Route] = &[
         ])
         .returns_text(STREAMS),
     waiting(Method::Get, "/api/v1/changes", Role::Read, changes, "The changes of runs and triggers from now on.")
-        .query(&[param("format", "`sse` (default) or `jsonl`."), param("project", "Only this project.")])
+        .query(&[param("format", "`sse` (default) or `jsonl`.").values(FORMATS), param("project", "Only this project.")])
         .answers(&[(200, "Server-sent events `run` and `triggers`; `reset` where the caller was too slow and must read everything again."), (429, "Too many streams are open.")])
         .returns_text(STREAMS),
 ];

@@ -3,7 +3,7 @@
 use crate::serve::{self, Backfill, Fired, TriggerView};
 use crate::web::answers::OfProject;
 use crate::web::call::Call;
-use crate::web::param::{QueryParam, param};
+use crate::web::param::{QueryParam, QueryValues, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get, post};
@@ -32,7 +32,11 @@ pub(super) const ROUTES: &[Route] = &[
         show,
         "A trigger with its next times and newest fires.",
     )
-    .query(&[param("count", "Number of fires, at most 200; by default 20."), PROJECT])
+    .query(&[
+        param("count", "Number of fires, at most 200; by default 20.")
+            .values(QueryValues::Number(200)),
+        PROJECT,
+    ])
     .answers(&[(200, "As of `kb trigger show --json`."), (404, "There is no such trigger.")])
     .returns(|all| all.subschema_for::<OfProject<TriggerView>>()),
     post("/api/v1/triggers/{trigger}/pause", Role::Run, pause, "Pauses an enabled trigger.")
