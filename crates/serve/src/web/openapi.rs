@@ -150,9 +150,13 @@ fn responses(route: &Route, all_schemas: &mut SchemaGenerator) -> Json {
             (422, "The body does not fit."),
         ],
     };
+    let of_run: &[(u16, &str)] =
+        if route.path.contains("{run}") { &[(410, "The run was removed.")] } else { &[] };
     let has_success = route.answers.iter().any(|(status, _)| *status < 300);
     let success: &[(u16, &str)] = if has_success { &[] } else { &[(200, "The value.")] };
-    for (status, meaning) in success.iter().chain(route.answers).chain(usual).chain(of_method) {
+    for (status, meaning) in
+        success.iter().chain(route.answers).chain(usual).chain(of_method).chain(of_run)
+    {
         let mut answer = json!({"description": meaning});
         if *status < 300 && *status != 204 {
             if let Some(schema) = route.returns.json {
