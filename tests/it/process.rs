@@ -60,6 +60,8 @@ macro_rules! at_both_levels {
     };
 }
 
+mod session;
+
 fn supervisor() -> Supervisor {
     of(BaseEnvironment::select(std::env::vars(), &[]))
 }

@@ -1,8 +1,10 @@
 //! Captures the output streams of a process.
 
 use super::pipes::{ReadEnd, ReadResult};
+use super::session_output::SessionOutput;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// A callback for each line of output while a process runs, in order for each stream.
 pub type OnLine = std::sync::Arc<dyn Fn(Stream, &str) + Send + Sync>;
@@ -57,6 +59,7 @@ pub(super) struct Capture {
     tail: VecDeque<u8>,
     on_bytes: Option<OnBytes>,
     lines: Option<Lines>,
+    session: Option<Arc<SessionOutput>>,
 }
 
 /// The callback for lines, and the incomplete last line.
@@ -81,7 +84,13 @@ impl Capture {
         };
         let lines = on_line.map(|show| Lines { show, partial: Vec::new(), is_cut: false });
         let (kept, tail) = (Vec::new(), VecDeque::new());
-        Capture { stream, source, kept, limit, cut: 0, tail, on_bytes, lines }
+        Capture { stream, source, kept, limit, cut: 0, tail, on_bytes, lines, session: None }
+    }
+
+    /// The stdout of a session, which is not kept: the caller of the session reads it.
+    pub(super) fn of_session(source: ReadEnd, session: Arc<SessionOutput>) -> Self {
+        let capture = Capture::new(Stream::Stdout, source, 0, None);
+        Capture { session: Some(session), ..capture }
     }
 
     /// Whether the stream is open.
@@ -96,6 +105,9 @@ impl Capture {
 
     /// Waits for output and reads it. Never ready before [`Capture::watch`]. Cancel safe.
     pub(super) async fn fill(&mut self) {
+        if let Some(session) = &self.session {
+            session.has_room().await;
+        }
         self.source.readable().await;
         if self.take() {
             tokio::task::yield_now().await;
@@ -108,6 +120,10 @@ impl Capture {
             let mut space = [MaybeUninit::uninit(); CHUNK];
             match self.source.take(&mut space) {
                 ReadResult::Data(bytes) => {
+                    if let Some(session) = &self.session {
+                        session.push(bytes);
+                        continue;
+                    }
                     let count = bytes.len();
                     let keep = count.min(self.limit - self.kept.len());
                     self.kept.extend_from_slice(&bytes[..keep]);

@@ -4,14 +4,17 @@ use super::capture::Capture;
 use super::failed_command::FailureReport;
 use super::main_process::MainProcess;
 use super::pipes::ReadEnd;
+use super::session_output::SessionOutput;
 use super::watched::watched;
 use super::{OutputListener, ProcessEnd, ProcessResult, Spawn, Stream};
 use kb_clock::timer_instant;
 use rustix::fd::OwnedFd;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::mpsc::Receiver;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -66,7 +69,7 @@ impl Running {
         let (now, limit) = (timer_instant(), spawn.max_stream);
         Running {
             process,
-            input: stdin.and_then(|pipe| Input::new(pipe, spawn.stdin).ok()),
+            input: stdin.and_then(|pipe| Input::new(pipe, spawn.stdin, None).ok()),
             stdout: Capture::new(Stream::Stdout, stdout, limit, listener.clone()),
             stderr: Capture::new(Stream::Stderr, stderr, limit, listener),
             idle: spawn.idle,
@@ -76,6 +79,21 @@ impl Running {
             phase: Phase::Working,
             report,
         }
+    }
+
+    /// A process whose input continues with what the channel gives, and whose output goes to the session.
+    pub(super) fn of_session(
+        process: MainProcess,
+        [stdout, stderr]: [ReadEnd; 2],
+        stdin: Option<OwnedFd>,
+        mut spawn: Spawn,
+        (more, output): (Receiver<Vec<u8>>, Arc<SessionOutput>),
+    ) -> Self {
+        let first = std::mem::take(&mut spawn.stdin);
+        let stdout = Capture::of_session(stdout, output);
+        let running = Running::new(process, [ReadEnd::Closed, stderr], None, spawn, (None, None));
+        let input = stdin.and_then(|pipe| Input::new(pipe, first, Some(more)).ok());
+        Running { input, stdout, ..running }
     }
 
     /// Waits for the end of the process and stops it when a limit is reached.
@@ -211,28 +229,39 @@ struct Input {
     pipe: AsyncFd<OwnedFd>,
     bytes: Vec<u8>,
     written: usize,
+    /// What comes after the bytes.
+    more: Option<Receiver<Vec<u8>>>,
 }
 
 impl Input {
-    fn new(pipe: OwnedFd, bytes: Vec<u8>) -> io::Result<Input> {
+    fn new(pipe: OwnedFd, bytes: Vec<u8>, more: Option<Receiver<Vec<u8>>>) -> io::Result<Input> {
         let pipe = watched(pipe, Interest::WRITABLE)?;
-        Ok(Input { pipe, bytes, written: 0 })
+        Ok(Input { pipe, bytes, written: 0, more })
     }
 }
 
 /// Writes the next part of stdin. Returns true if nothing is left or the pipe is closed. Cancel safe.
 async fn write_some(input: &mut Option<Input>) -> bool {
-    let Some(Input { pipe, bytes, written }) = input else { return true };
+    let Some(Input { pipe, bytes, written, more }) = input else { return true };
+    if *written == bytes.len() {
+        let Some(next) = next(more).await else { return true };
+        (*bytes, *written) = (next, 0);
+    }
     let Ok(mut ready) = pipe.writable().await else { return true };
     let rest = &bytes[*written..];
     match ready.try_io(|pipe| Ok(rustix::io::write(pipe, rest)?)) {
         Err(_would_block) => false,
+        Ok(Ok(0)) if rest.is_empty() => false,
         Ok(Ok(0) | Err(_)) => true,
         Ok(Ok(count)) => {
             *written += count;
-            *written == bytes.len()
+            *written == bytes.len() && more.is_none()
         }
     }
+}
+
+async fn next(more: &mut Option<Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
+    more.as_mut()?.recv().await
 }
 
 async fn sleep_until(alarm: Option<Instant>) {

@@ -6,16 +6,18 @@ use super::group::GroupProcess;
 use super::instance::Instance;
 use super::main_process::{MainProcess, NamespaceProcess};
 use super::namespace::{StartOrder, WorkerPool};
-use super::pipes::{ChildEnds, Pipes};
+use super::pipes::{ChildEnds, Pipes, ReadEnd};
 use super::program::{Program, find_program};
 use super::running::Running;
 use super::sandbox::{
     Confinement, Isolation, Reach, Rules, RulesCache, Scratch, SystemCallFilter, is_administrator,
 };
+use super::session::Session;
+use super::session_output::SessionOutput;
 use super::temporary::remove_abandoned;
 use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn};
 use kb_clock as clock;
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, OwnedFd};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -180,10 +182,48 @@ impl Supervisor {
         }
     }
 
+    /// Starts a process and keeps its stdin open: bytes or lines go both ways until the session is dropped, `cancel` is
+    /// cancelled or a limit of the order is reached. `spawn.stdin` is what it reads first. The error is the reason why
+    /// it did not start.
+    pub async fn session(
+        &self,
+        spawn: Spawn,
+        cancel: &CancellationToken,
+    ) -> Result<Session, String> {
+        let (own, (input, more)) = (self.clone(), Session::channel());
+        let output = Arc::new(SessionOutput::default());
+        let read = output.clone();
+        let started = tokio::task::spawn_blocking(move || {
+            let started = own.start_process(&spawn, true, None)?;
+            let ends = [started.stdout, started.stderr];
+            Ok(Running::of_session(started.process, ends, started.stdin, spawn, (more, read)))
+        });
+        let running = started.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        Ok(Session::of(running, input, output, cancel))
+    }
+
     fn start(&self, mut spawn: Spawn, listener: Option<OutputListener>) -> Result<Running, String> {
-        let program = self.program(&spawn)?;
+        let report = match (self.pool.available(), &self.confinement) {
+            (Ok(_), _) => FailureReport::prepare(&mut spawn, true),
+            (Err(_), None) => FailureReport::prepare(&mut spawn, false),
+            // The sandbox hides the files of this process.
+            (Err(_), Some(_)) => None,
+        };
+        let with_input = !spawn.stdin.is_empty();
+        let started = self.start_process(&spawn, with_input, report.as_ref())?;
+        let ends = [started.stdout, started.stderr];
+        Ok(Running::new(started.process, ends, started.stdin, spawn, (listener, report)))
+    }
+
+    fn start_process(
+        &self,
+        spawn: &Spawn,
+        with_input: bool,
+        report: Option<&FailureReport>,
+    ) -> Result<Started, String> {
+        let program = self.program(spawn)?;
         let name = &program.name;
-        let pipes = Pipes::new(!spawn.stdin.is_empty())
+        let Pipes { stdin, stdout, stderr, child } = Pipes::new(with_input)
             .map_err(|error| format!("failed to create pipes for `{name}`: {error}"))?;
         let instance = Instance::of_process(&self.base);
         let scratch = self.confinement.as_ref().and_then(|own| instance.scratch(own.scratch()));
@@ -191,23 +231,11 @@ impl Supervisor {
             None => instance.steps_directory(),
             Some(_) => scratch.as_ref().map(|scratch| scratch.temporary.clone()),
         };
-        let report = match (self.pool.available(), &self.confinement) {
-            (Ok(_), _) => FailureReport::prepare(&mut spawn, true),
-            (Err(_), None) => FailureReport::prepare(&mut spawn, false),
-            // The sandbox hides the files of this process.
-            (Err(_), Some(_)) => None,
-        };
-        let env = self.environment(&spawn, temporary.as_deref());
-        let leader = self
-            .start_main(&spawn, &program, &env, scratch.as_ref(), (pipes.child, report.as_ref()))
+        let env = self.environment(spawn, temporary.as_deref());
+        let process = self
+            .start_main(spawn, &program, &env, scratch.as_ref(), (child, report))
             .map_err(|error| program.explain(&error))?;
-        Ok(Running::new(
-            leader,
-            [pipes.stdout, pipes.stderr],
-            pipes.stdin,
-            spawn,
-            (listener, report),
-        ))
+        Ok(Started { process, stdin, stdout, stderr })
     }
 
     fn program(&self, spawn: &Spawn) -> Result<Program, String> {
@@ -279,4 +307,12 @@ impl Supervisor {
         let process = NamespaceProcess::new(worker, self.pool.clone(), program.clone());
         Ok(MainProcess::Namespace(process))
     }
+}
+
+/// A process that has just started, with the ends of its pipes.
+struct Started {
+    process: MainProcess,
+    stdin: Option<OwnedFd>,
+    stdout: ReadEnd,
+    stderr: ReadEnd,
 }
