@@ -40,13 +40,13 @@
 //! | [`evidence`] (pure) | `core` | tool calls, file changes, verdicts, records of a conversation | diagnostic, value |
 //! | [`redaction`] (pure) | `core` | masking of secrets, and the type of masked values | value, evidence |
 //! | [`expression`] (pure) | `language` | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
-//! | [`toolspec`] (pure) | `language` | the table of tools: names, levels, schemas, effects | value |
+//! | [`toolspec`] (pure) | `language` | the catalog of tools: names, levels, schemas, effects | value |
 //! | [`schedule`] (pure) | `language` | cron expressions, time zones, the next time, what happens to each nominal time | diagnostic, value |
 //! | [`definition`] (pure) | `language` | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec, schedule |
-//! | [`plan`] (pure) | `language` | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
+//! | [`plan`] (pure) | `language` | the sealed DAG, its order and its drawings | diagnostic, value, expression, toolspec, definition |
 //! | [`verify`] (pure) | `core` | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
 //! | [`run`] (pure) | `core` | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
-//! | [`attempt`] | `attempt` | the types between engine and executor: request, work, outcome, recorder; work that blocks | diagnostic, value, evidence, redaction, expression, definition, plan |
+//! | [`attempt`] | `attempt` | the types between engine and executor: request, work, outcome, recorder; work that blocks | diagnostic, value, evidence, redaction, expression, toolspec, definition, plan |
 //! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction |
@@ -67,7 +67,7 @@
 //! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal, process, workspace, http, git, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | `serve` | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, expression, schedule, definition, run, attempt, journal, process, wire, project, trigger, service |
 //! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, evidence, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
-//! | [`lsp`] | `kb` | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
+//! | [`lsp`] | `kb` | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, definition, plan, project, service |
 //! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, wire, trigger, service, serve, web, lsp |
 //! <!-- end: modules -->
 //!

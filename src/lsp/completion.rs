@@ -7,7 +7,6 @@ use kb_base::value::Json;
 use kb_language::definition::{DefinitionFile, KeySpec, KeyTable, KeyType, Param};
 use kb_language::expression::STEP_FIELDS;
 use kb_language::plan::{Plan, PlanStep};
-use kb_language::toolspec;
 use kb_service::service::Project;
 use serde_json::json;
 
@@ -60,9 +59,8 @@ fn arguments(cursor: &Cursor, text: &str, offset: usize, project: &Project) -> O
         }
         "input" => {
             let tool = names::sibling(text, offset, &names::TOOL)?;
-            let plugin = || Some(&*project.catalog.plugins.get(toolspec::plugin_id(tool)?)?.spec);
-            let properties =
-                toolspec::find(tool).or_else(plugin)?.input["properties"].as_object()?;
+            let spec = project.catalog.tools.find(tool)?;
+            let properties = spec.input["properties"].as_object()?;
             let about = |part: &Json| part["description"].as_str().map(str::to_owned);
             properties.iter().map(|(name, part)| (name.clone(), "argument", about(part))).collect()
         }
@@ -129,11 +127,8 @@ fn names_for(key: &str, text: &str, project: &Project) -> Vec<Json> {
             all.map(|found| item(found.id.as_str(), kind::MODULE, &found.name)).collect()
         }
         "tool" | "tools" => {
-            let all = toolspec::tools().iter();
-            let plugins = project.catalog.plugins.values().map(|plugin| &*plugin.spec);
-            all.chain(plugins)
-                .map(|tool| item(&tool.name, kind::VALUE, &tool.description))
-                .collect()
+            let all = project.catalog.tools.tools();
+            all.map(|tool| item(&tool.name, kind::VALUE, &tool.description)).collect()
         }
         "dependsOn" | "depends_on" | "interruptAfter" => {
             let all = names::steps(text).into_iter();

@@ -9,7 +9,6 @@ use super::tables::{key_of, slot};
 use kb_base::value::{Json, StepId, json_text};
 use kb_language::definition::{DefinitionFile, Param};
 use kb_language::expression::RESERVED_ROOTS;
-use kb_language::toolspec::{self, plugin_id};
 use kb_service::service::Project;
 use serde_json::json;
 
@@ -60,17 +59,17 @@ fn of_name(text: &str, shown: &str, word: &str, start: usize, project: &Project)
     if let Some(found) = catalog.specialists.get(word) {
         return Some(format!("specialist **{}** in `{}`", found.name, found.path));
     }
-    if let Some(tool) = toolspec::find(word) {
+    if let Some(plugin) = catalog.plugin_of(word) {
+        let (level, about) = (plugin.spec.level.as_str(), &plugin.spec.description);
+        return Some(format!("plugin **{}** ({level}) in `{}`\n\n{about}", plugin.id, plugin.path));
+    }
+    if let Some(tool) = catalog.tools.find(word) {
         return Some(format!(
             "tool **{}** ({})\n\n{}",
             tool.name,
             tool.level.as_str(),
             tool.description
         ));
-    }
-    if let Some(plugin) = plugin_id(word).and_then(|id| catalog.plugins.get(id)) {
-        let (level, about) = (plugin.spec.level.as_str(), &plugin.spec.description);
-        return Some(format!("plugin **{}** ({level}) in `{}`\n\n{about}", plugin.id, plugin.path));
     }
     let Some(step) = step_of(text, word) else {
         let name = word.strip_prefix("params.").unwrap_or(word);

@@ -41,7 +41,7 @@ const MODULES: &[Module] = &[
     // Masked texts are the inputs of the state machine.
     pure("redaction", "masking of secrets, and the type of masked values"),
     pure("expression", "placeholders and expressions: parsed once, references with strengths"),
-    pure("toolspec", "the table of tools: names, levels, schemas, effects"),
+    pure("toolspec", "the catalog of tools: names, levels, schemas, effects"),
     pure("schedule", "cron expressions, time zones, the next time, what happens to each nominal time"),
     pure("definition", "text with positions → decoded and checked model; one rule per file"),
     pure("plan", "the sealed DAG, its order and its drawings"),

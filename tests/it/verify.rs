@@ -46,7 +46,7 @@ fn work(files: &[(&str, &str)]) -> Work {
         std::fs::write(path, text).unwrap();
     }
     let parts = ToolboxParts {
-        plugins: Vec::new(),
+        tools: Vec::new(),
         doubles: None,
         clock: kb::clock::Clock::system().into(),
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
@@ -102,7 +102,7 @@ impl Work {
     fn request(&self, output: Json) -> GateRequest {
         GateRequest {
             tree: None,
-            plugins: Default::default(),
+            tools: Default::default(),
             checks: Vec::new(),
             claims: ClaimPolicy::Strict,
             changes_declared: false,
@@ -136,7 +136,7 @@ impl Work {
     /// The verdict over checks alone.
     async fn checks(&self, checks: Vec<Check>) -> String {
         let request = GateRequest {
-            plugins: Default::default(),
+            tools: Default::default(),
             checks,
             claims: ClaimPolicy::None,
             ..self.request(json!({"count": 3, "files": ["a.rs"], "option": "-c", "code": "exit 0"}))
@@ -537,7 +537,7 @@ async fn command_checks_go_by_the_exit_code() {
 async fn a_command_runs_with_the_steps_environment_and_directory_and_bounds() {
     let work = work(&[("sub/here.txt", "x")]);
     let request = GateRequest {
-        plugins: Default::default(),
+        tools: Default::default(),
         checks: vec![command(&["sh", "-c", "test -f here.txt && test \"$NAME\" = 'a b'"])],
         env: vec![("NAME".to_owned(), "a b".to_owned())],
         cwd: "sub".to_owned(),
@@ -545,7 +545,7 @@ async fn a_command_runs_with_the_steps_environment_and_directory_and_bounds() {
     };
     assert_eq!(told(&work.judge(request).await), "passed");
     let slow = GateRequest {
-        plugins: Default::default(),
+        tools: Default::default(),
         checks: vec![command(&["sleep", "60"])],
         timeout: Some(Duration::from_millis(100)),
         ..work.request(json!({}))
@@ -585,7 +585,7 @@ async fn many_changes_are_judged_in_one_pass() {
         .map(|i| kb::evidence::Change { path: format!("src/{i}/f.rs"), ..change.clone() })
         .collect();
     let request = GateRequest {
-        plugins: Default::default(),
+        tools: Default::default(),
         checks: vec![command(&["true"]), deciding(&["true"], &["docs/**"]), file("src/0/f.rs")],
         changes_declared: false,
         after_refuted: false,
@@ -642,7 +642,7 @@ async fn schema_checks_name_what_does_not_fit() {
         "{verdict}"
     );
     let request = GateRequest {
-        plugins: Default::default(),
+        tools: Default::default(),
         output_schema: Some(count("string")),
         ..work.request(json!({"summary": "no count"}))
     };
@@ -659,7 +659,7 @@ async fn the_worst_check_decides_and_all_are_listed() {
     let checks =
         vec![file("a.rs"), Check::Judge(JudgeCheck::default()), file("b.rs"), command(&["true"])];
     let request = GateRequest {
-        plugins: Default::default(),
+        tools: Default::default(),
         checks,
         claims: ClaimPolicy::None,
         ..work.request(json!({"summary": "x".repeat(60)}))
@@ -680,7 +680,7 @@ async fn a_stopped_gate_is_inconclusive_and_starts_nothing() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let request = GateRequest {
-        plugins: Default::default(),
+        tools: Default::default(),
         checks: vec![file("a.rs"), command(&["touch", "made"])],
         ..work.request(json!({"created": ["a.rs"]}))
     };

@@ -5,6 +5,7 @@ use kb_base::value::{InstanceKey, Json, RunId, Tier};
 use kb_core::evidence::{Invocation, Record};
 use kb_language::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use kb_language::plan::Confined;
+use kb_language::toolspec::ToolCatalog;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,8 +44,8 @@ pub struct GateRequest {
     pub sandboxed: Option<NetworkAccess>,
     /// Why command checks of another step run in the sandbox: asked for each command when it starts.
     pub confined: Live<Option<Confined>>,
-    /// The schemas of the outputs of plugins, by name of the tool.
-    pub plugins: BTreeMap<String, Schema>,
+    /// The tools of the run.
+    pub tools: ToolCatalog,
     /// Timeout of the whole gate.
     pub timeout: Option<Duration>,
     /// What the specialist received, if the names in its answer are looked up or a judge reads it.

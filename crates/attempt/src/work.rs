@@ -1,10 +1,11 @@
 //! The work of an attempt, one variant per step kind that is executed.
 
 use super::{Live, ParentFacts};
-use kb_base::value::{DefinitionId, Json, JsonMap, RunId, ToolName, Usage};
+use kb_base::value::{DefinitionId, Json, JsonMap, RunId, Usage};
 use kb_core::evidence::{Feedback, Record, SessionBrief};
 use kb_language::definition::{JudgeCheck, OutputParse, Schema, Specialist};
 use kb_language::plan::Facts;
+use kb_language::toolspec::ToolSpec;
 use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,8 +24,8 @@ pub enum StepWork {
     },
     /// Call one tool, approved by the author of the playbook.
     Tool {
-        /// Name of the tool.
-        tool: ToolName,
+        /// Its entry in the catalog of the run.
+        tool: Arc<ToolSpec>,
         /// Arguments of the call.
         args: Json,
     },
@@ -49,7 +50,7 @@ impl StepWork {
 }
 
 /// The files of the project that some work can use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileUse<'w> {
     /// It uses no files.
     Nothing,
@@ -59,7 +60,7 @@ pub enum FileUse<'w> {
         writes: bool,
     },
     /// Those that a call of this tool uses.
-    Tool(&'w ToolName),
+    Tool(&'w ToolSpec),
 }
 
 impl StepWork {
@@ -95,7 +96,7 @@ impl StepWork {
                 vec![("command", command), ("form of the output", json!(format!("{parse:?}")))]
             }
             StepWork::Tool { tool, args } => {
-                vec![("tool", json!(tool.as_str())), ("arguments", args.clone())]
+                vec![("tool", json!(tool.name)), ("arguments", args.clone())]
             }
             StepWork::Http(HttpWork { method, expect, url, headers, query, body }) => vec![
                 ("request", json!(format!("{method} {url}"))),

@@ -1,15 +1,15 @@
 //! Tools of other tools, as names of the table of tools.
 
-use kb_language::toolspec::{ToolSpec, tools};
+use kb_language::toolspec::{ToolSpec, built_in};
 
 fn names(which: impl Fn(&ToolSpec) -> bool) -> Vec<String> {
-    let own = tools().iter().filter(|tool| !tool.always_allowed && which(tool));
+    let own = built_in().tools().filter(|tool| !tool.always_allowed && which(tool));
     own.map(|tool| tool.name.to_string()).collect()
 }
 
 /// The tools that a name of another tool, such as `Read`, stands for.
 pub(super) fn named(name: &str) -> Vec<String> {
-    names(|tool| tool.aliases.contains(&name))
+    names(|tool| tool.aliases.iter().any(|own| own == name))
 }
 
 /// The tools that only read files.

@@ -47,7 +47,7 @@ impl Trap {
         let parts = ToolboxParts {
             doubles: None,
             clock: kb::clock::Clock::system().into(),
-            plugins: Vec::new(),
+            tools: Vec::new(),
             workspace: Workspace::open(bench.dir.path(), &[], &["state/kb".into()]).unwrap(),
             supervisor: bench.parts.supervisor.clone(),
             settings: Default::default(),

@@ -205,7 +205,7 @@ fn homely(supervisor: &Supervisor, home: &Path, settings: Settings) -> Bench {
     let parts = kb::tool::ToolboxParts {
         doubles: None,
         clock: kb::clock::Clock::system().into(),
-        plugins: Vec::new(),
+        tools: Vec::new(),
         workspace: bench.parts.workspace.clone(),
         supervisor: match supervisor.level() {
             ProcessLevel::Group => {
@@ -442,7 +442,7 @@ async fn the_state_in_the_workspace_is_closed_to_commands() {
     let parts = kb::tool::ToolboxParts {
         doubles: None,
         clock: kb::clock::Clock::system().into(),
-        plugins: Vec::new(),
+        tools: Vec::new(),
         workspace: kb::workspace::Workspace::open(bench.dir.path(), &[], &["state/kb".into()])
             .unwrap(),
         supervisor: bench.parts.supervisor.clone(),

@@ -99,7 +99,7 @@ fn host_with(root: &std::path::Path, path: &str) -> (HostAccess, Toolbox) {
     let parts = ToolboxParts {
         doubles: None,
         clock: kb::clock::Clock::system().into(),
-        plugins: Vec::new(),
+        tools: Vec::new(),
         workspace: Workspace::open(root, &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(vars, &[])),
         settings: Arc::new(settings),
@@ -193,7 +193,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
     let output: Json = serde_json::from_str(&output).unwrap();
     let request = GateRequest {
         tree: None,
-        plugins: Default::default(),
+        tools: Default::default(),
         checks: case.checks.clone(),
         claims: ClaimPolicy::Strict,
         changes_declared: true,

@@ -49,7 +49,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
     for _ in 0..20 {
         let request = GateRequest {
             tree: None,
-            plugins: Default::default(),
+            tools: Default::default(),
             checks: Vec::new(),
             claims: ClaimPolicy::Strict,
             changes_declared: false,

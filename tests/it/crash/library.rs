@@ -254,7 +254,7 @@ impl<'a> House<'a> {
         let parts = ToolboxParts {
             doubles: None,
             clock: kb::clock::Clock::system().into(),
-            plugins: Vec::new(),
+            tools: Vec::new(),
             workspace: Workspace::open(&self.scratch.root(), &[], &[self.state_dir()]).unwrap(),
             supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
             settings: self.catalog.settings.clone(),

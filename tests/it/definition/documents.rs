@@ -42,8 +42,8 @@ fn the_specialist_of_000_9_1_loads_with_warnings_for_what_comes_later() {
     ");
 }
 
-fn names(tools: &[kb::value::ToolName]) -> Vec<&str> {
-    tools.iter().map(|tool| tool.as_str()).collect()
+fn names<T: ToString>(tools: &[T]) -> Vec<String> {
+    tools.iter().map(T::to_string).collect()
 }
 
 #[test]

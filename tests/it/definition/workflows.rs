@@ -56,7 +56,7 @@ fn a_subagent_file_of_claude_code_is_a_profile() {
         ".kb/agents/code-reviewer.md",
         "---\nname: code-reviewer\ndescription: Reviews code. Use it after changes.\ntools: Read, Grep, Glob, Bash, WebSearch, Bash(git diff:*, git log:*)\nmodel: sonnet\ncolor: blue\npermissionMode: default\n---\n\nYou are a senior reviewer.\n",
     );
-    let tools: Vec<&str> = found.tools.iter().map(|tool| tool.as_str()).collect();
+    let tools: Vec<&str> = found.tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(tools, ["fs:read", "fs:exists", "fs:search", "fs:list", "shell:exec"]);
     assert_eq!(found.model.tier, kb::value::Tier::Medium);
     assert_eq!(found.role, "You are a senior reviewer.");
@@ -76,13 +76,8 @@ fn a_narrowed_tool_never_widens() {
         "agents/a.md",
         "---\nname: a\ntools: Bash(git diff:*), Read\ndisallowedTools: Read\n---\nHi\n",
     );
-    assert!(
-        found
-            .tools
-            .iter()
-            .all(|tool| tool.as_str() == "fs:exists" || tool.as_str() != "shell:exec")
-    );
-    assert!(!found.tools.iter().any(|tool| tool.as_str() == "fs:read"));
+    assert!(found.tools.iter().all(|tool| tool.name == "fs:exists" || tool.name != "shell:exec"));
+    assert!(!found.tools.iter().any(|tool| tool.name == "fs:read"));
 }
 
 #[test]
@@ -92,7 +87,7 @@ fn tool_globs_expand_over_the_known_tools() {
         "s.yml",
         "schema: kb.specialist/1\nid: s\nrole: Hi\ntools: [\"fs:*\", \"output:*\", fs:read]\n",
     );
-    let tools: Vec<&str> = found.tools.iter().map(|tool| tool.as_str()).collect();
+    let tools: Vec<&str> = found.tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(
         tools,
         [

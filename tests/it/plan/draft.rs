@@ -10,6 +10,7 @@ use kb::definition::*;
 use kb::diagnostic::{Diagnostic, SourceId, Sources, Span, render};
 use kb::expression::{Expression, Names, Origin, Style, Template, ValueTemplate};
 use kb::plan::Plan;
+use kb::toolspec::built_in;
 use kb::value::*;
 use std::sync::Arc;
 
@@ -124,7 +125,7 @@ impl Reader<'_> {
             "run" => run(OutputParse::Text),
             "json" => run(OutputParse::Json),
             "gate" => StepKind::Gate([Check::Expr(self.expression(rest))].into()),
-            "tool" => StepKind::Tool(Box::new(ToolStep { tool: ToolName::new(rest).unwrap() })),
+            "tool" => StepKind::Tool(Box::new(ToolStep { tool: built_in().entry(rest) })),
             "http" => StepKind::Http(Box::new(HttpStep {
                 method: "GET".to_owned(),
                 url: Template::literal("https://example.org"),
@@ -222,6 +223,6 @@ fn catalog() -> Catalog {
 fn specialist(id: &str, tools: &[&str], output_schema: Option<Schema>) -> Specialist {
     let (name, span) = (SpecialistId::new(id).unwrap(), Span::new(SourceId(0), 0, 0));
     let bare = Specialist::bare(name, span, &format!("{id}.yml"), Digest::of(id));
-    let tools = tools.iter().map(|tool| ToolName::new(tool).unwrap()).collect();
+    let tools = tools.iter().map(|tool| built_in().entry(tool)).collect();
     Specialist { tools, output_schema, ..bare }
 }

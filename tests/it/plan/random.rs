@@ -4,7 +4,7 @@ use crate::simulate::{playbook, step};
 use kb::definition::{Catalog, OutputParse, RunCommand, RunStep, Step, StepKind, ToolStep};
 use kb::diagnostic::{Code, Diagnostic, SourceId, Span};
 use kb::plan::{Plan, StepIx};
-use kb::value::{StepId, ToolName};
+use kb::value::StepId;
 use proptest::prelude::*;
 
 const SPAN: Span = Span { source: SourceId(0), start: 0, end: 0 };
@@ -40,8 +40,9 @@ fn drawn(i: usize, kind: u8, on: &[usize]) -> Step {
     let command = RunCommand::Shell("true".into());
     match kind {
         0 => {
-            step.kind =
-                StepKind::Tool(Box::new(ToolStep { tool: ToolName::new("fs:write").unwrap() }))
+            step.kind = StepKind::Tool(Box::new(ToolStep {
+                tool: kb::toolspec::built_in().entry("fs:write"),
+            }))
         }
         1 => step.kind = StepKind::Run(RunStep { command, parse: OutputParse::Text }),
         _ => {}

@@ -95,6 +95,6 @@ pub(super) mod specialists {
     fn specialist(id: &str, tool: &str) -> Specialist {
         let name = SpecialistId::new(id).unwrap();
         let bare = Specialist::bare(name, SPAN, &format!("{id}.yml"), Digest::of(id));
-        Specialist { tools: vec![ToolName::new(tool).unwrap()], ..bare }
+        Specialist { tools: vec![kb::toolspec::built_in().entry(tool)], ..bare }
     }
 }

@@ -15,9 +15,9 @@ use kb::llm::{
 };
 use kb::specialist::{SpecialistRunner, ToolSet};
 use kb::tool::{Call, CallResult, Caller};
+use kb::toolspec::{ToolCatalog, ToolSpec};
 use kb::value::{
-    Digest, InstanceKey, Json, RunId, SpecialistId, StepId, Tier, Timestamp, ToolName, Usage,
-    json_text,
+    Digest, InstanceKey, Json, RunId, SpecialistId, StepId, Tier, Timestamp, Usage, json_text,
 };
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -113,6 +113,7 @@ impl ModelProvider for Model {
 pub(super) struct Tools {
     made: Arc<Mutex<Vec<(String, Json)>>>,
     kept: Arc<Mutex<Vec<String>>>,
+    catalog: ToolCatalog,
     /// How many calls with `meet` have started.
     met: Arc<tokio::sync::Semaphore>,
 }
@@ -122,9 +123,16 @@ impl Default for Tools {
         Tools {
             made: Arc::default(),
             kept: Arc::default(),
+            catalog: catalog(),
             met: Arc::new(tokio::sync::Semaphore::new(0)),
         }
     }
+}
+
+/// The built-in tools, and one that reads.
+fn catalog() -> ToolCatalog {
+    let look = ToolSpec { only_reads: true, ..(*ToolCatalog::default().entry("t:look")).clone() };
+    ToolCatalog::default().with([Arc::new(look)])
 }
 
 impl ToolSet for Tools {
@@ -150,8 +158,8 @@ impl ToolSet for Tools {
         None
     }
 
-    fn only_reads(&self, tool: &str) -> bool {
-        tool == "t:look"
+    fn tools(&self) -> &ToolCatalog {
+        &self.catalog
     }
 
     fn keep(&self, call: &str, text: &str) {
@@ -276,7 +284,7 @@ pub(super) fn specialist() -> Specialist {
             approach: "1. look".to_owned(),
             outcome: "Found".to_owned(),
         }],
-        tools: tools.iter().map(|name| ToolName::new(name).unwrap()).collect(),
+        tools: tools.iter().map(|name| catalog().entry(name)).collect(),
         constraints: vec!["Never guess.".to_owned()],
         ..Specialist::bare(id, span(), "tester.yml", Digest::of("tester"))
     }

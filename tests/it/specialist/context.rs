@@ -4,7 +4,7 @@ use super::bench::*;
 use kb::definition::{ContextProfile, Specialist};
 use kb::evidence::Record;
 use kb::specialist::ToolSet;
-use kb::value::{ToolName, json_text};
+use kb::value::json_text;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn large_files() -> crate::tools::bench::Bench {
 
 fn wide(s: &mut Specialist) {
     s.context = Some(ContextProfile::Standard);
-    s.tools = vec![ToolName::new("fs:read").unwrap(), ToolName::new("fs:search").unwrap()];
+    s.tools = ["fs:read", "fs:search"].map(|name| kb::toolspec::built_in().entry(name)).into();
     (s.limits.max_steps, s.limits.max_tool_calls) = (40, 40);
 }
 

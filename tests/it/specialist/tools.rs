@@ -6,7 +6,7 @@ use kb::evidence::Record;
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::redaction::Redactor;
 use kb::tool::{Approvals, Toolbox, ToolboxParts};
-use kb::value::ToolName;
+use kb::toolspec::built_in;
 use kb::workspace::Workspace;
 use serde_json::json;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 fn toolbox(root: &Path) -> Arc<Toolbox> {
     Arc::new(Toolbox::new(ToolboxParts {
-        plugins: Vec::new(),
+        tools: Vec::new(),
         doubles: None,
         clock: kb::clock::Clock::system().into(),
         workspace: Workspace::open(root, &[], &[]).unwrap(),
@@ -30,7 +30,7 @@ fn toolbox(root: &Path) -> Arc<Toolbox> {
 fn on_disk(root: &Path, replies: impl IntoIterator<Item = Reply>) -> Bench {
     let tools = ["fs:read", "fs:write"];
     let bench = bench(replies)
-        .with(|s| s.tools = tools.iter().map(|name| ToolName::new(name).unwrap()).collect());
+        .with(|s| s.tools = tools.iter().map(|name| built_in().entry(name)).collect());
     Bench { toolbox: Some(toolbox(root)), ..bench }
 }
 

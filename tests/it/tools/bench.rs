@@ -37,7 +37,7 @@ impl Setup {
         let parts = ToolboxParts {
             doubles: None,
             clock: kb::clock::Clock::system().into(),
-            plugins: Vec::new(),
+            tools: Vec::new(),
             workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
             supervisor: self
                 .supervisor

@@ -231,7 +231,7 @@ fn parts(workspace: Workspace) -> ToolboxParts {
     ToolboxParts {
         doubles: None,
         clock: kb::clock::Clock::system().into(),
-        plugins: Vec::new(),
+        tools: Vec::new(),
         workspace,
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Default::default(),

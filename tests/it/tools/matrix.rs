@@ -93,7 +93,7 @@ async fn every_tool_level_and_setting_gives_what_the_documents_say() {
     let (mut seen, mut denied, mut asked) = (0u64, 0u64, 0u64);
     for (at, cell) in cells().enumerate().filter(|(at, _)| at % step == 0) {
         let bench = Setup::default().bench();
-        for spec in bench.tools.specs() {
+        for spec in bench.tools.tools().tools() {
             let own = Setup {
                 settings: settings(&spec.name, cell),
                 yes: cell.yes,

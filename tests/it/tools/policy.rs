@@ -183,13 +183,13 @@ fn a_model_is_told_of_the_tools_that_it_may_call() {
     let bench = Setup { settings: secured("fs:delete", off), ..Default::default() }.bench();
     let told = |allow_list: &[&str]| {
         let described = bench.tools.describe(&globs(allow_list));
-        described.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>().join(" ")
+        described.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(told(&["fs:*"]), "fs:read fs:list fs:search fs:exists fs:write fs:edit output:read");
     assert_eq!(told(&["fs:read"]), "fs:read output:read");
     assert_eq!(told(&["mind:rag-query"]), "");
     let read = &bench.tools.describe(&globs(&["fs:read"]))[0];
-    assert_eq!(read.schema["required"], json!(["path"]));
+    assert_eq!(read.input["required"], json!(["path"]));
 }
 
 #[test]
@@ -201,8 +201,8 @@ fn every_tool_has_the_names_of_the_language() {
     };
     let table: Vec<String> = bench
         .tools
-        .specs()
-        .iter()
+        .tools()
+        .tools()
         .map(|s| format!("{} {:?} {} -> {}", s.name, s.level, names(&s.input), names(&s.output)))
         .collect();
     assert_snapshot!(table.join("\n"), @r"
@@ -220,7 +220,7 @@ fn every_tool_has_the_names_of_the_language() {
     output:read Safe ref,offset -> content,next
     artifact:get Safe id,offset -> content,next
     ");
-    for spec in bench.tools.specs() {
+    for spec in bench.tools.tools().tools() {
         assert!(jsonschema::meta::is_valid(&spec.input), "{}", spec.name);
         assert!(jsonschema::meta::is_valid(&spec.output), "{}", spec.name);
     }
@@ -234,7 +234,7 @@ fn knowing(secrets: &[&str]) -> Bench {
     let parts = ToolboxParts {
         doubles: None,
         clock: kb::clock::Clock::system().into(),
-        plugins: Vec::new(),
+        tools: Vec::new(),
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Default::default(),

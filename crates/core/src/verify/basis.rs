@@ -6,8 +6,8 @@ use super::observation::{Observation, ObservationQuery, Observations};
 use crate::evidence::Invocation;
 use kb_base::value::{Digest, Json};
 use kb_language::definition::{Check, ClaimPolicy, Schema};
+use kb_language::toolspec::ToolCatalog;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The recorded input of a verdict: all observations, and all values of its checks. Tool calls, the
@@ -89,14 +89,14 @@ impl Basis {
     }
 
     /// Restores the gate and the observations with the data that the journal has elsewhere: the output,
-    /// its schema, the checks of the step, the calls recorded before the verdict and the schemas of plugins.
+    /// its schema, the checks of the step, the calls recorded before the verdict and the tools of the run.
     pub fn restore(
         self,
         output: Arc<Json>,
         output_schema: Option<Schema>,
         checks: &[Check],
         trace: Vec<Invocation>,
-        plugins: BTreeMap<String, Schema>,
+        tools: ToolCatalog,
     ) -> Result<(Gate, Observations), IncompleteBasis> {
         if Digest::of_json(&output) != self.output {
             return Err(IncompleteBasis::Output);
@@ -131,7 +131,7 @@ impl Basis {
             // The recorded observations say what was looked up.
             looks_up_names: false,
             asked_keys: self.asked_keys,
-            plugins,
+            tools,
         };
         Ok((gate, self.seen.into_iter().collect()))
     }

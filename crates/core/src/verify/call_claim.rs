@@ -6,10 +6,8 @@ use super::normalized_path::normalized;
 use super::tool_tier;
 use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose};
 use kb_base::value::{Json, JsonMap};
-use kb_language::definition::Schema;
-use kb_language::toolspec::{self, plugin_id};
+use kb_language::toolspec::{Text, ToolCatalog};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// Maximum length of an argument that is compared, in bytes.
 const COMPARED: usize = 200;
@@ -90,13 +88,13 @@ impl CallClaim {
         &self,
         trace: &[Invocation],
         root: &str,
-        plugins: &BTreeMap<String, Schema>,
+        tools: &ToolCatalog,
     ) -> (Finding, Json) {
         let (name, calls) = (&self.tool, |calls: &[&Invocation]| -> Json {
             json!({"calls": calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>()})
         });
         let executed = trace.iter().filter(|call| call.purpose == Purpose::Execution);
-        let same: Vec<&Invocation> = executed.filter(|call| is_tool(name, &call.tool)).collect();
+        let same: Vec<&Invocation> = executed.filter(|call| self.is_about(call, tools)).collect();
         if same.is_empty() {
             let reason =
                 format!("`{name}` is claimed to have been called, but no call is recorded");
@@ -128,7 +126,7 @@ impl CallClaim {
                     "`{name}` is claimed to have returned another `{key}` than it did (call `{}`)",
                     call.id
                 )),
-                None => tool_tier::finding(call, plugins.get(&call.tool)),
+                None => tool_tier::finding(&tools.entry(&call.tool), call),
             },
             (_, false, None) => not_successful(name, last),
         };
@@ -142,15 +140,21 @@ impl CallClaim {
         self.data.iter().find(differs).map(|(key, _)| key.as_str())
     }
 
-    /// Whether the claim is about a call of this tool.
-    pub(super) fn is_about(&self, call: &Invocation) -> bool {
-        is_tool(&self.tool, &call.tool)
+    /// Whether the claim names the tool of a call: in any spelling, by an alias, or without its namespace.
+    pub(super) fn is_about(&self, call: &Invocation, tools: &ToolCatalog) -> bool {
+        let letters = |name: &str| -> String {
+            let letters = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+            letters.to_ascii_lowercase()
+        };
+        let (claimed, spec) = (letters(&self.tool), tools.entry(&call.tool));
+        let spelt = |names: &[Text]| names.iter().any(|name| letters(name) == claimed);
+        letters(&call.tool) == claimed || spelt(&spec.aliases) || spelt(&spec.claimed_as)
     }
 
-    /// Whether the claim is about a call of a plugin.
-    pub(super) fn is_about_plugin(&self, trace: &[Invocation]) -> bool {
-        let named = |call: &&Invocation| is_tool(&self.tool, &call.tool);
-        trace.iter().filter(named).any(|call| plugin_id(&call.tool).is_some())
+    /// Whether the claim is about a call whose recorded output is evidence.
+    pub(super) fn is_about_output(&self, trace: &[Invocation], tools: &ToolCatalog) -> bool {
+        let mut named = trace.iter().filter(|call| self.is_about(call, tools));
+        named.any(|call| tools.entry(&call.tool).records_output)
     }
 
     /// Whether the recorded arguments are the claimed ones, as far as both have them.
@@ -167,19 +171,6 @@ impl CallClaim {
             _ => true,
         })
     }
-}
-
-/// Whether a claimed name is the name of a recorded tool: in any spelling, or an alias of it.
-fn is_tool(claimed: &str, tool: &str) -> bool {
-    let letters = |name: &str| -> String {
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
-    };
-    // `deploy` names `plugin:deploy`.
-    if plugin_id(tool).is_some_and(|id| letters(id) == letters(claimed)) {
-        return true;
-    }
-    let spelt = |names: &[&str]| names.iter().any(|name| letters(name) == letters(claimed));
-    spelt(&[tool]) || toolspec::find(tool).is_some_and(|spec| spelt(spec.aliases))
 }
 
 /// Whether a call did what it was asked for. An answer with an error status is none.

@@ -6,7 +6,7 @@ use super::command_claim::{CommandClaim, is_question};
 use super::finding::Finding;
 use super::gate::Gate;
 use super::shell::Script;
-use super::tool_tier::{finding, tier_of, tool_of};
+use super::tool_tier::finding;
 use crate::evidence::{CheckDetail, EvidenceKind, Invocation, InvocationStatus, Purpose, Verdict};
 use kb_language::definition::ClaimPolicy;
 use kb_language::toolspec::EvidenceTier;
@@ -30,7 +30,8 @@ pub(super) fn call_outcomes(
     let executed: Vec<&Invocation> =
         gate.trace.iter().filter(|call| call.purpose == Purpose::Execution).collect();
     let is_last = |at: usize| executed[at + 1..].iter().all(|call| call.tool != executed[at].tool);
-    let is_claimed = |call: &Invocation| claimed.iter().any(|claim| claim.is_about(call));
+    let is_claimed =
+        |call: &Invocation| claimed.iter().any(|claim| claim.is_about(call, &gate.tools));
     let last = (0..executed.len()).filter(|at| is_last(*at)).map(|at| executed[at]);
     let last = last.filter(|call| call.is_tool_call());
     let open = unrepeated_probes(&executed);
@@ -50,13 +51,13 @@ pub(super) fn call_outcomes(
 
 /// What the last call of a tool means; `None` if it is an ordinary call of a built-in tool.
 fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
-    let (tool, id) = (&call.tool, &call.id);
+    let (tool, id, spec) = (&call.tool, &call.id, gate.tools.entry(&call.tool));
     let doubt = |how: &str| {
         Some(Finding::inconclusive(format!(
             "the last call of `{tool}` {how} (call `{id}`), and no later call of it succeeded"
         )))
     };
-    match (call.status, tier_of(call)) {
+    match (call.status, spec.tier) {
         (InvocationStatus::Denied, _) => doubt("was denied"),
         (_, EvidenceTier::Recorded) => None,
         (InvocationStatus::Failed, EvidenceTier::Receipt) => Some(Finding::failed(format!(
@@ -69,15 +70,15 @@ fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
             let status = call.http_error().unwrap_or_default();
             doubt(&format!("was answered with status {status}"))
         }
-        (InvocationStatus::Success, EvidenceTier::Remote) if !tool_of(call).sends(&call.args) => {
+        (InvocationStatus::Success, EvidenceTier::Remote) if !spec.sends(&call.args) => {
             Some(Finding::unchecked(format!(
                 "the answer to `{tool}` is remote, and what the output says about it was not checked"
             )))
         }
-        (InvocationStatus::Success, EvidenceTier::Remote) => Some(finding(call, None)),
+        (InvocationStatus::Success, EvidenceTier::Remote) => Some(finding(&spec, call)),
         // A plugin without evidence is common; that its probe failed is a fact.
         (InvocationStatus::Success, EvidenceTier::Receipt) => {
-            let finding = finding(call, gate.plugins.get(tool));
+            let finding = finding(&spec, call);
             let is_open = finding.verdict == Verdict::Inconclusive;
             let reason = finding.reason.clone().filter(|_| is_open);
             Some(reason.map_or(finding, Finding::unchecked))
@@ -203,7 +204,7 @@ mod tests {
             test_commands: Vec::new(),
             looks_up_names: false,
             asked_keys: Vec::new(),
-            plugins: Default::default(),
+            tools: Default::default(),
         }
     }
 }

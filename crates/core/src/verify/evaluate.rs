@@ -52,7 +52,7 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let written = match gate.claims {
         ClaimPolicy::None => Vec::new(),
         ClaimPolicy::Strict | ClaimPolicy::Warn => {
-            WrittenFiles::of(&gate.trace).queries().collect()
+            WrittenFiles::of(&gate.trace, &gate.tools).queries().collect()
         }
     };
     let files = claimed
@@ -99,7 +99,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(files.map(|claim| check_claim(claim, &changes, observations, gate.claims)));
     if gate.claims != ClaimPolicy::None {
         let claimed: Vec<&str> = claims.files.iter().map(|claim| claim.path.as_str()).collect();
-        details.extend(WrittenFiles::of(&gate.trace).details(&claimed, observations));
+        details.extend(WrittenFiles::of(&gate.trace, &gate.tools).details(&claimed, observations));
     }
     let executed = Executed { gate, claims: &claims, runs: &runs, facts: &facts };
     details.extend(executed.check());
@@ -123,6 +123,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
         trace: &gate.trace,
         observations,
         root: &gate.root,
+        tools: &gate.tools,
         claimed: claims.files.iter().map(|claim| claim.path.as_str()).collect(),
         coverage: &coverage,
         claims_tests: claims.passed_tests().next().is_some(),
@@ -134,13 +135,14 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     let stated = stated.filter(|finding| accepted || finding.verdict == Verdict::Failed);
     details.extend(stated.map(|finding| named("statements", finding)));
     let has_claims = !claims.files.is_empty() || !claims.none_executed();
-    let by_plugin = claims.calls.iter().any(|claim| claim.is_about_plugin(&gate.trace));
+    let by_output =
+        claims.calls.iter().any(|claim| claim.is_about_output(&gate.trace, &gate.tools));
     // A refuted claim that passes rests only on the statement of the output.
     let warned = details.iter().any(|detail| detail.warning);
     let confidence = match (warned, confidence(gate, has_claims)) {
         (true, _) => Confidence::Low,
-        // The output of a plugin has the right form; what it did is known from its evidence alone.
-        (false, Confidence::High) if by_plugin => Confidence::Medium,
+        // The output has the right form; what the tool did is known from its evidence alone.
+        (false, Confidence::High) if by_output => Confidence::Medium,
         (false, confidence) => confidence,
     };
     Verification::of(confidence, details)
@@ -200,7 +202,7 @@ impl Executed<'_> {
         let calls = claims.calls.iter().map(|claim| {
             detail(
                 format!("claim call {}", claim.tool),
-                claim.check(&gate.trace, &gate.root, &gate.plugins),
+                claim.check(&gate.trace, &gate.root, &gate.tools),
             )
         });
         commands.chain(tests).chain(calls).collect()

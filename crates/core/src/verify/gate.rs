@@ -4,7 +4,7 @@ use super::check::Criterion;
 use crate::evidence::Invocation;
 use kb_base::value::Json;
 use kb_language::definition::{ClaimPolicy, Schema};
-use std::collections::BTreeMap;
+use kb_language::toolspec::ToolCatalog;
 use std::sync::Arc;
 
 /// The gate of one attempt, with all placeholders evaluated.
@@ -36,6 +36,6 @@ pub struct Gate {
     pub looks_up_names: bool,
     /// The keys of the output schemas of the step and its specialist.
     pub asked_keys: Vec<String>,
-    /// The schemas of the outputs of plugins, by name of the tool.
-    pub plugins: BTreeMap<String, Schema>,
+    /// The tools of the run.
+    pub tools: ToolCatalog,
 }

@@ -7,7 +7,7 @@ use super::gate::Gate;
 use super::observation::Observations;
 use crate::evidence::{Invocation, InvocationStatus, Purpose, Verdict};
 use kb_base::value::{Json, json_text};
-use kb_language::toolspec;
+use kb_language::toolspec::ToolCatalog;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub fn judge_question(
     let executed = || gate.trace.iter().filter(|call| call.purpose == Purpose::Execution);
     let mut files_read: Vec<String> = executed()
         .filter(|call| call.status == InvocationStatus::Success)
-        .filter(|call| toolspec::assumed(&call.tool).reads_a_file())
+        .filter(|call| gate.tools.entry(&call.tool).reads_a_file())
         .filter_map(|call| call.args.get("path").and_then(Json::as_str).map(str::to_owned))
         .collect();
     files_read.sort();
@@ -69,7 +69,7 @@ pub fn judge_question(
     Some(JudgeQuestion {
         criterion,
         answer: answer.chars().take(ANSWER).collect(),
-        calls: calls(&executed().take(CALLS).collect::<Vec<_>>(), results),
+        calls: calls(&executed().take(CALLS).collect::<Vec<_>>(), results, &gate.tools),
         files_read,
         findings: findings.take(CALLS).collect(),
     })
@@ -77,7 +77,11 @@ pub fn judge_question(
 
 /// The calls with the starts of their results. What files were written with is in the diff of the project, and many
 /// results share the space that there is.
-fn calls(executed: &[&Invocation], results: &BTreeMap<String, Arc<Json>>) -> Vec<String> {
+fn calls(
+    executed: &[&Invocation],
+    results: &BTreeMap<String, Arc<Json>>,
+    tools: &ToolCatalog,
+) -> Vec<String> {
     let each = (RESULTS / executed.len().max(1)).clamp(RESULT_MIN, RESULT_MAX);
     let mut left = RESULTS;
     let mut described = |call: &&Invocation| {
@@ -85,17 +89,18 @@ fn calls(executed: &[&Invocation], results: &BTreeMap<String, Arc<Json>>) -> Vec
         let start: String = text.trim().chars().take(each.min(left)).collect();
         left -= start.chars().count();
         match start.is_empty() {
-            true => line(call),
-            false => format!("{}\n  {}", line(call), start.replace('\n', "\n  ")),
+            true => line(call, tools),
+            false => format!("{}\n  {}", line(call, tools), start.replace('\n', "\n  ")),
         }
     };
     executed.iter().map(&mut described).collect()
 }
 
 /// A tool call in one line.
-fn line(call: &Invocation) -> String {
-    let arg = |names: &[&str]| {
-        let text = names.iter().find_map(|name| call.args.get(name))?;
+fn line(call: &Invocation, tools: &ToolCatalog) -> String {
+    let spec = tools.entry(&call.tool);
+    let arg = || {
+        let text = spec.subject.iter().find_map(|name| call.args.get(&**name))?;
         Some(json_text(text).chars().take(200).collect::<String>())
     };
     let failed = match call.status {
@@ -110,12 +115,11 @@ fn line(call: &Invocation) -> String {
             }
         }
     };
-    let spec = toolspec::assumed(&call.tool);
     let changed: Vec<&str> =
         call.changes.iter().take(10).map(|change| change.path.as_str()).collect();
     let changed = match spec.runs_processes && !changed.is_empty() {
         true => format!("; it changed {}", changed.join(", ")),
         false => String::new(),
     };
-    format!("{}: {}{failed}{changed}", spec.done, arg(spec.subject).unwrap_or_default())
+    format!("{}: {}{failed}{changed}", spec.done, arg().unwrap_or_default())
 }

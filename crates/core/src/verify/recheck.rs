@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
 use crate::evidence::{CheckDetail, Invocation, Purpose};
 use kb_base::value::Digest;
-use kb_language::toolspec;
+use kb_language::toolspec::{EvidenceTier, ToolCatalog};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -17,11 +17,12 @@ pub(super) struct WrittenFiles<'t> {
 }
 
 impl<'t> WrittenFiles<'t> {
-    pub(super) fn of(trace: &'t [Invocation]) -> WrittenFiles<'t> {
+    pub(super) fn of(trace: &'t [Invocation], tools: &ToolCatalog) -> WrittenFiles<'t> {
         let mut files: BTreeMap<&str, (&Invocation, Digest)> = BTreeMap::new();
         for call in trace.iter().filter(|call| call.purpose == Purpose::Execution) {
-            let by_file_tool =
-                toolspec::find(&call.tool).is_some_and(|spec| spec.writes && !spec.runs_processes);
+            let spec = tools.entry(&call.tool);
+            let is_recorded = spec.tier == EvidenceTier::Recorded;
+            let by_file_tool = is_recorded && spec.writes && !spec.runs_processes;
             for change in &call.changes {
                 // The last recorded change decides; one that a command made is compared where it is claimed.
                 let digest = change.after.as_ref().and_then(|after| after.sha256);

@@ -12,6 +12,7 @@ use super::runner::TestCommands;
 use super::statement::{Act, Meaning, Sentence, Statement, means};
 use crate::evidence::{Invocation, InvocationStatus};
 use kb_base::value::{Glob, Json};
+use kb_language::toolspec::ToolCatalog;
 
 /// Most names of statements that are looked up in files.
 const NAMES: usize = 30;
@@ -24,6 +25,7 @@ pub(super) struct Record<'r> {
     pub(super) trace: &'r [Invocation],
     pub(super) observations: &'r Observations,
     pub(super) root: &'r str,
+    pub(super) tools: &'r ToolCatalog,
     /// Paths that claims name, which are checked by themselves.
     pub(super) claimed: Vec<&'r str>,
     pub(super) coverage: &'r Coverage<'r>,

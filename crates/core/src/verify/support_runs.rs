@@ -5,7 +5,6 @@ use super::runner::canonical;
 use super::shell::{CommandUse, Script};
 use super::statement::{Act, Meaning, Sentence, is_path, means};
 use super::support::Record;
-use super::tool_tier::tier_of;
 use crate::evidence::{EvidenceKind, Invocation, InvocationStatus};
 use kb_base::value::Json;
 use kb_language::toolspec::EvidenceTier;
@@ -171,7 +170,7 @@ impl Record<'_> {
         let by_tool: Vec<&Invocation> = self
             .trace
             .iter()
-            .filter(|call| tier_of(call) == EvidenceTier::Recorded)
+            .filter(|call| self.tools.entry(&call.tool).tier == EvidenceTier::Recorded)
             .filter(made)
             .collect();
         let says_branch = sentence

@@ -1,44 +1,38 @@
-//! How far the effect of a tool call can be proven: the three tiers of tools.
+//! How far the effect of a tool call can be proven.
 
 use super::finding::Finding;
 use crate::evidence::{EvidenceKind, Invocation};
 use kb_language::definition::Schema;
-use kb_language::toolspec::{self, EvidenceTier, ToolSpec, plugin_id};
+use kb_language::toolspec::{EvidenceTier, ToolSpec};
 
-/// The entry of the tool of a recorded call.
-pub(super) fn tool_of(call: &Invocation) -> &'static ToolSpec {
-    toolspec::assumed(&call.tool)
-}
-
-/// The tier of a recorded call.
-pub(super) fn tier_of(call: &Invocation) -> EvidenceTier {
-    match plugin_id(&call.tool) {
-        Some(_) => EvidenceTier::Receipt,
-        None => tool_of(call).tier,
-    }
-}
-
-/// The verdict over a successful call. `schema` is that of the output of a plugin.
-pub(super) fn finding(call: &Invocation, schema: Option<&Schema>) -> Finding {
+/// The verdict over a successful call of this tool.
+pub(super) fn finding(spec: &ToolSpec, call: &Invocation) -> Finding {
     let (tool, id) = (&call.tool, &call.id);
-    match tier_of(call) {
+    match spec.tier {
         EvidenceTier::Recorded => Finding::passed(),
-        EvidenceTier::Receipt => plugin(call, schema),
+        EvidenceTier::Receipt => proven(spec, call),
+        EvidenceTier::Remote if has(call, EvidenceKind::Probe) => proven(spec, call),
         EvidenceTier::Remote => Finding::inconclusive(format!(
             "`{tool}` was called (call `{id}`), but its effect is remote and cannot be checked"
         )),
     }
 }
 
-/// The verdict over a successful call of a plugin: a receipt, an output that satisfies the schema, and
+fn has(call: &Invocation, kind: EvidenceKind) -> bool {
+    call.evidence.iter().any(|evidence| evidence.kind == kind)
+}
+
+/// The verdict over a successful call with evidence: a receipt, an output that satisfies the schema, and
 /// evidence. Probes decide; without one, evidence is needed.
-fn plugin(call: &Invocation, schema: Option<&Schema>) -> Finding {
+fn proven(spec: &ToolSpec, call: &Invocation) -> Finding {
     let (tool, id) = (&call.tool, &call.id);
     let unknown = |what: &str| Finding::inconclusive(format!("`{tool}` (call `{id}`): {what}"));
-    if !call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt) {
+    if !has(call, EvidenceKind::Receipt) {
         return unknown("the call has no receipt");
     }
-    let Some(schema) = schema else { return unknown("the schema of its output is not known") };
+    let Ok(schema) = Schema::new(spec.output.clone()) else {
+        return unknown("the schema of its output is not known");
+    };
     let Some(output) = &call.output else {
         return unknown("its output is too large to be recorded");
     };

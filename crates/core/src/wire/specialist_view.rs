@@ -114,7 +114,7 @@ impl From<&Specialist> for SpecialistView {
                 max_tokens: specialist.model.max_tokens,
                 max_retries: limits.max_retries,
             },
-            tools: names(&specialist.tools),
+            tools: specialist.tools.iter().map(ToString::to_string).collect(),
             unknown_tools: names(&specialist.unknown_tools),
             not_yet: specialist.not_yet.iter().map(|not_yet| not_yet.what.clone()).collect(),
             writes: specialist.writes(),

@@ -21,7 +21,7 @@ use kb_core::redaction::{Masked, Redactor, StreamMasker};
 use kb_core::run::{AttemptReport, Effect, Input, InstanceIx, Question, Wait};
 use kb_language::definition::Step;
 use kb_language::expression::Scope;
-use kb_language::toolspec;
+use kb_language::toolspec::ToolCatalog;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -72,6 +72,7 @@ pub(super) struct AttemptChannel {
     pub(super) work: Attempt,
     pub(super) key: InstanceKey,
     pub(super) step: Arc<Step>,
+    pub(super) tools: ToolCatalog,
     pub(super) messages: UnboundedSender<Message>,
     pub(super) events: Option<EventSender>,
     pub(super) payloads: Payloads,
@@ -98,7 +99,7 @@ impl AttemptChannel {
 
     /// Counts the running tool calls with processes.
     fn count_processes(&self, record: &Record) {
-        let runs_processes = |tool: &str| toolspec::assumed(tool).runs_processes;
+        let runs_processes = |tool: &str| self.tools.entry(tool).runs_processes;
         match record {
             Record::ToolCall { tool, .. } if runs_processes(tool) => {
                 self.processes.fetch_add(1, Ordering::SeqCst);

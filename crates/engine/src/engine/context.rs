@@ -72,6 +72,7 @@ impl RunContext {
             work,
             key: state.key(&self.plan, work.instance),
             step: self.planned(state, work.instance).step.clone(),
+            tools: self.plan.tools().clone(),
             messages,
             events: self.events.clone(),
             payloads: self.payloads.clone(),

@@ -7,7 +7,7 @@ use kb_base::value::{Money, Usage};
 use kb_core::evidence::Record;
 use kb_core::run::{Event, State};
 use kb_language::plan::Plan;
-use kb_language::toolspec;
+use kb_language::toolspec::ToolCatalog;
 
 /// Whether an event must be synced before its effects: decisions of people, the start and end of a
 /// run, money spent, and the start of work that must not be repeated.
@@ -23,7 +23,7 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
             let step = &plan.step(state.instance(*instance).step).step;
             !step.details().retry_safe || step.kind.effects().sends_request
         }
-        Event::Recorded { record, .. } => is_durable_record(record),
+        Event::Recorded { record, .. } => is_durable_record(record, plan.tools()),
         Event::RunResumed { .. }
         | Event::Continued { .. }
         | Event::Evaluated { .. }
@@ -46,12 +46,12 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
     }
 }
 
-fn is_durable_record(record: &Record) -> bool {
+fn is_durable_record(record: &Record, tools: &ToolCatalog) -> bool {
     let costs = |usage: &Usage| usage.cost_usd.is_some_and(|cost| cost > Money::ZERO);
     match record {
         Record::ModelCall { usage, .. } | Record::Compression { usage, .. } => costs(usage),
         Record::ToolCall { tool, args, .. } => {
-            let spec = toolspec::assumed(tool);
+            let spec = tools.entry(tool);
             args.as_inline().map_or(spec.network, |args| spec.sends(args))
         }
         Record::ToolResult { .. }
@@ -72,13 +72,14 @@ fn is_durable_record(record: &Record) -> bool {
 mod tests {
     use super::is_durable_record;
     use kb_core::evidence::{Payload, Record};
+    use kb_language::toolspec::built_in;
     use serde_json::json;
 
     #[test]
     fn calls_that_may_change_something_elsewhere_are_synced() {
         let call = |tool: &str, args| {
             let (id, tool, args) = ("1".to_owned(), tool.to_owned(), Payload::inline(args));
-            is_durable_record(&Record::ToolCall { turn: 1, id, tool, args })
+            is_durable_record(&Record::ToolCall { turn: 1, id, tool, args }, built_in())
         };
         for tool in ["plugin:deploy", "mcp:shop:order", "not a tool"] {
             assert!(call(tool, json!({"item": 1})), "{tool}");

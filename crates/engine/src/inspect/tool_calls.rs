@@ -5,7 +5,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Json, Timestamp};
 use kb_core::evidence::InvocationStatus;
 use kb_core::wire::{Body, Event};
-use kb_language::toolspec::{self, ToolLevel};
+use kb_language::toolspec::ToolLevel;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -52,11 +52,7 @@ pub struct AuditedCall {
 pub fn audited_calls(mut reader: Reader) -> Result<Vec<AuditedCall>, InspectError> {
     let mut calls: Vec<AuditedCall> = Vec::new();
     let mut decided: BTreeMap<String, (String, bool)> = BTreeMap::new();
-    let plugins = reader.plan().plugins_with_children();
-    let level = |tool: &str| match plugins.iter().find(|plugin| plugin.spec.name == tool) {
-        Some(plugin) => Some(plugin.spec.level),
-        None => toolspec::find(tool).map(|spec| spec.level),
-    };
+    let tools = reader.plan().tools().clone();
     while let Some(events) = reader.next_events()? {
         for event in events {
             let Some(place) = &event.place else { continue };
@@ -76,7 +72,7 @@ pub fn audited_calls(mut reader: Reader) -> Result<Vec<AuditedCall>, InspectErro
         }
     }
     for call in calls.iter_mut().filter(|call| call.level.is_none()) {
-        call.level = level(&call.tool);
+        call.level = tools.find(&call.tool).map(|tool| tool.level);
     }
     Ok(calls)
 }

@@ -25,7 +25,8 @@ pub(super) async fn send(
     if let (Some(body), Some(map)) = (body, args.as_object_mut()) {
         map.insert("body".to_owned(), body.clone());
     }
-    let outcome = tool::call(host, toolbox, request, HTTP_REQUEST, &args, context).await;
+    let spec = toolbox.tools().entry(HTTP_REQUEST);
+    let outcome = tool::call(host, toolbox, request, &spec, &args, context).await;
     let status = outcome.output.as_ref().and_then(|o| o.get("status")).and_then(Json::as_u64);
     match status {
         Some(status) if !is_expected(status as u16, expect) => {

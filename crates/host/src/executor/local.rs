@@ -18,7 +18,6 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, InstanceKey, OutcomeKind, RunId, Timestamp};
 use kb_core::evidence::{Merged, Verification};
 use kb_language::expression::Scope;
-use kb_language::toolspec;
 use std::sync::Arc;
 
 /// Executes attempts with the tools and models of this machine.
@@ -159,11 +158,7 @@ impl LocalExecutor {
                 let host = self.host.within(&workspace);
                 LocalExecutor { host, ..self }
             }
-            StepWork::Tool { tool, .. }
-                if toolspec::find(tool.as_str()).is_none_or(|t| t.writes) =>
-            {
-                self.within(&Tree { workspace })
-            }
+            StepWork::Tool { tool, .. } if tool.writes => self.within(&Tree { workspace }),
             StepWork::Specialist(_) => self.within(&Tree { workspace }),
             StepWork::Run { .. }
             | StepWork::Tool { .. }
@@ -198,7 +193,7 @@ impl LocalExecutor {
                 run::run(&self.host, &request, command, *parse, &context).await
             }
             StepWork::Tool { tool, args } => {
-                tool::call(&self.host, toolbox, &request, tool.as_str(), args, &context).await
+                tool::call(&self.host, toolbox, &request, tool, args, &context).await
             }
             StepWork::Http(work) => http::send(&self.host, toolbox, &request, work, &context).await,
             StepWork::Playbook(_) => match self.children.clone() {

@@ -8,7 +8,7 @@ use kb_attempt::{Context, Outcome, Progress, Request};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, OutcomeKind};
 use kb_core::evidence::{InvocationStatus, Payload, Record};
-use kb_language::toolspec;
+use kb_language::toolspec::ToolSpec;
 use kb_process::Spawn;
 
 /// Calls the tool. The call is recorded before it starts, the result before the outcome is used.
@@ -16,10 +16,11 @@ pub(super) async fn call(
     host: &HostAccess,
     toolbox: &Toolbox,
     request: &Request,
-    tool: &str,
+    spec: &ToolSpec,
     args: &Json,
     context: &Context,
 ) -> Outcome {
+    let tool = &*spec.name;
     let id = format!("{}-{}", request.attempt, tool.replace(':', "-"));
     let started = Record::ToolCall {
         turn: 0,
@@ -43,7 +44,7 @@ pub(super) async fn call(
         cwd: request.cwd.clone(),
         evidence: request.evidence,
     };
-    let argv = command(tool, args);
+    let argv = command(spec, args);
     let attempt = toolbox
         .for_attempt(request.timeout)
         .with_idle(request.idle)
@@ -88,8 +89,8 @@ pub(super) async fn call(
 }
 
 /// The command of a call of a tool that runs processes.
-fn command(tool: &str, args: &Json) -> Option<Vec<String>> {
-    toolspec::assumed(tool).runs_processes.then_some(())?;
+fn command(spec: &ToolSpec, args: &Json) -> Option<Vec<String>> {
+    spec.runs_processes.then_some(())?;
     if let Some(text) = args.get("command").and_then(Json::as_str) {
         return Some(Spawn::script(text));
     }

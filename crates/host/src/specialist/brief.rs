@@ -4,6 +4,7 @@ use super::context::ContextLimits;
 use super::submit::Submission;
 use kb_core::evidence::SessionBrief;
 use kb_language::definition::LoopLimits;
+use kb_language::toolspec::ToolCatalog;
 use std::sync::Arc;
 
 /// The fixed inputs of an attempt.
@@ -19,6 +20,8 @@ pub struct Brief {
     pub session: Option<Arc<SessionBrief>>,
     /// Names of the tools on the allow-list, to recognise other forms of them.
     pub tools: Vec<String>,
+    /// The tools of the run.
+    pub catalog: ToolCatalog,
     /// Limits on turns, tool calls and time.
     pub limits: LoopLimits,
     /// What of the conversation the model sees.

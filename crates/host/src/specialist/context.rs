@@ -3,7 +3,7 @@
 use super::turn::HARD_TOKENS;
 use kb_base::value::limits::TOOL_RESULT_CHARS;
 use kb_language::definition::ContextProfile;
-use kb_language::toolspec::{self, OUTPUT_READER, ResultPart};
+use kb_language::toolspec::ResultPart;
 
 /// Context windows, in tokens, from which the profiles `standard` and `wide` are the default.
 const STANDARD_WINDOW: u32 = 32_000;
@@ -71,10 +71,10 @@ impl ContextLimits {
         }
     }
 
-    /// How much of a result of this tool is shown.
-    pub(super) fn shown(&self, tool: &str) -> Shown {
+    /// How much of a result is shown, of which this part matters.
+    pub(super) fn shown(&self, part: ResultPart) -> Shown {
         let (file, other) = self.result_chars();
-        match toolspec::find(tool).map(|spec| spec.result_part).unwrap_or_default() {
+        match part {
             ResultPart::Rest => Shown::Start(file.max(5 * TOOL_RESULT_CHARS)),
             ResultPart::File => Shown::Start(file),
             ResultPart::Ends if self.profile != ContextProfile::Compact => Shown::Ends(other),
@@ -84,7 +84,7 @@ impl ContextLimits {
 
     /// How much of a result `output:read` shows at once, in characters.
     pub(super) fn read_on_chars(&self) -> usize {
-        let (Shown::Start(chars) | Shown::Ends(chars)) = self.shown(OUTPUT_READER);
+        let (Shown::Start(chars) | Shown::Ends(chars)) = self.shown(ResultPart::Rest);
         chars
     }
 

@@ -242,7 +242,13 @@ impl Conversation {
     }
 
     fn keeps(&self, covers: usize) -> Vec<u32> {
-        kept(&self.body, covers, &self.failed, self.brief.context.kept_tokens())
+        kept(
+            &self.body,
+            covers,
+            &self.failed,
+            self.brief.context.kept_tokens(),
+            &self.brief.catalog,
+        )
     }
 
     /// Number of messages that a summary would replace.

@@ -2,11 +2,11 @@
 
 use super::context::{ContextLimits, Shown};
 use kb_base::value::{Json, json_text};
-use kb_language::toolspec::OUTPUT_READER;
+use kb_language::toolspec::{OUTPUT_READER, ResultPart};
 
 /// A tool result as the model sees it: whole, or a part with a note on how to read the rest.
 pub(super) fn excerpt(
-    tool: &str,
+    part: ResultPart,
     reference: &str,
     result: &Json,
     limits: &ContextLimits,
@@ -15,7 +15,7 @@ pub(super) fn excerpt(
     if text.trim().is_empty() {
         return "(no output)".to_owned();
     }
-    match limits.shown(tool) {
+    match limits.shown(part) {
         Shown::Start(limit) => start(text, reference, limit),
         Shown::Ends(limit) => ends(text, reference, limit),
     }

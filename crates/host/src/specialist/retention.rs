@@ -5,7 +5,7 @@ use super::compression::estimated_tokens;
 use crate::llm::Message;
 use kb_base::value::Json;
 use kb_core::evidence::CallRequest;
-use kb_language::toolspec;
+use kb_language::toolspec::ToolCatalog;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -19,10 +19,12 @@ pub(super) fn kept(
     covered: usize,
     failed: &BTreeSet<String>,
     tokens: u32,
+    tools: &ToolCatalog,
 ) -> Vec<u32> {
+    let reads_a_file = |call: &CallRequest| tools.entry(&call.tool).reads_a_file();
     let mut left = tokens;
     let mut failures = 0;
-    let mut changed: BTreeSet<&str> = paths_changed(&body[covered..]).collect();
+    let mut changed: BTreeSet<&str> = paths_changed(&body[covered..], tools).collect();
     let mut read: BTreeSet<String> = BTreeSet::new();
     let mut stay: Vec<Range<usize>> = Vec::new();
     for exchange in exchanges(body, covered).into_iter().rev() {
@@ -34,7 +36,7 @@ pub(super) fn kept(
                 && path.is_some_and(|path| !changed.contains(path))
                 && !read.contains(&call.args.to_string())
         });
-        changed.extend(paths_changed(messages));
+        changed.extend(paths_changed(messages, tools));
         read.extend(calls(messages).filter(|call| reads_a_file(call)).map(|c| c.args.to_string()));
         let wanted = (fails && failures < FAILURES) || unchanged_read;
         let size = estimated_tokens(messages);
@@ -46,10 +48,6 @@ pub(super) fn kept(
         stay.push(exchange);
     }
     stay.into_iter().rev().flatten().map(|at| at as u32).collect()
-}
-
-fn reads_a_file(call: &CallRequest) -> bool {
-    toolspec::assumed(&call.tool).reads_a_file()
 }
 
 /// The exchanges among the first messages: a response of the model with the messages that answer it.
@@ -68,8 +66,11 @@ fn calls(messages: &[Message]) -> impl Iterator<Item = &CallRequest> {
 }
 
 /// The paths that calls of file tools changed.
-fn paths_changed(messages: &[Message]) -> impl Iterator<Item = &str> {
-    let writes = |call: &&CallRequest| toolspec::assumed(&call.tool).writes;
+fn paths_changed<'m>(
+    messages: &'m [Message],
+    tools: &ToolCatalog,
+) -> impl Iterator<Item = &'m str> {
+    let writes = |call: &&CallRequest| tools.entry(&call.tool).writes;
     calls(messages).filter(writes).filter_map(path)
 }
 
@@ -80,6 +81,7 @@ fn path(call: &CallRequest) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kb_language::toolspec::built_in;
     use serde_json::json;
 
     fn exchange(id: &str, tool: &str, path: &str) -> [Message; 2] {
@@ -106,13 +108,13 @@ mod tests {
         .concat();
         let failed = BTreeSet::from(["5".to_owned()]);
         // `b` was edited after it was read, and `a` was read again.
-        assert_eq!(kept(&body, 14, &failed, 10_000), [8, 9, 10, 11]);
+        assert_eq!(kept(&body, 14, &failed, 10_000, built_in()), [8, 9, 10, 11]);
         // The newest stay if there is not enough room.
-        assert_eq!(kept(&body, 14, &failed, 120), [10, 11]);
-        assert_eq!(kept(&body, 14, &failed, 0), [] as [u32; 0]);
+        assert_eq!(kept(&body, 14, &failed, 120, built_in()), [10, 11]);
+        assert_eq!(kept(&body, 14, &failed, 0, built_in()), [] as [u32; 0]);
         // An edit in the messages that are not covered counts too.
         let body: Vec<Message> =
             [exchange("1", "fs:read", "a"), exchange("2", "fs:write", "a")].concat();
-        assert_eq!(kept(&body, 2, &BTreeSet::new(), 10_000), [] as [u32; 0]);
+        assert_eq!(kept(&body, 2, &BTreeSet::new(), 10_000, built_in()), [] as [u32; 0]);
     }
 }

@@ -183,6 +183,7 @@ impl<'a> Attempt<'a> {
             task: prompt::task(work, fitted),
             session: work.session.clone(),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
+            catalog: toolset.tools().clone(),
             limits: LoopLimits {
                 max_tool_calls: runner.tool_calls(specialist),
                 ..specialist.limits

@@ -29,7 +29,7 @@ impl Attempt<'_> {
         let allowed = state.max_tool_calls.saturating_sub(state.tool_calls) as usize;
         let reads = |call: &&PendingCall| {
             !call.started
-                && self.toolset.only_reads(&call.tool)
+                && self.toolset.tools().entry(&call.tool).only_reads
                 && !arguments(&call.args).contains(MASK)
                 && self.toolset.approval(&self.tool_call(call)).is_none()
         };
@@ -79,7 +79,7 @@ impl Attempt<'_> {
 
     pub(super) async fn call_tool(&mut self) -> Result<(), StopReason> {
         let Some(pending) = self.conversation.pending().cloned() else { return Ok(()) };
-        if pending.started && !self.toolset.only_reads(&pending.tool) {
+        if pending.started && !self.toolset.tools().entry(&pending.tool).only_reads {
             let (result, invocation) =
                 self.not_executed(&pending, InvocationStatus::Unknown, outcome_unknown());
             return self.record_result(result, invocation).await;

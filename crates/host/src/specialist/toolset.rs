@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use kb_base::value::Digest;
 use kb_core::evidence::Invocation;
 use kb_language::definition::ToolRules;
-use kb_language::toolspec;
+use kb_language::toolspec::{ToolCatalog, ToolSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,8 +29,8 @@ pub trait ToolSet: Send + Sync {
     /// `output:read` or `artifact:get`, which need no entry in an allow-list; `None` if the policy
     /// forbids it.
     fn reader(&self, tool: &str) -> Option<ToolDescription>;
-    /// Whether the tool only reads, so that a repeated call is safe.
-    fn only_reads(&self, tool: &str) -> bool;
+    /// The tools of the run.
+    fn tools(&self) -> &ToolCatalog;
     /// Why a call requires the approval of a person; `None` if it does not.
     fn approval(&self, _call: &Call) -> Option<String> {
         None
@@ -68,15 +68,15 @@ impl ToolSet for Toolbox {
     }
 
     fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {
-        Toolbox::describe(self, allow_list).into_iter().map(for_model).collect()
+        Toolbox::describe(self, allow_list).iter().map(|tool| for_model(tool)).collect()
     }
 
     fn reader(&self, tool: &str) -> Option<ToolDescription> {
-        Toolbox::reader(self, tool).map(for_model)
+        Toolbox::reader(self, tool).map(|tool| for_model(&tool))
     }
 
-    fn only_reads(&self, tool: &str) -> bool {
-        toolspec::assumed(tool).only_reads
+    fn tools(&self) -> &ToolCatalog {
+        Toolbox::tools(self)
     }
 
     fn approval(&self, call: &Call) -> Option<String> {
@@ -108,6 +108,10 @@ impl ToolSet for Toolbox {
     }
 }
 
-fn for_model(tool: crate::tool::ToolDescription) -> ToolDescription {
-    ToolDescription { name: tool.name, description: tool.description, schema: tool.schema }
+fn for_model(tool: &ToolSpec) -> ToolDescription {
+    ToolDescription {
+        name: tool.name.to_string(),
+        description: tool.description.to_string(),
+        schema: tool.input.clone(),
+    }
 }

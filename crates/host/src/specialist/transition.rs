@@ -166,7 +166,8 @@ impl Conversation {
         self.counts.denials = if denied { self.counts.denials + 1 } else { 0 };
         self.repetition.note(&call.tool, &call.args, &result, !invocation.changes.is_empty());
         self.transcript.add_call(&call, invocation, &result);
-        let content = excerpt(&call.tool, &call.id, &result, &self.brief.context);
+        let part = self.brief.catalog.entry(&call.tool).result_part;
+        let content = excerpt(part, &call.id, &result, &self.brief.context);
         self.answer(call, content);
     }
 

@@ -8,12 +8,14 @@ use crate::workspace::FileAccess;
 use futures::future::BoxFuture;
 use kb_attempt::Live;
 use kb_base::diagnostic::Code;
-use kb_base::value::Failure;
+use kb_base::value::{Digest, Failure};
 use kb_clock::RunClock;
 use kb_core::evidence::InvocationStatus;
 use kb_core::redaction::Redactor;
+use kb_language::definition::Probe;
 use kb_language::plan::Confined;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +24,19 @@ use tokio_util::sync::CancellationToken;
 pub(super) trait Tool: Send + Sync {
     /// The name of the tool.
     fn name(&self) -> &str;
+    /// Checks after each successful call, in order.
+    fn probes(&self) -> &[Probe] {
+        &[]
+    }
+    /// The code that a call executes, which an approval is bound to: digests by path. Empty for a tool whose code is
+    /// part of `kb`.
+    fn code(&self, _processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
+        BTreeMap::new()
+    }
+    /// Why a call requires an approval whatever the level of the tool is.
+    fn widens_network(&self, _call: &Call, _processes: &ProcessLauncher) -> Option<String> {
+        None
+    }
     /// Executes a call. The policy has permitted it and the arguments match the schema. Paths are
     /// not resolved yet: the tool resolves them through [`CallContext::files`].
     fn call<'a>(

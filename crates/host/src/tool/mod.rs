@@ -2,8 +2,8 @@
 //!
 //! Specialists and `tool` steps call tools through [`Toolbox::call`]: it checks the allow-list of the
 //! caller, the settings and the JSON Schema of the arguments, executes the call and records it as an
-//! [`kb_core::evidence::Invocation`]. A refused call is a result that the model sees. The table of tools
-//! is [`kb_language::toolspec`]; `builtin` contains one file per implementation. Start reading at
+//! [`kb_core::evidence::Invocation`]. A refused call is a result that the model sees. The catalog of
+//! tools is [`kb_language::toolspec`]; `builtin` contains one file per implementation. Start reading at
 //! `toolbox.rs`.
 
 mod builtin;
@@ -11,6 +11,7 @@ mod call;
 mod confinement;
 mod context;
 mod doubles;
+mod implementation;
 mod kept_calls;
 mod missing_access;
 mod opened_paths;
@@ -27,11 +28,12 @@ mod watched_process;
 pub use call::{Call, CallResult, Caller};
 pub(crate) use confinement::explained;
 pub use doubles::{FailingCall, ToolDoubles};
+pub use implementation::ToolImplementation;
 pub use kept_calls::{KeptCall, KeptCalls};
 pub(crate) use missing_access::{MissingAccess, Ran};
 pub use output_store::OutputStore;
 pub use policy::Approvals;
 pub use process_launcher::{ProcessLauncher, sandbox_level};
 pub use process_trace::ProcessTrace;
-pub use toolbox::{PresentSettings, ToolDescription, Toolbox, ToolboxParts};
+pub use toolbox::{PresentSettings, Toolbox, ToolboxParts};
 pub(crate) use watched_process::{Origin, Records, WatchedProcess, WatchedStart};

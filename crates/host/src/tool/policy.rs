@@ -5,7 +5,7 @@ use crate::workspace::PathRules;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_language::definition::{ApprovalLevel, Settings, ToolSecurity};
-use kb_language::toolspec::{ARTIFACT_READER, FILE_READER, ToolSpec, covers, permits};
+use kb_language::toolspec::{ARTIFACT_READER, FILE_READER, ToolCatalog, ToolSpec, built_in};
 use std::sync::Arc;
 
 /// The approvals that a person gave for this run.
@@ -39,7 +39,7 @@ impl Policy {
         &self,
         spec: &ToolSpec,
         call: &Call,
-        all: &[&ToolSpec],
+        all: &ToolCatalog,
     ) -> Result<(), Refusal> {
         if !self.is_enabled(spec) {
             let message = format!("the settings do not allow `{}`", spec.name);
@@ -62,14 +62,14 @@ impl Policy {
 
     /// Whether a specialist with this allow-list may call a tool.
     pub(super) fn offers(&self, spec: &ToolSpec, allow_list: &[String]) -> bool {
-        let is_listed = || allow_list.iter().any(|entry| permits(entry, &spec.name));
+        let is_listed = || allow_list.iter().any(|entry| spec.is_permitted_by(entry));
         self.is_enabled(spec) && (spec.always_allowed || is_listed())
     }
 
     /// Names the tools that a specialist may call.
-    pub(super) fn offered(&self, allow_list: &[String], all: &[&ToolSpec]) -> String {
+    pub(super) fn offered(&self, allow_list: &[String], all: &ToolCatalog) -> String {
         // Models know `artifact:get` where there are artifacts.
-        let named = all.iter().filter(|spec| spec.name != ARTIFACT_READER);
+        let named = all.tools().filter(|spec| spec.name != ARTIFACT_READER);
         let offered = named.filter(|spec| self.offers(spec, allow_list));
         let names: Vec<String> = offered.map(|spec| format!("`{}`", spec.name)).collect();
         match names.is_empty() {
@@ -81,9 +81,10 @@ impl Policy {
     /// The path rules of a tool. The rules for `fs:read` apply to every tool that reads files.
     pub(super) fn path_rules(&self, spec: &ToolSpec) -> PathRules {
         let mut rules = PathRules::default();
+        let reader = built_in().entry(FILE_READER);
         let reading =
-            self.security(FILE_READER).filter(|_| spec.reads_files && spec.name != FILE_READER);
-        for security in self.security(&spec.name).chain(reading) {
+            self.security(&reader).filter(|_| spec.reads_files && spec.name != FILE_READER);
+        for security in self.security(spec).chain(reading) {
             if rules.narrow(&security.allowed_paths, &security.denied_paths).is_err() {
                 return PathRules::nothing();
             }
@@ -96,9 +97,9 @@ impl Policy {
             None => true,
             // Its results were allowed when they were created.
             Some(_) if spec.always_allowed => true,
-            Some(allowed) => allowed.iter().any(|entry| covers(entry.as_str(), &spec.name)),
+            Some(allowed) => allowed.iter().any(|entry| spec.is_covered_by(entry.as_str())),
         };
-        allowed && self.security(&spec.name).all(|security| security.enabled != Some(false))
+        allowed && self.security(spec).all(|security| security.enabled != Some(false))
     }
 
     /// Why a call of a specialist requires the approval of a person; `None` if it does not.
@@ -106,7 +107,7 @@ impl Policy {
         if self.approvals.yes {
             return None;
         }
-        if self.security(&spec.name).any(|security| security.requires_approval == Some(true)) {
+        if self.security(spec).any(|security| security.requires_approval == Some(true)) {
             return Some(format!("the settings require approval for `{}`", spec.name));
         }
         if spec.needs_approval() && spec.leaves_sandbox {
@@ -129,9 +130,9 @@ impl Policy {
     }
 
     /// The entries of `tools.security` that cover a tool.
-    fn security<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a ToolSecurity> + 'a {
+    fn security<'a>(&'a self, spec: &'a ToolSpec) -> impl Iterator<Item = &'a ToolSecurity> + 'a {
         let entries = self.settings.tool_security.iter();
-        entries.filter(move |(entry, _)| covers(entry.as_str(), name)).map(|(_, rules)| rules)
+        entries.filter(move |(entry, _)| spec.is_covered_by(entry.as_str())).map(|(_, rules)| rules)
     }
 }
 

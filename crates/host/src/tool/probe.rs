@@ -1,11 +1,12 @@
-//! Probes: checks after a successful call of a plugin that show whether it had its effect.
+//! Probes: checks after a successful call that show whether it had its effect.
 
 use super::call::{Call, CallResult, Caller};
+use super::registry::RegisteredTool;
 use super::toolbox::Toolbox;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
-use kb_language::definition::{Plugin, Probe};
+use kb_language::definition::Probe;
 use kb_language::expression::{Root, Scope};
 use serde_json::json;
 use std::sync::Arc;
@@ -33,11 +34,11 @@ impl Found {
 }
 
 impl Toolbox {
-    /// Runs the probes of a plugin after a successful call and records what they found. A call whose
-    /// probe failed has failed, although its program reported success.
+    /// Runs the probes of a tool after a successful call and records what they found. A call whose
+    /// probe failed has failed, although the tool reported success.
     pub(super) async fn probe(
         &self,
-        plugin: &Plugin,
+        tool: &RegisteredTool,
         call: &Call,
         result: &mut CallResult,
         cancel: &CancellationToken,
@@ -47,7 +48,7 @@ impl Toolbox {
         }
         let output = Arc::new(result.result.clone());
         let mut failed = None;
-        for probe in &plugin.probes {
+        for probe in tool.tool.probes() {
             let scope = ProbeScope {
                 input: Arc::new(call.args.clone()),
                 output: output.clone(),
@@ -67,8 +68,9 @@ impl Toolbox {
         }
         if let Some((probe, why)) = failed {
             let message = format!(
-                "the plugin `{}` reported success, but its probe `{}` failed: {why}",
-                plugin.id, probe.id
+                "`{}` reported success, but its probe `{}` failed: {why}",
+                tool.spec().name,
+                probe.id
             );
             let failure = Failure::new(Code::PROBE_FAILED, message);
             let evidence = std::mem::take(&mut result.evidence);

@@ -12,7 +12,7 @@ use kb_core::redaction::Redactor;
 use kb_language::definition::{
     ApprovalLevel, AuthorSandbox, NetworkAccess, SandboxOpening, Settings,
 };
-use kb_language::toolspec::{FILE_READER, find};
+use kb_language::toolspec::{FILE_READER, built_in};
 use kb_process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,8 +43,7 @@ impl ProcessLauncher {
         level: ApprovalLevel,
     ) -> ProcessLauncher {
         let policy = Policy::new(settings.clone(), Approvals::default(), level);
-        let reading =
-            find(FILE_READER).map_or_else(PathRules::nothing, |spec| policy.path_rules(spec));
+        let reading = policy.path_rules(&built_in().entry(FILE_READER));
         let (approved, scratches) = (false, Arc::default());
         ProcessLauncher { supervisor, workspace, settings, level, reading, approved, scratches }
     }

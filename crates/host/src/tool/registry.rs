@@ -1,59 +1,60 @@
 //! The implemented tools with their specifications, and the check of call arguments.
 
-use super::builtin::{self, PluginTool};
+use super::builtin;
 use super::call::Refusal;
 use super::context::Tool;
+use super::implementation::ToolImplementation;
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use kb_base::diagnostic::{Code, nearest};
 use kb_base::value::{Failure, Json};
-use kb_language::definition::Plugin;
-use kb_language::toolspec::{ToolSpec, find};
+use kb_language::definition::Schema;
+use kb_language::toolspec::{self, ToolCatalog, ToolSpec};
 use serde_json::json;
 use std::sync::{Arc, OnceLock};
 
 /// All implemented tools.
 pub(super) struct Registry {
     tools: Vec<RegisteredTool>,
+    catalog: ToolCatalog,
 }
 
-/// A tool, its specification and the compiled schema of its arguments.
+/// A tool, its entry and the compiled schema of its arguments.
 pub(super) struct RegisteredTool {
-    pub(super) tool: Box<dyn Tool>,
-    origin: Origin,
-    schema: OnceLock<Option<Validator>>,
+    pub(super) tool: Arc<dyn Tool>,
+    spec: Arc<ToolSpec>,
+    schema: OnceLock<Option<ArgumentSchema>>,
 }
 
-/// Where a tool is defined.
-enum Origin {
-    Table(&'static ToolSpec),
-    Plugin(Arc<Plugin>),
+/// The schema of the arguments of a tool.
+enum ArgumentSchema {
+    /// That of a built-in tool, whose violations are explained.
+    Own(Validator),
+    /// One that came from elsewhere: a validation has limits of time and memory.
+    Declared(Schema),
 }
 
 impl Registry {
-    /// The built-in tools, in the order of the table of tools, and these plugins.
-    pub(super) fn new(plugins: &[Arc<Plugin>]) -> Self {
-        let register = |tool: Box<dyn Tool>| {
-            let origin = Origin::Table(find(tool.name())?);
-            Some(RegisteredTool { tool, origin, schema: OnceLock::new() })
-        };
-        let plugins = plugins.iter().map(|plugin| RegisteredTool {
-            tool: Box::new(PluginTool::new(plugin.clone())),
-            origin: Origin::Plugin(plugin.clone()),
-            schema: OnceLock::new(),
-        });
-        let built_in = builtin::all().into_iter().filter_map(register);
-        Registry { tools: built_in.chain(plugins).collect() }
+    /// The built-in tools, in the order of the table of tools, and these.
+    pub(super) fn new(added: &[ToolImplementation]) -> Self {
+        let built_in = builtin::all().into_iter();
+        let built_in = built_in.map(|tool| (toolspec::built_in().entry(tool.name()), tool));
+        let added = added.iter().map(|own| (own.spec.clone(), own.tool.clone()));
+        let all = built_in.chain(added);
+        let tools = all.map(|(spec, tool)| RegisteredTool { tool, spec, schema: OnceLock::new() });
+        let tools: Vec<RegisteredTool> = tools.collect();
+        let catalog = ToolCatalog::default().with(tools.iter().map(|tool| tool.spec.clone()));
+        Registry { tools, catalog }
     }
 
-    /// Their specifications in order.
-    pub(super) fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.tools.iter().map(RegisteredTool::spec)
+    /// Their entries.
+    pub(super) fn catalog(&self) -> &ToolCatalog {
+        &self.catalog
     }
 
     /// The tool with this name.
     pub(super) fn find(&self, name: &str) -> Option<&RegisteredTool> {
-        self.tools.iter().find(|tool| tool.spec().name == name)
+        self.tools.iter().find(|tool| tool.spec.name == name)
     }
 }
 
@@ -61,47 +62,36 @@ impl Registry {
 const SHOWN: usize = 10;
 
 impl RegisteredTool {
-    pub(super) fn spec(&self) -> &ToolSpec {
-        match &self.origin {
-            Origin::Table(spec) => spec,
-            Origin::Plugin(plugin) => &plugin.spec,
-        }
-    }
-
-    /// The definition, if the tool is a plugin.
-    pub(super) fn plugin(&self) -> Option<&Arc<Plugin>> {
-        match &self.origin {
-            Origin::Table(_) => None,
-            Origin::Plugin(plugin) => Some(plugin),
-        }
+    pub(super) fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
     }
 
     /// Refuses arguments that violate the schema. Names all violations, so that a model can fix them
     /// at once.
     pub(super) fn check(&self, args: &Json) -> Result<(), Refusal> {
-        let spec = self.spec();
-        if let Some(plugin) = self.plugin() {
-            let violations = plugin.input.violations(args).into_iter();
-            let violations: Vec<(String, String)> =
-                violations.map(|found| (found.pointer, found.message)).collect();
-            return match violations.is_empty() {
-                true => Ok(()),
-                false => Err(Refusal::failed(failure(spec, &violations))),
-            };
-        }
-        let compiled = self.schema.get_or_init(|| jsonschema::validator_for(&spec.input).ok());
-        let Some(validator) = compiled else {
-            let message = format!("the schema of `{}` is invalid", spec.name);
-            return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message)));
+        let spec = &self.spec;
+        let compile = || match spec.namespace.is_empty() {
+            true => jsonschema::validator_for(&spec.input).ok().map(ArgumentSchema::Own),
+            false => Schema::new(spec.input.clone()).ok().map(ArgumentSchema::Declared),
         };
-        let violations: Vec<(String, String)> = validator
-            .iter_errors(args)
-            .map(|error| (error.instance_path().as_str().to_owned(), describe(&error, spec)))
-            .collect();
-        if violations.is_empty() {
-            return Ok(());
+        let violations: Vec<(String, String)> = match self.schema.get_or_init(compile) {
+            Some(ArgumentSchema::Own(validator)) => validator
+                .iter_errors(args)
+                .map(|error| (error.instance_path().as_str().to_owned(), describe(&error, spec)))
+                .collect(),
+            Some(ArgumentSchema::Declared(schema)) => {
+                let found = schema.violations(args).into_iter();
+                found.map(|found| (found.pointer, found.message)).collect()
+            }
+            None => {
+                let message = format!("the schema of `{}` is invalid", spec.name);
+                return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message)));
+            }
+        };
+        match violations.is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::failed(failure(spec, &violations))),
         }
-        Err(Refusal::failed(failure(spec, &violations)))
     }
 }
 
@@ -160,9 +150,8 @@ mod tests {
     #[test]
     fn the_table_of_tools_and_the_implementations_agree() {
         let registry = Registry::new(&[]);
-        let implemented: Vec<&str> = registry.specs().map(|spec| &*spec.name).collect();
-        let listed: Vec<&str> = toolspec::names().collect();
+        let implemented: Vec<&str> = registry.tools.iter().map(|tool| &*tool.spec.name).collect();
+        let listed: Vec<&str> = toolspec::built_in().names().collect();
         assert_eq!(implemented, listed);
-        assert_eq!(super::builtin::all().len(), listed.len());
     }
 }

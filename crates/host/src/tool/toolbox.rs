@@ -3,8 +3,8 @@
 use super::call::{Call, CallResult, Caller, Refusal};
 use super::context::CallContext;
 use super::doubles::ToolDoubles;
+use super::implementation::ToolImplementation;
 use super::output_store::OutputStore;
-use super::plugin_code;
 use super::policy::{Approvals, Policy};
 use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
@@ -16,9 +16,9 @@ use kb_base::value::{Digest, Failure, Json, json_text};
 use kb_clock::{self as clock, RunClock};
 use kb_core::evidence::{Invocation, InvocationStatus, Purpose};
 use kb_core::redaction::Redactor;
-use kb_language::definition::{ApprovalLevel, Plugin, Settings, ToolRules};
+use kb_language::definition::{ApprovalLevel, Settings, ToolRules};
 use kb_language::plan::Confined;
-use kb_language::toolspec::{ARTIFACT_READER, ToolSpec, plugin_id};
+use kb_language::toolspec::{ARTIFACT_READER, ToolCatalog, ToolSpec};
 use kb_process::Supervisor;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -63,8 +63,8 @@ pub struct ToolboxParts {
     pub redactor: Arc<Redactor>,
     /// The sandbox level that this machine reaches.
     pub sandbox: ApprovalLevel,
-    /// The tools that the project defines.
-    pub plugins: Vec<Arc<Plugin>>,
+    /// The tools that are no part of `kb`.
+    pub tools: Vec<ToolImplementation>,
     /// Results in place of the execution of calls, in tests of playbooks.
     pub doubles: Option<Arc<ToolDoubles>>,
     /// The time of the run.
@@ -80,28 +80,7 @@ impl ToolboxParts {
     }
 }
 
-/// A tool as it is described to a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolDescription {
-    /// `namespace:verb`; adapters rewrite it for providers that do not accept the colon.
-    pub name: String,
-    /// The description of the tool.
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub schema: Json,
-}
-
-impl ToolDescription {
-    fn of(spec: &ToolSpec) -> ToolDescription {
-        ToolDescription {
-            name: spec.name.to_string(),
-            description: spec.description.to_string(),
-            schema: spec.input.clone(),
-        }
-    }
-}
-
-/// Maximum size of the output of a plugin that is recorded for the verifier, in bytes.
+/// Maximum size of an output that is recorded for the verifier, in bytes.
 const OUTPUT_BYTES: usize = 64 << 10;
 
 struct Shared {
@@ -120,9 +99,10 @@ impl Toolbox {
     /// Creates the toolbox of a run.
     pub fn new(parts: ToolboxParts) -> Toolbox {
         let policy = Policy::new(parts.settings.clone(), parts.approvals, parts.sandbox);
-        let registry = Registry::new(&parts.plugins);
-        let rules_of = |spec: &ToolSpec| (spec.name.to_string(), Arc::new(policy.path_rules(spec)));
-        let rules = registry.specs().map(rules_of).collect();
+        let registry = Registry::new(&parts.tools);
+        let rules_of =
+            |spec: &Arc<ToolSpec>| (spec.name.to_string(), Arc::new(policy.path_rules(spec)));
+        let rules = registry.catalog().tools().map(rules_of).collect();
         let http = HttpClient::new(&parts.settings.allowed_hosts);
         let processes = parts.process_launcher();
         let ToolboxParts { workspace, redactor, .. } = parts.clone();
@@ -187,25 +167,25 @@ impl Toolbox {
         Toolbox { limit: self.limit, idle: self.idle, present, ..Toolbox::new(parts) }
     }
 
-    /// The specifications of all tools: the table of tools, then plugins.
-    pub fn specs(&self) -> Vec<&ToolSpec> {
-        self.shared.registry.specs().collect()
+    /// The entries of all tools.
+    pub fn tools(&self) -> &ToolCatalog {
+        self.shared.registry.catalog()
     }
 
     /// The tools that a specialist with this allow-list may call, for its model. `output:read` is
     /// included if there is any other tool.
-    pub fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {
+    pub fn describe(&self, allow_list: &[String]) -> Vec<Arc<ToolSpec>> {
         // `artifact:get` is added where there are artifacts.
-        let offered = self.shared.registry.specs().filter(|spec| spec.name != ARTIFACT_READER);
+        let offered = self.tools().tools().filter(|spec| spec.name != ARTIFACT_READER);
         let offered = offered.filter(|spec| self.shared.policy.offers(spec, allow_list));
-        let described: Vec<ToolDescription> = offered.map(ToolDescription::of).collect();
+        let described: Vec<Arc<ToolSpec>> = offered.cloned().collect();
         if described.len() > 1 { described } else { Vec::new() }
     }
 
     /// A tool that needs no entry in an allow-list; `None` if the policy forbids it.
-    pub fn reader(&self, name: &str) -> Option<ToolDescription> {
+    pub fn reader(&self, name: &str) -> Option<Arc<ToolSpec>> {
         let own = self.shared.registry.find(name).filter(|tool| tool.spec().always_allowed)?;
-        self.shared.policy.offers(own.spec(), &[]).then(|| ToolDescription::of(own.spec()))
+        self.shared.policy.offers(own.spec(), &[]).then(|| own.spec().clone())
     }
 
     /// The complete results of the calls of this attempt, for `output:read`.
@@ -237,7 +217,7 @@ impl Toolbox {
             changes: result.changes.clone(),
             evidence: result.evidence.clone(),
             process: result.process.clone(),
-            output: self.plugin_output(call, &result, text.len()),
+            output: self.recorded_output(call, &result, text.len()),
             bytes: text.len() as u64,
         };
         (result, invocation)
@@ -260,9 +240,7 @@ impl Toolbox {
                 }
                 let context = self.context(tool.spec());
                 let mut result = tool.tool.call(call, &context, cancel).await;
-                if let Some(plugin) = tool.plugin() {
-                    Box::pin(self.probe(plugin, call, &mut result, cancel)).await;
-                }
+                Box::pin(self.probe(tool, call, &mut result, cancel)).await;
                 result
             }
             Err(refusal) => refusal.into(),
@@ -280,11 +258,10 @@ impl Toolbox {
         self.shared.parts.settings.probe_retries
     }
 
-    /// The output of a successful call of a plugin, for the verifier; `None` for other tools and for
-    /// outputs over 64 KiB.
-    fn plugin_output(&self, call: &Call, result: &CallResult, bytes: usize) -> Option<Arc<Json>> {
-        let is_plugin = plugin_id(&call.tool).is_some();
-        let kept = is_plugin && result.status == InvocationStatus::Success && bytes <= OUTPUT_BYTES;
+    /// The output of a successful call, for the verifier; `None` if it is no evidence or exceeds 64 KiB.
+    fn recorded_output(&self, call: &Call, result: &CallResult, bytes: usize) -> Option<Arc<Json>> {
+        let records = self.tools().find(&call.tool).is_some_and(|spec| spec.records_output);
+        let kept = records && result.status == InvocationStatus::Success && bytes <= OUTPUT_BYTES;
         kept.then(|| Arc::new(result.result.clone()))
     }
 
@@ -301,27 +278,26 @@ impl Toolbox {
         }
     }
 
-    /// The code of a plugin, which an approval is bound to: the digests of its definition and of the files of the
-    /// project that its command names, by path. Empty for other tools.
+    /// The code that a call of a tool executes, which an approval is bound to: digests by path. Empty for a tool whose
+    /// code is part of `kb`.
     pub fn code(&self, tool: &str) -> BTreeMap<String, Digest> {
-        let plugin = self.shared.registry.find(tool).and_then(RegisteredTool::plugin);
-        let Some(plugin) = plugin else { return BTreeMap::new() };
-        plugin_code::digests(plugin, &self.shared.processes)
+        let found = self.shared.registry.find(tool);
+        found.map(|found| found.tool.code(&self.shared.processes)).unwrap_or_default()
     }
 
     fn widens_network(&self, tool: &RegisteredTool, call: &Call) -> Option<String> {
-        let plugin = tool.plugin().filter(|_| !self.shared.parts.approvals.yes)?;
-        plugin_code::widens_network(plugin, call, &self.shared.processes)
+        let asks = !self.shared.parts.approvals.yes;
+        asks.then(|| tool.tool.widens_network(call, &self.shared.processes)).flatten()
     }
 
     /// The tool of a call, if the policy permits the call and the arguments match the schema.
     fn admit(&self, call: &Call) -> Result<&RegisteredTool, Refusal> {
         let registry = &self.shared.registry;
-        let all = self.specs();
+        let all = self.tools();
         let Some(tool) = registry.find(&call.tool) else {
-            return Err(self.unknown(call, &all));
+            return Err(self.unknown(call, all));
         };
-        self.shared.policy.permit(tool.spec(), call, &all)?;
+        self.shared.policy.permit(tool.spec(), call, all)?;
         if let Some(why) = self.widens_network(tool, call).filter(|_| !call.approved) {
             let failure = Failure::new(Code::NEEDS_APPROVAL, why);
             return Err(Refusal::denied(failure.help("start the run with `--yes`")));
@@ -330,8 +306,8 @@ impl Toolbox {
         Ok(tool)
     }
 
-    fn unknown(&self, call: &Call, all: &[&ToolSpec]) -> Refusal {
-        let names = || all.iter().map(|spec| &*spec.name);
+    fn unknown(&self, call: &Call, all: &ToolCatalog) -> Refusal {
+        let names = || all.names();
         let help = match (nearest(&call.tool, names()), &call.caller) {
             (Some(name), _) => format!("did you mean `{name}`?"),
             (None, Caller::Author) => {

@@ -11,7 +11,7 @@ use super::syntax::{
 use super::{
     Catalog, DefinitionForm, FileBytes, Playbook, Plugin, RefusedDefinitions, Settings, Specialist,
 };
-use crate::toolspec::ToolSpec;
+use crate::toolspec::{PLUGINS, ToolCatalog};
 use kb_base::diagnostic::{Code, Diagnostic, Sources, Span};
 use kb_base::value::{DefinitionId, Digest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,12 @@ pub struct InputFile {
 
 /// Loads and checks all files. Returns every valid definition and the diagnostics of all files.
 pub fn load(files: Vec<InputFile>) -> (Catalog, Vec<Diagnostic>) {
-    let mut loader = Loader::default();
+    load_with(files, ToolCatalog::default())
+}
+
+/// As [`load`], where definitions can also name these tools.
+pub fn load_with(files: Vec<InputFile>, tools: ToolCatalog) -> (Catalog, Vec<Diagnostic>) {
+    let mut loader = Loader { tools, ..Loader::default() };
     // Settings and allow-lists name plugins; templates may refer to the secrets of the settings.
     let (plugins, files): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| file.role == FileRole::Plugin);
@@ -70,7 +75,7 @@ struct Loader {
     specialists: Vec<Specialist>,
     plugins: Vec<Plugin>,
     unique_plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
-    known_plugins: Arc<BTreeMap<String, Option<Arc<ToolSpec>>>>,
+    tools: ToolCatalog,
     refused: RefusedDefinitions,
     settings: Option<(Settings, Span)>,
     secrets: BTreeSet<String>,
@@ -84,7 +89,7 @@ impl Loader {
         };
         let mut decoder = Decoder::default();
         decoder.names.secrets = self.secrets.clone();
-        decoder.plugins = self.known_plugins.clone();
+        decoder.tools = self.tools.clone();
         decoder.judges_answers =
             self.settings.as_ref().is_some_and(|(settings, _)| settings.judge_every_answer);
         let digest = Digest::of(&*file.bytes);
@@ -121,10 +126,11 @@ impl Loader {
         let found = found.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
         let refused = &mut self.refused.plugins;
         self.unique_plugins = unique(found, "plugin", refused, &mut self.diagnostics);
-        let valid = self.unique_plugins.iter();
-        let valid = valid.map(|(id, plugin)| (id.to_string(), Some(plugin.spec.clone())));
-        let refused = self.refused.plugins.keys().map(|id| (id.clone(), None));
-        self.known_plugins = Arc::new(valid.chain(refused).collect());
+        let valid = self.unique_plugins.values().map(|plugin| plugin.spec.clone());
+        self.tools = self.tools.with(valid);
+        for id in self.refused.plugins.keys() {
+            self.tools = self.tools.with_refused(format!("{}{id}", PLUGINS.prefix));
+        }
     }
 
     fn playbook(
@@ -234,6 +240,7 @@ impl Loader {
         let named = &catalog.settings.escalation.named;
         self.diagnostics.extend(named_specialists::check(named, &catalog));
         catalog.plugins = self.unique_plugins;
+        catalog.tools = self.tools;
         catalog.refused = self.refused;
         catalog.sources = self.sources;
         (catalog, self.diagnostics)

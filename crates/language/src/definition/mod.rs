@@ -30,7 +30,7 @@ pub use keys::{
     key_reference, step_key_scope,
 };
 pub use kind::*;
-pub use load::{FileRole, InputFile, load};
+pub use load::{FileRole, InputFile, load, load_with};
 pub use load_script::load_script;
 pub use load_tests::load_tests;
 pub use load_tree::{Documents, Positioned, PositionedFile, PositionedValue, load_positioned};

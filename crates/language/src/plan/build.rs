@@ -80,6 +80,7 @@ impl Plan {
         let start_hooks = (0u32..).zip(&steps).filter(|(_, step)| is_start(step));
         let start_hooks = start_hooks.map(|(i, _)| StepIx(i)).collect();
         let sandbox = children.catalog().settings.sandbox_steps;
+        let tools = children.catalog().tools.clone();
         let plugins = plugins::plugins(&steps, children.catalog());
         let playbook = playbook.clone();
         Plan {
@@ -93,6 +94,7 @@ impl Plan {
             locks,
             start_hooks,
             plugins,
+            tools,
             sandbox,
         }
     }

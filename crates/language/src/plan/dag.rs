@@ -3,10 +3,11 @@
 use super::index::StepIndex;
 use super::{Dependency, Dependent, StepIx};
 use crate::definition::{
-    AuthorSandbox, EscalationLimits, Execution, Isolation, Playbook, Plugin, Schema, Specialist,
-    Step, StepPhase, StepSandbox, WorkspaceMode,
+    AuthorSandbox, EscalationLimits, Execution, Isolation, Playbook, Plugin, Specialist, Step,
+    StepPhase, StepSandbox, WorkspaceMode,
 };
 use crate::expression::{Reference, Strength};
+use crate::toolspec::ToolCatalog;
 use kb_base::value::{DefinitionId, SpecialistId, Tier};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -31,6 +32,7 @@ pub struct Plan {
     pub(super) locks: bool,
     pub(super) start_hooks: Vec<StepIx>,
     pub(super) plugins: Vec<Arc<Plugin>>,
+    pub(super) tools: ToolCatalog,
     pub(super) sandbox: AuthorSandbox,
 }
 
@@ -91,10 +93,9 @@ impl Plan {
         unique.into_values().cloned().collect()
     }
 
-    /// The schemas of the outputs of its plugins, by name of the tool.
-    pub fn plugin_schemas(&self) -> BTreeMap<String, Schema> {
-        let schema = |plugin: &Arc<Plugin>| (plugin.spec.name.to_string(), plugin.output.clone());
-        self.plugins.iter().map(schema).collect()
+    /// The tools that its steps and specialists can name.
+    pub fn tools(&self) -> &ToolCatalog {
+        &self.tools
     }
 
     /// The steps of `onStart` hooks.

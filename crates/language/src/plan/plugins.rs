@@ -2,7 +2,6 @@
 
 use super::dag::PlanStep;
 use crate::definition::{Catalog, Plugin};
-use kb_base::value::ToolName;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,18 +11,19 @@ pub(super) fn plugins(steps: &[PlanStep], catalog: &Catalog) -> Vec<Arc<Plugin>>
     if catalog.plugins.is_empty() {
         return Vec::new();
     }
-    let own = steps.iter().filter_map(|step| step.step.kind.tool());
+    let own = steps.iter().filter_map(|step| step.step.kind.tool()).map(|tool| &*tool.name);
     let of_specialists = steps.iter().flat_map(PlanStep::specialists).flat_map(|specialist| {
         let security = specialist
             .security
             .iter()
             .flat_map(|rules| rules.tools.keys().chain(rules.allowed.iter().flatten()));
-        specialist.tools.iter().chain(security)
+        specialist.tools.iter().map(|tool| &*tool.name).chain(security.map(|name| name.as_str()))
     });
     let settings = &catalog.settings;
     let of_settings = settings.tool_security.keys().chain(settings.allowed_tools.iter().flatten());
+    let of_settings = of_settings.map(|name| name.as_str());
     let names = own.chain(of_specialists).chain(of_settings);
-    let found = names.filter_map(|name: &ToolName| catalog.plugin(name.as_str()));
+    let found = names.filter_map(|name| catalog.plugin_of(name));
     let unique: BTreeMap<_, _> = found.map(|plugin| (&plugin.id, plugin)).collect();
     unique.into_values().cloned().collect()
 }

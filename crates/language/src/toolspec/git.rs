@@ -1,6 +1,6 @@
 //! The tools that work with the repository: `git:commit`.
 
-use super::spec::{ToolLevel, ToolSpec};
+use super::spec::{ToolLevel, ToolSpec, texts};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
@@ -33,8 +33,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             "required": ["commit", "files"],
         }),
         writes: true,
-        done: "Committed",
-        subject: &["message"],
+        done: "Committed".into(),
+        subject: texts(["message"]),
         ..ToolSpec::base()
     }]
 }

@@ -1,6 +1,6 @@
 //! The tools that use the network: `http:request` and `http:fetch`.
 
-use super::spec::{EvidenceTier, InputCheck, ToolLevel, ToolSpec};
+use super::spec::{EvidenceTier, InputCheck, ToolLevel, ToolSpec, texts};
 use kb_base::value::Json;
 use serde_json::json;
 
@@ -11,10 +11,10 @@ pub(super) fn specs() -> Vec<ToolSpec> {
 fn request() -> ToolSpec {
     ToolSpec {
         name: "http:request".into(),
-        aliases: &["api_call"],
-        groups: &["api_call"],
+        aliases: texts(["api_call"]),
+        groups: texts(["api_call"]),
         // A rule against reading pages applies to every tool that can read one.
-        restricted_by: &[
+        restricted_by: texts([
             "web_fetch",
             "WebFetch",
             "api:call",
@@ -24,7 +24,7 @@ fn request() -> ToolSpec {
             "http:patch",
             "http:delete",
             "http:head",
-        ],
+        ]),
         level: ToolLevel::Restricted,
         description: "Send one HTTP request to a public address. Returns the response with any \
                       status code. A body that is not a string is sent as JSON."
@@ -45,8 +45,8 @@ fn request() -> ToolSpec {
         network: true,
         tier: EvidenceTier::Remote,
         input_check: InputCheck::Url,
-        done: "Sent request",
-        subject: &["url"],
+        done: "Sent request".into(),
+        subject: texts(["url"]),
         ..ToolSpec::base()
     }
 }
@@ -54,9 +54,9 @@ fn request() -> ToolSpec {
 fn fetch() -> ToolSpec {
     ToolSpec {
         name: "http:fetch".into(),
-        aliases: &["web_fetch", "WebFetch"],
-        groups: &["web_fetch"],
-        restricted_by: &["http:get"],
+        aliases: texts(["web_fetch", "WebFetch"]),
+        groups: texts(["web_fetch"]),
+        restricted_by: texts(["http:get"]),
         description:
             "Read one public address with a GET request. Returns the response with any status code."
                 .into(),
@@ -70,7 +70,7 @@ fn fetch() -> ToolSpec {
             "required": ["url"],
             "additionalProperties": false,
         }),
-        done: "Fetched",
+        done: "Fetched".into(),
         ..request()
     }
 }

@@ -1,6 +1,6 @@
 //! The tools that read earlier results: `output:read` and `artifact:get`.
 
-use super::spec::{ResultPart, ToolLevel, ToolSpec};
+use super::spec::{ResultPart, ToolLevel, ToolSpec, texts};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
@@ -31,8 +31,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         only_reads: true,
         always_allowed: true,
         result_part: ResultPart::Rest,
-        done: "Read result",
-        subject: &["ref"],
+        done: "Read result".into(),
+        subject: texts(["ref"]),
         ..ToolSpec::base()
     };
     let artifacts = ToolSpec {
@@ -51,8 +51,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             "required": ["id"],
             "additionalProperties": false,
         }),
-        done: "Read artifact",
-        subject: &["id"],
+        done: "Read artifact".into(),
+        subject: texts(["id"]),
         ..reader.clone()
     };
     vec![reader, artifacts]

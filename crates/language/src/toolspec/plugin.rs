@@ -1,25 +1,30 @@
-//! Tools that a project defines: `plugin:ID`.
+//! Entries of tools that are no part of `kb`.
 
-use super::spec::{EvidenceTier, ToolLevel, ToolSpec};
-use super::table::find;
+use super::spec::{EvidenceTier, Text, ToolLevel, ToolSpec};
 use kb_base::value::Json;
-use std::sync::LazyLock;
+use std::borrow::Cow;
 
-/// The start of the names of plugins.
-pub const PLUGIN_PREFIX: &str = "plugin:";
+/// The names that begin with a prefix and belong to tools that are no part of `kb`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolNamespace {
+    /// The start of the names.
+    pub prefix: Text,
+    /// What such a tool is called in messages.
+    pub what: Text,
+    /// Where one is defined; `{}` is the rest of its name.
+    pub defined_in: Text,
+}
 
-/// What is assumed of a tool that is known by its name alone: the largest effects.
-static ANY: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
-    reads_files: true,
-    leaves_sandbox: true,
-    tier: EvidenceTier::Remote,
-    done: "Called tool",
-    ..ToolSpec::plugin("", "An unknown tool.", ToolLevel::Critical, Json::Null, Json::Null)
-});
+/// The namespace of the tools that a project defines.
+pub const PLUGINS: ToolNamespace = ToolNamespace {
+    prefix: Cow::Borrowed("plugin:"),
+    what: Cow::Borrowed("plugin"),
+    defined_in: Cow::Borrowed("`.kb/plugins/{}.yml`"),
+};
 
 impl ToolSpec {
     /// A tool that a project defines. What its program does is not known, so it counts as one that
-    /// writes files and sends requests.
+    /// writes files and sends requests. Claims can name it without its namespace.
     pub fn plugin(
         name: &str,
         description: &str,
@@ -27,8 +32,11 @@ impl ToolSpec {
         input: Json,
         output: Json,
     ) -> ToolSpec {
+        let own = name.strip_prefix(&*PLUGINS.prefix).map(|own| Text::from(own.to_owned()));
         ToolSpec {
             name: name.to_owned().into(),
+            namespace: PLUGINS.prefix,
+            claimed_as: own.into_iter().collect(),
             description: description.to_owned().into(),
             level,
             input,
@@ -37,42 +45,9 @@ impl ToolSpec {
             network: true,
             runs_processes: true,
             tier: EvidenceTier::Receipt,
-            done: "Called plugin",
+            records_output: true,
+            done: "Called plugin".into(),
             ..ToolSpec::base()
         }
-    }
-}
-
-/// The id of the plugin that a name stands for; `None` for other tools.
-pub fn plugin_id(name: &str) -> Option<&str> {
-    name.strip_prefix(PLUGIN_PREFIX)
-}
-
-/// What holds for a tool by its name alone: the entry of a built-in tool, or for any other name the largest effects.
-/// So an unknown tool writes files, sends requests, starts processes and is critical.
-pub fn assumed(name: &str) -> &'static ToolSpec {
-    find(name).unwrap_or(&ANY)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{EvidenceTier, ToolLevel, assumed};
-    use serde_json::json;
-
-    #[test]
-    fn an_unknown_tool_has_the_largest_effects() {
-        for name in ["plugin:deploy", "mcp:github:search", "fs:raed", ""] {
-            let spec = assumed(name);
-            let reaches = spec.reads_files && spec.network && spec.leaves_sandbox;
-            assert!(spec.writes && spec.runs_processes && reaches, "{name}");
-            assert!(!spec.only_reads && !spec.always_allowed, "{name}");
-            assert!(spec.sends(&json!({})) && spec.sends(&json!({"method": "GET"})), "{name}");
-            assert_eq!(
-                (spec.level, spec.tier),
-                (ToolLevel::Critical, EvidenceTier::Remote),
-                "{name}"
-            );
-        }
-        assert!(!assumed("fs:read").writes);
     }
 }

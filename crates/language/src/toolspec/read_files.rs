@@ -1,6 +1,6 @@
 //! The tools that read files: `fs:read`, `fs:list`, `fs:search`, `fs:exists`.
 
-use super::spec::{ResultPart, ToolLevel, ToolSpec};
+use super::spec::{ResultPart, ToolLevel, ToolSpec, texts};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
@@ -10,8 +10,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
 fn read() -> ToolSpec {
     ToolSpec {
         name: "fs:read".into(),
-        aliases: &["file_read", "Read"],
-        groups: &["file_read"],
+        aliases: texts(["file_read", "Read"]),
+        groups: texts(["file_read"]),
         level: ToolLevel::Moderate,
         description: "Read a text file. Pass startLine and endLine (1-based, inclusive) to read \
                   part of a large file."
@@ -38,8 +38,8 @@ fn read() -> ToolSpec {
         reads_files: true,
         only_reads: true,
         result_part: ResultPart::File,
-        done: "Read file",
-        subject: &["path"],
+        done: "Read file".into(),
+        subject: texts(["path"]),
         ..ToolSpec::base()
     }
 }
@@ -47,8 +47,8 @@ fn read() -> ToolSpec {
 fn list() -> ToolSpec {
     ToolSpec {
         name: "fs:list".into(),
-        aliases: &["file_list", "Glob", "LS"],
-        groups: &["file_read"],
+        aliases: texts(["file_list", "Glob", "LS"]),
+        groups: texts(["file_read"]),
         level: ToolLevel::Moderate,
         description: "List the entries of a directory. Pass depth to descend more levels, or a \
                   glob such as `**/*.rs` to search the whole tree. Files ignored by git are \
@@ -81,8 +81,8 @@ fn list() -> ToolSpec {
         }),
         reads_files: true,
         only_reads: true,
-        done: "Listed",
-        subject: &["glob", "path"],
+        done: "Listed".into(),
+        subject: texts(["glob", "path"]),
         ..ToolSpec::base()
     }
 }
@@ -90,8 +90,8 @@ fn list() -> ToolSpec {
 fn search() -> ToolSpec {
     ToolSpec {
         name: "fs:search".into(),
-        aliases: &["Grep"],
-        groups: &["file_read"],
+        aliases: texts(["Grep"]),
+        groups: texts(["file_read"]),
         level: ToolLevel::Moderate,
         description: "Search the contents of text files with a regular expression (Rust syntax, \
                   matched line by line). Returns path, line number and text of each match. \
@@ -127,8 +127,8 @@ fn search() -> ToolSpec {
         reads_files: true,
         only_reads: true,
         result_part: ResultPart::Ends,
-        done: "Searched",
-        subject: &["pattern"],
+        done: "Searched".into(),
+        subject: texts(["pattern"]),
         ..ToolSpec::base()
     }
 }
@@ -136,8 +136,8 @@ fn search() -> ToolSpec {
 fn exists() -> ToolSpec {
     ToolSpec {
         name: "fs:exists".into(),
-        aliases: &["Read"],
-        groups: &["file_read"],
+        aliases: texts(["Read"]),
+        groups: texts(["file_read"]),
         level: ToolLevel::Safe,
         description: "Check whether a path exists and whether it is a file or a directory.".into(),
         input: json!({
@@ -158,8 +158,8 @@ fn exists() -> ToolSpec {
         }),
         reads_files: true,
         only_reads: true,
-        done: "Checked",
-        subject: &["path"],
+        done: "Checked".into(),
+        subject: texts(["path"]),
         ..ToolSpec::base()
     }
 }

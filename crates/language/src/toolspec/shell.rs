@@ -1,14 +1,14 @@
 //! The tools that run commands: `shell:exec`.
 
-use super::spec::{InputCheck, ResultPart, ToolLevel, ToolSpec};
+use super::spec::{InputCheck, ResultPart, ToolLevel, ToolSpec, texts};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
     vec![ToolSpec {
         name: "shell:exec".into(),
-        aliases: &["shell", "Bash"],
-        groups: &["shell"],
-        restricted_by: &["code_execute"],
+        aliases: texts(["shell", "Bash"]),
+        groups: texts(["shell"]),
+        restricted_by: texts(["code_execute"]),
         level: ToolLevel::Critical,
         description: "Run a command and wait until it exits. Pass either command (a script for \
                           bash -euo pipefail) or argv (a program with its arguments, without a \
@@ -40,8 +40,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         runs_processes: true,
         input_check: InputCheck::Command,
         result_part: ResultPart::Ends,
-        done: "Ran command",
-        subject: &["command", "argv"],
+        done: "Ran command".into(),
+        subject: texts(["command", "argv"]),
         ..ToolSpec::base()
     }]
 }

@@ -1,11 +1,11 @@
 //! What the engine knows about a tool: names, level, schemas and effects.
 
 use kb_base::value::Json;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// The risk level of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolLevel {
     /// Needs no permission.
@@ -31,7 +31,8 @@ impl ToolLevel {
 }
 
 /// An additional static check of the `input` of a `tool` step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum InputCheck {
     /// Only the names of the arguments are checked.
     #[default]
@@ -43,7 +44,8 @@ pub enum InputCheck {
 }
 
 /// Which part of a long result a model is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ResultPart {
     /// The start, where most results say what matters.
     #[default]
@@ -57,7 +59,8 @@ pub enum ResultPart {
 }
 
 /// How far the effect of a call can be proven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EvidenceTier {
     /// The runtime recorded the effect, and checks compare it with the disk.
     Recorded,
@@ -67,24 +70,33 @@ pub enum EvidenceTier {
     Remote,
 }
 
+/// A text of the table, or one that came with a definition or from a server.
+pub type Text = Cow<'static, str>;
+
 /// Everything that the engine knows about a tool. Allow-lists, policy, the workspace lock, the
 /// warning about unordered writers, the checks of `tool` steps and the reference page derive from it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
     /// The name, `namespace:verb`.
-    pub name: Cow<'static, str>,
+    pub name: Text,
+    /// The start of the names of all tools with this origin; empty for built-in tools. A glob in an allow-list
+    /// stands for such a tool only if it names the origin.
+    pub namespace: Text,
     /// Names of the tool in other formats. In an allow-list and in `tools.security`, each stands for
     /// every tool that lists it.
-    pub aliases: &'static [&'static str],
+    pub aliases: Vec<Text>,
+    /// Further names of the tool in claims; they allow nothing.
+    pub claimed_as: Vec<Text>,
     /// Names in `tools.security` that stand for a group of tools.
-    pub groups: &'static [&'static str],
+    pub groups: Vec<Text>,
     /// Further names whose restrictions in `tools.security` apply to this tool, although they do not
     /// allow it: the tool can do what they name.
-    pub restricted_by: &'static [&'static str],
+    pub restricted_by: Vec<Text>,
     /// How dangerous it is; decides about approvals.
     pub level: ToolLevel,
     /// The description for models and people.
-    pub description: Cow<'static, str>,
+    pub description: Text,
     /// JSON Schema of the arguments.
     pub input: Json,
     /// JSON Schema of the result.
@@ -105,14 +117,16 @@ pub struct ToolSpec {
     pub always_allowed: bool,
     /// How far the effect of a call can be proven.
     pub tier: EvidenceTier,
+    /// Whether the output of a successful call is recorded and compared with claims.
+    pub records_output: bool,
     /// How the `input` of a `tool` step is checked.
     pub input_check: InputCheck,
     /// Which part of a long result a model is shown.
     pub result_part: ResultPart,
     /// What a call did, for prose, such as "Read file".
-    pub done: &'static str,
+    pub done: Text,
     /// The arguments that name what a call works on; the first one that a call has counts.
-    pub subject: &'static [&'static str],
+    pub subject: Vec<Text>,
 }
 
 impl ToolSpec {
@@ -120,9 +134,11 @@ impl ToolSpec {
     pub(super) fn base() -> ToolSpec {
         ToolSpec {
             name: Cow::Borrowed(""),
-            aliases: &[],
-            groups: &[],
-            restricted_by: &[],
+            namespace: Cow::Borrowed(""),
+            aliases: Vec::new(),
+            claimed_as: Vec::new(),
+            groups: Vec::new(),
+            restricted_by: Vec::new(),
             level: ToolLevel::Safe,
             description: Cow::Borrowed(""),
             input: Json::Null,
@@ -135,10 +151,11 @@ impl ToolSpec {
             only_reads: false,
             always_allowed: false,
             tier: EvidenceTier::Recorded,
+            records_output: false,
             input_check: InputCheck::default(),
             result_part: ResultPart::default(),
-            done: "",
-            subject: &[],
+            done: Cow::Borrowed(""),
+            subject: Vec::new(),
         }
     }
 
@@ -181,4 +198,15 @@ impl ToolSpec {
         let required = self.input.get("required").and_then(Json::as_array);
         required.is_some_and(|names| names.iter().any(|name| name.as_str() == Some(argument)))
     }
+}
+
+impl std::fmt::Display for ToolSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Texts of the table.
+pub(super) fn texts<const N: usize>(all: [&'static str; N]) -> Vec<Text> {
+    all.into_iter().map(Cow::Borrowed).collect()
 }

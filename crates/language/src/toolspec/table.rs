@@ -2,9 +2,9 @@
 
 use super::spec::ToolSpec;
 use super::{git, http, output, read_files, shell, write_files};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
+pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
     let families = [
         read_files::specs(),
         write_files::specs(),
@@ -13,7 +13,7 @@ static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         http::specs(),
         output::specs(),
     ];
-    families.into_iter().flatten().collect()
+    families.into_iter().flatten().map(Arc::new).collect()
 });
 
 /// The tool whose path rules apply to every tool that reads files.
@@ -24,18 +24,3 @@ pub const OUTPUT_READER: &str = "output:read";
 pub const ARTIFACT_READER: &str = "artifact:get";
 /// The tool that executes `http` steps.
 pub const HTTP_REQUEST: &str = "http:request";
-
-/// All built-in tools.
-pub fn tools() -> &'static [ToolSpec] {
-    &TABLE
-}
-
-/// The built-in tool with this name; aliases do not count.
-pub fn find(name: &str) -> Option<&'static ToolSpec> {
-    TABLE.iter().find(|tool| tool.name == name)
-}
-
-/// The names of all built-in tools.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|tool| &*tool.name)
-}

@@ -1,6 +1,6 @@
 //! The tools that write files: `fs:write`, `fs:edit`, `fs:delete`.
 
-use super::spec::{ToolLevel, ToolSpec};
+use super::spec::{ToolLevel, ToolSpec, texts};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
@@ -10,8 +10,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
 fn write() -> ToolSpec {
     ToolSpec {
         name: "fs:write".into(),
-        aliases: &["file_write", "Write"],
-        groups: &["file_write"],
+        aliases: texts(["file_write", "Write"]),
+        groups: texts(["file_write"]),
         level: ToolLevel::Restricted,
         description: "Write a file. Creates the file and its parent directories, or replaces the \
                   whole content of an existing file. To change part of a file, use fs:edit."
@@ -34,8 +34,8 @@ fn write() -> ToolSpec {
             "required": ["created", "bytes"],
         }),
         writes: true,
-        done: "Wrote file",
-        subject: &["path"],
+        done: "Wrote file".into(),
+        subject: texts(["path"]),
         ..ToolSpec::base()
     }
 }
@@ -43,8 +43,8 @@ fn write() -> ToolSpec {
 fn edit() -> ToolSpec {
     ToolSpec {
         name: "fs:edit".into(),
-        aliases: &["file_edit", "Edit", "MultiEdit"],
-        groups: &["file_write"],
+        aliases: texts(["file_edit", "Edit", "MultiEdit"]),
+        groups: texts(["file_write"]),
         level: ToolLevel::Restricted,
         description: "Replace text in a file. old must match the file exactly, including \
                   whitespace, and must occur exactly once unless all is true. Read the file \
@@ -71,8 +71,8 @@ fn edit() -> ToolSpec {
         }),
         reads_files: true,
         writes: true,
-        done: "Edited file",
-        subject: &["path"],
+        done: "Edited file".into(),
+        subject: texts(["path"]),
         ..ToolSpec::base()
     }
 }
@@ -80,8 +80,8 @@ fn edit() -> ToolSpec {
 fn delete() -> ToolSpec {
     ToolSpec {
         name: "fs:delete".into(),
-        aliases: &["file_delete"],
-        groups: &["file_write"],
+        aliases: texts(["file_delete"]),
+        groups: texts(["file_write"]),
         level: ToolLevel::Restricted,
         description: "Delete a file or an empty directory.".into(),
         input: json!({
@@ -98,8 +98,8 @@ fn delete() -> ToolSpec {
             "required": ["deleted"],
         }),
         writes: true,
-        done: "Deleted file",
-        subject: &["path"],
+        done: "Deleted file".into(),
+        subject: texts(["path"]),
         ..ToolSpec::base()
     }
 }

@@ -143,7 +143,7 @@ pub async fn test_plugin(
         settings: settings.clone(),
         approvals: Approvals { yes: true },
         redactor,
-        plugins: vec![plugin.clone()],
+        tools: vec![(&plugin).into()],
         doubles: None,
         clock: context.run_clock(),
     });

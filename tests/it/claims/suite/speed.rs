@@ -63,7 +63,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             .collect();
         let request = GateRequest {
             tree: None,
-            plugins: Default::default(),
+            tools: Default::default(),
             checks: Vec::new(),
             claims: ClaimPolicy::Strict,
             changes_declared: false,

@@ -75,7 +75,7 @@ pub(in crate::engine) fn gate(
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
         tree: tree(scope, ix).map(Box::new),
-        plugins: scope.plan.plugin_schemas(),
+        tools: scope.plan.tools().clone(),
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
         confined: known.confined(plan, scope.state.instance(ix).step),
         timeout: attempt_timeout(scope.plan, scope.state, ix),

@@ -159,7 +159,7 @@ impl Replay<'_> {
                 step.details().output_schema.clone(),
                 step.checks(),
                 calls,
-                self.plan.plugin_schemas(),
+                self.plan.tools().clone(),
             )
             .map_err(|incomplete| incomplete.to_string())?;
         Ok(evaluate(&gate, &observations))

@@ -7,7 +7,6 @@ use kb_attempt::{CacheRequest, FileUse, Request, StepWork};
 use kb_base::value::{Digest, json_text};
 use kb_core::redaction::Redactor;
 use kb_language::definition::CacheScope;
-use kb_language::toolspec;
 use std::sync::Arc;
 
 /// Version of the form of results. A new form makes all stored results unused.
@@ -139,9 +138,6 @@ fn reads_files(work: &StepWork) -> bool {
     match work.file_use() {
         FileUse::Nothing => false,
         FileUse::Everything { .. } => true,
-        FileUse::Tool(tool) => {
-            let spec = toolspec::assumed(tool.as_str());
-            spec.reads_files || spec.writes || spec.runs_processes
-        }
+        FileUse::Tool(tool) => tool.reads_files || tool.writes || tool.runs_processes,
     }
 }

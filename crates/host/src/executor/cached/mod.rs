@@ -21,7 +21,6 @@ use kb_attempt::{CacheRequest, Context, FileUse, Outcome, Request};
 use kb_base::value::OutcomeKind;
 use kb_clock as clock;
 use kb_core::evidence::{Note, Record};
-use kb_language::toolspec;
 use recording::Recording;
 use std::sync::Arc;
 use take::Found;
@@ -100,10 +99,7 @@ fn can_write(request: &Request) -> bool {
     match request.work.file_use() {
         FileUse::Nothing => false,
         FileUse::Everything { writes } => writes,
-        FileUse::Tool(tool) => {
-            let spec = toolspec::assumed(tool.as_str());
-            spec.writes || spec.runs_processes
-        }
+        FileUse::Tool(tool) => tool.writes || tool.runs_processes,
     }
 }
 

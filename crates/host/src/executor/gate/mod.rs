@@ -59,7 +59,7 @@ pub async fn run_gate(
         test_commands: host.test_commands.to_vec(),
         looks_up_names: request.received.as_ref().is_some_and(|received| received.looks_up),
         asked_keys: request.asked_keys,
-        plugins: request.plugins,
+        tools: request.tools,
     };
     let observer = Observer {
         host,
@@ -85,7 +85,8 @@ pub async fn run_gate(
         usage = spent;
     }
     let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
-    let validates = gate.output_schema.is_some() || !gate.plugins.is_empty();
+    let validates =
+        gate.output_schema.is_some() || gate.trace.iter().any(|call| call.output.is_some());
     if changes < LARGE && !validates {
         return Verification { usage, ..evaluated(&gate, &seen, &host.redactor) };
     }

@@ -18,22 +18,23 @@ mod tool_process;
 
 use super::context::Tool;
 pub(super) use plugin::PluginTool;
+use std::sync::Arc;
 
 /// All implementations, in the order of the table of tools.
-pub(super) fn all() -> Vec<Box<dyn Tool>> {
+pub(super) fn all() -> Vec<Arc<dyn Tool>> {
     vec![
-        Box::new(fs_read::tool()),
-        Box::new(fs_list::tool()),
-        Box::new(fs_search::tool()),
-        Box::new(fs_exists::tool()),
-        Box::new(fs_write::tool()),
-        Box::new(fs_edit::tool()),
-        Box::new(fs_delete::tool()),
-        Box::new(git_commit::GitCommit),
-        Box::new(shell_exec::ShellExec),
-        Box::new(http_request::HTTP_REQUEST),
-        Box::new(http_request::HTTP_FETCH),
-        Box::new(output_read::OUTPUT_READ),
-        Box::new(output_read::ARTIFACT_GET),
+        Arc::new(fs_read::tool()),
+        Arc::new(fs_list::tool()),
+        Arc::new(fs_search::tool()),
+        Arc::new(fs_exists::tool()),
+        Arc::new(fs_write::tool()),
+        Arc::new(fs_edit::tool()),
+        Arc::new(fs_delete::tool()),
+        Arc::new(git_commit::GitCommit),
+        Arc::new(shell_exec::ShellExec),
+        Arc::new(http_request::HTTP_REQUEST),
+        Arc::new(http_request::HTTP_FETCH),
+        Arc::new(output_read::OUTPUT_READ),
+        Arc::new(output_read::ARTIFACT_GET),
     ]
 }

@@ -4,14 +4,17 @@ use super::tool_process::run_watched;
 use crate::tool::call::{Call, CallResult, Refusal};
 use crate::tool::confinement;
 use crate::tool::context::{CallContext, Tool};
+use crate::tool::plugin_code;
+use crate::tool::process_launcher::ProcessLauncher;
 use crate::tool::watched_process::{Origin, WatchedProcess};
 use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, format_duration, json_text, limits};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use kb_core::redaction::Redactor;
-use kb_language::definition::{NetworkAccess, Plugin};
+use kb_language::definition::{NetworkAccess, Plugin, Probe};
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +37,18 @@ impl PluginTool {
 impl Tool for PluginTool {
     fn name(&self) -> &str {
         &self.0.spec.name
+    }
+
+    fn probes(&self) -> &[Probe] {
+        &self.0.probes
+    }
+
+    fn code(&self, processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
+        plugin_code::digests(&self.0, processes)
+    }
+
+    fn widens_network(&self, call: &Call, processes: &ProcessLauncher) -> Option<String> {
+        plugin_code::widens_network(&self.0, call, processes)
     }
 
     fn call<'a>(

@@ -3,7 +3,9 @@
 use super::execution::{Ask, Effects, Execution};
 use super::{StepKind, TaskText};
 use crate::definition::gate_check::Check;
-use kb_base::value::{DefinitionId, SpecialistId, ToolName};
+use crate::toolspec::ToolSpec;
+use kb_base::value::{DefinitionId, SpecialistId};
+use std::sync::Arc;
 
 impl StepKind {
     /// The specialist of a `specialist` step.
@@ -94,7 +96,7 @@ impl StepKind {
     }
 
     /// The tool of a `tool` step.
-    pub fn tool(&self) -> Option<&ToolName> {
+    pub fn tool(&self) -> Option<&Arc<ToolSpec>> {
         let StepKind::Tool(step) = self else { return None };
         Some(&step.tool)
     }

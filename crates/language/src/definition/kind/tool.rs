@@ -7,15 +7,15 @@ use crate::definition::keys::{KeySpec, KeyType, key};
 use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::Reference;
-use crate::toolspec::{self, ToolMatch, allowed_by};
-use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
-use kb_base::value::ToolName;
+use crate::toolspec::{ToolMatch, ToolSpec, built_in};
+use kb_base::diagnostic::{Code, Diagnostic};
+use std::sync::Arc;
 
 /// `tool:`: one tool call; its arguments are the `input` of the step.
 #[derive(Debug, Clone)]
 pub struct ToolStep {
-    /// Name of the tool.
-    pub tool: ToolName,
+    /// Its entry in the catalog of the project.
+    pub tool: Arc<ToolSpec>,
 }
 
 impl StepType for Box<ToolStep> {
@@ -44,29 +44,29 @@ impl StepType for Box<ToolStep> {
             );
             return None;
         }
-        match (toolspec::find(text), allowed_by(text)) {
-            (None, ToolMatch::Plugins) => {
-                let spec = decoder.plugin(text, node.span)?;
-                tool_input::check(&spec, node.span, fields.get("input"), decoder);
+        let tool = match (decoder.tools.find(text).cloned(), decoder.tools.allowed_by(text)) {
+            (Some(tool), _) => {
+                tool_input::check(&tool, node.span, fields.get("input"), decoder);
+                tool
             }
-            (Some(tool), _) => tool_input::check(tool, node.span, fields.get("input"), decoder),
-            (None, ToolMatch::NotYet) => decoder.not_yet(text, node.span, refused),
-            (None, pattern) => {
-                let meant = match pattern {
-                    ToolMatch::Tools(tools) => tools.first().map(|tool| &*tool.name),
-                    ToolMatch::NotYet | ToolMatch::Plugins | ToolMatch::Unknown => {
-                        nearest(text, toolspec::names())
-                    }
-                };
-                decoder.unknown_tool(text, node.span, meant);
+            (None, ToolMatch::NotYet) => {
+                decoder.not_yet(text, node.span, refused);
+                decoder.tools.entry(text)
+            }
+            (None, ToolMatch::Tools(several)) => {
+                decoder.unknown_tool(text, node.span, several.first().map(|tool| &*tool.name));
                 return None;
             }
-        }
-        Some(Box::new(ToolStep { tool: ToolName::new(text).ok()? }))
+            (None, found) => {
+                decoder.named_tools(text, node.span, found);
+                return None;
+            }
+        };
+        Some(Box::new(ToolStep { tool }))
     }
 
     fn execution(&self) -> Execution<'_> {
-        let spec = toolspec::assumed(self.tool.as_str());
+        let spec = &self.tool;
         Execution::Attempt(Effects {
             writes: spec.writes,
             runs_program: false,
@@ -92,22 +92,5 @@ impl StepType for Box<ToolStep> {
 
 fn starts_process(fields: &Fields<'_>) -> bool {
     let tool = fields.get("tool").and_then(Node::as_text);
-    tool.is_some_and(|tool| toolspec::assumed(tool).runs_processes)
-}
-
-impl Decoder {
-    /// Reports a name that is not the name of a tool.
-    pub(crate) fn unknown_tool(&mut self, text: &str, span: Span, meant: Option<&str>) {
-        let help = match meant {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => {
-                let names: Vec<&str> = toolspec::names().collect();
-                format!("known tools: {}", names.join(", "))
-            }
-        };
-        self.push(
-            Diagnostic::error(Code::NO_SUCH_TOOL, span, format!("unknown tool `{text}`"))
-                .help(help),
-        );
-    }
+    tool.is_some_and(|tool| built_in().entry(tool).runs_processes)
 }

@@ -1,9 +1,9 @@
 //! The result of loading: every valid definition by id, and the ids of the invalid ones.
 
 use super::{Playbook, Plugin, Settings, Specialist, Step};
-use crate::toolspec::plugin_id;
+use crate::toolspec::ToolCatalog;
 use kb_base::diagnostic::Sources;
-use kb_base::value::{DefinitionId, SpecialistId, ToolName};
+use kb_base::value::{DefinitionId, SpecialistId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct Catalog {
     pub specialists: BTreeMap<SpecialistId, Arc<Specialist>>,
     /// Plugins by id.
     pub plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
+    /// The tools that the definitions can name.
+    pub tools: ToolCatalog,
     /// Definitions that exist but have errors.
     pub refused: RefusedDefinitions,
     /// The project's settings; defaults where there is no file.
@@ -52,7 +54,12 @@ impl Catalog {
 
     /// The plugin with this id, or with this name of its tool (`plugin:ID`).
     pub fn plugin(&self, name: &str) -> Option<&Arc<Plugin>> {
-        self.plugins.get(plugin_id(name).unwrap_or(name))
+        self.plugins.get(name).or_else(|| self.plugin_of(name))
+    }
+
+    /// The plugin that defines the tool with this name.
+    pub fn plugin_of(&self, tool: &str) -> Option<&Arc<Plugin>> {
+        self.plugins.values().find(|plugin| plugin.spec.name == tool)
     }
 
     /// Paths of the files that a playbook depends on: its own file and those of its specialists and
@@ -79,13 +86,14 @@ impl Catalog {
                 paths.extend(refused.into_iter().flatten().cloned());
             }
             if let Some(tool) = step.kind.tool() {
-                self.add_plugin(tool, paths);
+                paths.extend(self.plugin_of(&tool.name).map(|plugin| plugin.path.clone()));
             }
             let Some(specialist) = step.kind.specialist() else { continue };
             match self.specialists.get(specialist) {
                 Some(found) => {
                     paths.insert(found.path.clone());
-                    found.tools.iter().for_each(|tool| self.add_plugin(tool, paths));
+                    let plugins = found.tools.iter().filter_map(|tool| self.plugin_of(&tool.name));
+                    paths.extend(plugins.map(|plugin| plugin.path.clone()));
                 }
                 None => {
                     let refused = self.refused.specialists.get(specialist.as_str());
@@ -93,12 +101,6 @@ impl Catalog {
                 }
             }
         }
-    }
-
-    fn add_plugin(&self, tool: &ToolName, paths: &mut BTreeSet<String>) {
-        let Some(id) = plugin_id(tool.as_str()) else { return };
-        paths.extend(self.plugins.get(id).map(|plugin| plugin.path.clone()));
-        paths.extend(self.refused.plugins.get(id).into_iter().flatten().cloned());
     }
 }
 

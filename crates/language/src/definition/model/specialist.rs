@@ -4,9 +4,10 @@ use super::{
     Capability, ContextProfile, GlobalLimits, NetworkAccess, NotYet, Reasoning, ToolRules,
 };
 use crate::definition::Schema;
-use crate::toolspec;
+use crate::toolspec::ToolSpec;
 use kb_base::diagnostic::Span;
 use kb_base::value::{Digest, SpecialistId, Tier, ToolName};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A checked specialist, from any of the file forms (see `docs/reference/specialists.md`).
@@ -38,7 +39,7 @@ pub struct Specialist {
     /// `globalLimits`, in addition to those of the settings.
     pub global: GlobalLimits,
     /// Allow-list of tools; globs such as `fs:*` are expanded.
-    pub tools: Vec<ToolName>,
+    pub tools: Vec<Arc<ToolSpec>>,
     /// Tools on the allow-list that are not supported yet; a call of one is denied by policy.
     pub unknown_tools: Vec<ToolName>,
     /// `security`: restrictions of its tools, in addition to those of the settings.
@@ -140,9 +141,9 @@ impl Specialist {
         self.singleton.as_ref().map(|prefix| format!("{prefix}:{}", self.id))
     }
 
-    /// Whether one of its tools can write files or run commands. A tool that is not built in can.
+    /// Whether one of its tools can write files or run commands.
     pub fn writes(&self) -> bool {
-        self.tools.iter().any(|tool| toolspec::assumed(tool.as_str()).writes)
+        self.tools.iter().any(|tool| tool.writes)
     }
 }
 

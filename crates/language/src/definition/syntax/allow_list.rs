@@ -2,7 +2,7 @@
 
 use super::{Decoder, Node};
 use crate::definition::model::Specialist;
-use crate::toolspec::{self, ToolMatch, allowed_by};
+use crate::toolspec::ToolMatch;
 use kb_base::diagnostic::Span;
 use kb_base::value::ToolName;
 
@@ -19,32 +19,15 @@ impl Decoder {
     }
 
     fn allow(&mut self, text: &str, span: Span, found: &mut Specialist) {
-        match allowed_by(text) {
-            ToolMatch::Tools(tools) => {
-                for tool in tools.iter().filter_map(|tool| ToolName::new(&tool.name).ok()) {
-                    if !found.tools.contains(&tool) {
-                        found.tools.push(tool);
-                    }
-                }
-            }
-            ToolMatch::Plugins => {
-                for tool in self.plugin_names(text, span) {
-                    if !found.tools.contains(&tool) {
-                        found.tools.push(tool);
-                    }
-                }
-            }
-            ToolMatch::NotYet => {
-                self.comes_later(text, span);
-                match ToolName::new(text) {
-                    Ok(name) if !found.unknown_tools.contains(&name) => {
-                        found.unknown_tools.push(name)
-                    }
-                    _ => {}
-                }
-            }
-            ToolMatch::Unknown => {
-                self.unknown_tool(text, span, self.nearest(text, toolspec::names()));
+        let allowed = self.tools.allowed_by(text);
+        if let (ToolMatch::NotYet, Ok(name)) = (&allowed, ToolName::new(text))
+            && !found.unknown_tools.contains(&name)
+        {
+            found.unknown_tools.push(name);
+        }
+        for tool in self.named_tools(text, span, allowed) {
+            if !found.tools.contains(&tool) {
+                found.tools.push(tool);
             }
         }
     }

@@ -2,11 +2,10 @@
 
 use super::{Node, Number, Scalar, ScalarKind, Value, usual_mistake};
 use crate::expression::{Names, Root, Style};
-use crate::toolspec::ToolSpec;
+use crate::toolspec::ToolCatalog;
 use kb_base::diagnostic::{Code, Diagnostic, Severity, Span};
 use kb_base::value::{counted, parse_duration};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Maximum number of errors of one file that are listed.
@@ -21,8 +20,8 @@ pub(crate) struct Decoder {
     pub(crate) names: Names,
     /// The kinds of placeholders that this definition supports.
     pub(crate) style: Style,
-    /// The tools of the plugins of the project by id; `None`: the definition has errors.
-    pub(crate) plugins: Arc<BTreeMap<String, Option<Arc<ToolSpec>>>>,
+    /// The tools that this definition can name.
+    pub(crate) tools: ToolCatalog,
     /// Whether the current texts are code of another language, in which `$x` is no mistake.
     pub(crate) is_code: bool,
     /// Parameters of type `secret`.

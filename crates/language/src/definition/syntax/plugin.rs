@@ -6,7 +6,7 @@ use crate::definition::keys::choices::{LEVEL, NETWORK};
 use crate::definition::model::{NetworkAccess, Plugin, Probe};
 use crate::definition::schema::Schema;
 use crate::expression::ValueTemplate;
-use crate::toolspec::{PLUGIN_PREFIX, ToolLevel, ToolSpec, find, tools};
+use crate::toolspec::{PLUGINS, ToolLevel, ToolSpec, built_in};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{DefinitionId, Digest, Json, ToolName};
 use serde_json::json;
@@ -41,7 +41,7 @@ pub(crate) fn plugin(
     let timeout = fields.duration("timeout", decoder).unwrap_or(TIMEOUT);
     let probes = fields.get("probes").map(|node| probes(node, decoder)).unwrap_or_default();
     let (id, input, output) = (id?, input?, output?);
-    let name = format!("{PLUGIN_PREFIX}{id}");
+    let name = format!("{}{id}", PLUGINS.prefix);
     let mut spec =
         ToolSpec::plugin(&name, description?, level, input.json().clone(), output.json().clone());
     spec.leaves_sandbox = network == NetworkAccess::Open;
@@ -153,9 +153,9 @@ fn probe(node: &Node, decoder: &mut Decoder) -> Option<Probe> {
 
 fn probe_tool(node: &Node, decoder: &mut Decoder) -> Option<ToolName> {
     let text = decoder.text(node, "tool")?;
-    if !find(text).is_some_and(ToolSpec::may_probe) {
+    if !built_in().find(text).is_some_and(|spec| spec.may_probe()) {
         let message = format!("a probe cannot call `{text}`");
-        let able = tools().iter().filter(|spec| spec.may_probe()).map(|spec| &*spec.name);
+        let able = built_in().tools().filter(|spec| spec.may_probe()).map(|spec| &*spec.name);
         let help = format!("tools that change nothing: {}", able.collect::<Vec<_>>().join(", "));
         decoder.bad_value(node.span, message, help);
         return None;
@@ -169,7 +169,7 @@ fn arguments(node: &Node, tool: Option<&ToolName>, fields: &Fields<'_>, decoder:
         decoder.wrong_type(node, "input", "a map");
         return;
     }
-    let Some(spec) = tool.and_then(|tool| find(tool.as_str())) else { return };
+    let Some(spec) = tool.and_then(|tool| built_in().find(tool.as_str())) else { return };
     crate::definition::check::tool_input::check(spec, fields.span, Some(node), decoder);
     let method = node.get("method");
     if let Some(method) = method.filter(|m| !matches!(m.as_text(), Some("GET" | "HEAD"))) {

@@ -2,7 +2,7 @@
 
 use super::{Decoder, Fields, Node};
 use crate::definition::model::Located;
-use crate::toolspec::{self, ToolMatch, allowed_by};
+use crate::toolspec::ToolMatch;
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 
 /// A text with its position.
@@ -33,9 +33,10 @@ pub(super) fn require_one(
 
 /// The name of one tool: a name, an alias, or a plugin.
 pub(super) fn tool_name(written: &str, span: Span, decoder: &mut Decoder) -> Option<String> {
-    match allowed_by(written) {
+    match decoder.tools.allowed_by(written) {
         ToolMatch::Tools(tools) if tools.len() == 1 => Some(tools[0].name.to_string()),
-        ToolMatch::Plugins => Some(written.to_owned()),
+        // Tests are read without the plugins of the project.
+        ToolMatch::Refused(_) | ToolMatch::Undefined(_) => Some(written.to_owned()),
         ToolMatch::Tools(tools) => {
             let names = tools.iter().map(|tool| format!("`{}`", tool.name)).collect::<Vec<_>>();
             let message = format!("`{written}` stands for several tools");
@@ -43,7 +44,7 @@ pub(super) fn tool_name(written: &str, span: Span, decoder: &mut Decoder) -> Opt
             None
         }
         ToolMatch::NotYet | ToolMatch::Unknown => {
-            decoder.unknown_tool(written, span, decoder.nearest(written, toolspec::names()));
+            decoder.named_tools(written, span, ToolMatch::Unknown);
             None
         }
     }

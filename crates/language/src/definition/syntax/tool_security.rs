@@ -4,8 +4,9 @@ use super::{Decoder, Key, Node};
 use crate::definition::check::pattern;
 use crate::definition::keys::settings as keys;
 use crate::definition::model::{GlobalLimits, Settings, Specialist, ToolRules, ToolSecurity};
-use crate::toolspec::{self, ToolMatch, ToolSpec, allowed_by_settings, secured_by};
+use crate::toolspec::ToolSpec;
 use kb_base::value::ToolName;
+use std::sync::Arc;
 
 /// Decodes `tools` in the settings.
 pub(crate) fn tools(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
@@ -87,14 +88,8 @@ fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {
     let mut allowed = Vec::new();
     for item in decoder.list(node, "allowed_tools") {
         let Some(text) = decoder.text(item, "allowed_tools") else { continue };
-        match allowed_by_settings(text) {
-            ToolMatch::Tools(tools) => allowed.extend(names(&tools)),
-            ToolMatch::Plugins => allowed.extend(decoder.plugin_names(text, item.span)),
-            ToolMatch::NotYet => decoder.comes_later(text, item.span),
-            ToolMatch::Unknown => {
-                decoder.unknown_tool(text, item.span, decoder.nearest(text, toolspec::names()));
-            }
-        }
+        let found = decoder.tools.allowed_by_settings(text);
+        allowed.extend(names(&decoder.named_tools(text, item.span, found)));
     }
     allowed
 }
@@ -118,29 +113,13 @@ fn tool_security(key: &Key, node: &Node, settings: &mut Settings, decoder: &mut 
             .map(|n| globs(n, "deniedPaths", decoder))
             .unwrap_or_default(),
     };
-    match secured_by(&key.text) {
-        ToolMatch::Tools(tools) => {
-            for name in names(&tools) {
-                settings.tool_security.entry(name).or_default().narrow(&entry);
-            }
-        }
-        ToolMatch::Plugins => {
-            for name in decoder.plugin_names(&key.text, key.span) {
-                settings.tool_security.entry(name).or_default().narrow(&entry);
-            }
-        }
-        ToolMatch::NotYet => decoder.comes_later(&key.text, key.span),
-        ToolMatch::Unknown => {
-            decoder.unknown_tool(
-                &key.text,
-                key.span,
-                decoder.nearest(&key.text, toolspec::names()),
-            );
-        }
+    let found = decoder.tools.secured_by(&key.text);
+    for name in names(&decoder.named_tools(&key.text, key.span, found)) {
+        settings.tool_security.entry(name).or_default().narrow(&entry);
     }
 }
 
-fn names(tools: &[&'static ToolSpec]) -> impl Iterator<Item = ToolName> {
+fn names(tools: &[Arc<ToolSpec>]) -> impl Iterator<Item = ToolName> {
     tools.iter().filter_map(|tool| ToolName::new(&tool.name).ok())
 }
 

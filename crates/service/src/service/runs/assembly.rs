@@ -115,7 +115,7 @@ pub(super) fn assemble(
         approvals: Approvals { yes: frozen.yes },
         redactor: redactor.clone(),
         sandbox,
-        plugins: plan.plugins_with_children(),
+        tools: plan.plugins_with_children().iter().map(Into::into).collect(),
         doubles: context.doubles.tools.clone(),
         clock: clock.clone(),
     };
