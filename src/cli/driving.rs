@@ -12,8 +12,8 @@ use kb_service::service::runs::{
     self, ActivitySender, Expectation, Prepared, ProjectContext, Replied, ReplyRequest,
 };
 use kb_service::service::{
-    self, EventReceiver, LiveReader, LiveUpdate, RunControl, RunStatus, ServiceError, Summary,
-    Update, event_channel,
+    self, Difference, EventReceiver, LiveReader, LiveUpdate, RunControl, RunStatus, ServiceError,
+    Summary, Update, event_channel,
 };
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -123,7 +123,7 @@ async fn ask_in_place(
         let Some((decision, comment)) = asked else { return Ok(None) };
         let (step, by) = (Some(step.instance.clone()), context.environment.user());
         let about = Some(question.text.clone());
-        let seen = difference.as_ref().map(|difference| difference.seen);
+        let seen = difference.as_ref().and_then(Difference::seen);
         let request = ReplyRequest { step, decision, comment, by, about, seen };
         match runs::reply(context.clone(), run, request) {
             Ok(Replied::Ready(prepared)) => return Ok(Some(*prepared)),

@@ -39,8 +39,8 @@ pub(in crate::cli) struct Args {
 enum Read {
     /// There are none, or there is no terminal to show them.
     Nothing,
-    /// They were shown up to this event, and approved.
-    Approved(u64),
+    /// They were shown and approved, if all were recorded up to this event.
+    Approved(Option<u64>),
     /// They were shown, and nothing was decided.
     Left,
 }
@@ -48,9 +48,9 @@ enum Read {
 /// Shows the changes about which an approval decides, and asks for it.
 fn read(run: &str, environment: &Environment, terminal: &mut Terminal) -> Result<Read, CliError> {
     let difference = service::difference(&ProjectContext::find(environment)?, run)?;
-    if difference.is_empty() && difference.is_complete() {
+    if difference.is_empty() && difference.seen().is_some() {
         return Ok(if terminal.can_ask() {
-            Read::Approved(difference.seen)
+            Read::Approved(difference.seen())
         } else {
             Read::Nothing
         });
@@ -66,7 +66,7 @@ fn read(run: &str, environment: &Environment, terminal: &mut Terminal) -> Result
     let mut has_more = difference::show(&difference, terminal)?;
     loop {
         match terminal.ask("approve? y, n, or d for all changes:").as_deref().map(str::trim) {
-            Some("y" | "yes") if !has_more => return Ok(Read::Approved(difference.seen)),
+            Some("y" | "yes") if !has_more => return Ok(Read::Approved(difference.seen())),
             Some("d" | "y" | "yes") => {
                 difference::show_all(&difference, terminal)?;
                 has_more = false;
@@ -86,7 +86,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let seen = match seen {
         None if !deny => match read(&run, environment, terminal)? {
             Read::Nothing => None,
-            Read::Approved(seen) => Some(seen),
+            Read::Approved(seen) => seen,
             Read::Left => return Ok(Exit::Done),
         },
         seen => seen,

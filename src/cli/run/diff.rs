@@ -1,5 +1,6 @@
 //! `kb run diff`
 
+use crate::cli::difference;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::render::table::{Table, plain};
@@ -7,7 +8,7 @@ use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, pai
 use kb_core::wire::{InstanceView, QuestionKind, RunView};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{
-    self, Difference, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
+    self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
 };
 
 /// Show the file changes of each step
@@ -35,18 +36,25 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let view = service::show_run(&context, &args.run)?;
     let decides = args.step.is_none() && !args.stat && !args.json && waits_for_approval(&view);
     // The changes that are printed below are those up to here, or more.
-    let seen = decides.then(|| service::difference(&context, &args.run)).transpose()?;
+    let decided = decides.then(|| service::difference(&context, &args.run)).transpose()?;
     let diff = service::run_diff(&context, &args.run, args.step.as_deref())?;
     if args.json {
         terminal.json(&diff)?;
         return Ok(Exit::Done);
     }
     terminal.out(&diff_text(&diff, args.stat))?;
+    if let Some(decided) = &decided {
+        terminal.out(&difference::of_other_runs(decided))?;
+    }
     notes(&diff, terminal)?;
     terminal.err(&child_notes(&view, args.step.as_deref()))?;
-    if let Some(Difference { seen, .. }) = seen {
-        let approve = format!("kb run approve {} --seen {seen}", view.run);
-        terminal.note(&format!("`{approve}` approves what was read here\n"))?;
+    match decided.map(|decided| decided.seen()) {
+        Some(Some(seen)) => {
+            let approve = format!("kb run approve {} --seen {seen}", view.run);
+            terminal.note(&format!("`{approve}` approves what was read here\n"))?;
+        }
+        Some(None) => terminal.note(difference::INCOMPLETE)?,
+        None => {}
     }
     Ok(Exit::Done)
 }

@@ -489,3 +489,54 @@ fn a_confined_command_that_executes_beside_an_approval_keeps_the_later_ones_conf
     let ended = child.finish();
     assert!(!scratch.root().parent().unwrap().join("home/pwned").exists(), "{ended:?}");
 }
+
+/// A difference from which something is missing shows nobody all: an approval of it releases nothing.
+#[test]
+fn an_approval_of_changes_that_were_not_recorded_releases_nothing() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let approve = "  - {id: ok, dependsOn: work, approve: 'Execute it?'}\n";
+    let playbook = |more: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: work, agent: worker, {more}task: Write., verify: {{claims: none}}}}\n{approve}  - {{id: later, dependsOn: ok, run: bash ci.sh}}\n"
+        )
+    };
+    let plant = format!("echo '{PLANT}' > ci.sh");
+    let deep =
+        format!("{plant}; p=.; for i in $(seq 200); do p=$p/d; done; mkdir -p $p; touch $p/x");
+    for (more, command) in [("evidence: none, ", &plant), ("", &deep)] {
+        let scratch = repository("true", command, "run: 'true'");
+        scratch.write(".kb/playbooks/p.yml", &playbook(more));
+        assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3, "{more}");
+        let shown = scratch.kb(&["run", "diff", "@last"]).code(0);
+        assert!(shown.err.contains("an approval releases nothing"), "{more}: {shown:?}");
+        assert!(!shown.err.contains("--seen"), "{more}: {shown:?}");
+        let last = ["run", "approve", "@last", "ok", "--seen", "999"];
+        let (said, escaped) = run(&scratch, &last, "kernel");
+        assert!(!escaped && said.code != 0, "{more}: {said:?}");
+        assert!(said.err.contains("not all changes of the run were recorded"), "{said:?}");
+        let (said, escaped) = run(&scratch, &["run", "approve", "@last", "ok"], "kernel");
+        assert!(!escaped && said.code == 1, "{more}: {said:?}");
+    }
+}
+
+/// An approval in a child run decides about what its parent changed, too.
+#[test]
+fn the_difference_of_a_child_run_has_the_changes_of_its_parent() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let scratch = project("ci.sh", PLANT, "playbook: child", "");
+    scratch.write(
+        ".kb/playbooks/child.yml",
+        "schema: kb.playbook/1\nid: child\nsteps:\n  - {id: ok, approve: 'Execute it?'}\n  - {id: later, dependsOn: ok, run: bash ci.sh}\n",
+    );
+    assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    let steps = view["steps"].as_array().unwrap();
+    let child = steps.iter().find_map(|step| step["childRun"].as_str()).unwrap().to_owned();
+    let shown = scratch.kb(&["run", "diff", &child]).code(0);
+    assert!(shown.out.contains("ci.sh") && shown.out.contains("pwned"), "{shown:?}");
+    assert!(shown.err.contains("--seen"), "{shown:?}");
+}

@@ -129,6 +129,9 @@ pub const STEP_PROCESS: &str = "run";
 /// The name under which the runtime records changes of files that earlier attempts of a step left. They start at the
 /// state before the step.
 pub const FILES_BEFORE: &str = "files:before";
+/// The name under which the changes of files of a command of a gate are recorded. They are for people who approve; no
+/// gate reads them.
+pub const RUN_CHECK: &str = "check:command";
 
 impl Invocation {
     /// Whether a tool was called. The runtime records its own work as invocations, too.
@@ -155,8 +158,11 @@ pub struct ToolTrace {
 const DIFF_BYTES: usize = 1 << 20;
 
 impl ToolTrace {
-    /// Adds a call. Diffs beyond the limit are left out.
+    /// Adds a call. Diffs beyond the limit, and what commands of gates changed, are left out.
     pub fn push(&mut self, mut invocation: Invocation) {
+        if invocation.tool == RUN_CHECK {
+            return;
+        }
         for change in &mut invocation.changes {
             let bytes = change.diff.as_ref().map_or(0, String::len);
             if self.diff_bytes + bytes > DIFF_BYTES {

@@ -64,6 +64,6 @@ pub use observation::{
     CommandEnd, CommandRun, InstalledFile, JudgeReply, Location, MatchedFile, NamePlace, NamesSeen,
     Observation, ObservationError, ObservationQuery, Observations,
 };
-pub use run_before::{RUN_BEFORE, RUN_CHECK, check_args};
+pub use run_before::{RUN_BEFORE, check_args};
 pub use sandbox_needs::{SandboxNeed, sandbox_needs, sandbox_needs_of_script};
 pub use unread_key::{UnreadKey, unread_keys};

@@ -6,8 +6,6 @@ use kb_base::value::Json;
 
 /// The tool name of such a call.
 pub const RUN_BEFORE: &str = "check:before";
-/// The tool name of a call that records what the command of a check changed.
-pub const RUN_CHECK: &str = "check:command";
 
 /// The arguments of such a call.
 pub fn check_args(argv: &[String]) -> Json {

@@ -166,8 +166,7 @@ fn ask(
     (step, question): (&InstanceView, &Question),
     difference: Difference,
 ) -> AskView {
-    // Who was not shown all has seen nothing.
-    let last = difference.is_complete().then_some(difference.seen);
+    let last = difference.seen();
     let mut changes = difference.runs;
     changes.retain(|run| run.steps.iter().any(|step| !step.files.is_empty()));
     let before = before(plan, &step.step);

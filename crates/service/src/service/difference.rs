@@ -15,8 +15,8 @@ pub struct Difference {
     /// The changes of the run, those of its child runs included, then those of the run that started it and of the
     /// run whose results it keeps, and so on.
     pub runs: Vec<RunDiff>,
-    /// The number of the last event of the run before the changes were read: a reply names it.
-    pub seen: u64,
+    /// The number of the last event of the run before the changes were read.
+    last: u64,
     is_complete: bool,
 }
 
@@ -41,7 +41,7 @@ impl Difference {
             };
             let view = reader.view(now)?;
             if names.is_empty() {
-                found.seen = reader.seq();
+                found.last = reader.seq();
             }
             next.extend(view.base.iter().map(|base| base.run.clone()));
             next.extend(view.parent.iter().map(|parent| parent.run.clone()));
@@ -59,9 +59,10 @@ impl Difference {
         Ok(found)
     }
 
-    /// Whether everything that a specialist changed was recorded, except files that git ignores.
-    pub fn is_complete(&self) -> bool {
-        self.is_complete
+    /// The number that a reply names of a person who was shown the changes. `None`: not everything that a specialist
+    /// changed was recorded, so nobody was shown all, and an approval releases nothing.
+    pub fn seen(&self) -> Option<u64> {
+        self.is_complete.then_some(self.last)
     }
 
     /// Whether no change was recorded.

@@ -2,9 +2,10 @@
 
 use kb_base::value::{Digest, Json, Timestamp};
 use kb_core::evidence::{
-    Change, Invocation, InvocationStatus, Payload, ProcessEndKind, ProcessEvidence, Purpose, Record,
+    Change, Invocation, InvocationStatus, Payload, ProcessEndKind, ProcessEvidence, Purpose,
+    RUN_CHECK, Record,
 };
-use kb_core::verify::{CommandEnd, CommandRun, RUN_CHECK, check_args};
+use kb_core::verify::{CommandEnd, CommandRun, check_args};
 
 /// The changes of the command of a check, which a person sees before an approval.
 pub(super) fn recorded(

@@ -4,7 +4,7 @@ use super::Overrides;
 use super::context::ProjectContext;
 use super::prepared::Prepared;
 use super::reopen::{find, reopen};
-use crate::service::ServiceError;
+use crate::service::{Difference, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, RunId, Timestamp, json_text};
 use kb_core::evidence::Payload;
@@ -68,7 +68,13 @@ pub fn reply(
     request: ReplyRequest,
 ) -> Result<Replied, ServiceError> {
     let (journal, run, status) = find(&context, name)?;
-    let fitting = Fitting::of(&*journal, &run, status, &request, context.clock().wall())?;
+    let now = context.clock().wall();
+    let fitting = Fitting::of(&*journal, &run, status, &request, now)?;
+    if request.seen.is_some() && Difference::of(&journal, run.as_str(), now)?.seen().is_none() {
+        let message = "not all changes of the run were recorded, so nobody was shown all";
+        let help = "approve without `--seen`: later commands stay in the sandbox";
+        return Err(ServiceError::refused(Failure::new(Code::BAD_ANSWER, message).help(help)));
+    }
     if journal.is_leased(&run)? {
         fitting.post(&*journal, &run, &request)?;
         if journal.is_leased(&run)? {

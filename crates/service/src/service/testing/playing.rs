@@ -201,7 +201,7 @@ impl Playing<'_> {
         let by = "test".to_owned();
         // A test stands for a person who has read the changes.
         let difference = difference(&self.context, &question.run);
-        let seen = Some(difference.map_err(|error| self.error(&error))?.seen);
+        let seen = difference.map_err(|error| self.error(&error))?.seen();
         let request = ReplyRequest { step, decision, comment, by, about: None, seen };
         if question.run != run {
             // The child run reads the reply when its parent opens it again.
