@@ -67,7 +67,7 @@ fn event(said: &Said, kind: &str) -> Value {
 fn claim(more: Value) -> Value {
     let mut call = json!({"tool": "plugin:count"});
     call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    json!({"summary": "I counted the lines.", "toolCalls": [call]})
+    json!({"summary": "Lines of t.txt.", "toolCalls": [call]})
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn a_claim_about_a_plugin_needs_its_output_and_evidence() {
         let reason = found["reason"].as_str().unwrap_or_default().to_owned();
         (found["verdict"].as_str().unwrap().to_owned(), found["confidence"].clone(), reason)
     };
-    let (found, confidence, _) = verdict(COUNT, claim(json!({})));
-    assert_eq!((found.as_str(), confidence), ("passed", json!("medium")));
+    let (found, confidence, reason) = verdict(COUNT, claim(json!({})));
+    assert_eq!((found.as_str(), confidence), ("passed", json!("medium")), "{reason}");
     let (found, _, reason) = verdict(COUNT, claim(json!({"data": {"lines": 3}})));
     assert_eq!(found, "failed", "{reason}");
     assert!(reason.contains("another `lines`"), "{reason}");
