@@ -191,7 +191,7 @@ impl Record<'_> {
         }
         let (paths, names) = (sentence.paths(), sentence.names());
         let is_changed = |path: &&str| self.changes.changed().any(|own| self.is_same(own, path));
-        let has_paths = paths.iter().all(|path| is_changed(&path) || self.has_call(path));
+        let has_paths = paths.iter().all(|path| is_changed(path) || self.has_call(path));
         let known = |name: &&str| self.is_recorded_command(name) || self.has_name(name, &paths);
         has_paths && names.iter().all(known) && !(paths.is_empty() && names.is_empty())
     }

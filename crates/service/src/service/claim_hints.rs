@@ -9,7 +9,7 @@ pub(super) fn claim_hints(specialist: &Specialist, sources: &Sources) -> Vec<Dia
     let own = specialist.output_schema.iter();
     let of_capabilities = specialist.callable.iter().filter_map(|own| own.output_schema.as_ref());
     let schemas = own.chain(of_capabilities).map(Schema::json);
-    let unread = schemas.flat_map(|schema| unread_keys(schema));
+    let unread = schemas.flat_map(unread_keys);
     unread
         .map(|unread| {
             let span = position(&unread.key, specialist.span, sources);

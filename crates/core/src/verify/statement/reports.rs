@@ -28,9 +28,8 @@ impl Sentence {
     /// Whether the sentence reports an act or a result: a past form whose subject is the agent, or in the passive
     /// voice; a share or a percentage; a mark; a word for all or for nothing; tests.
     pub(in crate::verify) fn reports(&self) -> bool {
-        let is_about = !self.has(Meaning::Others)
-            && !self.has(Meaning::Unreal)
-            && !(self.has(Meaning::Nothing) && self.has(Meaning::Needed));
+        let is_unneeded = self.has(Meaning::Nothing) && self.has(Meaning::Needed);
+        let is_about = !(self.has(Meaning::Others) || self.has(Meaning::Unreal) || is_unneeded);
         is_about
             && (self.has(Meaning::Tests)
                 || self.starts_with_past()
