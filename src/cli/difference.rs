@@ -1,16 +1,12 @@
 //! The changes about which an approval decides, on a terminal.
 
 use super::render::table::plain;
-use super::run::diff_text;
+use super::run::{INCOMPLETE, diff_text};
 use super::terminal::{DIM, TITLE, Terminal, paint};
 use kb_service::service::Difference;
 
 /// Maximum number of lines that are shown unless all are asked for.
 const SHOWN: usize = 100;
-
-/// What a person is told who cannot be shown everything.
-pub(super) const INCOMPLETE: &str = "not all changes of specialists were recorded, so an approval releases nothing: later \
-     commands stay in the sandbox\n";
 
 /// Shows the changes; of many, the first lines. Returns whether there are more.
 pub(super) fn show(difference: &Difference, terminal: &mut Terminal) -> std::io::Result<bool> {
@@ -30,22 +26,6 @@ pub(super) fn show(difference: &Difference, terminal: &mut Terminal) -> std::io:
         terminal.err(&format!("{}\n", paint(DIM, &note)))?;
     }
     Ok(more > 0)
-}
-
-/// The changes of the other runs about which an approval of a run decides too: of the run that started it, and of the
-/// run whose results it keeps.
-pub(super) fn of_other_runs(difference: &Difference) -> String {
-    let mut out = String::new();
-    for run in difference.runs.iter().skip(1) {
-        let changes = diff_text(run, false);
-        if !changes.is_empty() {
-            out.push_str(&format!(
-                "{}\n{changes}",
-                paint(DIM, &format!("run {}", plain(&run.run)))
-            ));
-        }
-    }
-    out
 }
 
 /// Shows all changes.

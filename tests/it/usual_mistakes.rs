@@ -147,7 +147,7 @@ fn keys_of_other_tools_have_the_way_to_write_the_same_here() {
         ),
         (step("approve: x, timeout: 1h"), "`timeout` does not belong to an `approve` step"),
         (on("[{cron: '0 9 * * *'}]"), "name each kind once, as in `on: {schedule:"),
-        (on("{schedule: {every: 5m}}"), "`cron: \"*/5 * * * *\"` is every five minutes"),
+        (on("{schedule: {interval: 5m}}"), "write `every: 5m`"),
         (on("{schedule: {cron: '0 9 * * *', timezone: Europe/Berlin}}"), "write `zone: Europe/Berlin`"),
         (format!("schedule: '0 9 * * *'\n{}", step("run: echo x")), "write `on: {schedule:"),
         (format!("triggers: [{{cron: x}}]\n{}", step("run: echo x")), "`triggers` are phrases"),

@@ -1,6 +1,5 @@
 //! `kb run diff`
 
-use crate::cli::difference;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::render::table::{Table, plain};
@@ -8,7 +7,7 @@ use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, pai
 use kb_core::wire::{InstanceView, QuestionKind, RunView};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{
-    self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
+    self, Difference, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
 };
 
 /// Show the file changes of each step
@@ -44,7 +43,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     terminal.out(&diff_text(&diff, args.stat))?;
     if let Some(decided) = &decided {
-        terminal.out(&difference::of_other_runs(decided))?;
+        terminal.out(&of_other_runs(decided))?;
     }
     notes(&diff, terminal)?;
     terminal.err(&child_notes(&view, args.step.as_deref()))?;
@@ -53,7 +52,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             let approve = format!("kb run approve {} --seen {seen}", view.run);
             terminal.note(&format!("`{approve}` approves what was read here\n"))?;
         }
-        Some(None) => terminal.note(difference::INCOMPLETE)?,
+        Some(None) => terminal.note(INCOMPLETE)?,
         None => {}
     }
     Ok(Exit::Done)
@@ -62,6 +61,26 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 fn waits_for_approval(view: &RunView) -> bool {
     let mut questions = view.steps.iter().filter_map(|step| step.question.as_ref());
     questions.any(|question| question.kind == QuestionKind::Approve)
+}
+
+/// What a person is told who cannot be shown everything.
+pub(in crate::cli) const INCOMPLETE: &str = "not all changes of specialists were recorded, so an approval releases nothing: later \
+     commands stay in the sandbox\n";
+
+/// The changes of the other runs about which an approval of a run decides too: of the run that started it, and of the
+/// run whose results it keeps.
+fn of_other_runs(difference: &Difference) -> String {
+    let mut out = String::new();
+    for run in difference.runs.iter().skip(1) {
+        let changes = diff_text(run, false);
+        if !changes.is_empty() {
+            out.push_str(&format!(
+                "{}\n{changes}",
+                paint(DIM, &format!("run {}", plain(&run.run)))
+            ));
+        }
+    }
+    out
 }
 
 /// Maximum number of child runs that a note names.

@@ -32,13 +32,20 @@ impl WorkspaceWatch {
     /// Scans all files that the ignore rules leave. The clock tells which of them were just written.
     pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>, clock: &Clock) -> Self {
         let (scanned, clock) = (workspace.clone(), clock.clone());
+        let masks = redactor.clone();
         let work = move || {
             let _still = scanned.own_writes().scanning();
             let watching = scanned.own_writes().watching();
             let mut before = scanned.manifest();
             let racy = scanned.add_digests(&mut before, clock.of_files());
             if let Some(stored) = scanned.state_before() {
-                stored.store_all(&before, &racy);
+                // A file whose name has a secret counts as new after a kill: its name is not stored.
+                let is_public = |name: &String| masks.mask_text(name) == *name;
+                let mut public = before.clone();
+                public.files.retain(|name, _| is_public(name));
+                let racy: Vec<String> =
+                    racy.iter().filter(|name| is_public(name)).cloned().collect();
+                stored.store_all(&public, &racy);
             }
             (before, racy, Some(watching))
         };

@@ -60,7 +60,7 @@ impl Difference {
     }
 
     /// The number that a reply names of a person who was shown the changes. `None`: not everything that a specialist
-    /// changed was recorded, so nobody was shown all, and an approval releases nothing.
+    /// changed was recorded, so no person was shown all, and an approval releases nothing.
     pub fn seen(&self) -> Option<u64> {
         self.is_complete.then_some(self.last)
     }

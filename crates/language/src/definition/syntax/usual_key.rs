@@ -236,14 +236,10 @@ const USUAL: &[(&str, &[&str], &str)] = &[
     ("`requires`", &["variables", "environment", "vars"], "write `env: [NAME]`"),
     ("`expect`", &["cost", "usd"], "write `maxCost: 0.5`, the most that the run may cost"),
     ("`schedule`", &["timezone", "tz"], "write `zone: Europe/Berlin`"),
+    ("`schedule`", &["interval", "minutes", "seconds", "hours"], "write `every: 5m`"),
     (
         "`schedule`",
-        &["every", "interval", "minutes", "seconds", "hours"],
-        "write a cron expression: `cron: \"*/5 * * * *\"` is every five minutes, `\"0 * * * *\"` every hour",
-    ),
-    (
-        "`schedule`",
-        &["at", "time", "when"],
+        &["time", "when"],
         "write a cron expression: `cron: \"30 9 * * *\"` is 09:30 of every day",
     ),
     ("`on`", &["cron", "timer", "interval", "every"], "write `schedule: \"0 9 * * 1-5\"`"),

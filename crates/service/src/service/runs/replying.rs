@@ -71,7 +71,7 @@ pub fn reply(
     let now = context.clock().wall();
     let fitting = Fitting::of(&*journal, &run, status, &request, now)?;
     if request.seen.is_some() && Difference::of(&journal, run.as_str(), now)?.seen().is_none() {
-        let message = "not all changes of the run were recorded, so nobody was shown all";
+        let message = "not all changes of the run were recorded, so no person was shown all";
         let help = "approve without `--seen`: later commands stay in the sandbox";
         return Err(ServiceError::refused(Failure::new(Code::BAD_ANSWER, message).help(help)));
     }
