@@ -3,6 +3,7 @@
 
 use kb_base::value::{Digest, InstanceKey, RunId};
 use kb_core::evidence::{FileState, Manifest};
+use kb_core::redaction::Redactor;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
@@ -57,9 +58,15 @@ pub(super) enum StoredState {
 }
 
 impl StateBefore {
-    /// Stores the state before a process that may change all files.
-    pub(super) fn store_all(&self, files: &Manifest, racy: &[String]) {
-        self.store(&StoredState::All { files: files.clone(), racy: racy.to_vec() });
+    /// Stores the state before a process that may change all files. A name with a secret is not stored: its file counts
+    /// as new after a kill.
+    pub(super) fn store_all(&self, files: &Manifest, racy: &[String], masks: &Redactor) {
+        let is_public = |name: &String| masks.mask_text(name) == *name;
+        let public = files.files.iter().filter(|(name, _)| is_public(name));
+        let public = public.map(|(name, state)| (name.clone(), state.clone())).collect();
+        let files = Manifest { files: public, truncated: files.truncated };
+        let racy = racy.iter().filter(|name| is_public(name)).cloned().collect();
+        self.store(&StoredState::All { files, racy });
     }
 
     /// Stores the state before a file tool changes a path.

@@ -39,13 +39,7 @@ impl WorkspaceWatch {
             let mut before = scanned.manifest();
             let racy = scanned.add_digests(&mut before, clock.of_files());
             if let Some(stored) = scanned.state_before() {
-                // A file whose name has a secret counts as new after a kill: its name is not stored.
-                let is_public = |name: &String| masks.mask_text(name) == *name;
-                let mut public = before.clone();
-                public.files.retain(|name, _| is_public(name));
-                let racy: Vec<String> =
-                    racy.iter().filter(|name| is_public(name)).cloned().collect();
-                stored.store_all(&public, &racy);
+                stored.store_all(&before, &racy, &masks);
             }
             (before, racy, Some(watching))
         };
