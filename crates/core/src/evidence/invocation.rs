@@ -134,9 +134,10 @@ pub const FILES_BEFORE: &str = "files:before";
 pub const RUN_CHECK: &str = "check:command";
 
 impl Invocation {
-    /// Whether a tool was called. The runtime records its own work as invocations, too.
+    /// Whether a tool was called for the work of the step. The runtime records its own work as invocations, too.
     pub fn is_tool_call(&self) -> bool {
-        self.tool != STEP_PROCESS && self.tool != FILES_BEFORE
+        let is_own = [STEP_PROCESS, FILES_BEFORE].contains(&self.tool.as_str());
+        self.purpose == Purpose::Execution && !is_own
     }
 
     /// The status code with which a server refused a request that was sent, such as 404 and 500.

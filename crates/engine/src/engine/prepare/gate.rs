@@ -39,8 +39,8 @@ pub(in crate::engine) fn gate(
     scope: &RunScope<'_>,
     inputs: GateInputs<'_>,
 ) -> Result<(GateRequest, Snapshot), EvalError> {
-    let judged = judged(scope, &inputs)?;
     let received = received(scope, &inputs)?.map(Arc::new);
+    let judged = received.as_deref().and_then(|received| judged(scope, &inputs, received));
     let GateInputs { work: Attempt { instance: ix, .. }, output, trace, known, plan, .. } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
@@ -134,38 +134,29 @@ fn received(scope: &RunScope<'_>, inputs: &GateInputs<'_>) -> Result<Option<Rece
         }
         results.insert(id.clone(), scope.payloads.load(payload).map_err(journal_failure)?);
     }
-    let is_known = |call: &Invocation| {
-        !call.is_tool_call()
-            || call.purpose == Purpose::Verification
-            || results.contains_key(&call.id)
-    };
+    let is_known = |call: &Invocation| !call.is_tool_call() || results.contains_key(&call.id);
     let all_results = inputs.trace.iter().all(is_known);
     Ok(Some(Received { looks_up, task, told, results, all_results }))
 }
 
-/// What the judge of a gate needs to know; `None` without a `judge` check or without a specialist.
+/// What the judge of a gate needs to know; `None` without a `judge` check.
 fn judged(
     scope: &RunScope<'_>,
     inputs: &GateInputs<'_>,
-) -> Result<Option<Box<JudgeSubject>>, EvalError> {
+    received: &Received,
+) -> Option<Box<JudgeSubject>> {
     let Attempt { instance: ix, attempt, .. } = inputs.work;
-    let planned = scope.plan.step(scope.state.instance(ix).step);
-    let (Some(_), StepKind::Specialist(step)) = (planned.step.judge(), &planned.step.kind) else {
-        return Ok(None);
-    };
-    let Some(specialist) = chosen_specialist(scope.plan, scope.state, ix) else { return Ok(None) };
-    let input =
-        planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
-    let (task, _) = rendered_task(scope, step.task.as_ref(), input.as_ref(), inputs.task_files)?;
-    Ok(Some(Box::new(JudgeSubject {
+    scope.plan.step(scope.state.instance(ix).step).step.judge()?;
+    let specialist = chosen_specialist(scope.plan, scope.state, ix)?;
+    Some(Box::new(JudgeSubject {
         run: scope.run.clone(),
         instance: scope.state.key(scope.plan, ix),
         attempt,
-        task,
+        task: received.task.clone(),
         tier: specialist.model.tier,
         params: scope.params.clone(),
         records: inputs.records.clone(),
-    })))
+    }))
 }
 
 /// Whether a command of the step ran without a record of its changes, because the definition says so.
