@@ -70,17 +70,20 @@ enum RepeatedBy {
 
 /// Whether a request may be signed in a form: it has the header with the signature.
 pub fn has_signature(form: &WebhookForm, header: impl Fn(&str) -> bool) -> bool {
+    header(signature_header(form))
+}
+
+/// The name of the header with the signature or the secret, in lower case.
+fn signature_header(form: &WebhookForm) -> &str {
     match form {
-        WebhookForm::Header(own) => header(&own.header),
-        WebhookForm::Named(named) => header(match named {
-            NamedForm::Standard => "webhook-signature",
-            NamedForm::Svix => "svix-signature",
-            NamedForm::Github => "x-hub-signature-256",
-            NamedForm::Gitlab => "x-gitlab-token",
-            NamedForm::Slack => "x-slack-signature",
-            NamedForm::Stripe => "stripe-signature",
-            NamedForm::Bearer => "authorization",
-        }),
+        WebhookForm::Header(own) => &own.header,
+        WebhookForm::Named(NamedForm::Standard) => "webhook-signature",
+        WebhookForm::Named(NamedForm::Svix) => "svix-signature",
+        WebhookForm::Named(NamedForm::Github) => "x-hub-signature-256",
+        WebhookForm::Named(NamedForm::Gitlab) => "x-gitlab-token",
+        WebhookForm::Named(NamedForm::Slack) => "x-slack-signature",
+        WebhookForm::Named(NamedForm::Stripe) => "stripe-signature",
+        WebhookForm::Named(NamedForm::Bearer) => "authorization",
     }
 }
 
@@ -129,30 +132,29 @@ fn proof(
     header: &impl Fn(&str) -> Option<String>,
 ) -> Result<Proof, SignatureError> {
     let get = |name: &str| header(name).ok_or(SignatureError::Unsigned);
-    let without = |text: &str, prefix: &str| {
-        text.strip_prefix(prefix).map(str::to_owned).ok_or(SignatureError::Malformed)
-    };
+    let written = get(signature_header(form))?;
+    let without = |prefix: &str| written.strip_prefix(prefix).ok_or(SignatureError::Malformed);
     let named = match form {
-        WebhookForm::Header(own) => return own_header(own, header),
+        WebhookForm::Header(own) => return own_header(own, without(&own.prefix)?, header),
         WebhookForm::Named(named) => *named,
     };
     Ok(match named {
-        NamedForm::Standard => Proof::Signed(standard("webhook", header)?),
-        NamedForm::Svix => Proof::Signed(standard("svix", header)?),
+        NamedForm::Standard => Proof::Signed(standard("webhook", &written, header)?),
+        NamedForm::Svix => Proof::Signed(standard("svix", &written, header)?),
         // GitHub signs the body alone: the header with the id of the delivery could be replaced.
         NamedForm::Github => Proof::Signed(Signed {
-            signatures: vec![hex(&without(&get("x-hub-signature-256")?, "sha256=")?)?],
+            signatures: vec![hex(without("sha256=")?)?],
             before_body: String::new(),
             time: None,
             key_of: raw,
             repeated_by: RepeatedBy::Body,
         }),
-        NamedForm::Gitlab => Proof::Token(get("x-gitlab-token")?),
-        NamedForm::Bearer => Proof::Token(without(&get("authorization")?, "Bearer ")?),
+        NamedForm::Gitlab => Proof::Token(written),
+        NamedForm::Bearer => Proof::Token(without("Bearer ")?.to_owned()),
         NamedForm::Slack => {
             let time = get("x-slack-request-timestamp")?;
             Proof::Signed(Signed {
-                signatures: vec![hex(&without(&get("x-slack-signature")?, "v0=")?)?],
+                signatures: vec![hex(without("v0=")?)?],
                 before_body: format!("v0:{time}:"),
                 time: Some(seconds(&time)?),
                 key_of: raw,
@@ -160,7 +162,6 @@ fn proof(
             })
         }
         NamedForm::Stripe => {
-            let written = get("stripe-signature")?;
             let all = |name: &str| -> Vec<String> {
                 let parts = written.split(',').filter_map(|part| part.trim().split_once('='));
                 parts.filter(|(own, _)| *own == name).map(|(_, value)| value.to_owned()).collect()
@@ -179,10 +180,9 @@ fn proof(
 
 fn own_header(
     own: &HeaderSignature,
+    written: &str,
     header: &impl Fn(&str) -> Option<String>,
 ) -> Result<Proof, SignatureError> {
-    let written = header(&own.header).ok_or(SignatureError::Unsigned)?;
-    let written = written.strip_prefix(&own.prefix).ok_or(SignatureError::Malformed)?;
     let signature = match own.encoding {
         SignatureEncoding::Hex => hex(written)?,
         SignatureEncoding::Base64 => {
@@ -220,10 +220,11 @@ pub fn sign_standard(
 /// Standard Webhooks, with `webhook-id` or `svix-id` and so on.
 fn standard(
     names: &str,
+    signatures: &str,
     header: &impl Fn(&str) -> Option<String>,
 ) -> Result<Signed, SignatureError> {
     let get = |name: &str| header(&format!("{names}-{name}")).ok_or(SignatureError::Unsigned);
-    let (id, time, signatures) = (get("id")?, get("timestamp")?, get("signature")?);
+    let (id, time) = (get("id")?, get("timestamp")?);
     // The id and the time are signed with a full stop between them.
     if id.len() > 256 || id.contains('.') {
         return Err(SignatureError::Malformed);
