@@ -1,7 +1,6 @@
 //! The changes about which an approval decides, on a terminal.
 
-use super::render::table::plain;
-use super::run::{INCOMPLETE, diff_text};
+use super::run::{INCOMPLETE, diff_text, named_diffs};
 use super::terminal::{DIM, TITLE, Terminal, paint};
 use kb_service::service::Difference;
 
@@ -34,17 +33,10 @@ pub(super) fn show_all(difference: &Difference, terminal: &mut Terminal) -> std:
 }
 
 fn text(difference: &Difference) -> String {
-    let several = difference.runs.len() > 1;
-    let mut out = format!(
-        "{}\n",
-        paint(TITLE, "changes about which this decides, without files that git ignores")
-    );
-    for run in &difference.runs {
-        let changes = diff_text(run, false);
-        if several && !changes.is_empty() {
-            out.push_str(&format!("{}\n", paint(DIM, &format!("run {}", plain(&run.run)))));
-        }
-        out.push_str(&changes);
-    }
-    out
+    const ABOUT: &str = "changes about which this decides, without files that git ignores";
+    let changes = match difference.runs.as_slice() {
+        [only] => diff_text(only, false),
+        runs => named_diffs(runs),
+    };
+    format!("{}\n{changes}", paint(TITLE, ABOUT))
 }

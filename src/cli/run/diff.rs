@@ -7,7 +7,7 @@ use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, pai
 use kb_core::wire::{InstanceView, QuestionKind, RunView};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{
-    self, Difference, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
+    self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
 };
 
 /// Show the file changes of each step
@@ -42,9 +42,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         return Ok(Exit::Done);
     }
     terminal.out(&diff_text(&diff, args.stat))?;
-    if let Some(decided) = &decided {
-        terminal.out(&of_other_runs(decided))?;
-    }
+    // It decides about the changes of the run that started it, and of the run whose results it keeps, too.
+    let others = decided.iter().flat_map(|decided| decided.runs.get(1..)).next();
+    terminal.out(&named_diffs(others.unwrap_or_default()))?;
     notes(&diff, terminal)?;
     terminal.err(&child_notes(&view, args.step.as_deref()))?;
     match decided.map(|decided| decided.seen()) {
@@ -67,20 +67,14 @@ fn waits_for_approval(view: &RunView) -> bool {
 pub(in crate::cli) const INCOMPLETE: &str = "not all changes of specialists were recorded, so an approval releases nothing: later \
      commands stay in the sandbox\n";
 
-/// The changes of the other runs about which an approval of a run decides too: of the run that started it, and of the
-/// run whose results it keeps.
-fn of_other_runs(difference: &Difference) -> String {
-    let mut out = String::new();
-    for run in difference.runs.iter().skip(1) {
+/// The changes of runs, each below the name of its run.
+pub(in crate::cli) fn named_diffs(runs: &[RunDiff]) -> String {
+    let named = |run: &RunDiff| {
         let changes = diff_text(run, false);
-        if !changes.is_empty() {
-            out.push_str(&format!(
-                "{}\n{changes}",
-                paint(DIM, &format!("run {}", plain(&run.run)))
-            ));
-        }
-    }
-    out
+        let name = paint(DIM, &format!("run {}", plain(&run.run)));
+        if changes.is_empty() { changes } else { format!("{name}\n{changes}") }
+    };
+    runs.iter().map(named).collect()
 }
 
 /// Maximum number of child runs that a note names.
