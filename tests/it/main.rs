@@ -25,6 +25,7 @@ mod conformance;
 mod continuing;
 mod continuing_children;
 mod crash;
+mod declared_tools;
 mod definition;
 mod demo;
 mod disk;

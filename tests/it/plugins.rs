@@ -1,6 +1,7 @@
 //! Plugins: tools that a project defines, their policy, their faults, and what a gate believes of them.
 
 use crate::scratch::{Said, Scratch};
+use kb::definition::{FileRole, InputFile};
 use serde_json::{Value, json};
 
 const COUNT: &str = "\
@@ -341,4 +342,107 @@ fn a_test_of_a_plugin_prints_no_secret() {
         "{}",
         said.err
     );
+}
+
+/// The manifest of 000 §18.8, as it stands there.
+const RESET: &str = "\
+tools:
+  - id: 'reset-cache'
+    probes:
+      - tool: 'fs:list'
+        argsTemplate:
+          path: '.kb/cache'
+        expect:
+          empty: true
+";
+
+/// The manifest of 000 §18.5, as it stands there.
+const DEPLOY: &str = r#"{
+  "tools": [{
+    "id": "deploy",
+    "output": {
+      "schema": {
+        "type": "object",
+        "properties": {
+          "deploymentId": { "type": "string" },
+          "url": { "type": "string" }
+        },
+        "required": ["deploymentId", "url"]
+      }
+    }
+  }]
+}
+"#;
+
+#[test]
+fn the_manifests_of_the_documents_load_as_they_stand() {
+    let scratch = Scratch::new(&[
+        (".kb/plugins/reset.yml", RESET),
+        (".kb/plugins/deploy.yml", DEPLOY),
+        (
+            "playbooks/p.yml",
+            &*STEP.replace("plugin:count", "plugin:reset-cache").replace("{path: t.txt}", "{}"),
+        ),
+    ]);
+    let said = scratch.kb(&["playbook", "validate"]).code(0);
+    assert!(
+        said.err.contains("has no program") || said.out.contains("has no program"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    let listed = scratch.json(&["plugin", "list", "--json"]);
+    let tools: Vec<_> = listed.as_array().unwrap().iter().map(|one| &one["tool"]).collect();
+    assert_eq!(tools, [&json!("plugin:deploy"), &json!("plugin:reset-cache")]);
+    assert_eq!(listed[0]["output"]["required"], json!(["deploymentId", "url"]));
+    let said = scratch.kb(&["playbook", "run", "p", "--json"]);
+    assert!(
+        event(&said, "step:end")["error"]["message"].as_str().unwrap().contains("has no program"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn a_probe_of_a_manifest_decides_about_each_tool() {
+    let manifest = format!(
+        "schema: kb.plugin/1\nargv: [sh, tools/cache.sh]\nlevel: restricted\n{}  - {{id: look, argv: [sh, tools/cache.sh]}}\n",
+        RESET.replace(".kb/cache", "cache")
+    );
+    let program = |act: &str| format!("{act}; printf '{{\"tool\":\"%s\"}}' \"$KB_TOOL\"\n");
+    let run = |act: &str, tool: &str| {
+        let step = STEP.replace("plugin:count", tool).replace("{path: t.txt}", "{}");
+        let scratch = Scratch::new(&[
+            (".kb/plugins/cache.yml", &*manifest),
+            ("playbooks/p.yml", &*format!("{step}outputs: {{tool: '{{{{a.output.tool}}}}'}}\n")),
+            ("tools/cache.sh", &*program(act)),
+            ("cache/a.txt", "old"),
+        ]);
+        scratch.kb(&["playbook", "run", "p", "--json"])
+    };
+    let said = run("rm cache/*", "plugin:reset-cache").code(0);
+    assert_eq!(event(&said, "run:end")["outputs"]["tool"], "reset-cache", "{}", said.out);
+    let said = run("true", "plugin:reset-cache");
+    let result = event(&said, "tool:result");
+    assert_eq!((&result["status"], &result["error"]["code"]), (&json!("failed"), &json!("KB0625")));
+    let said = run("true", "plugin:look").code(0);
+    assert_eq!(event(&said, "run:end")["outputs"]["tool"], "look", "{}", said.out);
+}
+
+#[test]
+fn the_arguments_of_a_probe_are_written_once_and_only_what_can_be_empty_is_compared() {
+    let problems = |probe: &str| {
+        let manifest = format!("argv: [sh, a.sh]\ntools: [{{id: a, probes: [{{{probe}}}]}}]\n");
+        let bytes = manifest.into_bytes().into();
+        let path = ".kb/plugins/a.yml".to_owned();
+        let file = InputFile { path, bytes, role: FileRole::Plugin };
+        let found = kb::definition::load(vec![file]).1;
+        found.iter().map(|found| found.message.clone()).collect::<Vec<_>>()
+    };
+    let list = "tool: fs:list, argsTemplate: {path: a}";
+    assert!(problems(&format!("{list}, expect: {{empty: false}}")).is_empty());
+    let twice = problems(&format!("{list}, input: {{path: b}}, expect: {{empty: true}}"));
+    assert_eq!(twice, ["`input` and `argsTemplate` are the same key"]);
+    let neither = problems("tool: fs:exists, input: {path: a}, expect: {empty: true}");
+    assert_eq!(neither, ["the result of `fs:exists` is neither a list nor a text"]);
 }

@@ -276,3 +276,80 @@ async fn an_answer_that_is_too_large_is_not_taken_in() {
     let told_it = told(&bench.run("http:request", json!({"url": server.uri()})).await);
     assert!(told_it.ends_with("is larger than 8 MiB"), "{told_it}");
 }
+
+/// A server that answers one request with these parts; it sends each when it is told to, and closes at the end.
+async fn in_parts(parts: Vec<Vec<u8>>) -> (String, tokio::sync::mpsc::UnboundedSender<()>) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/events", listener.local_addr().unwrap());
+    let (go, mut told) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = [0; 4096];
+        let _ = stream.read(&mut head).await.unwrap();
+        let answer =
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        for part in parts {
+            if told.recv().await.is_none() || stream.write_all(&part).await.is_err() {
+                return;
+            }
+        }
+        // Without a word it stays open.
+        let _ = told.recv().await;
+    });
+    (url, go)
+}
+
+#[tokio::test]
+async fn a_body_is_read_while_it_arrives_within_limits() {
+    let client = HttpClient::new(&["127.0.0.1".to_owned()]);
+    let cancel = CancellationToken::new();
+    let request = |url: &str, wait: u64| HttpRequest {
+        method: "GET".to_owned(),
+        url: url.to_owned(),
+        headers: Vec::new(),
+        query: Vec::new(),
+        body: None,
+        timeout: Some(Duration::from_millis(wait)),
+    };
+    // Each part comes before the next one is sent.
+    let (url, go) = in_parts(vec![b"data: 1\n\n".to_vec(), b"data: 2\n\n".to_vec()]).await;
+    let mut stream = client.stream(&request(&url, 60_000), 1 << 20, &cancel).await.unwrap();
+    assert_eq!((stream.status(), stream.header("Content-Type")), (200, Some("text/event-stream")));
+    for part in ["data: 1\n\n", "data: 2\n\n"] {
+        go.send(()).unwrap();
+        assert_eq!(stream.next(&cancel).await.unwrap().as_deref(), Some(part.as_bytes()));
+    }
+    go.send(()).unwrap();
+    assert_eq!(stream.next(&cancel).await, Ok(None));
+    // A flood ends at the limit.
+    let (url, go) = in_parts(vec![vec![b'x'; 1 << 20]; 8]).await;
+    (0..8).for_each(|_| go.send(()).unwrap());
+    let mut stream = client.stream(&request(&url, 60_000), 2 << 20, &cancel).await.unwrap();
+    let mut read = 0;
+    let error = loop {
+        match stream.next(&cancel).await {
+            Ok(part) => read += part.unwrap().len(),
+            Err(error) => break error,
+        }
+    };
+    assert!(read <= 2 << 20 && error.to_string().contains("more than 2048 KiB"), "{read} {error}");
+    // Silence ends after the timeout, and a wait when it is cancelled.
+    let (url, _go) = in_parts(vec![Vec::new()]).await;
+    let mut stream = client.stream(&request(&url, 200), 1 << 20, &cancel).await.unwrap();
+    let error = stream.next(&cancel).await.unwrap_err();
+    assert!(matches!(error, HttpError::TimedOut(_)), "{error}");
+    let (url, _go) = in_parts(vec![Vec::new()]).await;
+    let mut stream = client.stream(&request(&url, 60_000), 1 << 20, &cancel).await.unwrap();
+    let later = cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        later.cancel();
+    });
+    assert_eq!(stream.next(&cancel).await, Err(HttpError::Cancelled));
+    // The rules about addresses hold.
+    let guarded = HttpClient::new(&[]);
+    let refused = guarded.stream(&request(&url, 200), 1, &CancellationToken::new()).await;
+    assert!(matches!(refused.err().unwrap(), HttpError::Refused(_)));
+}

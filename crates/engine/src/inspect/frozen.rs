@@ -6,8 +6,9 @@ use crate::journal::Journal;
 use kb_attempt::read_regular;
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{DefinitionId, Json, JsonMap, RunId, RunLimits, StepId, limits};
-use kb_language::definition::{Catalog, FileRole, InputFile, Script, load, load_script};
+use kb_language::definition::{Catalog, FileRole, InputFile, Script, load_script, load_with};
 use kb_language::plan::{Facts, Plan};
+use kb_language::toolspec::{ToolCatalog, ToolSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -59,6 +60,9 @@ pub struct Frozen {
     /// How its steps use stored results.
     #[serde(default, skip_serializing_if = "CacheUse::is_default")]
     pub cache: CacheUse,
+    /// The tools that servers declared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolSpec>,
     /// The run that executes this one as a child run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentRun>,
@@ -223,6 +227,11 @@ impl Frozen {
         self.files.iter().filter_map(FrozenFile::input).collect()
     }
 
+    /// The tools that its definitions can name, besides its plugins.
+    pub fn catalog(&self) -> ToolCatalog {
+        ToolCatalog::default().with(self.tools.iter().cloned().map(Arc::new))
+    }
+
     /// The form that the journal stores.
     pub fn json(&self) -> Json {
         serde_json::to_value(self).unwrap_or_default()
@@ -230,7 +239,7 @@ impl Frozen {
 
     /// Loads the stored definitions and builds the plan from them.
     pub fn load(&self) -> Result<(Catalog, Arc<Plan>), InspectError> {
-        let (catalog, mut diagnostics) = load(self.inputs());
+        let (catalog, mut diagnostics) = load_with(self.inputs(), self.catalog());
         let found = catalog.playbooks.get(self.definition.as_str()).cloned();
         let Some(playbook) = found else { return Err(errors_of(diagnostics, &catalog)) };
         let (plan, problems) = Plan::build(&playbook, &catalog);

@@ -6,6 +6,7 @@ use super::error::{
 };
 use super::request::{HttpRequest, PreparedRequest};
 use super::response::{HttpResponse, received};
+use super::stream::HttpStream;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -57,14 +58,29 @@ impl HttpClient {
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(HttpError::Cancelled),
-            answer = tokio::time::timeout(limit, self.follow(request)) => {
-                answer.unwrap_or_else(|_| Err(HttpError::TimedOut(failed(format!(
-                    "`{}` did not respond within {}",
-                    shown(&request.url),
-                    kb_base::value::format_duration(limit)
-                )))))
+            answer = tokio::time::timeout(limit, async { received(self.follow(request).await?).await }) => {
+                answer.unwrap_or_else(|_| Err(late(request, limit)))
             }
         }
+    }
+
+    /// Sends a request and follows redirects as [`HttpClient::send`] does, and leaves the body to be read while it
+    /// arrives, up to `limit` bytes. The timeout of the request is that of its head, and of each part of the body.
+    pub async fn stream(
+        &self,
+        request: &HttpRequest,
+        limit: u64,
+        cancel: &CancellationToken,
+    ) -> Result<HttpStream, HttpError> {
+        let wait = request.timeout.unwrap_or(TIMEOUT);
+        let response = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(HttpError::Cancelled),
+            answer = tokio::time::timeout(wait, self.follow(request)) => {
+                answer.unwrap_or_else(|_| Err(late(request, wait)))?
+            }
+        };
+        Ok(HttpStream::of(response, limit, wait))
     }
 
     /// Sends a request and follows no redirect: a redirect is a response like any other.
@@ -72,18 +88,15 @@ impl HttpClient {
         let limit = request.timeout.unwrap_or(TIMEOUT);
         let exchange =
             async { received(self.exchange(&PreparedRequest::first(request)?).await?).await };
-        tokio::time::timeout(limit, exchange).await.unwrap_or_else(|_| {
-            let (url, limit) = (shown(&request.url), kb_base::value::format_duration(limit));
-            Err(HttpError::TimedOut(failed(format!("`{url}` did not respond within {limit}"))))
-        })
+        tokio::time::timeout(limit, exchange).await.unwrap_or_else(|_| Err(late(request, limit)))
     }
 
-    async fn follow(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn follow(&self, request: &HttpRequest) -> Result<Response, HttpError> {
         let mut current = PreparedRequest::first(request)?;
         for _ in 0..=MAX_REDIRECTS {
             let response = self.exchange(&current).await?;
             match redirect_target(&response) {
-                None => return received(response).await,
+                None => return Ok(response),
                 Some(target) => current = current.redirect(response.status().as_u16(), &target)?,
             }
         }
@@ -131,6 +144,11 @@ impl HttpClient {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         self.allowed.iter().any(|entry| *entry == host || *entry == with_port || entry == bare)
     }
+}
+
+fn late(request: &HttpRequest, limit: Duration) -> HttpError {
+    let (url, limit) = (shown(&request.url), kb_base::value::format_duration(limit));
+    HttpError::TimedOut(failed(format!("`{url}` did not respond within {limit}")))
 }
 
 fn build(guard: bool, lookup: Lookup) -> Result<Client, String> {

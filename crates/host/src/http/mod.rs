@@ -10,8 +10,10 @@ mod error;
 mod redirect;
 mod request;
 mod response;
+mod stream;
 
 pub use client::{HttpClient, Lookup};
 pub use error::{HttpError, host_of, shown_url, without_credentials};
 pub use request::HttpRequest;
 pub use response::HttpResponse;
+pub use stream::HttpStream;

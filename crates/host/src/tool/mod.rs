@@ -22,6 +22,7 @@ mod probe;
 mod process_launcher;
 mod process_trace;
 mod registry;
+mod server;
 mod toolbox;
 mod watched_process;
 
@@ -35,5 +36,6 @@ pub use output_store::OutputStore;
 pub use policy::Approvals;
 pub use process_launcher::{ProcessLauncher, sandbox_level};
 pub use process_trace::ProcessTrace;
+pub use server::ToolServer;
 pub use toolbox::{PresentSettings, Toolbox, ToolboxParts};
 pub(crate) use watched_process::{Origin, Records, WatchedProcess, WatchedStart};

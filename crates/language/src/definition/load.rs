@@ -107,17 +107,19 @@ impl Loader {
 
     fn plugin(&mut self, file: &InputFile, text: &FileText, mut decoder: Decoder) {
         let root = yaml(text, text.start..text.text.len(), &mut decoder);
-        let written = root.as_ref().and_then(|root| root.get("id")?.as_text()).map(str::to_owned);
+        let mut written = root.as_ref().map(plugin::written_ids).unwrap_or_default();
         let found = root.and_then(|root| {
-            plugin::plugin(&root, (&file.path, Digest::of(&*file.bytes)), &mut decoder)
+            plugin::plugins(&root, (&file.path, Digest::of(&*file.bytes)), &mut decoder)
         });
         let clean = !decoder.has_errors();
-        if !clean {
-            let id = written.unwrap_or_else(|| refused_id(&file.path, text));
+        if written.is_empty() {
+            written.push(refused_id(&file.path, text));
+        }
+        for id in written.into_iter().filter(|_| !clean) {
             self.refused.plugins.entry(id).or_default().insert(file.path.clone());
         }
         self.diagnostics.extend(decoder.finish());
-        self.plugins.extend(found.filter(|_| clean));
+        self.plugins.extend(found.into_iter().flatten().filter(|_| clean));
     }
 
     /// Makes the plugins known to the other definitions.

@@ -55,6 +55,10 @@ impl ToolCatalog {
     pub fn with(&self, more: impl IntoIterator<Item = Arc<ToolSpec>>) -> ToolCatalog {
         let mut tools = (*self.0).clone();
         for tool in more {
+            let prefix = &tool.namespace;
+            if !prefix.is_empty() && !tools.namespaces.iter().any(|own| own.prefix == *prefix) {
+                tools.namespaces.push(ToolNamespace::of_server(prefix));
+            }
             if !tools.by_name.contains_key(&*tool.name) {
                 tools.by_name.insert(tool.name.to_string(), tools.all.len());
                 tools.all.push(tool);
@@ -68,14 +72,6 @@ impl ToolCatalog {
     pub fn with_refused(&self, name: impl Into<String>) -> ToolCatalog {
         let mut tools = (*self.0).clone();
         tools.refused.insert(name.into());
-        ToolCatalog(Arc::new(tools))
-    }
-
-    /// These tools, some of which can have names of this namespace.
-    #[must_use]
-    pub fn with_namespace(&self, namespace: ToolNamespace) -> ToolCatalog {
-        let mut tools = (*self.0).clone();
-        tools.namespaces.push(namespace);
         ToolCatalog(Arc::new(tools))
     }
 

@@ -15,6 +15,14 @@ pub struct ToolNamespace {
     pub defined_in: Text,
 }
 
+impl ToolNamespace {
+    /// The namespace of the tools of a server.
+    pub(super) fn of_server(prefix: &Text) -> ToolNamespace {
+        let (what, defined_in) = ("tool".into(), "its server".into());
+        ToolNamespace { prefix: prefix.clone(), what, defined_in }
+    }
+}
+
 /// The namespace of the tools that a project defines.
 pub const PLUGINS: ToolNamespace = ToolNamespace {
     prefix: Cow::Borrowed("plugin:"),
@@ -48,6 +56,31 @@ impl ToolSpec {
             records_output: true,
             done: "Called plugin".into(),
             ..ToolSpec::base()
+        }
+    }
+
+    /// A tool that a server declares at run time, such as `mcp:shop:order`. Its name cannot be that of a tool of another
+    /// origin. Nothing is known about it but what the server says, and that is not trusted: it counts as one that reads
+    /// and writes everything, its effect is remote, and each call needs an approval.
+    pub fn declared(
+        (server, own): (&str, &str),
+        description: &str,
+        input: Json,
+        output: Json,
+    ) -> ToolSpec {
+        let namespace = format!("mcp:{server}:");
+        let name = &format!("{namespace}{own}");
+        // The name of a built-in tool claims that tool.
+        let own = own.rsplit(':').next().unwrap_or(own).to_owned();
+        ToolSpec {
+            namespace: namespace.into(),
+            claimed_as: vec![own.into()],
+            reads_files: true,
+            runs_processes: false,
+            leaves_sandbox: true,
+            tier: EvidenceTier::Remote,
+            done: "Called tool".into(),
+            ..ToolSpec::plugin(name, description, ToolLevel::Critical, input, output)
         }
     }
 }

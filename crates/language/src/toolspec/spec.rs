@@ -177,6 +177,13 @@ impl ToolSpec {
         self.network && !(self.input_check == InputCheck::Url && reads)
     }
 
+    /// The key of the result with what the tool found, if that is a list or a text: the first required one.
+    pub fn found_values(&self) -> Option<&str> {
+        let first = self.output.get("required")?.get(0)?.as_str()?;
+        let kind = self.output.get("properties")?.get(first)?.get("type")?.as_str()?;
+        ["array", "string"].contains(&kind).then_some(first)
+    }
+
     /// Whether the schema forbids arguments that it does not name.
     pub fn is_closed(&self) -> bool {
         self.input.get("additionalProperties") == Some(&Json::Bool(false))

@@ -2,6 +2,8 @@
 
 use kb_clock::Clock;
 use kb_core::redaction::Redactors;
+use kb_host::tool::ToolImplementation;
+use kb_language::toolspec::ToolCatalog;
 use kb_process::{BaseEnvironment, Supervisor};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ pub struct Environment {
     pub clock: Clock,
     /// The redactors of all runs of this process, for its log and panic messages.
     pub redactors: Redactors,
+    /// The tools that servers declare, which definitions can name.
+    pub tools: Vec<ToolImplementation>,
 }
 
 impl Environment {
@@ -42,7 +46,13 @@ impl Environment {
             variables,
             clock,
             redactors: Redactors::default(),
+            tools: Vec::new(),
         }
+    }
+
+    /// The tools that definitions can name, besides plugins.
+    pub fn catalog(&self) -> ToolCatalog {
+        ToolCatalog::default().with(self.tools.iter().map(|tool| tool.spec().clone()))
     }
 
     /// Begins to prepare for processes in the background. Of use before the definitions of a run are read.

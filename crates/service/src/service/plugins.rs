@@ -181,7 +181,7 @@ pub(super) fn missing_programs(project: &Project) -> Vec<(String, String)> {
         }
     };
     let plugins = project.catalog.plugins.values();
-    let missing = plugins.filter(|plugin| !plugin.argv.first().is_some_and(|own| exists(own)));
+    let missing = plugins.filter(|plugin| plugin.argv.first().is_some_and(|own| !exists(own)));
     missing
         .map(|plugin| (plugin.id.to_string(), plugin.argv.first().cloned().unwrap_or_default()))
         .collect()

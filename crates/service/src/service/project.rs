@@ -7,7 +7,7 @@ use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::DefinitionId;
 use kb_clock::Clock;
 use kb_language::definition::{
-    Catalog, FileBytes, FileRole, InputFile, Playbook, Step, link_triggers, load,
+    Catalog, FileBytes, FileRole, InputFile, Playbook, Step, link_triggers, load_with,
 };
 use kb_language::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,7 +123,8 @@ impl Project {
         files: Vec<InputFile>,
         unreadable: Vec<FileProblem>,
     ) -> Project {
-        let (mut catalog, problems) = load(files.clone());
+        let tools = context.environment.catalog();
+        let (mut catalog, problems) = load_with(files.clone(), tools);
         let links = link_triggers(&mut catalog);
         let mut diagnostics: Vec<Diagnostic> =
             unreadable.iter().map(|problem| problem.diagnostic.clone()).collect();

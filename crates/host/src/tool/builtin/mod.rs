@@ -1,6 +1,7 @@
 //! The implementations of the tools, one file each. Their names, schemas and effects are in
 //! [`kb_language::toolspec`].
 
+mod declared;
 mod file_tool;
 mod fs_delete;
 mod fs_edit;
@@ -17,6 +18,7 @@ mod shell_exec;
 mod tool_process;
 
 use super::context::Tool;
+pub(super) use declared::{AbsentTool, DeclaredTool};
 pub(super) use plugin::PluginTool;
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, format_duration, json_text, limits};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use kb_core::redaction::Redactor;
-use kb_language::definition::{NetworkAccess, Plugin, Probe};
+use kb_language::definition::{NetworkAccess, Plugin, Probe, Schema};
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -96,11 +96,19 @@ fn network(plugin: &Plugin, context: &CallContext<'_>) -> Result<NetworkAccess, 
 }
 
 fn prepare(plugin: &Plugin, call: &Call, context: &CallContext<'_>) -> Result<Spawn, Refusal> {
+    if plugin.argv.is_empty() {
+        let message = format!("the plugin `{}` has no program", plugin.id);
+        let failure = Failure::new(Code::COMMAND_NOT_STARTED, message);
+        let help = format!("add `argv` to its definition in `{}`", plugin.path);
+        return Err(Refusal::failed(failure.help(help)));
+    }
+    let mut env = call.env.clone();
+    env.push(("KB_TOOL".to_owned(), plugin.id.to_string()));
     Ok(Spawn {
         argv: plugin.argv.clone(),
         own_program: false,
         cwd: context.files.cwd("")?,
-        env: call.env.clone(),
+        env,
         stdin: json_text(&call.args).into_bytes(),
         timeout: [plugin.timeout].into_iter().chain(context.limit).min(),
         idle: context.idle,
@@ -192,21 +200,27 @@ fn output(
         })
     })?;
     let output = redactor.mask_json(&parsed);
-    let violations = plugin.output.violations(&output);
-    if violations.is_empty() {
-        return Ok(output);
+    match mismatch(&format!("the plugin `{id}`"), &plugin.output, &output) {
+        None => Ok(output),
+        Some(failure) => {
+            let help = "correct the program, or `output.schema` of the plugin";
+            Err(Box::new(failure.help(help)))
+        }
     }
+}
+
+/// Why the output of a tool does not satisfy its schema; `None` if it does.
+pub(super) fn mismatch(tool: &str, schema: &Schema, output: &Json) -> Option<Failure> {
+    let violations = schema.violations(output);
     let lines = violations.iter().take(VIOLATIONS);
     let lines: Vec<String> =
         lines.map(|found| format!("output{}: {}", found.pointer, found.message)).collect();
-    let message =
-        format!("the output of the plugin `{id}` does not match its schema: {}", lines.join("; "));
-    let help = "correct the program, or `output.schema` of the plugin";
-    Err(Box::new(Failure::new(Code::PLUGIN_OUTPUT, message).help(help)))
+    let message = format!("the output of {tool} does not match its schema: {}", lines.join("; "));
+    (!violations.is_empty()).then(|| Failure::new(Code::PLUGIN_OUTPUT, message))
 }
 
 /// The receipts of a call: the digest of the output, and `receipt` or `receiptId` in it.
-fn receipts(output: &Json) -> Vec<EvidenceRef> {
+pub(super) fn receipts(output: &Json) -> Vec<EvidenceRef> {
     let digest = Digest::of_json(output);
     let receipt = |reference: String| EvidenceRef {
         kind: EvidenceKind::Receipt,

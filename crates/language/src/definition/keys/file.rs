@@ -46,7 +46,7 @@ impl DefinitionFile {
             DefinitionFile::Workflow => vec![&playbook::WORKFLOW],
             DefinitionFile::Specialist => vec![&specialist::SPECIALIST, &specialist::AGENT_FILE],
             DefinitionFile::AgentProfile => vec![&specialist::PROFILE],
-            DefinitionFile::Plugin => vec![&plugin::PLUGIN],
+            DefinitionFile::Plugin => vec![&plugin::PLUGIN, &plugin::PLUGIN_MANIFEST],
             DefinitionFile::Script => vec![&script::SCRIPT],
             DefinitionFile::Test => vec![&test::TEST_FILE],
             DefinitionFile::Settings => vec![&settings::SETTINGS],

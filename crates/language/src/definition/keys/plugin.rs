@@ -2,7 +2,8 @@
 
 use super::choices::{LEVEL_NAMES, NETWORK_NAMES};
 use super::table::KeyType::{
-    AnyMap, Choice, Constant, Duration, Expression, List, Map, Pattern, Scalar, Schema, Text,
+    AnyMap, Boolean, Choice, Constant, Duration, Expression, List, Map, OneOf, Pattern, Scalar,
+    Schema, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
 
@@ -43,6 +44,59 @@ const PLUGIN_KEYS: &[KeySpec] = &[
     .example("[{tool: fs:exists, input: {path: \"{{output.path}}\"}, expect: \"{{result.exists}}\"}]"),
 ];
 
+pub(crate) static PLUGIN_MANIFEST: KeyTable = table(
+    "pluginManifest",
+    "a manifest of tools",
+    "The other form of a plugin file: several tools. Each is named `plugin:ID` with its own id.",
+    &[MANIFEST_KEYS],
+);
+
+const MANIFEST_KEYS: &[KeySpec] = &[
+    key("schema", Constant("kb.plugin/1"), "Kind of the file and version of the format.")
+        .example("kb.plugin/1"),
+    key(
+        "argv",
+        List(&Scalar),
+        "Program of the tools that name none; the variable `KB_TOOL` is the id of the tool.",
+    )
+    .example("[python3, tools/deploy.py]"),
+    key("level", Choice(LEVEL_NAMES), "Risk level of the tools that name none.")
+        .default("critical"),
+    key("network", Choice(NETWORK_NAMES), "The network of the tools that name none.")
+        .default("none"),
+    key("timeout", Duration, "Time limit of a call of the tools that name none.").default("2m"),
+    key("tools", List(const { &Map(&MANIFEST_TOOL) }), "The tools.")
+        .required()
+        .example("[{id: deploy, output: {schema: {url: string}}}]"),
+];
+
+pub(crate) static MANIFEST_TOOL: KeyTable =
+    table("manifestTool", "a tool of a manifest", "A tool of a manifest.", &[MANIFEST_TOOL_KEYS]);
+
+const MANIFEST_TOOL_KEYS: &[KeySpec] = &[
+    key("id", Pattern("^[a-z][a-z0-9_-]{0,63}$"), "Unique id of the tool.")
+        .required()
+        .example("deploy"),
+    key("description", Text, "What the tool does and when to use it, for models and people.")
+        .example("Deploy a build to an environment."),
+    key("argv", List(&Scalar), "As `argv` of a plugin. Without a program a call fails.")
+        .default("as in the manifest")
+        .example("[python3, tools/deploy.py]"),
+    key("input", Map(&PLUGIN_INPUT), "Arguments of a call.").default("any arguments"),
+    key(
+        "output",
+        Map(&PLUGIN_OUTPUT),
+        "Result of a call. Without a schema, claims about it are `inconclusive`.",
+    )
+    .default("any JSON value"),
+    key("level", Choice(LEVEL_NAMES), "Risk level of a call.").default("as in the manifest"),
+    key("network", Choice(NETWORK_NAMES), "The network that the program can use.")
+        .default("as in the manifest"),
+    key("timeout", Duration, "Time limit of a call.").default("as in the manifest"),
+    key("probes", List(const { &Map(&PROBE) }), "Checks after each successful call.")
+        .example("[{tool: fs:list, argsTemplate: {path: build}, expect: {empty: true}}]"),
+];
+
 pub(crate) static PLUGIN_INPUT: KeyTable =
     table("pluginInput", "`input`", "Arguments of a plugin.", &[INPUT_KEYS]);
 
@@ -72,11 +126,28 @@ const PROBE_KEYS: &[KeySpec] = &[
         .example("fs:exists"),
     key("input", AnyMap, "Its arguments; placeholders read `input` and `output` of the call.")
         .example("{url: \"{{output.url}}\"}"),
+    key("argsTemplate", AnyMap, "The same as `input`, in the spelling of manifests.")
+        .example("{path: build}"),
     key(
         "expect",
-        Expression,
-        "Condition over `input`, `output` and `result`, the result of the probe.",
+        OneOf(const { &[Expression, Map(&PROBE_EXPECT)] }),
+        "Condition over `input`, `output` and `result`, the result of the probe; or a map.",
     )
     .required()
     .example("\"{{result.status}} == 200\""),
 ];
+
+pub(crate) static PROBE_EXPECT: KeyTable = table(
+    "probeExpect",
+    "the expectation of a probe",
+    "What the result of a probe must be.",
+    &[EXPECT_KEYS],
+);
+
+const EXPECT_KEYS: &[KeySpec] = &[key(
+    "empty",
+    Boolean,
+    "Whether the list or text that the probe finds has nothing in it: the entries, the matches, the content.",
+)
+.required()
+.example("true")];

@@ -18,7 +18,7 @@ const PAGES: &[(&str, &str, &[&KeyTable])] = &[
         &[&specialist::SPECIALIST, &specialist::PROFILE, &specialist::AGENT],
     ),
     ("settings", "Keys of the settings", &[&settings::SETTINGS]),
-    ("plugin", "Keys of plugins", &[&plugin::PLUGIN]),
+    ("plugin", "Keys of plugins", &[&plugin::PLUGIN, &plugin::PLUGIN_MANIFEST]),
     ("script", "Keys of scripts", &[&script::SCRIPT]),
     ("test", "Keys of test files", &[&test::TEST_FILE]),
 ];

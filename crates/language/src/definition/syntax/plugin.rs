@@ -5,7 +5,7 @@ use crate::definition::keys;
 use crate::definition::keys::choices::{LEVEL, NETWORK};
 use crate::definition::model::{NetworkAccess, Plugin, Probe};
 use crate::definition::schema::Schema;
-use crate::expression::ValueTemplate;
+use crate::expression::{Expression, ValueTemplate};
 use crate::toolspec::{PLUGINS, ToolLevel, ToolSpec, built_in};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{DefinitionId, Digest, Json, ToolName};
@@ -16,43 +16,88 @@ use std::time::Duration;
 /// The default time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Decodes a plugin file (`kb.plugin/1`) with this path and digest.
-pub(crate) fn plugin(
+/// Decodes a plugin file (`kb.plugin/1`) with this path and digest: one tool, or the manifest of several.
+pub(crate) fn plugins(
     root: &Node,
+    origin: (&str, Digest),
+    decoder: &mut Decoder,
+) -> Option<Vec<Plugin>> {
+    if root.get("tools").is_none() {
+        let fields = decoder.fields(root, &keys::plugin::PLUGIN)?;
+        decoder.schema_version(&fields, "kb.plugin/1", "a plugin");
+        for name in ["id", "description", "argv", "output"] {
+            decoder.required(&fields, name);
+        }
+        return Some(tool(&fields, None, origin, decoder).into_iter().collect());
+    }
+    let manifest = decoder.fields(root, &keys::plugin::PLUGIN_MANIFEST)?;
+    if manifest.get("schema").is_some() {
+        decoder.schema_version(&manifest, "kb.plugin/1", "a manifest of tools");
+    }
+    let items = decoder.list(manifest.get("tools")?, "tools");
+    let found = items.iter().filter_map(|item| {
+        let fields = decoder.fields(item, &keys::plugin::MANIFEST_TOOL)?;
+        decoder.required(&fields, "id");
+        tool(&fields, Some(&manifest), origin, decoder)
+    });
+    Some(found.collect())
+}
+
+/// The ids of the tools of a file, as they are written.
+pub(crate) fn written_ids(root: &Node) -> Vec<String> {
+    let tools = root.get("tools").and_then(Node::as_seq).unwrap_or_default();
+    let ids = std::iter::once(root).filter(|_| tools.is_empty()).chain(tools);
+    ids.filter_map(|node| node.get("id")?.as_text()).map(str::to_owned).collect()
+}
+
+/// A tool: a whole file, or an entry of a manifest, which names what the entry does not.
+fn tool(
+    fields: &Fields<'_>,
+    manifest: Option<&Fields<'_>>,
     (path, digest): (&str, Digest),
     decoder: &mut Decoder,
 ) -> Option<Plugin> {
-    let fields = decoder.fields(root, &keys::plugin::PLUGIN)?;
-    decoder.schema_version(&fields, "kb.plugin/1", "a plugin");
-    let id = decoder.required(&fields, "id").and_then(|node| id(node, decoder));
-    let description = decoder.required(&fields, "description");
-    let description = description.and_then(|node| decoder.text(node, "description"));
-    let argv = decoder.required(&fields, "argv").and_then(|node| argv(node, decoder));
-    let input = match fields.get("input") {
-        Some(node) => input_schema(node, decoder),
-        None => Schema::new(json!({"type": "object", "additionalProperties": false})).ok(),
+    let id = fields.get("id").and_then(|node| id(node, decoder));
+    let description = fields.get("description").map(|node| decoder.text(node, "description"));
+    let argv = fields.get("argv").or_else(|| manifest?.get("argv"));
+    let argv = argv.map(|node| argv_of(node, decoder));
+    let input = match (fields.get("input"), manifest) {
+        (Some(node), _) => input_schema(node, decoder),
+        (None, Some(_)) => Schema::new(json!({"type": "object"})).ok(),
+        (None, None) => Schema::new(json!({"type": "object", "additionalProperties": false})).ok(),
     };
-    let output = decoder.required(&fields, "output").and_then(|node| {
+    let output = fields.get("output").map(|node| {
         let inner = decoder.fields(node, &keys::plugin::PLUGIN_OUTPUT)?;
         Schema::decode(decoder.required_in(&inner, "schema", "output")?, decoder)
     });
-    let level = fields.choice("level", LEVEL, decoder).unwrap_or(ToolLevel::Critical);
-    let network = fields.choice("network", NETWORK, decoder).unwrap_or(NetworkAccess::None);
-    let timeout = fields.duration("timeout", decoder).unwrap_or(TIMEOUT);
+    let of = [Some(fields), manifest];
+    let level = of.iter().flatten().find_map(|of| of.choice("level", LEVEL, decoder));
+    let network = of.iter().flatten().find_map(|of| of.choice("network", NETWORK, decoder));
+    let timeout = of.iter().flatten().find_map(|of| of.duration("timeout", decoder));
+    let network = network.unwrap_or(NetworkAccess::None);
     let probes = fields.get("probes").map(|node| probes(node, decoder)).unwrap_or_default();
-    let (id, input, output) = (id?, input?, output?);
+    let (id, input) = (id?, input?);
+    if let (None, Some(_)) = (&argv, manifest) {
+        let message = format!("the tool `{id}` has no program, so each call of it fails");
+        let found = Diagnostic::warning(Code::NO_EFFECT, fields.span, message);
+        decoder.push(found.help("add `argv: [PROGRAM, …]` to the tool or to the manifest"));
+    }
+    let description = description.unwrap_or(Some("A tool of this project."))?;
+    let (json, output) = match output {
+        Some(schema) => (schema.as_ref()?.json().clone(), schema?),
+        None => (Json::Null, Schema::new(json!({})).ok()?),
+    };
     let name = format!("{}{id}", PLUGINS.prefix);
-    let mut spec =
-        ToolSpec::plugin(&name, description?, level, input.json().clone(), output.json().clone());
-    spec.leaves_sandbox = network == NetworkAccess::Open;
+    let level = level.unwrap_or(ToolLevel::Critical);
+    let spec = ToolSpec::plugin(&name, description, level, input.json().clone(), json);
     Some(Plugin {
+        spec: Arc::new(ToolSpec { leaves_sandbox: network == NetworkAccess::Open, ..spec }),
         id,
-        spec: Arc::new(spec),
-        argv: argv?,
+        argv: argv.unwrap_or(Some(Vec::new()))?,
         input,
         output,
         network,
-        timeout,
+        timeout: timeout.unwrap_or(TIMEOUT),
         probes,
         digest,
         path: path.to_owned(),
@@ -74,7 +119,7 @@ fn id(node: &Node, decoder: &mut Decoder) -> Option<DefinitionId> {
 }
 
 /// Program and arguments, which are literal: values reach the program on stdin.
-fn argv(node: &Node, decoder: &mut Decoder) -> Option<Vec<String>> {
+fn argv_of(node: &Node, decoder: &mut Decoder) -> Option<Vec<String>> {
     let Some(items) = node.as_seq().filter(|items| !items.is_empty()) else {
         let message =
             format!("`argv` takes a list (a program and its arguments), found {}", node.kind());
@@ -135,7 +180,13 @@ fn probe(node: &Node, decoder: &mut Decoder) -> Option<Probe> {
     let known = decoder.names.params.clone();
     decoder.names.params = ["input", "output"].map(str::to_owned).into();
     let tool = decoder.required(&fields, "tool").and_then(|node| probe_tool(node, decoder));
-    let input = match fields.get("input") {
+    let (input, template) = (fields.get("input"), fields.get("argsTemplate"));
+    if let (Some(_), Some(template)) = (input, template) {
+        let message = "`input` and `argsTemplate` are the same key";
+        let found = Diagnostic::error(Code::DUPLICATE_KEY, template.span, message);
+        decoder.push(found.help("keep one of the two; `input` is the usual spelling"));
+    }
+    let input = match input.or(template) {
         Some(node) => {
             arguments(node, tool.as_ref(), &fields, decoder);
             decoder.value_template(node, Secrets::Refused)
@@ -144,11 +195,30 @@ fn probe(node: &Node, decoder: &mut Decoder) -> Option<Probe> {
     };
     decoder.names.params.insert("result".to_owned());
     let expect = decoder.required(&fields, "expect");
-    let expect = expect.and_then(|node| decoder.expression(node, "expect"));
+    let expect = expect.and_then(|node| match node.as_map() {
+        Some(_) => emptiness(node, tool.as_ref(), decoder),
+        None => decoder.expression(node, "expect"),
+    });
     decoder.names.params = known;
     let (tool, id) = (tool?, fields.text("id", decoder));
     let id = id.unwrap_or_else(|| tool.to_string());
     Some(Probe { id, tool, input: input?, expect: expect? })
+}
+
+/// The condition that the list or text in the result of a tool is empty, or is not.
+fn emptiness(node: &Node, tool: Option<&ToolName>, decoder: &mut Decoder) -> Option<Expression> {
+    let fields = decoder.fields(node, &keys::plugin::PROBE_EXPECT)?;
+    let node = decoder.required(&fields, "empty")?;
+    let empty = decoder.boolean(node, "empty")?;
+    let spec = built_in().find(tool?.as_str())?;
+    let Some(found) = spec.found_values() else {
+        let message = format!("the result of `{}` is neither a list nor a text", spec.name);
+        decoder.bad_value(node.span, message, "write `expect` as an expression".to_owned());
+        return None;
+    };
+    let compared = if empty { "==" } else { ">" };
+    let source = format!("result.{found} | length {compared} 0");
+    Expression::parse(&source, node.origin(), &decoder.names, decoder.style).ok()
 }
 
 fn probe_tool(node: &Node, decoder: &mut Decoder) -> Option<ToolName> {

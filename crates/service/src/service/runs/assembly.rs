@@ -21,7 +21,7 @@ use kb_host::executor::{Executor, HostAccess, LocalExecutor, SettingsCommands};
 use kb_host::isolation::{Trees, home_of};
 use kb_host::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tiers};
 use kb_host::specialist::{Ledger, SpecialistRunner};
-use kb_host::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
+use kb_host::tool::{Approvals, ToolImplementation, Toolbox, ToolboxParts, sandbox_level};
 use kb_host::workspace::{IgnoreFiles, StatesBefore, Workspace};
 use kb_language::definition::{ApprovalLevel, ProcessChoice, Script, Settings};
 use kb_language::plan::Plan;
@@ -108,6 +108,9 @@ pub(super) fn assemble(
     let workspace = workspace(context, frozen)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
+    let declared = frozen.tools.iter();
+    let present = &context.environment.tools;
+    let tools = declared.map(|spec| ToolImplementation::frozen(spec, present));
     let parts = ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),
@@ -115,7 +118,7 @@ pub(super) fn assemble(
         approvals: Approvals { yes: frozen.yes },
         redactor: redactor.clone(),
         sandbox,
-        tools: plan.plugins_with_children().iter().map(Into::into).collect(),
+        tools: plan.plugins_with_children().iter().map(Into::into).chain(tools).collect(),
         doubles: context.doubles.tools.clone(),
         clock: clock.clone(),
     };
@@ -123,7 +126,7 @@ pub(super) fn assemble(
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
     let host = HostAccess::of(&parts);
     let starter = SettingsCommands::new(parts.process_launcher(), frozen.yes);
-    let present = present::of_run(context.root.clone(), settings.clone());
+    let present = present::of_run(context.root.clone(), settings.clone(), frozen.catalog());
     let toolbox = Arc::new(Toolbox::new(parts).with_present(present));
     let secrets = ConfiguredSecrets::new(
         settings.clone(),

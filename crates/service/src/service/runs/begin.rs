@@ -108,6 +108,7 @@ async fn create(
         base: basis.base,
         skip: basis.skip,
         cache,
+        tools: context.environment.tools.iter().map(|tool| (**tool.spec()).clone()).collect(),
         parent: None,
         facts: basis.facts,
     };

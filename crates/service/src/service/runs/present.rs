@@ -6,17 +6,19 @@ use crate::service::ServiceError;
 use kb_base::diagnostic::Diagnostic;
 use kb_host::tool::PresentSettings;
 use kb_language::definition::{FileBytes, FileRole, InputFile, Settings};
+use kb_language::toolspec::ToolCatalog;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The settings on disk.
-pub(super) fn settings(root: &Path) -> Result<Arc<Settings>, ServiceError> {
-    loaded(ProjectFolder::at(root).settings_files())
+pub(super) fn settings(root: &Path, tools: ToolCatalog) -> Result<Arc<Settings>, ServiceError> {
+    loaded(ProjectFolder::at(root).settings_files(), tools)
 }
 
 fn loaded(
     (files, unreadable): (Vec<InputFile>, Vec<FileProblem>),
+    tools: ToolCatalog,
 ) -> Result<Arc<Settings>, ServiceError> {
     // Plugins are read for their names only: one with an error matters where the settings name it.
     let plugins: BTreeSet<String> = files
@@ -27,7 +29,7 @@ fn loaded(
     let unreadable = unreadable
         .into_iter()
         .filter(|problem| role_of(Path::new(&problem.path)) == Some(FileRole::Settings));
-    let (catalog, diagnostics) = kb_language::definition::load(files);
+    let (catalog, diagnostics) = kb_language::definition::load_with(files, tools);
     let of_settings = |problem: &Diagnostic| {
         problem.span.is_none_or(|span| !plugins.contains(&*catalog.sources.get(span.source).path))
     };
@@ -52,7 +54,7 @@ struct Found {
 
 /// The settings of a run that began with these, narrowed by those on disk at each call. Settings with an error,
 /// such as a file that is half written, change nothing.
-pub(super) fn of_run(root: PathBuf, start: Arc<Settings>) -> PresentSettings {
+pub(super) fn of_run(root: PathBuf, start: Arc<Settings>, tools: ToolCatalog) -> PresentSettings {
     let unchanged = start.narrowed_by(&start);
     let last: Mutex<Option<Found>> = Mutex::default();
     Arc::new(move || {
@@ -61,7 +63,7 @@ pub(super) fn of_run(root: PathBuf, start: Arc<Settings>) -> PresentSettings {
         let files: Vec<_> = read.iter().map(content).collect();
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|last| last.files != files)
-            && let Ok(present) = loaded((read, unreadable))
+            && let Ok(present) = loaded((read, unreadable), tools.clone())
         {
             let narrowed = start.narrowed_by(&present);
             let narrowed = (narrowed != unchanged).then(|| Arc::new(narrowed));

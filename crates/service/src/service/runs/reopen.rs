@@ -191,7 +191,7 @@ fn prepare(
     let tiers = needs_model.then(|| {
         Tiers::from_frozen(&frozen.tiers, &catalog.settings, &context.environment.variables)
     });
-    let present = present::settings(&context.root)?;
+    let present = present::settings(&context.root, frozen.catalog())?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.limits));
     let mut assembly =

@@ -1,0 +1,113 @@
+//! Tools that a server declared at run time.
+
+use super::plugin::{mismatch, receipts};
+use crate::tool::call::{Call, CallResult, Refusal};
+use crate::tool::context::{CallContext, Tool, cancelled};
+use crate::tool::server::ToolServer;
+use futures::future::BoxFuture;
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, Json, format_duration, json_text, limits};
+use kb_core::evidence::InvocationStatus;
+use kb_language::definition::Schema;
+use kb_language::toolspec::ToolSpec;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The time limit of a call where the step has none.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A tool of a server.
+pub(in crate::tool) struct DeclaredTool {
+    pub(in crate::tool) spec: Arc<ToolSpec>,
+    pub(in crate::tool) server: Arc<dyn ToolServer>,
+}
+
+impl Tool for DeclaredTool {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        context: &'a CallContext<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        let limit = context.limit.unwrap_or(TIMEOUT);
+        Box::pin(async move {
+            let answer = tokio::select! {
+                answer = self.server.call(&self.spec, &call.args, cancel) => answer,
+                () = cancel.cancelled() => return cancelled(),
+                _woken = context.clock.sleep_until(context.clock.instant() + limit) => {
+                    return self.timed_out(limit);
+                }
+            };
+            // The output is masked before it is compared: messages quote it.
+            let answer = answer.map(|output| context.redactor.mask_json(&output));
+            let (output, wrong) = match answer {
+                Ok(output) => {
+                    let wrong = self.wrong(&output);
+                    (output, wrong)
+                }
+                Err(failure) => (Json::Null, Some(failure)),
+            };
+            match wrong {
+                None => {
+                    let evidence = receipts(&output);
+                    CallResult { evidence, ..CallResult::success(output) }
+                }
+                Some(failure) => CallResult::failed(InvocationStatus::Failed, failure),
+            }
+        })
+    }
+}
+
+impl DeclaredTool {
+    /// Why the output is no result. A tool without a schema can return any JSON value.
+    fn wrong(&self, output: &Json) -> Option<Failure> {
+        let name = format!("`{}`", self.spec.name);
+        let failed = |message| Some(Failure::new(Code::PLUGIN_OUTPUT, message));
+        if json_text(output).len() > limits::STREAM_BYTES {
+            let kib = limits::STREAM_BYTES >> 10;
+            return failed(format!("the output of {name} has more than {kib} KiB"));
+        }
+        if self.spec.output.is_null() {
+            return None;
+        }
+        match Schema::new(self.spec.output.clone()) {
+            Ok(schema) => mismatch(&name, &schema, output),
+            Err(_) => failed(format!("the schema of the output of {name} is invalid")),
+        }
+    }
+
+    fn timed_out(&self, limit: Duration) -> CallResult {
+        let (name, limit) = (&self.spec.name, format_duration(limit));
+        let message = format!("`{name}` did not answer within {limit}");
+        let failure = Failure::new(Code::COMMAND_TIMED_OUT, message);
+        CallResult::failed(InvocationStatus::Timeout, failure.help("raise `timeout` of the step"))
+    }
+}
+
+/// A tool that the run began with, and that nothing executes now.
+pub(in crate::tool) struct AbsentTool(pub(in crate::tool) Arc<ToolSpec>);
+
+impl Tool for AbsentTool {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a Call,
+        _: &'a CallContext<'a>,
+        _: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        let message = format!(
+            "`{}` is not the tool that the run began with: its server declares it differently now, or not at all",
+            self.0.name
+        );
+        let failure = Failure::new(Code::UNKNOWN_TOOL, message).help("start a new run");
+        Box::pin(async move { Refusal::denied(failure).into() })
+    }
+}
