@@ -288,11 +288,12 @@ async fn work_that_was_to_change_something_and_did_not_is_not_done() {
 
 #[test]
 fn policies_only_narrow() {
-    use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
+    use kb::definition::{ApprovalLevel, AuthorSandbox, Settings, ToolSecurity};
     let tool = kb::value::ToolName::new("fs:write").unwrap();
     let open = Settings {
         allowed_hosts: vec!["a".into(), "b".into()],
         critical_unapproved_at: Some(ApprovalLevel::None),
+        sandbox_steps: AuthorSandbox::Never,
         ..Settings::default()
     };
     let mut strict =
@@ -306,6 +307,7 @@ fn policies_only_narrow() {
     for narrowed in [open.narrowed_by(&strict), strict.narrowed_by(&open)] {
         assert_eq!(narrowed.allowed_hosts, ["b"]);
         assert_eq!(narrowed.critical_unapproved_at, Some(ApprovalLevel::Kernel));
+        assert_eq!(narrowed.sandbox_steps, AuthorSandbox::Auto);
         assert_eq!(narrowed.tool_security[&tool].enabled, Some(false));
         assert_eq!(narrowed.tool_security[&tool].denied_paths, ["secret/**"]);
     }

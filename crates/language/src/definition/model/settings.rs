@@ -96,29 +96,61 @@ pub struct TraceSettings {
 impl Settings {
     /// These settings, with every policy narrowed by `present`: what either forbids is forbidden.
     /// Keys that are not policies, such as models and prices, keep their values.
+    ///
+    /// It names every field, so that a new one does not compile before it is listed here, as a policy or not.
     #[must_use]
     pub fn narrowed_by(&self, present: &Settings) -> Settings {
-        let mut narrowed = self.clone();
+        let mut own = self.clone();
         for (tool, other) in &present.tool_security {
-            narrowed.tool_security.entry(tool.clone()).or_default().narrow(other);
+            own.tool_security.entry(tool.clone()).or_default().narrow(other);
         }
         if let Some(allowed) = &present.allowed_tools {
-            narrowed.allow_only(allowed.clone());
+            own.allow_only(allowed.clone());
         }
-        narrowed.global = self.global.lower(present.global);
-        narrowed.allowed_hosts.retain(|host| present.allowed_hosts.contains(host));
-        narrowed.env_pass.retain(|name| present.env_pass.contains(name));
-        narrowed.sandbox_read.retain(|path| present.sandbox_read.contains(path));
-        narrowed.sandbox_write.retain(|path| present.sandbox_write.contains(path));
-        narrowed.sandbox_require = self.sandbox_require.max(present.sandbox_require);
-        narrowed.strict = self.strict || present.strict;
-        narrowed.processes = self.processes.max(present.processes);
-        narrowed.prompts = self.prompts.max(present.prompts);
+        let both = |own: Vec<String>, present: &[String]| {
+            own.into_iter().filter(|entry| present.contains(entry)).collect()
+        };
         // The default is `kernel`, the strictest level.
         let strictest = |level: Option<ApprovalLevel>| level.unwrap_or(ApprovalLevel::Kernel);
-        let (own, other) = (self.critical_unapproved_at, present.critical_unapproved_at);
-        narrowed.critical_unapproved_at = Some(strictest(own).max(strictest(other)));
-        narrowed
+        let unapproved_at =
+            strictest(own.critical_unapproved_at).max(strictest(present.critical_unapproved_at));
+        Settings {
+            tool_security: own.tool_security,
+            allowed_tools: own.allowed_tools,
+            global: own.global.lower(present.global),
+            allowed_hosts: both(own.allowed_hosts, &present.allowed_hosts),
+            env_pass: both(own.env_pass, &present.env_pass),
+            sandbox_read: both(own.sandbox_read, &present.sandbox_read),
+            sandbox_write: both(own.sandbox_write, &present.sandbox_write),
+            sandbox_require: own.sandbox_require.max(present.sandbox_require),
+            sandbox_steps: own.sandbox_steps.max(present.sandbox_steps),
+            critical_unapproved_at: Some(unapproved_at),
+            strict: own.strict || present.strict,
+            processes: own.processes.max(present.processes),
+            prompts: own.prompts.max(present.prompts),
+            // Not policies.
+            tiers: own.tiers,
+            prices: own.prices,
+            max_input_tokens: own.max_input_tokens,
+            context: own.context,
+            reasoning: own.reasoning,
+            escalation: own.escalation,
+            undecided: own.undecided,
+            probe_retries: own.probe_retries,
+            judge: own.judge,
+            judge_every_answer: own.judge_every_answer,
+            secrets: own.secrets,
+            sync: own.sync,
+            retention: own.retention,
+            cache_mib: own.cache_mib,
+            max_parallel: own.max_parallel,
+            max_runs: own.max_runs,
+            projects: own.projects,
+            traces: own.traces,
+            notify: own.notify,
+            test_commands: own.test_commands,
+            not_yet: own.not_yet,
+        }
     }
 }
 
@@ -135,14 +167,15 @@ impl Settings {
 impl ToolSecurity {
     /// Adds the restrictions of another entry: what either forbids is forbidden.
     pub fn narrow(&mut self, other: &ToolSecurity) {
-        if other.enabled == Some(false) {
+        let ToolSecurity { enabled, requires_approval, allowed_paths, denied_paths } = other;
+        if *enabled == Some(false) {
             self.enabled = Some(false);
         }
-        if other.requires_approval == Some(true) {
+        if *requires_approval == Some(true) {
             self.requires_approval = Some(true);
         }
-        self.allowed_paths.extend(other.allowed_paths.iter().cloned());
-        self.denied_paths.extend(other.denied_paths.iter().cloned());
+        self.allowed_paths.extend(allowed_paths.iter().cloned());
+        self.denied_paths.extend(denied_paths.iter().cloned());
     }
 }
 
