@@ -18,10 +18,7 @@ pub(super) fn ask_param(question: &ParamQuestion, terminal: &mut Terminal) -> Op
         (None, false) => String::new(),
     };
     let prompt = format!("{}{default}:", plain(&question.name));
-    match question.is_secret {
-        true => terminal.ask_hidden(&prompt),
-        false => terminal.ask(&prompt),
-    }
+    if question.is_secret { terminal.ask_hidden(&prompt) } else { terminal.ask(&prompt) }
 }
 
 /// The question, what it takes, and the values to choose from.

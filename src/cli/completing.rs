@@ -107,9 +107,10 @@ fn playbooks(current: &OsStr) -> Vec<CompletionCandidate> {
     let is_path = current.to_string_lossy().contains(['/', '.']);
     let found = project().map(|project| service::list_playbooks(&project)).unwrap_or_default();
     let found = fitting(current, found.into_iter().map(|view| (view.id, view.name)));
-    match is_path || found.is_empty() {
-        true => harmless(PathCompleter::file().complete(current)),
-        false => found,
+    if is_path || found.is_empty() {
+        harmless(PathCompleter::file().complete(current))
+    } else {
+        found
     }
 }
 
@@ -171,10 +172,7 @@ fn steps(current: &OsStr) -> Vec<CompletionCandidate> {
     let names = || words.iter().filter(|word| !word.starts_with('-'));
     let is_of_playbook =
         names().next().is_some_and(|word| word == "playbook" || word == "workflow");
-    let found = match is_of_playbook {
-        true => steps_of_playbook(names()),
-        false => steps_of_run(names()),
-    };
+    let found = if is_of_playbook { steps_of_playbook(names()) } else { steps_of_run(names()) };
     fitting(current, found.unwrap_or_default())
 }
 

@@ -222,22 +222,20 @@ impl Ended {
     /// Prints the summary and returns the exit code.
     fn conclude(self, display: DisplayArgs, program: &str, terminal: &mut Terminal) -> CliResult {
         let (run, status) = (self.left.run.as_str(), self.left.status);
-        match display.json {
-            false => {
-                let text = summary::text(program, run, status, &self.summary, terminal.is_quiet());
-                terminal.out(&text)?;
-            }
-            true => {
-                let question = self.summary.questions.values().next();
-                let budget = self.summary.waits_for_budget();
-                let command =
-                    next_command(program, run, status, question, budget, self.summary.has_changed);
-                command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
-            }
+        if display.json {
+            let question = self.summary.questions.values().next();
+            let budget = self.summary.waits_for_budget();
+            let command =
+                next_command(program, run, status, question, budget, self.summary.has_changed);
+            command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
+        } else {
+            let text = summary::text(program, run, status, &self.summary, terminal.is_quiet());
+            terminal.out(&text)?;
         }
-        match self.report_unproven(terminal)? {
-            true => Ok(Exit::RunFailed),
-            false => Ok(exit_of(status, self.signalled)),
+        if self.report_unproven(terminal)? {
+            Ok(Exit::RunFailed)
+        } else {
+            Ok(exit_of(status, self.signalled))
         }
     }
 

@@ -47,11 +47,12 @@ pub(in crate::cli) fn escaped_json(text: &str) -> Cow<'_, str> {
     }
     let mut safe = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match is_hidden(c) {
-            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+        if is_hidden(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
                 let _ = write!(safe, "\\u{unit:04x}");
-            }),
-            false => safe.push(c),
+            })
+        } else {
+            safe.push(c)
         }
     }
     Cow::Owned(safe)

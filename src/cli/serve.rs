@@ -145,17 +145,16 @@ pub(super) fn run(
         let server =
             Server::start(daemon.shared()?, &listen, environment.clock.clone(), stop.clone())
                 .await?;
-        match args.open {
-            false => say(format, &format!("listening on {}", server.url()), terminal)?,
-            true => {
-                let url = server.login_url()?;
-                // The code in it is valid once. No log has it.
-                match format {
-                    LogFormat::Text => terminal.note(&format!("open {url}\n"))?,
-                    LogFormat::Json => tracing::info!("listening on {}", server.url()),
-                }
-                serve::open_page(&url, &environment.variables);
+        if args.open {
+            let url = server.login_url()?;
+            // The code in it is valid once. No log has it.
+            match format {
+                LogFormat::Text => terminal.note(&format!("open {url}\n"))?,
+                LogFormat::Json => tracing::info!("listening on {}", server.url()),
             }
+            serve::open_page(&url, &environment.variables);
+        } else {
+            say(format, &format!("listening on {}", server.url()), terminal)?
         }
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;

@@ -69,12 +69,11 @@ pub(super) fn run(
     match command {
         Command::Create(args) => {
             let token = web::new_token(&store, &args.name, args.role, args.expires, now)?;
-            match args.json {
-                true => {
-                    let view = web::token_view(&token.row, now);
-                    terminal.json(&web::TokenView { token: Some(token.text), ..view })?;
-                }
-                false => terminal.data(&format!("{}\n", token.text))?,
+            if args.json {
+                let view = web::token_view(&token.row, now);
+                terminal.json(&web::TokenView { token: Some(token.text), ..view })?;
+            } else {
+                terminal.data(&format!("{}\n", token.text))?
             }
         }
         Command::List(args) => {

@@ -102,18 +102,16 @@ impl Terminal {
 
     /// Writes data to stdout: unchanged to a pipe or file, escaped on a terminal.
     pub(super) fn data(&mut self, text: &str) -> io::Result<()> {
-        match io::stdout().is_terminal() {
-            true => self.out(text),
-            false => write_unchanged(text),
-        }
+        if io::stdout().is_terminal() { self.out(text) } else { write_unchanged(text) }
     }
 
     /// Writes JSON to stdout. On a terminal, characters that could hide or reorder text are written as
     /// `\u` escapes.
     pub(super) fn json_text(&mut self, text: &str) -> io::Result<()> {
-        match io::stdout().is_terminal() {
-            true => write_unchanged(&escaped_json(text)),
-            false => write_unchanged(text),
+        if io::stdout().is_terminal() {
+            write_unchanged(&escaped_json(text))
+        } else {
+            write_unchanged(text)
         }
     }
 
@@ -142,10 +140,7 @@ impl Terminal {
         value: &impl serde::Serialize,
         text: impl FnOnce() -> String,
     ) -> io::Result<()> {
-        match json {
-            true => self.json(value),
-            false => self.out(&text()),
-        }
+        if json { self.json(value) } else { self.out(&text()) }
     }
 
     /// Whether stderr has colour.

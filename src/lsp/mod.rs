@@ -83,19 +83,20 @@ impl Server {
         let mut changed = false;
         loop {
             // Problems are computed once for all changes that have arrived.
-            let message = match changed {
-                true => match connection.receiver.try_recv() {
+            let message = if changed {
+                match connection.receiver.try_recv() {
                     Ok(message) => message,
                     Err(_) => {
                         changed = false;
                         self.publish(connection)?;
                         continue;
                     }
-                },
-                false => match connection.receiver.recv() {
+                }
+            } else {
+                match connection.receiver.recv() {
                     Ok(message) => message,
                     Err(_) => return Ok(()),
-                },
+                }
             };
             match message {
                 Message::Request(request) => {
@@ -104,9 +105,10 @@ impl Server {
                     }
                     // Quick fixes belong to problems. Other answers need the text only, so that typing does
                     // not wait for the project, unless an answer without it is empty.
-                    let mut response = match changed && request.method == CODE_ACTION {
-                        true => None,
-                        false => Some(self.answer(request.clone())),
+                    let mut response = if changed && request.method == CODE_ACTION {
+                        None
+                    } else {
+                        Some(self.answer(request.clone()))
                     };
                     if changed && response.as_ref().is_none_or(|(_, is_empty)| *is_empty) {
                         changed = false;

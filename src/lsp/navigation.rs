@@ -166,9 +166,10 @@ pub(super) fn rename(
         .map(|at| {
             let in_reference =
                 !text[at..].starts_with(&id) || text[at + id.len()..].starts_with('.');
-            let (old, new) = match in_reference {
-                true if text[at..].starts_with(&root) => (&root, new_name.replace('-', "_")),
-                _ => (&id, new_name.to_owned()),
+            let (old, new) = if in_reference && text[at..].starts_with(&root) {
+                (&root, new_name.replace('-', "_"))
+            } else {
+                (&id, new_name.to_owned())
             };
             json!({"range": range(text, at, at + old.len()), "newText": new})
         })

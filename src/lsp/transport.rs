@@ -91,9 +91,10 @@ fn read(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     };
     let mut text = Vec::new();
     input.take(length).read_to_end(&mut text)?;
-    match u64::try_from(text.len()) == Ok(length) {
-        true => Ok(Some(text)),
-        false => Err(invalid(format!("{} of the {length} bytes of a message", text.len()))),
+    if u64::try_from(text.len()) == Ok(length) {
+        Ok(Some(text))
+    } else {
+        Err(invalid(format!("{} of the {length} bytes of a message", text.len())))
     }
 }
 

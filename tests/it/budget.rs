@@ -75,9 +75,10 @@ fn any_order_of_reservations_and_settlements_keeps_the_ledger_exact_and_within_t
                 let (is_a, amount, reserved) = open.swap_remove(chosen);
                 // A stopped call counts with its whole reservation.
                 let used = if dice.below(4) == 0 { amount } else { dice.amount(amount) };
-                match used == amount {
-                    true => drop(reserved),
-                    false => drop(reserved.settle(used)),
+                if used == amount {
+                    drop(reserved)
+                } else {
+                    drop(reserved.settle(used))
                 }
                 spent = sum([spent, used].into_iter());
                 if is_a {

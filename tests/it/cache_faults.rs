@@ -101,9 +101,10 @@ fn a_hit_may_be_interrupted_anywhere() {
         command.args(["playbook", "run", "p"]);
         Fault::below(&folder(&scratch)).at(point, deed).on(&mut command);
         if !command.finish().status.success() {
-            let arguments: &[&str] = match scratch.last_run() == before {
-                true => &["playbook", "run", "p"],
-                false => &["run", "resume", "@last"],
+            let arguments: &[&str] = if scratch.last_run() == before {
+                &["playbook", "run", "p"]
+            } else {
+                &["run", "resume", "@last"]
             };
             scratch.kb(arguments);
         }

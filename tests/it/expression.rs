@@ -542,9 +542,10 @@ fn all_problems_of_a_text_are_reported_at_once() {
 fn under_caret(text: &str, template: bool) -> String {
     let file = format!("condition {text}");
     let verbatim = Origin { span: Span::new(SourceId(0), 9, file.len()), verbatim: Some(10) };
-    let problems = match template {
-        true => Template::parse(text, verbatim, &names(), Style::Workflow).map(|_| ()),
-        false => Expression::parse(text, verbatim, &names(), Style::Workflow).map(|_| ()),
+    let problems = if template {
+        Template::parse(text, verbatim, &names(), Style::Workflow).map(|_| ())
+    } else {
+        Expression::parse(text, verbatim, &names(), Style::Workflow).map(|_| ())
     };
     let span = problems.expect_err("a problem")[0].span.expect("a place");
     file[span.start as usize..span.end as usize].to_owned()

@@ -26,9 +26,10 @@ fn scripted(body: &str, turns: &str) -> Scratch {
 }
 
 fn run(scratch: &Scratch) -> Said {
-    match scratch.has("script.yml") {
-        true => scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]),
-        false => scratch.kb(&["playbook", "run", "p"]),
+    if scratch.has("script.yml") {
+        scratch.kb(&["playbook", "run", "p", "--script", "script.yml"])
+    } else {
+        scratch.kb(&["playbook", "run", "p"])
     }
 }
 
@@ -497,10 +498,10 @@ fn database(scratch: &Scratch) -> PathBuf {
         for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
             let path = entry.path();
             let start = std::fs::read(&path).unwrap_or_default();
-            match path.is_dir() {
-                true => folders.push(path),
-                false if start.starts_with(b"SQLite format 3") => return path,
-                false => {}
+            if path.is_dir() {
+                folders.push(path);
+            } else if start.starts_with(b"SQLite format 3") {
+                return path;
             }
         }
     }

@@ -168,9 +168,10 @@ fn shown_late(project: &Scratch, args: &[&str]) -> (String, u64) {
     }
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let mut shown = String::new();
-    match is_json {
-        true => child.stdout.take().unwrap().read_to_string(&mut shown).unwrap(),
-        false => child.stderr.take().unwrap().read_to_string(&mut shown).unwrap(),
+    if is_json {
+        child.stdout.take().unwrap().read_to_string(&mut shown).unwrap()
+    } else {
+        child.stderr.take().unwrap().read_to_string(&mut shown).unwrap()
     };
     assert!(child.wait().unwrap().success(), "{args:?}");
     (shown, kib_of(&status, "VmHWM:"))

@@ -309,10 +309,7 @@ fn walkdir(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut all = Vec::new();
     for entry in entries.flatten() {
         let path = entry.path();
-        match path.is_dir() {
-            true => all.extend(walkdir(&path)),
-            false => all.push(path),
-        }
+        if path.is_dir() { all.extend(walkdir(&path)) } else { all.push(path) }
     }
     all.sort();
     all

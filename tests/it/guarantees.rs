@@ -22,9 +22,12 @@ fn test_names(text: &str, mark: char) -> Vec<&str> {
 }
 
 fn missing<'a>(names: &[&'a str], tests: &BTreeSet<String>) -> Vec<&'a str> {
-    let exists = |name: &str| match name.ends_with("::") {
-        true => tests.iter().any(|test| test.starts_with(name)),
-        false => tests.contains(name),
+    let exists = |name: &str| {
+        if name.ends_with("::") {
+            tests.iter().any(|test| test.starts_with(name))
+        } else {
+            tests.contains(name)
+        }
     };
     names.iter().copied().filter(|name| !exists(name)).collect()
 }

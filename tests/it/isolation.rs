@@ -60,9 +60,10 @@ fn is_clean(scratch: &Scratch) -> bool {
         let entries = std::fs::read_dir(home).unwrap().flatten();
         entries.filter(|entry| entry.path().is_dir()).count()
     });
-    let listed = match scratch.has(".git") {
-        true => git(scratch, &["worktree", "list", "--porcelain"]).matches("worktree ").count(),
-        false => 1,
+    let listed = if scratch.has(".git") {
+        git(scratch, &["worktree", "list", "--porcelain"]).matches("worktree ").count()
+    } else {
+        1
     };
     if left > 0 {
         let list = std::process::Command::new("find").arg(home(scratch).unwrap()).finish();
@@ -385,9 +386,10 @@ fn killed_anywhere(merge: &str) {
             }
             let listed = scratch.kb(&["run", "list", "--json"]).out;
             let runs: Value = serde_json::from_str(&listed).unwrap_or_default();
-            let arguments: &[&str] = match runs.as_array().is_none_or(Vec::is_empty) {
-                true => &["playbook", "run", "p"],
-                false => &["run", "resume", "@last"],
+            let arguments: &[&str] = if runs.as_array().is_none_or(Vec::is_empty) {
+                &["playbook", "run", "p"]
+            } else {
+                &["run", "resume", "@last"]
             };
             let said = scratch.kb(arguments);
             // A run whose last event was stored before the kill cannot be resumed.

@@ -135,10 +135,7 @@ fn a_singleton_has_one_attempt_at_a_time_in_a_run_and_between_processes() {
     let shown: serde_json::Value =
         serde_json::from_str(&scratch.kb(&["run", "show", "@last", "--json"]).out).unwrap();
     let time = |step: usize, key: &str| shown["steps"][step][key].as_str().unwrap().to_owned();
-    let (first, second) = match time(0, "startedAt") < time(1, "startedAt") {
-        true => (0, 1),
-        false => (1, 0),
-    };
+    let (first, second) = if time(0, "startedAt") < time(1, "startedAt") { (0, 1) } else { (1, 0) };
     assert!(time(second, "startedAt") >= time(first, "endedAt"), "{shown:#}");
 
     let mut other = start(&scratch, &["playbook", "run", "p", "--script", "long.yml"]);
@@ -173,21 +170,20 @@ steps:
     for name in ["1", "2", "3"] {
         let name = format!("name={name}");
         let mut run = start(&scratch, &["playbook", "run", "p", "-p", &name]);
-        match runs.is_empty() {
-            true => wait_for("the first run", || scratch.has("log")),
-            false => {
-                // It says that it waits, so the next one is behind it.
-                let mut line = Vec::new();
-                let mut pipe = run.stderr.take().expect("a pipe");
-                while !line.ends_with(b"\n") {
-                    let mut byte = [0];
-                    assert_eq!(std::io::Read::read(&mut pipe, &mut byte).expect("read"), 1);
-                    line.push(byte[0]);
-                }
-                let line = String::from_utf8_lossy(&line).into_owned();
-                assert!(line.contains("of the concurrency group `deploy-x`"), "{line}");
-                run.stderr = Some(pipe);
+        if runs.is_empty() {
+            wait_for("the first run", || scratch.has("log"))
+        } else {
+            // It says that it waits, so the next one is behind it.
+            let mut line = Vec::new();
+            let mut pipe = run.stderr.take().expect("a pipe");
+            while !line.ends_with(b"\n") {
+                let mut byte = [0];
+                assert_eq!(std::io::Read::read(&mut pipe, &mut byte).expect("read"), 1);
+                line.push(byte[0]);
             }
+            let line = String::from_utf8_lossy(&line).into_owned();
+            assert!(line.contains("of the concurrency group `deploy-x`"), "{line}");
+            run.stderr = Some(pipe);
         }
         runs.push(run);
     }

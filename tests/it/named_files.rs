@@ -17,9 +17,10 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
-        match path.is_dir() {
-            true => all.extend(files(&path)),
-            false => drop(all.insert(path)),
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else {
+            all.insert(path);
         }
     }
     all

@@ -167,9 +167,10 @@ fn faults_of_a_plugin_fail_the_call_and_name_it() {
         ("kill -9 $$", "KB0623", "was killed by signal 9"),
         ("sleep 1000", "KB0615", "timed out after 300ms"),
     ] {
-        let text = match script.starts_with("sleep") {
-            true => format!("{}timeout: 300ms\n", plugin(script)),
-            false => plugin(script),
+        let text = if script.starts_with("sleep") {
+            format!("{}timeout: 300ms\n", plugin(script))
+        } else {
+            plugin(script)
         };
         let said = project(&text, STEP).kb(&["playbook", "run", "p", "--json"]).code(1);
         let error = event(&said, "tool:result")["error"].to_string();

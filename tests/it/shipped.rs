@@ -228,9 +228,10 @@ fn every_template_is_valid_and_passes_its_test() {
 fn copy(folder: &Path, name: &str, scratch: &Scratch) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = format!("{name}/{}", entry.file_name().to_string_lossy());
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), &name, scratch),
-            false => scratch.write(&name, &std::fs::read_to_string(entry.path()).unwrap()),
+        if entry.path().is_dir() {
+            copy(&entry.path(), &name, scratch)
+        } else {
+            scratch.write(&name, &std::fs::read_to_string(entry.path()).unwrap())
         }
     }
 }

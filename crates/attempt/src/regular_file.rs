@@ -9,9 +9,12 @@ use std::path::Path;
 /// [`InvalidInput`](io::ErrorKind::InvalidInput), also if it takes the place of the file at this moment: the call does
 /// not wait for a writer.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    let regular = |found: fs::Metadata| match found.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    let regular = |found: fs::Metadata| {
+        if found.is_file() {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+        }
     };
     // Before it is opened: opening some devices has an effect.
     regular(fs::metadata(path)?)?;
@@ -25,11 +28,9 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 pub fn read_regular(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
-    match bytes.len() <= most {
-        true => Ok(bytes),
-        false => Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it has more than {most} bytes"),
-        )),
+    if bytes.len() <= most {
+        Ok(bytes)
+    } else {
+        Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")))
     }
 }

@@ -110,9 +110,10 @@ fn input(id: &str, input: &Positioned, draft: &mut Draft) {
 }
 
 pub(super) fn concurrency(group: &Positioned, draft: &mut Draft) {
-    let fields = match group.is_map() {
-        true => Fields::of(group, "concurrency.", draft),
-        false => Fields::ahead(group),
+    let fields = if group.is_map() {
+        Fields::of(group, "concurrency.", draft)
+    } else {
+        Fields::ahead(group)
     };
     let written = group.words().or_else(|| fields.text("group"));
     let cancels = flag(&fields, "cancel-in-progress", draft) == Some(true);

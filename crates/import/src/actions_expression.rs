@@ -282,10 +282,8 @@ fn is_name(text: &str) -> bool {
 }
 
 fn keys_of(keys: &[&str]) -> String {
-    let key = |key: &&str| match is_name(key) {
-        true => format!(".{key}"),
-        false => format!("[{}]", quoted(key)),
-    };
+    let key =
+        |key: &&str| if is_name(key) { format!(".{key}") } else { format!("[{}]", quoted(key)) };
     keys.iter().map(key).collect()
 }
 

@@ -164,24 +164,19 @@ impl Job<'_> {
             let wanted = step_name(step).unwrap_or_else(|| (index + 1).to_string());
             let id = self.id;
             let own = if runs == 1 { step_id(id) } else { step_id(&format!("{id}-{wanted}")) };
-            let own = match self.used.contains(&own) {
-                true => format!("{own}-{}", index + 1),
-                false => own,
-            };
+            let own = if self.used.contains(&own) { format!("{own}-{}", index + 1) } else { own };
             draft.scope(&own.clone(), Some(step), |draft| self.step(step, own, draft));
         }
     }
 
     /// Adds the approval that an environment may require.
     fn approval(&mut self, environment: &Positioned, draft: &mut Draft) {
-        let name = match environment.is_map() {
-            true => {
-                let fields =
-                    Fields::of(environment, format!("jobs.{}.environment.", self.id), draft);
-                fields.left_out(&["url"], "it is shown on GitHub only", draft);
-                fields.text("name")
-            }
-            false => words(environment, "environment", draft),
+        let name = if environment.is_map() {
+            let fields = Fields::of(environment, format!("jobs.{}.environment.", self.id), draft);
+            fields.left_out(&["url"], "it is shown on GitHub only", draft);
+            fields.text("name")
+        } else {
+            words(environment, "environment", draft)
         };
         let name = name.unwrap_or_default();
         let shown = template(&name, self.scope).unwrap_or_else(|_| literal(&name));
@@ -265,17 +260,14 @@ impl Job<'_> {
     pub(super) fn place(&self, condition: &Condition, map: &mut Vec<(&'static str, Out)>) {
         let before: Vec<String> = self.last.iter().map(|(id, _)| id.clone()).collect();
         let mut all: Vec<String> = Vec::new();
-        let when = match before.is_empty() {
-            true => {
-                if !self.needs.is_empty() {
-                    map.push(("dependsOn", Out::texts(&self.needs)));
-                }
-                self.condition.when
+        let when = if before.is_empty() {
+            if !self.needs.is_empty() {
+                map.push(("dependsOn", Out::texts(&self.needs)));
             }
-            false => {
-                map.push(("dependsOn", Out::texts(&before)));
-                condition.when
-            }
+            self.condition.when
+        } else {
+            map.push(("dependsOn", Out::texts(&before)));
+            condition.when
         };
         if !before.is_empty() && when == When::Failure {
             all.push(any_failed(&before));
@@ -308,10 +300,7 @@ impl Job<'_> {
         if !open && self.last.iter().all(|(_, may_skip)| !may_skip) {
             return self.last.into_iter().map(|(id, _)| id).collect();
         }
-        let own = match open {
-            true => step_id(self.id),
-            false => step_id(&format!("{}-end", self.id)),
-        };
+        let own = if open { step_id(self.id) } else { step_id(&format!("{}-end", self.id)) };
         if open {
             let message =
                 format!("the job `{}` has no command; it became a step without work", self.id);

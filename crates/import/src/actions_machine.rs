@@ -20,16 +20,14 @@ pub(super) fn machine(fields: &Fields<'_>, matrix: Option<&Matrix>, draft: &Draf
         Some(values) => values.iter().all(|value| is_linux(value)),
         None => is_linux(label),
     };
-    match labels.len() == value.items().len() && labels.iter().all(known) {
-        true => draft.hint(
+    if labels.len() == value.items().len() && labels.iter().all(known) {
+        draft.hint(
             value.line,
             "`runs-on` has no counterpart: steps run on this machine, in the project folder",
-        ),
-        false => {
-            let text =
-                format!("`runs-on: {}` is not mapped: steps run on Linux", labels.join(", "));
-            draft.fails(value.line, text);
-        }
+        )
+    } else {
+        let text = format!("`runs-on: {}` is not mapped: steps run on Linux", labels.join(", "));
+        draft.fails(value.line, text);
     }
 }
 

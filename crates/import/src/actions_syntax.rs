@@ -114,9 +114,10 @@ impl Parser<'_> {
     /// Counts a part: a tree of many parts is deep.
     fn count(&mut self) -> Result<(), String> {
         self.parts += 1;
-        match self.parts > MAX_PARTS {
-            true => Err("an expression of more than 300 parts".to_owned()),
-            false => Ok(()),
+        if self.parts > MAX_PARTS {
+            Err("an expression of more than 300 parts".to_owned())
+        } else {
+            Ok(())
         }
     }
 

@@ -262,12 +262,13 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
     }
     map.extend(variables.out().map(|env| ("env", env)));
     if let Some(folder) = fields.text("dir").or_else(|| fields.text("workingDir")) {
-        match folder.contains('$') {
-            true => draft.fails(
+        if folder.contains('$') {
+            draft.fails(
                 step.line,
                 format!("the folder `{folder}` of `{id}` is computed and is not mapped"),
-            ),
-            false => map.push(("cwd", literal(&folder).into())),
+            )
+        } else {
+            map.push(("cwd", literal(&folder).into()))
         }
     }
     policies(&fields, &mut map, draft);
@@ -350,9 +351,10 @@ fn parallel(
 ) {
     let Some(items) = items(fields) else { return };
     let Some(parallel) = fields.take("parallel") else { return };
-    let own = match parallel.is_map() {
-        true => Fields::of(parallel, "parallel.", draft),
-        false => Fields::ahead(parallel),
+    let own = if parallel.is_map() {
+        Fields::of(parallel, "parallel.", draft)
+    } else {
+        Fields::ahead(parallel)
     };
     own.take("items");
     let mut each = vec![("in", Out::Value(item_texts(items)))];

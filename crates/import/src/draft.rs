@@ -189,9 +189,6 @@ impl Draft {
                 map.push((key, Out::List(std::mem::take(list))));
             }
         }
-        match Guard::fails(notes) {
-            true => Out::map(map),
-            false => with_todo(notes, Out::map(map)),
-        }
+        if Guard::fails(notes) { Out::map(map) } else { with_todo(notes, Out::map(map)) }
     }
 }

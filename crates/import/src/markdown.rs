@@ -42,9 +42,10 @@ pub(super) fn agentic(root: &Positioned, body: (&str, u32), draft: &mut Draft) {
     }
     let mut more = Vec::new();
     if let Some(engine) = fields.take("engine") {
-        let own = match engine.is_map() {
-            true => Fields::of(engine, "engine.", draft),
-            false => Fields::ahead(engine),
+        let own = if engine.is_map() {
+            Fields::of(engine, "engine.", draft)
+        } else {
+            Fields::ahead(engine)
         };
         let by = "the settings choose the provider of a model (`llm`)";
         own.replaced("id", by, draft);
@@ -160,12 +161,11 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
                 "MultiEdit" => named("Edit"),
                 other => named(other),
             };
-            match known.is_empty() {
-                true => {
-                    let text = format!("the tool `{}` is not mapped", tool.trim());
-                    draft.left_out(entry.line, text);
-                }
-                false => tools.extend(known),
+            if known.is_empty() {
+                let text = format!("the tool `{}` is not mapped", tool.trim());
+                draft.left_out(entry.line, text);
+            } else {
+                tools.extend(known)
             }
         }
     }

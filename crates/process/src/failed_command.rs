@@ -48,12 +48,11 @@ impl FailureReport {
             return None;
         }
         let file = memory_file()?;
-        let (path, target) = match is_in_namespace {
-            true => (format!("/proc/self/fd/{DESCRIPTOR}"), format!(">&{DESCRIPTOR}")),
-            false => {
-                let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-                (path.clone(), format!(">>{path}"))
-            }
+        let (path, target) = if is_in_namespace {
+            (format!("/proc/self/fd/{DESCRIPTOR}"), format!(">&{DESCRIPTOR}"))
+        } else {
+            let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+            (path.clone(), format!(">>{path}"))
         };
         let mut file = File::from(file);
         let prelude = prelude(&target);
@@ -119,10 +118,12 @@ fn failed_command(reports: &str, exit_code: i32, script: &str) -> Option<FailedC
         last = inner;
     }
     let written = script.lines().nth(last.line.checked_sub(1)?)?.trim();
-    let command = match last.is_pipeline && written.contains('|') {
-        true => written.to_owned(),
-        false if last.is_pipeline => format!("… | {}", last.command),
-        false => last.command.lines().next().unwrap_or_default().to_owned(),
+    let command = if last.is_pipeline && written.contains('|') {
+        written.to_owned()
+    } else if last.is_pipeline {
+        format!("… | {}", last.command)
+    } else {
+        last.command.lines().next().unwrap_or_default().to_owned()
     };
     Some(FailedCommand { line: last.line, command })
 }

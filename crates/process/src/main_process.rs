@@ -121,9 +121,6 @@ impl NamespaceProcess {
             // The main process did not even end after SIGKILL: the init process reaps the worker.
             Leftover::Unknown => return self.worker.kill_worker(),
         };
-        match is_clean {
-            true => self.pool.give_back(self.worker),
-            false => self.pool.replace().await,
-        }
+        if is_clean { self.pool.give_back(self.worker) } else { self.pool.replace().await }
     }
 }

@@ -95,9 +95,10 @@ pub(super) async fn end_step(group: u32, token: &str) {
         if empty_scans == EMPTY_SCANS {
             return;
         }
-        match killed.is_empty() || last_new.elapsed() > BUSY_TIME {
-            true => tokio::time::sleep(PAUSE).await,
-            false => tokio::task::yield_now().await,
+        if killed.is_empty() || last_new.elapsed() > BUSY_TIME {
+            tokio::time::sleep(PAUSE).await
+        } else {
+            tokio::task::yield_now().await
         }
     }
     tracing::warn!(group, "leftover processes of a step start new ones faster than they end");

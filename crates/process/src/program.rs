@@ -95,10 +95,7 @@ impl Program {
             }
         }
         let is_hidden = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
-        match *is_confined && is_hidden {
-            true => hidden(path, cwd),
-            false => refused(name, error),
-        }
+        if *is_confined && is_hidden { hidden(path, cwd) } else { refused(name, error) }
     }
 }
 

@@ -244,9 +244,12 @@ impl Supervisor {
         let path = path.map(|(_, value)| value.as_str()).or(self.base.get("PATH"));
         let outside = self.base.project().filter(|_| spawn.own_program);
         let found = find_program(name, &spawn.cwd, path.unwrap_or_default(), outside);
-        let path = found.map_err(|reason| match spawn.cwd.is_dir() {
-            true => reason,
-            false => format!("the working directory `{}` does not exist", spawn.cwd.display()),
+        let path = found.map_err(|reason| {
+            if spawn.cwd.is_dir() {
+                reason
+            } else {
+                format!("the working directory `{}` does not exist", spawn.cwd.display())
+            }
         })?;
         let is_confined = self.confinement.is_some();
         Ok(Program { name: name.to_owned(), path, cwd: spawn.cwd.clone(), is_confined })

@@ -21,13 +21,14 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: &Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let cleared = service::clear_cache(environment, &args.names)?;
-    match args.json {
-        true => terminal.json(&cleared)?,
-        false => terminal.note(&format!(
+    if args.json {
+        terminal.json(&cleared)?
+    } else {
+        terminal.note(&format!(
             "removed {}, {}\n",
             counted(cleared.results, "result"),
             bytes(cleared.bytes)
-        ))?,
+        ))?
     }
     Ok(Exit::Done)
 }

@@ -35,12 +35,11 @@ pub(super) fn run(args: &Args, environment: &Environment, terminal: &mut Termina
         ]);
     }
     terminal.out(&table.text())?;
-    terminal.note(&match all.is_empty() {
-        true => "no results are stored; steps with `cache` store theirs\n".to_owned(),
-        false => {
-            let size = all.iter().map(|result| result.bytes).sum();
-            format!("{}, {}\n", counted(all.len(), "result"), bytes(size))
-        }
+    terminal.note(&if all.is_empty() {
+        "no results are stored; steps with `cache` store theirs\n".to_owned()
+    } else {
+        let size = all.iter().map(|result| result.bytes).sum();
+        format!("{}, {}\n", counted(all.len(), "result"), bytes(size))
     })?;
     Ok(Exit::Done)
 }

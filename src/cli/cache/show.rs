@@ -26,9 +26,10 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: &Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let sheet = service::show_cached(environment, &args.name)?;
-    match args.json {
-        true => terminal.json(&sheet)?,
-        false => terminal.out(&text(&sheet))?,
+    if args.json {
+        terminal.json(&sheet)?
+    } else {
+        terminal.out(&text(&sheet))?
     }
     Ok(Exit::Done)
 }

@@ -11,9 +11,10 @@ pub(in crate::cli) fn print(report: &KeepReport, terminal: &mut Terminal) -> std
 }
 
 fn text(report: &KeepReport) -> String {
-    let mut out = match report.changed.is_empty() {
-        true => format!("the definitions are those of run {}\n", report.base),
-        false => format!("definitions that changed since run {}:\n", report.base),
+    let mut out = if report.changed.is_empty() {
+        format!("the definitions are those of run {}\n", report.base)
+    } else {
+        format!("definitions that changed since run {}:\n", report.base)
     };
     for (path, diff) in &report.changed {
         let _ = writeln!(out, "  {}", plain(path));
@@ -28,10 +29,8 @@ fn text(report: &KeepReport) -> String {
             let _ = writeln!(out, "  {line}");
         }
     }
-    let kept = match report.kept.is_empty() {
-        true => "nothing".to_owned(),
-        false => plain(&report.kept.join(", ")),
-    };
+    let kept =
+        if report.kept.is_empty() { "nothing".to_owned() } else { plain(&report.kept.join(", ")) };
     if report.verified.is_empty() || !report.kept.is_empty() {
         let _ = writeln!(out, "kept  {kept}");
     }

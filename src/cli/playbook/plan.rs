@@ -36,9 +36,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let mut ask = |question: &service::ParamQuestion| ask_param(question, terminal);
     let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
     let view = service::plan_view(&project, &request, ask)?;
-    match args.json {
-        true => terminal.json(&view)?,
-        false => terminal.out(&text(&view))?,
+    if args.json {
+        terminal.json(&view)?
+    } else {
+        terminal.out(&text(&view))?
     }
     Ok(Exit::Done)
 }

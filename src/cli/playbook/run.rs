@@ -138,12 +138,13 @@ impl OverrideArgs {
 impl ParamArgs {
     /// Fails if a value is given without the option that it belongs to.
     pub(in crate::cli) fn require_none(&self, option: &str) -> Result<(), CliError> {
-        match self.params.is_empty() && self.file.is_none() {
-            true => Ok(()),
-            false => Err(CliError::Usage {
+        if self.params.is_empty() && self.file.is_none() {
+            Ok(())
+        } else {
+            Err(CliError::Usage {
                 message: format!("parameters can be given only with `{option}`"),
                 help: Some("a run that continues keeps its values".to_owned()),
-            }),
+            })
         }
     }
 
@@ -187,14 +188,13 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             choose(&service::list_playbooks(&project), can_ask, terminal)?
         }
     };
-    match args.watch {
-        false => run_once(args, id, environment, terminal),
-        true => {
-            let context = Project::find_or_file(environment, &id)?.context.clone();
-            rerun(&context, terminal, |terminal| {
-                run_once(args.clone(), id.clone(), environment, terminal)
-            })
-        }
+    if args.watch {
+        let context = Project::find_or_file(environment, &id)?.context.clone();
+        rerun(&context, terminal, |terminal| {
+            run_once(args.clone(), id.clone(), environment, terminal)
+        })
+    } else {
+        run_once(args, id, environment, terminal)
     }
 }
 
@@ -208,10 +208,7 @@ fn run_once(
     warn(&project, &id, terminal)?;
     note_project(&project, &id, terminal)?;
     let program = program_for(&project.context);
-    let workers = match project.uses_models(&id) {
-        true => Workers::All,
-        false => Workers::One,
-    };
+    let workers = if project.uses_models(&id) { Workers::All } else { Workers::One };
     if let Some(fire) = args.fire {
         return runtime::block_on(workers, async {
             let prepared = service::start_fire(project, &fire).await?;
@@ -303,9 +300,10 @@ fn note_project(project: &Project, name: &str, terminal: &mut Terminal) -> std::
 
 /// The command for this `kb` in the project of a run.
 fn program_for(context: &ProjectContext) -> String {
-    match context.root == context.environment.cwd || context.is_here() {
-        true => "kb".to_owned(),
-        false => format!("kb -C {}", quoted(&context.root.display().to_string())),
+    if context.root == context.environment.cwd || context.is_here() {
+        "kb".to_owned()
+    } else {
+        format!("kb -C {}", quoted(&context.root.display().to_string()))
     }
 }
 

@@ -58,9 +58,10 @@ fn text(sheet: &DefinitionSheet) -> String {
         out.push_str(&format!("\n{}\n", paint(TITLE, title)));
         let mut table = Table::bare();
         for step in steps {
-            let after = match step.after.is_empty() {
-                true => String::new(),
-                false => format!("after {}", step.after.join(", ")),
+            let after = if step.after.is_empty() {
+                String::new()
+            } else {
+                format!("after {}", step.after.join(", "))
             };
             table.row(["", &step.id, &step.what, &after, step.condition.as_deref().unwrap_or("")]);
         }

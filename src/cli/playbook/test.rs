@@ -78,12 +78,11 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         })?;
     }
     let failed = reports.iter().filter(|report| !report.passed()).count();
-    match args.json {
-        true => {
-            let views: Vec<_> = reports.iter().map(|r| r.view(&loaded.sources)).collect();
-            terminal.json(&views)?;
-        }
-        false => terminal.out(&summary(&loaded, &reports, failed))?,
+    if args.json {
+        let views: Vec<_> = reports.iter().map(|r| r.view(&loaded.sources)).collect();
+        terminal.json(&views)?;
+    } else {
+        terminal.out(&summary(&loaded, &reports, failed))?
     }
     Ok(if failed == 0 { Exit::Done } else { Exit::RunFailed })
 }

@@ -33,8 +33,9 @@ pub(in crate::cli) fn print(
         let count = counted(file.errors, "error");
         terminal.err(&format!("{}: {count}: {message} [{code}]\n", paint(DIM, &file.path)))?;
     }
-    match files.is_empty() {
-        true => Ok(()),
-        false => terminal.err(&format!("`{validate}` shows all problems\n")),
+    if files.is_empty() {
+        Ok(())
+    } else {
+        terminal.err(&format!("`{validate}` shows all problems\n"))
     }
 }

@@ -28,10 +28,7 @@ pub(in crate::cli) fn print(
         };
         terminal.err(&format!("{text}\n"))?;
     }
-    match all.is_empty() {
-        true => Ok(()),
-        false => terminal.err(&format!("{}\n", diagnostic::summary(all))),
-    }
+    if all.is_empty() { Ok(()) } else { terminal.err(&format!("{}\n", diagnostic::summary(all))) }
 }
 
 /// The severity, the code and the message.

@@ -77,10 +77,8 @@ impl Failed {
     /// not show them.
     pub(in crate::cli) fn text(&self, with_output: bool) -> String {
         let name = plain(&self.instance);
-        let word = match self.tolerated {
-            true => paint(WARNING, "tolerated"),
-            false => StepStatus::Failed.styled(),
-        };
+        let word =
+            if self.tolerated { paint(WARNING, "tolerated") } else { StepStatus::Failed.styled() };
         let mut text = format!("{word} {name}");
         if let Some(error) = &self.error {
             text.push_str(&format!(": {} [{}]", plain(&error.message), error.code));

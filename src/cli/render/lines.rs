@@ -88,10 +88,7 @@ impl PlainLines {
     }
 
     fn output_line(&mut self, text: &str) {
-        match self.annotates {
-            true => self.push(&workflow_command::neutral(text)),
-            false => self.push(text),
-        }
+        if self.annotates { self.push(&workflow_command::neutral(text)) } else { self.push(text) }
     }
 }
 

@@ -24,9 +24,10 @@ const SCHEMA_CHARS: usize = 80;
 impl OpenQuestion {
     /// The question of a step or item with its accepted answers.
     pub(in crate::cli) fn new(step: &str, options: &[String], schema: Option<&Json>) -> Self {
-        let accepted = match options.is_empty() {
-            true => schema.map(|schema| Accepted::Schema(schema.to_string())),
-            false => Some(Accepted::Options(options.to_vec())),
+        let accepted = if options.is_empty() {
+            schema.map(|schema| Accepted::Schema(schema.to_string()))
+        } else {
+            Some(Accepted::Options(options.to_vec()))
         };
         OpenQuestion { step: step.to_owned(), accepted }
     }
@@ -83,8 +84,9 @@ pub(in crate::cli) fn next_command(
 /// A name as one word of a shell command.
 pub(in crate::cli) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
-    match !name.is_empty() && name.chars().all(is_plain) {
-        true => name.to_owned(),
-        false => format!("'{}'", name.replace('\'', "'\\''")),
+    if !name.is_empty() && name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', "'\\''"))
     }
 }

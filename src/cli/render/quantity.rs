@@ -43,9 +43,10 @@ pub(in crate::cli) fn time(ms: u64) -> String {
 
 /// The time of a run: that of all processes that drove it, and of the last one if there were several.
 pub(in crate::cli) fn run_time(total_ms: u64, last_ms: u64) -> String {
-    match last_ms < total_ms {
-        true => format!("{} ({} since it continued)", time(total_ms), time(last_ms)),
-        false => time(total_ms),
+    if last_ms < total_ms {
+        format!("{} ({} since it continued)", time(total_ms), time(last_ms))
+    } else {
+        time(total_ms)
     }
 }
 

@@ -126,9 +126,10 @@ impl RunSummary {
                 self.waiting_children.insert(name);
             }
             Body::StepWaiting { reason, until: None, needs_budget } => {
-                match needs_budget {
-                    true => self.waiting_for_budget.insert(name.clone()),
-                    false => self.waiting_for_budget.remove(&name),
+                if *needs_budget {
+                    self.waiting_for_budget.insert(name.clone())
+                } else {
+                    self.waiting_for_budget.remove(&name)
                 };
                 self.waiting.insert(name, reason.clone());
             }

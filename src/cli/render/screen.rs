@@ -82,9 +82,10 @@ impl Screen {
     /// A text escaped for the terminal, with its styles, or without them on a terminal without colour.
     fn styled(&self, text: &str) -> String {
         let text = escaped(text);
-        match self.colour {
-            true => text.into_owned(),
-            false => anstream::adapter::strip_str(&text).to_string(),
+        if self.colour {
+            text.into_owned()
+        } else {
+            anstream::adapter::strip_str(&text).to_string()
         }
     }
 }

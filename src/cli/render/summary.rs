@@ -54,15 +54,14 @@ pub(in crate::cli) fn text(
         out.push(row("logs", &paint(TITLE, &format!("{program} run logs {run} {step}"))));
     }
     let asked = summary.waiting.keys().any(|name| !summary.waiting_children.contains(name));
-    let next = match status == RunStatus::Waiting && !asked && !summary.waiting_children.is_empty()
-    {
+    let waits = status == RunStatus::Waiting;
+    let next = if waits && !asked && !summary.waiting_children.is_empty() {
         // The child runs have the questions.
-        true => Some(format!("{program} run show {run}")),
-        false => {
-            let question = summary.questions.values().next();
-            let (budget, changed) = (summary.waits_for_budget(), summary.has_changed);
-            next_command(program, run, status, question, budget, changed)
-        }
+        Some(format!("{program} run show {run}"))
+    } else {
+        let question = summary.questions.values().next();
+        let (budget, changed) = (summary.waits_for_budget(), summary.has_changed);
+        next_command(program, run, status, question, budget, changed)
     };
     out.extend(next.map(|command| row("next", &paint(TITLE, &command))));
     out.join("\n") + "\n"
@@ -167,12 +166,11 @@ fn outputs(summary: &RunSummary) -> Vec<String> {
     let Some(Json::Object(map)) = summary.outputs.as_deref() else { return Vec::new() };
     let line = |(name, value): (&String, &Json)| {
         let text = json_text(value);
-        match text.contains('\n') {
-            true => {
-                let lines = text.lines().map(|line| format!("\n    {}", plain(line)));
-                row("output", &format!("{name}:{}", lines.collect::<String>()))
-            }
-            false => row("output", &format!("{name}: {}", plain(&text))),
+        if text.contains('\n') {
+            let lines = text.lines().map(|line| format!("\n    {}", plain(line)));
+            row("output", &format!("{name}:{}", lines.collect::<String>()))
+        } else {
+            row("output", &format!("{name}: {}", plain(&text)))
         }
     };
     map.iter().map(line).collect()

@@ -71,9 +71,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
                 if !filter.includes(&entry, current.of(&entry)) {
                     continue;
                 }
-                let text = match args.json {
-                    true => Some(json_line(&entry, &run)?),
-                    false => entry_text(&entry, &seen),
+                let text = if args.json {
+                    Some(json_line(&entry, &run)?)
+                } else {
+                    entry_text(&entry, &seen)
                 };
                 text.map_or(Ok(()), |text| terminal.out(&text))?;
             }

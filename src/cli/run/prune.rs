@@ -51,9 +51,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let lines: String = pruned.runs.iter().map(|run| format!("{run}\n")).collect();
     terminal.out(&lines)?;
     let count = counted(pruned.runs.len(), "run");
-    terminal.note(&match dry_run {
-        true => format!("{count} would be removed\n"),
-        false => format!("removed {count} and {} of large values\n", bytes(pruned.blob_bytes)),
+    terminal.note(&if dry_run {
+        format!("{count} would be removed\n")
+    } else {
+        format!("removed {count} and {} of large values\n", bytes(pruned.blob_bytes))
     })?;
     Ok(Exit::Done)
 }

@@ -31,9 +31,10 @@ pub(super) fn deliver(
     if no_run {
         let journal = context.journal(Default::default()).map_err(ServiceError::from)?;
         let posted = runs::post_reply(&*journal, run, &request, context.clock().wall())?;
-        let next = match posted.is_driven {
-            true => String::new(),
-            false => format!("; next: kb run resume {}", posted.run),
+        let next = if posted.is_driven {
+            String::new()
+        } else {
+            format!("; next: kb run resume {}", posted.run)
         };
         let text = format!("run {}: the reply was delivered{next}\n", posted.run);
         display.report(&text, terminal)?;

@@ -28,9 +28,10 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let head = args.head.as_deref().map(digest).transpose()?;
     let audit = service::audit_run(&ProjectContext::find(environment)?, &args.run, head)?;
-    match args.json {
-        true => terminal.json(&audit)?,
-        false => show(&audit, head, terminal)?,
+    if args.json {
+        terminal.json(&audit)?
+    } else {
+        show(&audit, head, terminal)?
     }
     Ok(if audit.holds { Exit::Done } else { Exit::RunFailed })
 }

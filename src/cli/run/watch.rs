@@ -32,10 +32,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let context = ProjectContext::find(environment)?;
     let mut reader = service::read_run(&context, &args.run)?;
     let run = reader.run().to_string();
-    let display = match terminal.is_quiet() {
-        true => Display::Quiet,
-        false => Display::Auto { output: args.output },
-    };
+    let display =
+        if terminal.is_quiet() { Display::Quiet } else { Display::Auto { output: args.output } };
     let steps = reader.plan().steps().len();
     let mut renderer = renderer(display, steps, terminal, environment.clock.clone());
     let mut summary = RunSummary::default();
@@ -46,9 +44,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     );
     renderer.expect(expectation.duration());
     // Runs that have ended have no activity.
-    let activity = match reader.is_live()? {
-        true => ActivityReceiver::new(&context.state_dir, reader.run()),
-        false => None,
+    let activity = if reader.is_live()? {
+        ActivityReceiver::new(&context.state_dir, reader.run())
+    } else {
+        None
     };
     let watched: Result<Result<Watched, CliError>, CliError> =
         runtime::block_on(Workers::One, async {

@@ -34,9 +34,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let now = environment.clock.wall();
     let from = args.from.at(now);
     let to = args.to.map_or(now, |to| to.at(now));
-    let found = match args.yes {
-        true => serve::backfill(&project, &args.id, from, to)?,
-        false => serve::backfill_times(&project, &args.id, from, to)?,
+    let found = if args.yes {
+        serve::backfill(&project, &args.id, from, to)?
+    } else {
+        serve::backfill_times(&project, &args.id, from, to)?
     };
     if args.json {
         terminal.json(&found)?;
@@ -48,9 +49,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         0 => String::new(),
         fired => format!("; {} fired already", counted(fired, "time")),
     };
-    match args.yes {
-        true => terminal.note(&format!("queued {count}{fired}\n"))?,
-        false => terminal.note(&format!("would start {count}{fired}; `--yes` starts them\n"))?,
+    if args.yes {
+        terminal.note(&format!("queued {count}{fired}\n"))?
+    } else {
+        terminal.note(&format!("would start {count}{fired}; `--yes` starts them\n"))?
     }
     if args.yes {
         note_daemon(&project, terminal)?;

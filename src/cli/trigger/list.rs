@@ -55,9 +55,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         terminal.note(&format!("`{}`: {problem}\n", trigger.id))?;
     }
     broken::print(&project.broken_files(), "kb playbook validate", terminal)?;
-    match triggers.is_empty() {
-        true => terminal.note("no playbook has triggers; `on:` of a playbook declares them\n")?,
-        false => note_daemon(&project, terminal)?,
+    if triggers.is_empty() {
+        terminal.note("no playbook has triggers; `on:` of a playbook declares them\n")?
+    } else {
+        note_daemon(&project, terminal)?
     }
     Ok(Exit::Done)
 }

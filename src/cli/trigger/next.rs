@@ -32,9 +32,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let project = Project::find(environment)?;
     let from = args.from.map(|from| from.at(environment.clock.wall()));
     let times = serve::next_times(&project, &args.id, from, args.count)?;
-    match args.json {
-        true => terminal.json(&times)?,
-        false => terminal.out(&table(&times))?,
+    if args.json {
+        terminal.json(&times)?
+    } else {
+        terminal.out(&table(&times))?
     }
     Ok(Exit::Done)
 }

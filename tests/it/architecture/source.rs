@@ -197,11 +197,12 @@ fn without_visibility(tokens: Vec<Token>) -> Vec<Token> {
         kept.push(tokens[i].clone());
         let scoped = ["super", "crate", "self", "in"].iter().any(|scope| word(i + 2, scope));
         let open = tokens.get(i + 1) == Some(&Token::Mark('('));
-        i = match word(i, "pub") && open && scoped {
-            true => (i..tokens.len())
+        i = if word(i, "pub") && open && scoped {
+            (i..tokens.len())
                 .find(|&j| tokens[j] == Token::Mark(')'))
-                .map_or(tokens.len(), |close| close + 1),
-            false => i + 1,
+                .map_or(tokens.len(), |close| close + 1)
+        } else {
+            i + 1
         };
     }
     kept

@@ -401,9 +401,10 @@ fn users() -> Vec<Option<u32>> {
     let is_root = rustix::process::geteuid().is_root();
     let binary = Path::new(env!("CARGO_BIN_EXE_kb"));
     let is_open = |path: &Path| path.metadata().is_ok_and(|found| found.mode() & 0o005 == 0o005);
-    match is_root && binary.ancestors().filter(|path| !path.as_os_str().is_empty()).all(is_open) {
-        true => vec![None, Some(65_534)],
-        false => vec![None],
+    if is_root && binary.ancestors().filter(|path| !path.as_os_str().is_empty()).all(is_open) {
+        vec![None, Some(65_534)]
+    } else {
+        vec![None]
     }
 }
 

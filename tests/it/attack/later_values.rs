@@ -207,9 +207,10 @@ fn variables_that_load_code_load_it_in_the_sandbox() {
     ] {
         let steps = |sandbox: &str| {
             let variable = format!("{name}: '{{{{think.output.n}}}}'");
-            let step = match step.contains("VARIABLE") {
-                true => step.replace("VARIABLE", &variable),
-                false => format!("{step}, env: {{{variable}}}"),
+            let step = if step.contains("VARIABLE") {
+                step.replace("VARIABLE", &variable)
+            } else {
+                format!("{step}, env: {{{variable}}}")
             };
             format!("  - {{id: later, dependsOn: think, {sandbox}{step}}}\n")
         };

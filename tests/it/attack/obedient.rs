@@ -265,9 +265,10 @@ fn tree(root: &Path, skip: &[&str]) -> BTreeMap<String, Vec<u8>> {
             if skip.iter().any(|skipped| name == *skipped) {
                 continue;
             }
-            match kind.is_dir() {
-                true => open.push(path),
-                false => drop(found.insert(name, std::fs::read(&path).unwrap_or_default())),
+            if kind.is_dir() {
+                open.push(path)
+            } else {
+                drop(found.insert(name, std::fs::read(&path).unwrap_or_default()))
             }
         }
     }

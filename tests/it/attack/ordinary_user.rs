@@ -84,12 +84,11 @@ fn users() -> Vec<Option<u32>> {
     let binary = Path::new(env!("CARGO_BIN_EXE_kb"));
     let all_open = binary.ancestors().filter(|path| !path.as_os_str().is_empty()).all(is_open);
     let has_setpriv = Command::new("setpriv").arg("--version").finish_if_found().is_some();
-    match rustix::process::geteuid().is_root() && all_open && has_setpriv {
-        true => vec![None, Some(65_534)],
-        false => {
-            eprintln!("skipped as an ordinary user: needs root, `setpriv` and a readable binary");
-            vec![None]
-        }
+    if rustix::process::geteuid().is_root() && all_open && has_setpriv {
+        vec![None, Some(65_534)]
+    } else {
+        eprintln!("skipped as an ordinary user: needs root, `setpriv` and a readable binary");
+        vec![None]
     }
 }
 

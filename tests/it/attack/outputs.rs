@@ -21,9 +21,10 @@ fn fan_out(depth: usize, property: bool) -> Value {
     let mut defs = serde_json::Map::new();
     for n in 0..depth {
         let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
-        let level = match property {
-            true => json!({"anyOf": [{"properties": {"n": next}}, {"properties": {"n": next}}]}),
-            false => json!({"anyOf": [next, next]}),
+        let level = if property {
+            json!({"anyOf": [{"properties": {"n": next}}, {"properties": {"n": next}}]})
+        } else {
+            json!({"anyOf": [next, next]})
         };
         defs.insert(format!("d{n}"), level);
     }

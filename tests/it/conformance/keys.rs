@@ -167,9 +167,10 @@ fn is_alone(path: &str) -> bool {
 fn alone(written: &Written) -> Option<String> {
     let project = Scratch::new(PROJECT);
     project.write(&written.path, &written.text);
-    let said = match written.path.starts_with("script") {
-        true => project.kb(&["playbook", "run", "child", "--script", &written.path]),
-        false => project.kb(&["playbook", "validate"]),
+    let said = if written.path.starts_with("script") {
+        project.kb(&["playbook", "run", "child", "--script", &written.path])
+    } else {
+        project.kb(&["playbook", "validate"])
     };
     problem(written, &errors(&said))
 }

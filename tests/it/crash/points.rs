@@ -69,10 +69,7 @@ fn killed_at(point: usize, deed: Deed, usual: &Product) -> Result<Ended, String>
     }
     reader.end()?;
     let (count, product) = case.conclude()?;
-    match product == *usual {
-        true => Ok(Ended { count, last }),
-        false => Err(format!("{product:#?}")),
-    }
+    if product == *usual { Ok(Ended { count, last }) } else { Err(format!("{product:#?}")) }
 }
 
 #[test]

@@ -67,13 +67,18 @@ pub(super) fn result(root: &Path) -> BTreeMap<String, String> {
         for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
             let path = entry.path();
             let name = path.strip_prefix(root).unwrap().display().to_string();
-            match path.is_dir() {
-                true if [".kb", "playbooks"].contains(&&*name) => {}
-                true => folders.push(path),
-                false
-                    if [LEDGER, "step.sh", "script.yml", "long.txt", ".gitignore"]
-                        .contains(&&*name) => {}
-                false => drop(found.insert(name, std::fs::read_to_string(&path).unwrap())),
+            let own = if path.is_dir() {
+                &[".kb", "playbooks"][..]
+            } else {
+                &[LEDGER, "step.sh", "script.yml", "long.txt", ".gitignore"]
+            };
+            if own.contains(&&*name) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(name, std::fs::read_to_string(&path).unwrap());
             }
         }
     }

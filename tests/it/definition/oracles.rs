@@ -40,9 +40,10 @@ fn regular_texts() -> Vec<(PathBuf, String)> {
     found.sort();
     let texts = found.into_iter().filter_map(|path| {
         let text = std::fs::read_to_string(&path).ok()?;
-        let text = match path.extension().is_some_and(|kind| kind == "md") {
-            true => front_matter(&text)?.to_owned(),
-            false => text,
+        let text = if path.extension().is_some_and(|kind| kind == "md") {
+            front_matter(&text)?.to_owned()
+        } else {
+            text
         };
         Some((path, text))
     });

@@ -62,9 +62,12 @@ pub(super) fn acknowledged(records: &[Record], events: u64) -> Vec<Value> {
         _ => None,
     });
     let text = String::from_utf8(said.flatten().copied().collect()).unwrap();
-    let event = |line: &str| match line.starts_with("p succeeded") {
-        true => Some(json!({"type": "run:end", "seq": events})),
-        false => serde_json::from_str(line).ok(),
+    let event = |line: &str| {
+        if line.starts_with("p succeeded") {
+            Some(json!({"type": "run:end", "seq": events}))
+        } else {
+            serde_json::from_str(line).ok()
+        }
     };
     text.lines().filter_map(event).collect()
 }
@@ -169,9 +172,10 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let to = to.join(path.file_name().unwrap());
-        match path.is_dir() {
-            true => copy(&path, &to),
-            false => drop(std::fs::copy(&path, &to).unwrap()),
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            std::fs::copy(&path, &to).unwrap();
         }
     }
 }

@@ -21,10 +21,7 @@ fn every_shipped_definition_has_a_page_with_its_steps_and_its_tests() {
     let tests = scratch.kb(&["playbook", "test"]).code(0);
     let summary = Page::read("docs/SUMMARY.md").text;
     for name in names {
-        let (page, level) = match FORMS.contains(&name) {
-            true => ("forms", "###"),
-            false => (name, "##"),
-        };
+        let (page, level) = if FORMS.contains(&name) { ("forms", "###") } else { (name, "##") };
         let path = format!("docs/cookbook/{page}.md");
         assert!(summary.contains(&format!("(cookbook/{page}.md)")), "{path} is not in the summary");
         generated::block(&path, name, &text(&scratch, name, level, &tests.out));

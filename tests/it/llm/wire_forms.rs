@@ -205,9 +205,10 @@ fn chat_usage() -> Value {
 
 impl Wire {
     async fn server(&self, stream: bool) -> (MockServer, GenaiProvider) {
-        let answer = match stream {
-            true => answer((self.streamed)()),
-            false => ResponseTemplate::new(200).set_body_json((self.whole)()),
+        let answer = if stream {
+            answer((self.streamed)())
+        } else {
+            ResponseTemplate::new(200).set_body_json((self.whole)())
         };
         let server = server(answer).await;
         let endpoint = format!("{}{}", server.uri(), self.path);

@@ -54,15 +54,13 @@ fn answer(mut stream: TcpStream, said: &[String], told: &Mutex<String>) {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     let body = String::from_utf8_lossy(&body).into_owned();
-    let (status, kind, text) = match head.contains("/chat/completions") {
-        true => model(&body, said, told),
+    let (status, kind, text) = if head.contains("/chat/completions") {
+        model(&body, said, told)
+    } else {
         // An echo of everything, from a service that has a problem or none.
-        false => {
-            let status = if head.starts_with("POST /broken") { 500 } else { 200 };
-            let echo =
-                json!({"head": head, "body": body, head.lines().nth(1).unwrap_or(""): [body]});
-            (status, "application/json", echo.to_string())
-        }
+        let status = if head.starts_with("POST /broken") { 500 } else { 200 };
+        let echo = json!({"head": head, "body": body, head.lines().nth(1).unwrap_or(""): [body]});
+        (status, "application/json", echo.to_string())
     };
     let _ = write!(
         stream,

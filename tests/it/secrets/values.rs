@@ -138,9 +138,10 @@ fn jsons(value: &str) -> [String; 3] {
     let numbers: String = value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
     let ascii: String = json_inner(value).chars().fold(String::new(), |text, letter| {
         let unit = |unit: &u16| format!("\\u{unit:04x}");
-        text + &match letter.is_ascii() {
-            true => letter.to_string(),
-            false => letter.encode_utf16(&mut [0; 2]).iter().map(unit).collect(),
+        text + &if letter.is_ascii() {
+            letter.to_string()
+        } else {
+            letter.encode_utf16(&mut [0; 2]).iter().map(unit).collect()
         }
     });
     [json_inner(value), ascii, numbers]

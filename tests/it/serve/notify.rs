@@ -35,9 +35,10 @@ async fn server(statuses: &[u16]) -> MockServer {
     for (index, status) in statuses.iter().enumerate() {
         let answer = ResponseTemplate::new(*status).insert_header("location", "/elsewhere");
         let mock = Mock::given(method("POST")).respond_with(answer);
-        match index + 1 == statuses.len() {
-            true => mock.mount(&server).await,
-            false => mock.up_to_n_times(1).mount(&server).await,
+        if index + 1 == statuses.len() {
+            mock.mount(&server).await
+        } else {
+            mock.up_to_n_times(1).mount(&server).await
         }
     }
     server

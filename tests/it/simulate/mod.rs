@@ -180,9 +180,10 @@ fn a_failing_case_becomes_small_and_readable() {
     fn retries_help(history: &History) -> Result<(), Fault> {
         let again = history.events.iter().skip_while(|s| !matches!(*s.event, Event::Reset { .. }));
         let failed = |e: &Event| matches!(e, Event::RunEnded { status: RunStatus::Failed, .. });
-        match again.into_iter().any(|stored| failed(&stored.event)) {
-            true => Err("failed again".into()),
-            false => Ok(()),
+        if again.into_iter().any(|stored| failed(&stored.event)) {
+            Err("failed again".into())
+        } else {
+            Ok(())
         }
     }
     // A retry of a run that succeeded takes two turns to its end, itself, and what makes it fail. That of a

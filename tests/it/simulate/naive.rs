@@ -35,13 +35,17 @@ pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunSta
         let end = known.kept.get(&i).copied().unwrap_or_else(|| {
             let joined = joined(case, spec, |on| ended[on]);
             // A step with the result of an earlier run has no events.
-            let end = |at| match (known.had)(at, None) {
-                true => ((StepStatus::Skipped, false), false),
-                false => known_end(case, at, &ended, known),
+            let end = |at| {
+                if (known.had)(at, None) {
+                    ((StepStatus::Skipped, false), false)
+                } else {
+                    known_end(case, at, &ended, known)
+                }
             };
-            let status = match hook_skips(case, spec, |at| Some(end(at))) {
-                true => StepStatus::Skipped,
-                false => joined.unwrap_or_else(|| alone(case, i, known)),
+            let status = if hook_skips(case, spec, |at| Some(end(at))) {
+                StepStatus::Skipped
+            } else {
+                joined.unwrap_or_else(|| alone(case, i, known))
             };
             (status, status == StepStatus::Failed && spec.tolerated)
         });

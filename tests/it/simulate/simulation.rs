@@ -611,9 +611,10 @@ impl<'a> Simulation<'a> {
         let spec = self.spec(instance);
         let caches = matches!(spec.kind, Kind::Run | Kind::Specialist | Kind::Writer);
         let well = self.end(instance).outcome == OutcomeKind::Ok;
-        let record = match executes && first && caches && well {
-            true => Record::CacheHit(Box::new(hit())),
-            false => Record::Note(Note::info("on the way")),
+        let record = if executes && first && caches && well {
+            Record::CacheHit(Box::new(hit()))
+        } else {
+            Record::Note(Note::info("on the way"))
         };
         if let Record::CacheHit(_) = record {
             let (specialist, gate) = (spec.kind != Kind::Run, spec.is_verified());

@@ -660,10 +660,12 @@ impl Watch {
             !spec.finally && matches!(instance.status, StepStatus::Blocked | StepStatus::Cancelled)
         };
         let failed = failed || case.steps.iter().zip(self.folded.instances()).any(left_out);
-        let due = match failed {
-            _ if self.folded.is_cancelled() => RunStatus::Cancelled,
-            true => RunStatus::Failed,
-            false => RunStatus::Succeeded,
+        let due = if self.folded.is_cancelled() {
+            RunStatus::Cancelled
+        } else if failed {
+            RunStatus::Failed
+        } else {
+            RunStatus::Succeeded
         };
         hold!(status == due, "the run ended as {status}, not {due}");
         if self.disturbed || (case.fail_fast && self.failed) {

@@ -133,8 +133,9 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
 }
 
 fn named(plan: &Plan, state: &State, ix: InstanceIx) -> String {
-    match ix.at() < state.instances().count() {
-        true => state.key(plan, ix).to_string(),
-        false => format!("instance {}", ix.0),
+    if ix.at() < state.instances().count() {
+        state.key(plan, ix).to_string()
+    } else {
+        format!("instance {}", ix.0)
     }
 }

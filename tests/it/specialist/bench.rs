@@ -246,12 +246,11 @@ pub(super) struct Journal {
 impl Recorder for Journal {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
         let mut records = self.records.lock().unwrap();
-        let stored = match records.len() < self.until {
-            true => {
-                records.push(record);
-                Ok(())
-            }
-            false => Err(Stopped),
+        let stored = if records.len() < self.until {
+            records.push(record);
+            Ok(())
+        } else {
+            Err(Stopped)
         };
         Box::pin(async move { stored })
     }

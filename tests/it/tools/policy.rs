@@ -113,9 +113,10 @@ async fn an_approval_is_asked_of_specialists_only() {
     for (yes, author, allowed) in [(false, false, false), (true, false, true), (false, true, true)]
     {
         let bench = Setup { settings: settings(), yes, ..Default::default() }.bench();
-        let call = match author {
-            true => super::bench::call("fs:write", args.clone()),
-            false => call_of(&["fs:write"], "fs:write", args.clone()),
+        let call = if author {
+            super::bench::call("fs:write", args.clone())
+        } else {
+            call_of(&["fs:write"], "fs:write", args.clone())
         };
         let (result, _) = bench.make(&call).await;
         assert_eq!(result.status == InvocationStatus::Success, allowed, "{yes} {author}");

@@ -132,10 +132,7 @@ impl<'a> Excerpt<'a> {
         let to = text[last..].find('\n').map_or(text.len(), |i| last + i);
         let line = text[..from].matches('\n').count() + 1;
         let annotations = self.marks.iter().map(|mark| {
-            let kind = match mark.primary {
-                true => AnnotationKind::Primary,
-                false => AnnotationKind::Context,
-            };
+            let kind = if mark.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
             let annotation =
                 kind.span(mark.bytes.start.max(from) - from..mark.bytes.end.max(from) - from);
             if mark.text.is_empty() { annotation } else { annotation.label(mark.text) }

@@ -125,9 +125,8 @@ impl SessionState {
     fn sections(&self, history: &str, references: usize) -> String {
         let goal = self.goal.iter().map(|goal| format!("goal: {goal}\n"));
         let next = self.suggested_next.iter().map(|next| format!("suggested next: {next}\n"));
-        let titled = |title: &str, body: String| match body.is_empty() {
-            true => String::new(),
-            false => format!("{title}:\n{body}"),
+        let titled = |title: &str, body: String| {
+            if body.is_empty() { String::new() } else { format!("{title}:\n{body}") }
         };
         goal.chain(next)
             .chain([
@@ -166,9 +165,10 @@ impl SessionState {
         let titled = |title: &str, listed: &[SessionLine]| {
             let cut =
                 |line: &SessionLine| format!("- {}\n", cut_to_tokens(&line.text, FACT_TOKENS));
-            match listed.is_empty() {
-                true => String::new(),
-                false => format!("{title}:\n{}", listed.iter().map(cut).collect::<String>()),
+            if listed.is_empty() {
+                String::new()
+            } else {
+                format!("{title}:\n{}", listed.iter().map(cut).collect::<String>())
             }
         };
         let all = [
@@ -220,10 +220,7 @@ fn newest(listed: &[SessionLine], tokens: usize) -> String {
 }
 
 fn with_end(text: &str) -> String {
-    match text.is_empty() || text.ends_with('\n') {
-        true => text.to_owned(),
-        false => format!("{text}\n"),
-    }
+    if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
 }
 
 #[cfg(test)]

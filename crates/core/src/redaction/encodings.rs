@@ -87,10 +87,7 @@ pub(super) fn long_encodings(value: &str) -> BTreeSet<String> {
 
 /// Another form of a value; none if it is the trimmed value, which has a row of its own.
 fn other_than(value: &str, form: String) -> Vec<String> {
-    match form == value.trim() {
-        true => Vec::new(),
-        false => vec![form],
-    }
+    if form == value.trim() { Vec::new() } else { vec![form] }
 }
 
 fn lines(value: &str) -> Vec<String> {

@@ -204,9 +204,10 @@ fn fold(text: &[u8], run: usize, means: Meaning) -> Reading {
         Some(b'\\') => after_line_break(rest, backslashes(rest)).is_ok(),
         _ => false,
     };
-    match is_itself || is_empty {
-        true => Err(Unread::Other),
-        false => Ok((end, Meaning { folded: true, ..means })),
+    if is_itself || is_empty {
+        Err(Unread::Other)
+    } else {
+        Ok((end, Meaning { folded: true, ..means }))
     }
 }
 

@@ -96,10 +96,7 @@ impl<T: Serialize> Serialize for Masked<T> {
 impl Redactor {
     /// Replaces all secrets in a value by their names.
     pub fn mask<T: Mask>(&self, value: T) -> Masked<T> {
-        match self.has_secrets() {
-            true => Masked::new(value.masked_by(self)),
-            false => Masked::new(value),
-        }
+        if self.has_secrets() { Masked::new(value.masked_by(self)) } else { Masked::new(value) }
     }
 
     /// Masks a text that was truncated, including the beginning of a secret at its end.

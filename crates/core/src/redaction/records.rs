@@ -100,9 +100,8 @@ impl Mask for Record {
 /// has the same text; where such a text is no name, it was masked when the basis was made.
 fn masked_texts(value: &Json, redactor: &Redactor) -> Json {
     let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
-    let text = |text: &str| match is_name(text) {
-        true => text.to_owned(),
-        false => redactor.mask_text(text).into_owned(),
+    let text = |text: &str| {
+        if is_name(text) { text.to_owned() } else { redactor.mask_text(text).into_owned() }
     };
     match value {
         Json::String(own) => Json::String(text(own)),

@@ -173,9 +173,10 @@ impl Instance {
 
     pub(super) fn set_cached_from(&mut self, hit: Option<&CacheHit>) {
         let origin = hit.map(|CacheHit { run, instance, kept, .. }| {
-            Box::new(match kept {
-                true => Origin::Verified(run.clone()),
-                false => Origin::Cached { run: run.clone(), instance: instance.clone() },
+            Box::new(if *kept {
+                Origin::Verified(run.clone())
+            } else {
+                Origin::Cached { run: run.clone(), instance: instance.clone() }
             })
         });
         self.set(origin, |extras| &mut extras.origin);

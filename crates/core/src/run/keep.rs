@@ -169,9 +169,8 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
         return Choice::Again(Why::New);
     };
     let was = before.plan.step(old);
-    let again = |why: Why| match continues_child(was, planned) {
-        true => Choice::Continue(why),
-        false => Choice::Again(why),
+    let again = |why: Why| {
+        if continues_child(was, planned) { Choice::Continue(why) } else { Choice::Again(why) }
     };
     let instance = facts.state.instance(InstanceIx(old.0));
     let finished = matches!(instance.status, StepStatus::Succeeded | StepStatus::Skipped);

@@ -52,12 +52,13 @@ pub(super) fn attribute(key: &str, value: Json) -> Json {
 
 /// The attributes of tokens, if models were called.
 pub(super) fn tokens(usage: &UsageView) -> Vec<Json> {
-    match usage.model_calls == 0 && usage.prompt_tokens == 0 && usage.completion_tokens == 0 {
-        true => Vec::new(),
-        false => vec![
+    if usage.model_calls == 0 && usage.prompt_tokens == 0 && usage.completion_tokens == 0 {
+        Vec::new()
+    } else {
+        vec![
             attribute("gen_ai.usage.input_tokens", json!(usage.prompt_tokens)),
             attribute("gen_ai.usage.output_tokens", json!(usage.completion_tokens)),
-        ],
+        ]
     }
 }
 

@@ -165,9 +165,10 @@ impl Dispatcher {
         if let StartMode::Answer { step, reply } = self.start.clone() {
             let delivery =
                 inbox::deliver(&self.context, &self.folded, None, step.as_deref(), reply);
-            match delivery.needs_check() {
-                true => self.check(delivery),
-                false => self.inputs.push_all(delivery.without_check(&self.context)),
+            if delivery.needs_check() {
+                self.check(delivery)
+            } else {
+                self.inputs.push_all(delivery.without_check(&self.context))
             }
         }
         self.read_inbox().await?;

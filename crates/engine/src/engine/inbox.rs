@@ -115,9 +115,12 @@ impl Delivery {
     /// The inputs of the reply. An answer that does not satisfy the options or the schema of a question is refused.
     pub(super) fn check(self, redactor: &Redactor, payloads: &Payloads) -> Vec<Input> {
         let Delivery { to, reply, .. } = self;
-        let input = |(instance, step): (InstanceIx, Arc<Step>)| match accepts(&step.kind, &reply) {
-            true => Input::Answered { instance, reply: masked(redactor, payloads, &reply) },
-            false => Input::ReplyRefused { instance },
+        let input = |(instance, step): (InstanceIx, Arc<Step>)| {
+            if accepts(&step.kind, &reply) {
+                Input::Answered { instance, reply: masked(redactor, payloads, &reply) }
+            } else {
+                Input::ReplyRefused { instance }
+            }
         };
         to.into_iter().map(input).collect()
     }

@@ -101,12 +101,13 @@ impl Payloads {
         text: String,
         redactor: &Redactor,
     ) -> Result<Masked<Payload>, JournalError> {
-        let text = match text.len() > limits::INLINE_OUTPUT_BYTES {
-            true => match redactor.check(text) {
+        let text = if text.len() > limits::INLINE_OUTPUT_BYTES {
+            match redactor.check(text) {
                 Ok(text) => return self.store_blob(&text).map(Masked::composed),
                 Err(text) => text,
-            },
-            false => text,
+            }
+        } else {
+            text
         };
         let value: Json = read_back(&text).map_err(|why| {
             JournalError::Damaged(format!("collected outputs are not JSON: {why}"))

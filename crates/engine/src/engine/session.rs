@@ -53,11 +53,12 @@ pub(super) fn brief(
 
 fn not_found(wanted: &str, all: &[(String, &Artifact)]) -> Failure {
     let known: Vec<String> = all.iter().map(|(id, _)| format!("`{id}`")).collect();
-    let help = match known.is_empty() {
-        true => "no earlier step passed on an artifact; remove the entry, or ask for one in the task of \
+    let help = if known.is_empty() {
+        "no earlier step passed on an artifact; remove the entry, or ask for one in the task of \
                  that step"
-            .to_owned(),
-        false => format!("the artifacts are {}", known.join(", ")),
+            .to_owned()
+    } else {
+        format!("the artifacts are {}", known.join(", "))
     };
     Failure::new(Code::NO_SUCH_ARTIFACT, format!("there is no artifact `{wanted}`")).help(help)
 }

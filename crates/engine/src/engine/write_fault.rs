@@ -39,10 +39,7 @@ impl WriteFaults {
         events: impl Iterator<Item = &'a Event>,
         name: impl Fn(&Event) -> Option<String>,
     ) -> Result<(), JournalError> {
-        match occurs(&self.full, events, name) {
-            true => Err(JournalError::Full(None)),
-            false => Ok(()),
-        }
+        if occurs(&self.full, events, name) { Err(JournalError::Full(None)) } else { Ok(()) }
     }
 
     /// Whether the process is killed after these events were stored.

@@ -323,11 +323,14 @@ fn kind_of_change(change: &Change) -> Option<FileDiffKind> {
     // Without digests, equal size, time and inode mean that only the permissions changed.
     let untouched = |s: &FileState| (s.size, s.mtime_ns, s.inode);
     let same = same || (digests.is_none() && untouched(before) == untouched(after));
-    Some(match same {
-        _ if before.kind != after.kind => FileDiffKind::Replaced,
-        true if before.mode != after.mode => FileDiffKind::Mode,
-        true if change.same_content || digests.is_some() => FileDiffKind::Rewritten,
-        _ => FileDiffKind::Modified,
+    Some(if before.kind != after.kind {
+        FileDiffKind::Replaced
+    } else if same && before.mode != after.mode {
+        FileDiffKind::Mode
+    } else if same && (change.same_content || digests.is_some()) {
+        FileDiffKind::Rewritten
+    } else {
+        FileDiffKind::Modified
     })
 }
 

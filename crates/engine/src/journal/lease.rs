@@ -70,15 +70,14 @@ impl LeaseFiles {
         let failed = |error: io::Error| JournalError::of_file("lock", path, &error);
         for _ in 0..TRIES {
             let mut file = open(path).map_err(failed)?;
-            match try_own(&file).map_err(failed)? {
-                true if is_still_at(&file, path) => {
-                    let seen = written_at(&file);
-                    let previous = write_owner(&mut file).map_err(failed)?;
-                    return Ok(LockFile { file, previous: previous.map(|pid| (pid, seen)) });
-                }
-                true => continue, // its owner removed it after it was opened here
-                false => std::thread::sleep(PAUSE),
+            if !try_own(&file).map_err(failed)? {
+                std::thread::sleep(PAUSE);
+            } else if is_still_at(&file, path) {
+                let seen = written_at(&file);
+                let previous = write_owner(&mut file).map_err(failed)?;
+                return Ok(LockFile { file, previous: previous.map(|pid| (pid, seen)) });
             }
+            // Else its owner removed it after it was opened here.
         }
         let pid = std::fs::read_to_string(path).unwrap_or_default().trim().parse().unwrap_or(0);
         Err(JournalError::Leased { run: run.to_string(), pid })
@@ -153,10 +152,13 @@ impl LeaseFiles {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(error) => return Err(JournalError::of_file("open", &path, &error)),
             };
-            match is_owned(&file).map_err(|error| JournalError::of_file("lock", &path, &error))? {
-                true => return Ok(true),
-                false if is_still_at(&file, &path) => return Ok(false),
-                false => continue, // the file was removed or replaced
+            let failed = |error| JournalError::of_file("lock", &path, &error);
+            if is_owned(&file).map_err(failed)? {
+                return Ok(true);
+            }
+            // Else the file was removed or replaced.
+            if is_still_at(&file, &path) {
+                return Ok(false);
             }
         }
     }

@@ -82,9 +82,10 @@ impl LockRequest {
     fn read(&self) -> io::Result<LockQueue> {
         let mut queue = LockQueue::default();
         for (number, ticket) in tickets(&self.folder, self.number)? {
-            match number > self.number {
-                true => queue.is_followed = true,
-                false => queue.before.push(ticket.owner),
+            if number > self.number {
+                queue.is_followed = true
+            } else {
+                queue.before.push(ticket.owner)
             }
         }
         Ok(queue)

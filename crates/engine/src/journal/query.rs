@@ -29,9 +29,12 @@ impl RunQuery {
 
     /// The statuses as they are stored: an interrupted run is stored as running.
     pub(super) fn stored_statuses(&self) -> Vec<&'static str> {
-        let stored = |status: &RunStatus| match *status == RunStatus::Interrupted {
-            true => RunStatus::Running.as_str(),
-            false => status.as_str(),
+        let stored = |status: &RunStatus| {
+            if *status == RunStatus::Interrupted {
+                RunStatus::Running.as_str()
+            } else {
+                status.as_str()
+            }
         };
         self.statuses.iter().map(stored).collect()
     }

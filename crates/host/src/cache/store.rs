@@ -62,9 +62,10 @@ impl ResultCache {
         let mut seed = [0; 32];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut seed)?;
         // A damaged seed is replaced; its results are not found any more.
-        match path.exists() {
-            true => write(&path, &seed)?,
-            false => write_new(&path, &seed)?,
+        if path.exists() {
+            write(&path, &seed)?
+        } else {
+            write_new(&path, &seed)?
         }
         read(&path).and_then(whole)
     }
@@ -100,13 +101,12 @@ impl ResultCache {
     pub fn put_content(&self, bytes: &[u8]) -> io::Result<Digest> {
         let digest = Digest::of(bytes);
         let path = self.file_path(&digest);
-        match read(&path).is_ok_and(|found| found == bytes) {
+        if read(&path).is_ok_and(|found| found == bytes) {
             // Unused content stays for an hour, so the result that is about to use it finds it.
-            true => touch(&path),
-            false => {
-                write(&path, bytes)?;
-                self.limit.added(bytes.len() as u64);
-            }
+            touch(&path);
+        } else {
+            write(&path, bytes)?;
+            self.limit.added(bytes.len() as u64);
         }
         Ok(digest)
     }

@@ -102,9 +102,12 @@ impl OutputLog {
     /// found when the process lets other work go on, which it does after each read that fills a record.
     async fn due(&self, next: tokio::time::Instant) {
         let mut timer = pin!(tokio::time::sleep_until(next));
-        std::future::poll_fn(|context| match lock(&self.pending).is_full() {
-            true => std::task::Poll::Ready(()),
-            false => timer.as_mut().poll(context),
+        std::future::poll_fn(|context| {
+            if lock(&self.pending).is_full() {
+                std::task::Poll::Ready(())
+            } else {
+                timer.as_mut().poll(context)
+            }
         })
         .await;
     }

@@ -62,9 +62,8 @@ impl Git {
     ) -> Result<String, Box<Failure>> {
         let programs = self.programs_in(cwd).await?;
         let off = OFF.iter().map(|(name, value)| (*name, *value));
-        let named = programs.iter().map(|name| match name.ends_with(".required") {
-            true => (name.as_str(), "false"),
-            false => (name.as_str(), ""),
+        let named = programs.iter().map(|name| {
+            if name.ends_with(".required") { (name.as_str(), "false") } else { (name.as_str(), "") }
         });
         let settings: Vec<(&str, &str)> = off.chain(named).collect();
         self.start(cwd, args, &settings, stdin).await
@@ -93,9 +92,10 @@ impl Git {
     /// a file that one of them converts may count as changed.
     pub async fn status(&self, root: &Path, is_confined: bool) -> Result<String, Box<Failure>> {
         let args = ["status", "--porcelain=v1", "--untracked-files=normal", "--", "."];
-        match is_confined {
-            true => self.start(root, &args, &[("core.fsmonitor", "false")], "").await,
-            false => self.run(root, &args).await,
+        if is_confined {
+            self.start(root, &args, &[("core.fsmonitor", "false")], "").await
+        } else {
+            self.run(root, &args).await
         }
     }
 

@@ -104,9 +104,10 @@ pub(super) fn request_failed(url: &Url, error: &reqwest::Error) -> HttpError {
         cause = error.source();
     }
     let message = format!("the request to `{}` failed: {why}", shown_url(url.as_str()));
-    match error.is_timeout() {
-        true => HttpError::TimedOut(failed(message)),
-        false => HttpError::Transient(failed(message)),
+    if error.is_timeout() {
+        HttpError::TimedOut(failed(message))
+    } else {
+        HttpError::Transient(failed(message))
     }
 }
 

@@ -21,12 +21,11 @@ impl Trees {
             .map_err(|error| unusable(&paths.run, &error))?;
         let _ = std::fs::remove_file(paths.plan());
         let worktree = request.isolation.worktree;
-        let commit = match worktree {
-            true => Some(self.worktree(request, &files).await?),
-            false => {
-                std::fs::create_dir(&files).map_err(|error| unusable(&files, &error))?;
-                None
-            }
+        let commit = if worktree {
+            Some(self.worktree(request, &files).await?)
+        } else {
+            std::fs::create_dir(&files).map_err(|error| unusable(&files, &error))?;
+            None
         };
         let (project, copied) = (self.project.clone(), paths.clone());
         let copy = move || copy(&project, &copied, worktree);

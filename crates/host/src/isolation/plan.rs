@@ -216,10 +216,8 @@ fn combined(
     else {
         return Ok(None);
     };
-    let text = |bytes: Vec<u8>| match bytes.len() <= TEXT {
-        true => String::from_utf8(bytes).ok(),
-        false => None,
-    };
+    let text =
+        |bytes: Vec<u8>| if bytes.len() <= TEXT { String::from_utf8(bytes).ok() } else { None };
     let read = |workspace: &Workspace| {
         workspace.read_file(path).map(text).map_err(|error| Box::new(error.failure()))
     };

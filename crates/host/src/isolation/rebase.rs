@@ -50,11 +50,10 @@ impl Trees {
         };
         write_json(&paths.rebased(), &rebased).map_err(io)?;
         let Rebased { head, tip, commits, changed } = rebased;
-        let written = match moved {
-            true => {
-                MergedTree { files: changed.iter().cloned().collect(), ..MergedTree::default() }
-            }
-            false => self.write(tree, base, paths, &head, &changed).await?,
+        let written = if moved {
+            MergedTree { files: changed.iter().cloned().collect(), ..MergedTree::default() }
+        } else {
+            self.write(tree, base, paths, &head, &changed).await?
         };
         if !written.conflicts.is_empty() || commits.is_empty() {
             return Ok(written);

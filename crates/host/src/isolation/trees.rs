@@ -77,10 +77,7 @@ impl Trees {
     /// The tree of a step or item that an attempt has made; `None` if there is none.
     pub async fn find(&self, request: &TreeRequest) -> Result<Option<Tree>, Box<Failure>> {
         let paths = self.paths(request);
-        match self.is_complete(&paths)? {
-            true => self.tree(&paths).map(Some),
-            false => Ok(None),
-        }
+        if self.is_complete(&paths)? { self.tree(&paths).map(Some) } else { Ok(None) }
     }
 
     /// Merges trees into the project, in this order. Each is merged whole or not at all. Returns what
@@ -122,10 +119,7 @@ impl Trees {
     pub(super) fn paths(&self, request: &TreeRequest) -> TreePaths {
         let key = request.instance.to_string();
         let step: String = key.chars().take_while(|c| *c != '[').take(40).collect();
-        let name = match key == step {
-            true => step,
-            false => format!("{step}-{}", Digest::of(&key).short(6)),
-        };
+        let name = if key == step { step } else { format!("{step}-{}", Digest::of(&key).short(6)) };
         let name = format!("{name}.{}", request.iteration);
         TreePaths::new(self.home.join(request.run.as_str()), name)
     }

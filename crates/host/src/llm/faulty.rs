@@ -93,10 +93,10 @@ impl FaultyModel {
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ModelError::Cancelled),
-            () = self.clock.sleep(delay.min(limit)) => match delay > limit {
-                true => Err(ModelError::Timeout { model: request.model.name.clone(), limit }),
-                false => Ok(()),
-            },
+            () = self.clock.sleep(delay.min(limit)) => {
+                let model = request.model.name.clone();
+                if delay > limit { Err(ModelError::Timeout { model, limit }) } else { Ok(()) }
+            }
         }
     }
 

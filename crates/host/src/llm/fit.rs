@@ -29,9 +29,10 @@ pub(super) fn given(request: &ChatRequest) -> Vec<String> {
 
 /// The part of `given` that the turns before do not have.
 pub(super) fn added(given: Vec<String>, before: &[String]) -> Vec<String> {
-    match before.len() <= given.len() && given[..before.len()] == *before {
-        true => given[before.len()..].to_vec(),
-        false => given,
+    if before.len() <= given.len() && given[..before.len()] == *before {
+        given[before.len()..].to_vec()
+    } else {
+        given
     }
 }
 
@@ -56,9 +57,10 @@ impl Fit {
         }
         let mut recorded: Vec<String> = Vec::new();
         for turn in played {
-            match turn.given.first().is_some_and(|first| first.starts_with(TOOLS)) {
-                true => recorded.clone_from(&turn.given),
-                false => recorded.extend(turn.given.iter().cloned()),
+            if turn.given.first().is_some_and(|first| first.starts_with(TOOLS)) {
+                recorded.clone_from(&turn.given)
+            } else {
+                recorded.extend(turn.given.iter().cloned())
             }
         }
         if let Some(why) = difference(&recorded, &given(request)) {

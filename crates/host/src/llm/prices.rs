@@ -83,10 +83,7 @@ impl Prices {
     /// The price of a model at an endpoint of this machine or not: that of the settings, else free on this
     /// machine, else that of the table. A gateway on this machine may bill what it passes on.
     pub(super) fn at(&self, model: &str, is_local: bool) -> Option<ModelPrice> {
-        match is_local {
-            true => self.set(model).or(Some(FREE)),
-            false => self.of(model),
-        }
+        if is_local { self.set(model).or(Some(FREE)) } else { self.of(model) }
     }
 
     /// The price that the settings set for a model.

@@ -234,9 +234,10 @@ fn literal(value: &Json) -> Json {
         Json::Object(map) => {
             let looks_raw = map.len() == 2 && map.get("raw").is_some_and(Json::is_boolean);
             let entry = |(key, item): (&String, &Json)| {
-                let item = match looks_raw && key == "text" && item.is_string() {
-                    true => raw(item),
-                    false => literal(item),
+                let item = if looks_raw && key == "text" && item.is_string() {
+                    raw(item)
+                } else {
+                    literal(item)
                 };
                 (key.clone(), item)
             };

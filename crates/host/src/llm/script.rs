@@ -50,13 +50,13 @@ impl ScriptPlayer {
                 n => format!("{n} turns"),
             };
             // Without a key of its own, a later attempt plays the turns of the first one again.
-            let again = match origin.attempt > 1 && !key.contains('#') {
-                true => format!(
-                    ", which attempt {n} starts again; turns for attempt {n} belong under `{step}#{n}`",
-                    n = origin.attempt,
-                    step = origin.step
-                ),
-                false => String::new(),
+            let again = if origin.attempt > 1 && !key.contains('#') {
+                let (n, step) = (origin.attempt, &origin.step);
+                format!(
+                    ", which attempt {n} starts again; turns for attempt {n} belong under `{step}#{n}`"
+                )
+            } else {
+                String::new()
             };
             self.missing(origin, &format!("`{key}` has {count}{again}"))
         })
@@ -64,14 +64,12 @@ impl ScriptPlayer {
 
     fn missing(&self, origin: &CallOrigin, why: &str) -> ModelError {
         let keys: Vec<String> = self.script.steps.keys().map(|key| format!("`{key}`")).collect();
-        let keys = match keys.is_empty() {
-            true => "the script is empty".to_owned(),
-            false => format!("its keys are {}", keys.join(", ")),
+        let keys = if keys.is_empty() {
+            "the script is empty".to_owned()
+        } else {
+            format!("its keys are {}", keys.join(", "))
         };
-        let who = match origin.instance.is_empty() {
-            true => &origin.step,
-            false => &origin.instance,
-        };
+        let who = if origin.instance.is_empty() { &origin.step } else { &origin.instance };
         ModelError::ScriptEnded {
             message: format!(
                 "the script has no turn {} for attempt {} of `{who}`: {why}; {keys}",
@@ -135,9 +133,10 @@ async fn wait(
         return Ok(());
     }
     let limit = request.timeout;
-    let ends = match delay > limit {
-        true => Err(ModelError::Timeout { model: request.model.name.clone(), limit }),
-        false => Ok(()),
+    let ends = if delay > limit {
+        Err(ModelError::Timeout { model: request.model.name.clone(), limit })
+    } else {
+        Ok(())
     };
     tokio::select! {
         biased;

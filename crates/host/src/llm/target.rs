@@ -249,11 +249,10 @@ fn key(
     if let Some(found) = names.iter().find_map(|name| secret(name)) {
         return Ok(found);
     }
-    match names.is_empty() {
-        true => Ok((None, None)),
-        false => {
-            Err(format!("`{}` needs an API key in `{}`", settings.model, names.join("` or `")))
-        }
+    if names.is_empty() {
+        Ok((None, None))
+    } else {
+        Err(format!("`{}` needs an API key in `{}`", settings.model, names.join("` or `")))
     }
 }
 

@@ -91,9 +91,10 @@ pub(super) fn unpriced(call: CallRef, model: &str, user: &str) -> ApprovalReques
 
 /// The digest that an approval of a call is bound to. `code` is the code of a plugin.
 pub(super) fn call_hash(call: &PendingCall, cwd: &str, code: &BTreeMap<String, Digest>) -> Digest {
-    match code.is_empty() {
-        true => Digest::of_json(&json!([call.tool, call.args, cwd])),
-        false => Digest::of_json(&json!([call.tool, call.args, cwd, code])),
+    if code.is_empty() {
+        Digest::of_json(&json!([call.tool, call.args, cwd]))
+    } else {
+        Digest::of_json(&json!([call.tool, call.args, cwd, code]))
     }
 }
 
@@ -107,10 +108,8 @@ pub(super) fn request(
     before: Option<&BTreeMap<String, Digest>>,
 ) -> ApprovalRequest {
     let args_hash = call_hash(call, cwd, &code);
-    let is = match code.is_empty() {
-        true => String::new(),
-        false => format!("; its code is {}", listed(&code)),
-    };
+    let is =
+        if code.is_empty() { String::new() } else { format!("; its code is {}", listed(&code)) };
     let was = before.map(|before| format!("; approved before was {}", listed(before)));
     let was = was.unwrap_or_default();
     let args = call.args.to_string();

@@ -49,9 +49,10 @@ fn fit_task(work: &SpecialistWork, share: usize, previews: &mut Vec<PreviewedVal
     for (i, range) in work.task_values.iter().enumerate() {
         task.push_str(&work.task[end..range.start]);
         let value = &work.task[range.clone()];
-        match chars(value) <= share {
-            true => task.push_str(value),
-            false => task.push_str(&preview(value, share, format!("task.{}", i + 1), previews)),
+        if chars(value) <= share {
+            task.push_str(value)
+        } else {
+            task.push_str(&preview(value, share, format!("task.{}", i + 1), previews))
         }
         end = range.end;
     }

@@ -74,9 +74,10 @@ pub(super) fn turn_message(mode: Mode, submission: &Submission) -> Option<String
 
 /// The message after a response without a tool call and without an output.
 pub(super) fn not_submitted(cut_short: bool) -> String {
-    let cut = match cut_short {
-        true => "Your response was truncated at its length limit; keep it shorter. ",
-        false => "",
+    let cut = if cut_short {
+        "Your response was truncated at its length limit; keep it shorter. "
+    } else {
+        ""
     };
     format!(
         "{cut}You made no tool call and submitted no output; text alone is not accepted. Make \

@@ -249,10 +249,7 @@ fn missing(conversation: &Conversation) -> String {
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     let keys: Vec<String> =
         required.iter().filter_map(Json::as_str).map(|key| format!("`{key}`")).collect();
-    match keys.is_empty() {
-        true => String::new(),
-        false => format!(" with {}", keys.join(", ")),
-    }
+    if keys.is_empty() { String::new() } else { format!(" with {}", keys.join(", ")) }
 }
 
 fn last_tool(conversation: &Conversation) -> String {

@@ -82,14 +82,13 @@ impl Attempt<'_> {
             None if self.ledger.limits_cost(payer) => self.may_be_unpriced(&request.model)?,
             None => {}
         }
-        let reservation = match limited {
-            true => {
-                let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
-                let amount = Amount::of(&estimate);
-                let reserved = self.ledger.reserve_estimate(payer, amount, at_most).await;
-                Some(reserved.map_err(StopReason::Budget)?)
-            }
-            false => None,
+        let reservation = if limited {
+            let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
+            let amount = Amount::of(&estimate);
+            let reserved = self.ledger.reserve_estimate(payer, amount, at_most).await;
+            Some(reserved.map_err(StopReason::Budget)?)
+        } else {
+            None
         };
         self.record(Record::Reservation { usage: Some(estimate) }).await?;
         Ok(Some(ReservedCall { reservation, estimate }))
@@ -119,9 +118,10 @@ impl Attempt<'_> {
     fn may_be_unpriced(&self, model: &ModelRef) -> Result<(), StopReason> {
         let call = CallRef::of_model(self.request.attempt, &model.name);
         let user = format!("`{}`", self.work.specialist.id);
-        match self.permission(call, model, &user)? {
-            true => Ok(()),
-            false => Err(StopReason::Unpriced(model.name.clone())),
+        if self.permission(call, model, &user)? {
+            Ok(())
+        } else {
+            Err(StopReason::Unpriced(model.name.clone()))
         }
     }
 

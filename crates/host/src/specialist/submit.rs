@@ -93,10 +93,7 @@ impl Submission {
                 "`summary` is required: state in a few sentences what you did and found",
             ));
         }
-        match violations.is_empty() {
-            true => Ok(self.unwrap(value)),
-            false => Err(violations),
-        }
+        if violations.is_empty() { Ok(self.unwrap(value)) } else { Err(violations) }
     }
 
     /// The output in a text: the first JSON value in it that matches the schema.
@@ -132,10 +129,7 @@ impl Submission {
     }
 
     fn unwrap(&self, mut value: Json) -> Json {
-        match self.wrapped {
-            true => value[WRAPPER].take(),
-            false => value,
-        }
+        if self.wrapped { value[WRAPPER].take() } else { value }
     }
 }
 

@@ -47,16 +47,14 @@ impl Conversation {
             return;
         }
         let as_text = calls.is_empty();
-        let (said, mut requested) = match as_text {
-            false => {
-                let calls = calls.iter().map(|call| (call.tool.clone(), call.args.clone()));
-                (text.to_owned(), calls.collect())
-            }
-            true if mode == Mode::Structured => (String::new(), Vec::new()),
-            true => {
-                let written = text_form::parse(text);
-                (written.text, written.actions)
-            }
+        let (said, mut requested) = if !as_text {
+            let calls = calls.iter().map(|call| (call.tool.clone(), call.args.clone()));
+            (text.to_owned(), calls.collect())
+        } else if mode == Mode::Structured {
+            (String::new(), Vec::new())
+        } else {
+            let written = text_form::parse(text);
+            (written.text, written.actions)
         };
         let incomplete = cut_short.then(|| take_incomplete(&mut requested)).flatten();
         self.counts.cut_off = if incomplete.is_some() { self.counts.cut_off + 1 } else { 0 };
@@ -114,10 +112,8 @@ impl Conversation {
 
     /// A text without tool calls. Of one that was cut off, an object inside could look like the output.
     fn submitted_as_text(&mut self, text: &str, cut_short: bool) {
-        let found = match cut_short {
-            true => TextOutput::None,
-            false => self.brief.submission.validate_text(text),
-        };
+        let found =
+            if cut_short { TextOutput::None } else { self.brief.submission.validate_text(text) };
         match found {
             TextOutput::Valid(output, handoff) => {
                 (self.output, self.handover.own) = (Some(output), *handoff);
@@ -172,9 +168,10 @@ impl Conversation {
     }
 
     pub(super) fn answer(&mut self, call: PendingCall, content: String) {
-        self.body.push(match call.as_text {
-            true => Message::User(observation(&call.tool, &content)),
-            false => Message::Tool { call_id: call.request.id, tool: call.request.tool, content },
+        self.body.push(if call.as_text {
+            Message::User(observation(&call.tool, &content))
+        } else {
+            Message::Tool { call_id: call.request.id, tool: call.request.tool, content }
         });
         if self.pending.is_empty()
             && let Some(tool) = self.incomplete.take()

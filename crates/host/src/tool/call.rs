@@ -132,9 +132,10 @@ impl From<Result<CallResult, Refusal>> for CallResult {
 
 impl From<PathError> for Refusal {
     fn from(error: PathError) -> Self {
-        match error.is_denial() {
-            true => Refusal::denied(error.failure()),
-            false => Refusal::failed(error.failure()),
+        if error.is_denial() {
+            Refusal::denied(error.failure())
+        } else {
+            Refusal::failed(error.failure())
         }
     }
 }

@@ -113,9 +113,10 @@ impl MissingAccess {
             Reach::Nothing => {}
             Reach::Protected if denied => {
                 let git = path.strip_prefix(root).is_ok_and(|below| below.starts_with(".git"));
-                match git {
-                    true => self.write.insert(".git".to_owned()),
-                    false => self.protected.insert(shown(path)),
+                if git {
+                    self.write.insert(".git".to_owned())
+                } else {
+                    self.protected.insert(shown(path))
                 };
             }
             Reach::Read if denied && !is_above(home, path) => {
@@ -162,9 +163,10 @@ impl MissingAccess {
                 listed(&self.protected)
             ));
         }
-        let named = match self.hosts.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", listed(&self.hosts)),
+        let named = if self.hosts.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", listed(&self.hosts))
         };
         match self.network {
             Some(Tried::Machines) => {
@@ -197,9 +199,10 @@ impl MissingAccess {
     pub(crate) fn help_for_author(&self) -> Option<String> {
         let what = self.what()?;
         let Some(line) = self.line() else { return Some(what) };
-        let commit = match self.is_commit() {
-            true => "commit with `tool: git:commit`, which needs no access to `.git`, or ",
-            false => "",
+        let commit = if self.is_commit() {
+            "commit with `tool: git:commit`, which needs no access to `.git`, or "
+        } else {
+            ""
         };
         Some(format!("{what}: {commit}write {line} in the step"))
     }

@@ -72,9 +72,10 @@ impl Policy {
         let named = all.tools().filter(|spec| spec.name != ARTIFACT_READER);
         let offered = named.filter(|spec| self.offers(spec, allow_list));
         let names: Vec<String> = offered.map(|spec| format!("`{}`", spec.name)).collect();
-        match names.is_empty() {
-            true => "no tool is allowed here".to_owned(),
-            false => format!("allowed tools: {}", names.join(", ")),
+        if names.is_empty() {
+            "no tool is allowed here".to_owned()
+        } else {
+            format!("allowed tools: {}", names.join(", "))
         }
     }
 

@@ -26,9 +26,10 @@ impl ProcessTrace {
         let cwd = spawn.cwd.strip_prefix(root).unwrap_or(&spawn.cwd);
         let bytes: usize = spawn.argv.iter().map(String::len).sum();
         let argv = redactor.mask(spawn.argv.clone()).into_inner();
-        let (argv, argv_hash) = match bytes <= SHOWN_ARGV {
-            true => (Some(argv), None),
-            false => (None, Some(Digest::of_json(&argv.into()))),
+        let (argv, argv_hash) = if bytes <= SHOWN_ARGV {
+            (Some(argv), None)
+        } else {
+            (None, Some(Digest::of_json(&argv.into())))
         };
         ProcessTrace(ProcessEvidence {
             cwd: crate::workspace::shown(cwd).to_string(),

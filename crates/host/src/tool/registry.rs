@@ -70,9 +70,12 @@ impl RegisteredTool {
     /// at once.
     pub(super) fn check(&self, args: &Json) -> Result<(), Refusal> {
         let spec = &self.spec;
-        let compile = || match spec.namespace.is_empty() {
-            true => jsonschema::validator_for(&spec.input).ok().map(ArgumentSchema::Own),
-            false => Schema::new(spec.input.clone()).ok().map(ArgumentSchema::Declared),
+        let compile = || {
+            if spec.namespace.is_empty() {
+                jsonschema::validator_for(&spec.input).ok().map(ArgumentSchema::Own)
+            } else {
+                Schema::new(spec.input.clone()).ok().map(ArgumentSchema::Declared)
+            }
         };
         let violations: Vec<(String, String)> = match self.schema.get_or_init(compile) {
             Some(ArgumentSchema::Own(validator)) => validator
@@ -88,9 +91,10 @@ impl RegisteredTool {
                 return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message)));
             }
         };
-        match violations.is_empty() {
-            true => Ok(()),
-            false => Err(Refusal::failed(failure(spec, &violations))),
+        if violations.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::failed(failure(spec, &violations)))
         }
     }
 }
@@ -99,9 +103,12 @@ fn failure(spec: &ToolSpec, violations: &[(String, String)]) -> Failure {
     let list: Vec<String> = violations
         .iter()
         .take(SHOWN)
-        .map(|(pointer, what)| match pointer.is_empty() {
-            true => what.clone(),
-            false => format!("`{}`: {what}", pointer.trim_start_matches('/')),
+        .map(|(pointer, what)| {
+            if pointer.is_empty() {
+                what.clone()
+            } else {
+                format!("`{}`: {what}", pointer.trim_start_matches('/'))
+            }
         })
         .collect();
     let message = format!("invalid arguments for `{}`: {}", spec.name, list.join("; "));
@@ -135,10 +142,9 @@ fn describe(error: &jsonschema::ValidationError<'_>, spec: &ToolSpec) -> String 
 
 /// The arguments of a tool in one line, such as `` `fs:read` takes `path`, `startLine`? ``.
 fn usage(spec: &ToolSpec) -> String {
-    let names = spec.arguments().map(|name| match spec.requires(name) {
-        true => format!("`{name}`"),
-        false => format!("`{name}`?"),
-    });
+    let names = spec
+        .arguments()
+        .map(|name| if spec.requires(name) { format!("`{name}`") } else { format!("`{name}`?") });
     format!("`{}` takes {}", spec.name, names.collect::<Vec<_>>().join(", "))
 }
 

@@ -92,10 +92,7 @@ impl DirHandle {
         }
         let fd = self.open_at(&found.real, flags)?;
         let now = rustix::fs::fstat(&fd)?;
-        match FileId::from(&now) == FileId::from(&found.stat) {
-            true => Ok(fd),
-            false => Err(Errno::AGAIN),
-        }
+        if FileId::from(&now) == FileId::from(&found.stat) { Ok(fd) } else { Err(Errno::AGAIN) }
     }
 
     /// The identity of a real path beneath the directory; a link is not followed.

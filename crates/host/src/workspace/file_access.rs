@@ -46,9 +46,10 @@ impl FileAccess {
     pub(crate) fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
         let cwd = self.workspace.cwd(path)?;
         let rel = cwd.strip_prefix(self.workspace.root()).unwrap_or(&cwd);
-        match self.rules.denies(&super::path_text::shown(rel), &cwd) {
-            true => Err(self.forbidden(path)),
-            false => Ok(cwd),
+        if self.rules.denies(&super::path_text::shown(rel), &cwd) {
+            Err(self.forbidden(path))
+        } else {
+            Ok(cwd)
         }
     }
 
@@ -75,10 +76,14 @@ impl FileAccess {
             self.may_see(entry.kind, &entry.shown, &full)
         };
         let rules = IgnoreRules::new(None);
-        walk(&self.workspace, start, depth, rules, &mut |entry| match cancel.is_cancelled() {
-            true => ControlFlow::Break(()),
-            false if asked(entry) && visible(entry) => visit(entry),
-            false => ControlFlow::Continue(()),
+        walk(&self.workspace, start, depth, rules, &mut |entry| {
+            if cancel.is_cancelled() {
+                ControlFlow::Break(())
+            } else if asked(entry) && visible(entry) {
+                visit(entry)
+            } else {
+                ControlFlow::Continue(())
+            }
         });
     }
 
@@ -98,9 +103,12 @@ impl FileAccess {
         after: Option<(FileState, &[u8])>,
     ) -> Change {
         let mask = |text: &str| self.redactor.mask_text(text).into_owned();
-        let small = |bytes: &[u8]| match bytes.len() as u64 <= SMALL {
-            true => std::str::from_utf8(bytes).ok().map(mask),
-            false => None,
+        let small = |bytes: &[u8]| {
+            if bytes.len() as u64 <= SMALL {
+                std::str::from_utf8(bytes).ok().map(mask)
+            } else {
+                None
+            }
         };
         let old = before.text.as_deref().and_then(|text| small(text.as_bytes()));
         let new = after.as_ref().and_then(|(_, bytes)| small(bytes));

@@ -174,12 +174,11 @@ impl WriteTarget {
         }
         let io = |error: Errno| refused(&self.shown, error);
         let made;
-        let folder = match self.missing.is_empty() {
-            true => &self.folder,
-            false => {
-                made = make_folders(&self.folder, &self.missing).map_err(io)?;
-                &made
-            }
+        let folder = if self.missing.is_empty() {
+            &self.folder
+        } else {
+            made = make_folders(&self.folder, &self.missing).map_err(io)?;
+            &made
         };
         if let Some(state) = self.write_nameless(folder, bytes)? {
             return Ok(self.renamed(folder, state));

@@ -184,9 +184,10 @@ impl Loader {
                 let wrapped = root.get("agent");
                 let id = wrapped.map_or_else(|| root.get("id"), |agent| agent.get("name"));
                 written = id.and_then(Node::as_text).map(str::to_owned);
-                match wrapped.is_some() {
-                    true => agent::agent(&root, path, digest, &mut decoder),
-                    false => specialist::specialist(&root, path, digest, &mut decoder),
+                if wrapped.is_some() {
+                    agent::agent(&root, path, digest, &mut decoder)
+                } else {
+                    specialist::specialist(&root, path, digest, &mut decoder)
                 }
             }),
         };

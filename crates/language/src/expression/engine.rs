@@ -188,10 +188,7 @@ struct WorkUsed(usize);
 fn charge(state: &mut State, bytes: usize) -> Result<(), Fault> {
     let work = state.get_or_insert_extension(WorkUsed::default());
     work.0 = work.0.saturating_add(bytes).saturating_add(16);
-    match work.0 > MAX_WORK {
-        true => Err(Fault::exhausted()),
-        false => Ok(()),
-    }
+    if work.0 > MAX_WORK { Err(Fault::exhausted()) } else { Ok(()) }
 }
 
 /// Checks the size of the result before filters that can produce much more than their input.

@@ -33,9 +33,10 @@ impl Fault {
 
     /// Two types that an operator cannot order.
     pub(super) fn order(operator: &str, left: &str, right: &str) -> Fault {
-        let message = match left == right {
-            true => format!("`{operator}` cannot order two values of type {left}"),
-            false => format!("`{operator}` cannot order {} and {}", article(left), article(right)),
+        let message = if left == right {
+            format!("`{operator}` cannot order two values of type {left}")
+        } else {
+            format!("`{operator}` cannot order {} and {}", article(left), article(right))
         };
         Fault { code: Code::TYPE_MISMATCH, message, help: None }.help(match (left, right) {
             ("string", "number") | ("number", "string") => {

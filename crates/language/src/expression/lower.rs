@@ -320,9 +320,11 @@ impl Writer<'_> {
             }
             Expr::Var(function) => (
                 format!("unknown function `{}`", function.id),
-                match FILTERS.contains(&function.id) {
-                    true => format!("it is a filter: write `value | {}`", function.id),
-                    false => "the only function is `range`; use a filter to change a value, as in `name | upper`".to_owned(),
+                if FILTERS.contains(&function.id) {
+                    format!("it is a filter: write `value | {}`", function.id)
+                } else {
+                    "the only function is `range`; use a filter to change a value, as in `name | upper`"
+                        .to_owned()
                 },
             ),
             Expr::GetAttr(method) => (
@@ -332,7 +334,10 @@ impl Writer<'_> {
                     None => "use a filter, as in `name | upper`".to_owned(),
                 },
             ),
-            _ => ("only `range` can be called".to_owned(), "use a filter to change a value, as in `name | upper`".to_owned()),
+            _ => (
+                "only `range` can be called".to_owned(),
+                "use a filter to change a value, as in `name | upper`".to_owned(),
+            ),
         };
         self.problem(Code::UNKNOWN_FILTER, at, message, Some(help));
     }

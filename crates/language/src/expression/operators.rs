@@ -145,8 +145,5 @@ pub(super) fn check_repeat(left: &Value, right: &Value) -> Result<(), Fault> {
 
 /// Refuses sizes above the limit of a result.
 pub(super) fn check_size(bytes: usize) -> Result<(), Fault> {
-    match bytes <= kb_base::value::limits::RENDERED_BYTES {
-        true => Ok(()),
-        false => Err(Fault::too_large()),
-    }
+    if bytes <= kb_base::value::limits::RENDERED_BYTES { Ok(()) } else { Err(Fault::too_large()) }
 }

@@ -25,12 +25,11 @@ fn one(text: &SourceText<'_>, read: &Expr<'_>, word: &Expr<'_>) -> Vec<Unresolve
         Expr::Const(constant) => {
             let Some(found) = constant.value.as_str() else { return Vec::new() };
             let Some((what, known, list)) = words_of(text, read) else { return Vec::new() };
-            match known.contains(&found) {
-                true => Vec::new(),
-                false => {
-                    let (at, known) = (range_of(word), known.into_iter());
-                    vec![unknown(text.names, what, found, at, known, list)]
-                }
+            if known.contains(&found) {
+                Vec::new()
+            } else {
+                let (at, known) = (range_of(word), known.into_iter());
+                vec![unknown(text.names, what, found, at, known, list)]
             }
         }
         Expr::List(list) => list.items.iter().flat_map(|item| one(text, read, item)).collect(),

@@ -115,10 +115,7 @@ impl Compiled {
         });
         let context = Value::from_object(Slots(slots.collect()));
         let value = self.code.eval(context).map_err(Fault::of_engine)?;
-        match value.is_undefined() {
-            true => Ok(None),
-            false => from_value(&value).map(Some),
-        }
+        if value.is_undefined() { Ok(None) } else { from_value(&value).map(Some) }
     }
 }
 

@@ -199,13 +199,14 @@ fn bare(
 
 fn param(names: &Names, at: &Range<usize>, rest: &[PathSegment]) -> Result<Resolved, Unresolved> {
     match rest.first() {
-        Some(PathSegment { key: Key::Name(name), at }) => match names.params.contains(&**name) {
-            true => Ok(Resolved::new(Root::Param(name.clone()), &rest[1..])),
-            false => {
+        Some(PathSegment { key: Key::Name(name), at }) => {
+            if names.params.contains(&**name) {
+                Ok(Resolved::new(Root::Param(name.clone()), &rest[1..]))
+            } else {
                 let known = names.params.iter().map(String::as_str);
                 Err(unknown(names, "parameter", name, at.clone(), known, "the parameters are"))
             }
-        },
+        }
         Some(_) => Err(computed("params", "a parameter's name", at)),
         None => Ok(Resolved::new(Root::Params, &[])),
     }
@@ -353,10 +354,7 @@ pub(super) fn unknown<'n>(
 }
 
 fn unknown_name(names: &Names, name: &str, at: Range<usize>) -> Unresolved {
-    let known = match names.suggestions.are_used_up() {
-        true => Vec::new(),
-        false => known_words(names, true),
-    };
+    let known = if names.suggestions.are_used_up() { Vec::new() } else { known_words(names, true) };
     let mut problem =
         unknown(names, "name", name, at, known.iter().map(String::as_str), "known names are");
     problem.message = format!("`{name}` is neither a parameter nor a step");

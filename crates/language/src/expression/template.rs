@@ -78,10 +78,7 @@ impl Template {
                 Err(problems) => diagnostics.extend(problems),
             }
         }
-        match diagnostics.is_empty() {
-            true => Ok(Template(Parts::of(parts))),
-            false => Err(diagnostics),
-        }
+        if diagnostics.is_empty() { Ok(Template(Parts::of(parts))) } else { Err(diagnostics) }
     }
 
     /// A template without placeholders.
@@ -169,10 +166,7 @@ impl Template {
                     let done = one.with(scope, |value| append(&mut shown, value));
                     let rendered = known && matches!(done, Ok(Some(Ok(()))));
                     complete &= rendered;
-                    match rendered {
-                        true => out.push_str(&shown),
-                        false => out.push_str(&one.written()),
-                    }
+                    if rendered { out.push_str(&shown) } else { out.push_str(&one.written()) }
                 }
             }
         }
@@ -279,10 +273,7 @@ fn append(out: &mut String, value: &Json) -> Result<(), Fault> {
         Json::String(text) => out.push_str(text),
         other => out.push_str(&json_text(other)),
     }
-    match out.len() <= limits::RENDERED_BYTES {
-        true => Ok(()),
-        false => Err(Fault::too_large()),
-    }
+    if out.len() <= limits::RENDERED_BYTES { Ok(()) } else { Err(Fault::too_large()) }
 }
 
 /// A YAML value whose strings are templates.

@@ -70,9 +70,10 @@ impl<'a> Children<'a> {
         }
         if let Some(built) = self.built.get(id) {
             let depth = built.as_ref().map_or(0, |plan| plan.depth());
-            return match self.path.len() + depth > MAX_CHILD_DEPTH {
-                true => Err(Unusable::Deep(chain(&self.path, id))),
-                false => built.clone(),
+            return if self.path.len() + depth > MAX_CHILD_DEPTH {
+                Err(Unusable::Deep(chain(&self.path, id)))
+            } else {
+                built.clone()
             };
         }
         if self.path.len() > MAX_CHILD_DEPTH {

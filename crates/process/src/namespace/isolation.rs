@@ -20,9 +20,10 @@ pub(super) fn namespaces(isolation: Isolation) -> c_int {
 /// Prepares the new network namespace of this process: starts its loopback interface, unless the
 /// process may not use the network at all.
 pub(super) fn enter_network(isolation: Isolation) -> Result<(), Errno> {
-    match isolation.has(Isolation::NETWORK) && !isolation.has(Isolation::NO_SOCKETS) {
-        true => start_loopback(),
-        false => Ok(()),
+    if isolation.has(Isolation::NETWORK) && !isolation.has(Isolation::NO_SOCKETS) {
+        start_loopback()
+    } else {
+        Ok(())
     }
 }
 

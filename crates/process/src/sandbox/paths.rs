@@ -171,9 +171,10 @@ fn configuration() -> Vec<PathBuf> {
     static OPEN: OnceLock<Vec<PathBuf>> = OnceLock::new();
     let collect = || {
         let etc = Path::new("/etc");
-        match rustix::process::geteuid().is_root() {
-            true => open_entries(etc, 3).unwrap_or_else(|| vec![etc.to_owned()]),
-            false => vec![etc.to_owned()],
+        if rustix::process::geteuid().is_root() {
+            open_entries(etc, 3).unwrap_or_else(|| vec![etc.to_owned()])
+        } else {
+            vec![etc.to_owned()]
         }
     };
     OPEN.get_or_init(collect).clone()

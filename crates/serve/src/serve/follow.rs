@@ -59,10 +59,8 @@ pub(super) fn follow(
             if is_passing(&said) {
                 return Ok(Next::Delay { said, exists: true });
             }
-            return give_up(served, fire, run, now).map(|gave_up| match gave_up {
-                true => Next::Done,
-                false => Next::Resume,
-            });
+            return give_up(served, fire, run, now)
+                .map(|gave_up| if gave_up { Next::Done } else { Next::Resume });
         }
         None => {
             let reason = take_errors(&served.context, run);
@@ -75,10 +73,8 @@ pub(super) fn follow(
                 served.store.ended(fire, state, Some(&reason), now)?;
                 return Ok(Next::Done);
             }
-            return give_up(served, fire, run, now).map(|gave_up| match gave_up {
-                true => Next::Done,
-                false => Next::Start,
-            });
+            return give_up(served, fire, run, now)
+                .map(|gave_up| if gave_up { Next::Done } else { Next::Start });
         }
     };
     take_errors(&served.context, run);

@@ -61,9 +61,10 @@ impl Notifier {
         if hooks.is_empty() {
             self.waiting.clear();
             let due = now.since(cursor) > Duration::from_secs(60);
-            return match due {
-                true => Ok(served.store.set_note(CURSOR, &now.0.to_string())?),
-                false => Ok(()),
+            return if due {
+                Ok(served.store.set_note(CURSOR, &now.0.to_string())?)
+            } else {
+                Ok(())
             };
         }
         let mut found = Vec::new();
@@ -293,9 +294,10 @@ pub async fn send_test_notification(project: &Project, name: &str) -> Result<(),
     };
     let Some(hook) = hooks.iter().find(|hook| hook.name == name) else {
         let names: Vec<&str> = hooks.iter().map(|hook| hook.name.as_str()).collect();
-        let help = match names.is_empty() {
-            true => "declare hooks below `notify` in the settings".to_owned(),
-            false => format!("the hooks are {}", names.join(", ")),
+        let help = if names.is_empty() {
+            "declare hooks below `notify` in the settings".to_owned()
+        } else {
+            format!("the hooks are {}", names.join(", "))
         };
         return Err(refused(format!("the settings have no hook `{name}`"), help));
     };

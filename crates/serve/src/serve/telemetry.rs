@@ -228,9 +228,10 @@ impl Telemetry {
 
 /// What ends while nothing is sent is not sent later.
 fn forget(followed: &Followed) -> Result<(), ServiceError> {
-    match followed.store.note(CURSOR)?.is_some_and(|text| !text.is_empty()) {
-        true => Ok(followed.store.set_note(CURSOR, "")?),
-        false => Ok(()),
+    if followed.store.note(CURSOR)?.is_some_and(|text| !text.is_empty()) {
+        Ok(followed.store.set_note(CURSOR, "")?)
+    } else {
+        Ok(())
     }
 }
 

@@ -54,10 +54,7 @@ fn host_of<'h>(hosts: &Hosts, uri: &Uri, headers: &'h HeaderMap) -> Result<&'h s
     let host = host.to_str().map_err(|_| Problem::wrong_host())?;
     // The form of requests to proxies names the host twice.
     let fits = uri.authority().is_none_or(|authority| authority.as_str() == host);
-    match fits && hosts.accept(host) {
-        true => Ok(host),
-        false => Err(Problem::wrong_host()),
-    }
+    if fits && hosts.accept(host) { Ok(host) } else { Err(Problem::wrong_host()) }
 }
 
 /// Requests that a page of another site makes are refused; following a link to a page is not.
@@ -71,10 +68,7 @@ fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     let is_link = is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document");
-    match is_link && is_reading(method) {
-        true => Ok(()),
-        false => Err(Problem::other_site()),
-    }
+    if is_link && is_reading(method) { Ok(()) } else { Err(Problem::other_site()) }
 }
 
 fn check_origin(hosts: &Hosts, host: &str, headers: &HeaderMap) -> Result<(), Problem> {

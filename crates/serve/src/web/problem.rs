@@ -218,8 +218,9 @@ fn status_of(error: &ServiceError) -> StatusCode {
 /// Values that do not fit are the caller's; everything else depends on the state.
 fn of_refusal(failure: &Failure) -> StatusCode {
     const VALUES: [Code; 3] = [Code::PAYLOAD, Code::BAD_ANSWER, Code::BAD_REQUEST];
-    match VALUES.contains(&failure.code) {
-        true => StatusCode::UNPROCESSABLE_ENTITY,
-        false => StatusCode::CONFLICT,
+    if VALUES.contains(&failure.code) {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::CONFLICT
     }
 }

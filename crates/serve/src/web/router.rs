@@ -187,12 +187,11 @@ fn identity(
     if identity.session.is_some() && !gate::is_reading(method) && !gate::has_origin(headers) {
         return Err(Problem::other_site());
     }
-    match identity.role >= role {
-        true => Ok(Some(identity)),
-        false => {
-            let (needed, own) = (role.as_str(), identity.role.as_str());
-            Err(Problem::forbidden(format!("this needs the role `{needed}`; yours is `{own}`")))
-        }
+    if identity.role >= role {
+        Ok(Some(identity))
+    } else {
+        let (needed, own) = (role.as_str(), identity.role.as_str());
+        Err(Problem::forbidden(format!("this needs the role `{needed}`; yours is `{own}`")))
     }
 }
 
@@ -206,8 +205,5 @@ async fn path_params(
     let is_wrong = |(_, value): &(String, String)| {
         value.len() > LONGEST_PARAM || value.chars().any(char::is_control)
     };
-    match params.iter().any(is_wrong) {
-        true => Err(unknown()),
-        false => Ok(params),
-    }
+    if params.iter().any(is_wrong) { Err(unknown()) } else { Ok(params) }
 }

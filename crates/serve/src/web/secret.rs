@@ -16,9 +16,10 @@ pub(super) const LONGEST: usize = 256;
 /// A new secret of 256 random bits, as text.
 pub(super) fn random() -> std::io::Result<String> {
     let mut bytes = [0; 32];
-    match fill(&mut bytes)? == bytes.len() {
-        true => Ok(URL_SAFE_NO_PAD.encode(bytes)),
-        false => Err(std::io::Error::other("the system gave too few random bytes")),
+    if fill(&mut bytes)? == bytes.len() {
+        Ok(URL_SAFE_NO_PAD.encode(bytes))
+    } else {
+        Err(std::io::Error::other("the system gave too few random bytes"))
     }
 }
 

@@ -256,9 +256,10 @@ impl Tail {
         // So that the streams know no end before what was read here.
         self.read();
         let chunk = chunk(found.iter(), cursor, form);
-        Ok(match chunk.more {
-            true => chunk,
-            false => Chunk { cursor: reader.seq().max(cursor), more: !is_end, ..chunk },
+        Ok(if chunk.more {
+            chunk
+        } else {
+            Chunk { cursor: reader.seq().max(cursor), more: !is_end, ..chunk }
         })
     }
 }

@@ -84,11 +84,12 @@ impl<'a> Discovery<'a> {
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths.iter().filter(|path| is_visible(path)) {
-            match path.is_dir() {
-                true if depth > 0 => self.folder(path, role, depth - 1),
-                true => {}
-                false if self.wants(path, folder, role) => self.file(path, role),
-                false => {}
+            if path.is_dir() {
+                if depth > 0 {
+                    self.folder(path, role, depth - 1);
+                }
+            } else if self.wants(path, folder, role) {
+                self.file(path, role);
             }
         }
     }

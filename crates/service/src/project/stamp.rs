@@ -43,10 +43,10 @@ fn add(folder: &Path, depth: u32, hasher: &mut DefaultHasher) {
     for path in paths {
         let Ok(found) = fs::symlink_metadata(&path) else { continue };
         path.hash(hasher);
-        match found.is_dir() {
-            true if depth > 0 => add(&path, depth - 1, hasher),
-            true => {}
-            false => (found.size(), found.mtime(), found.mtime_nsec(), found.ino()).hash(hasher),
+        if !found.is_dir() {
+            (found.size(), found.mtime(), found.mtime_nsec(), found.ino()).hash(hasher);
+        } else if depth > 0 {
+            add(&path, depth - 1, hasher);
         }
     }
 }

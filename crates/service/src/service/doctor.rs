@@ -284,13 +284,12 @@ fn sandbox(project: &Project) -> Finding {
         ApprovalLevel::Kernel => project.context.supervisor(settings).missing_isolation(),
         _ => Vec::new(),
     };
-    match missing.is_empty() {
-        true => Finding::new(FindingLevel::Ok, "sandbox", message),
-        false => {
-            let message = format!("{message}; without namespaces, {}", missing.join("; "));
-            Finding::new(FindingLevel::Warning, "sandbox", message)
-                .help("these restrictions need PID, mount and network namespaces")
-        }
+    if missing.is_empty() {
+        Finding::new(FindingLevel::Ok, "sandbox", message)
+    } else {
+        let message = format!("{message}; without namespaces, {}", missing.join("; "));
+        Finding::new(FindingLevel::Warning, "sandbox", message)
+            .help("these restrictions need PID, mount and network namespaces")
     }
 }
 

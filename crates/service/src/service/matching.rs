@@ -63,9 +63,10 @@ pub fn choose(project: &Project, phrase: &str) -> Choice {
     let mut found = match_phrase(project, phrase);
     let Some(first) = found.first() else { return Choice::Nothing };
     let next = found.get(1).map_or(0.0, |next| next.score);
-    match first.score >= CLEAR_SCORE && first.score - next >= CLEAR_LEAD {
-        true => Choice::Clear(found.swap_remove(0)),
-        false => Choice::Unclear(found),
+    if first.score >= CLEAR_SCORE && first.score - next >= CLEAR_LEAD {
+        Choice::Clear(found.swap_remove(0))
+    } else {
+        Choice::Unclear(found)
     }
 }
 

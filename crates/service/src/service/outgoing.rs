@@ -99,9 +99,6 @@ impl Receiver {
 pub(super) async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Unmasked> {
     let cancel = CancellationToken::new();
     secrets.fetch_now(name, &cancel).await.map_err(|failure| Unmasked::new(failure.message))?;
-    let value = match name.contains(':') {
-        true => secrets.by_reference(name),
-        false => secrets.by_name(name),
-    };
+    let value = if name.contains(':') { secrets.by_reference(name) } else { secrets.by_name(name) };
     value.ok_or_else(|| Unmasked::new(format!("the secret `{name}` has no value here")))
 }

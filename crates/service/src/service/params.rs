@@ -117,9 +117,10 @@ fn unknown(params: &[Param], name: &str, span: Option<Span>) -> Diagnostic {
     let known: Vec<&str> = params.iter().map(|p| p.name.as_str()).collect();
     let near = nearest(name, known.iter().copied());
     let mut help = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
-    match known.is_empty() {
-        true => help.push_str("this definition takes no parameters"),
-        false => help.push_str(&format!("it takes: {}", known.join(", "))),
+    if known.is_empty() {
+        help.push_str("this definition takes no parameters")
+    } else {
+        help.push_str(&format!("it takes: {}", known.join(", ")))
     }
     let message = format!("there is no parameter `{name}`");
     Diagnostic::error(Code::PARAMETER_UNKNOWN, span, message).help(help)
@@ -180,9 +181,10 @@ fn missing(param: &Param) -> Result<Option<Json>, Box<Diagnostic>> {
         _ => "…".to_owned(),
     };
     let allowed: Vec<String> = param.one_of.iter().map(json_text).collect();
-    let allowed = match allowed.is_empty() {
-        true => String::new(),
-        false => format!("; one of: {}", allowed.join(", ")),
+    let allowed = if allowed.is_empty() {
+        String::new()
+    } else {
+        format!("; one of: {}", allowed.join(", "))
     };
     Err(Box::new(problem.help(format!("add `--param {}={value}`{allowed}", param.name))))
 }

@@ -172,9 +172,10 @@ pub async fn test_plugin(
 pub(super) fn missing_programs(project: &Project) -> Vec<(String, String)> {
     let context = &project.context;
     let path = context.environment.variables.get("PATH").map(String::as_str).unwrap_or_default();
-    let exists = |program: &str| match program.contains('/') {
-        true => context.root.join(program).is_file(),
-        false => {
+    let exists = |program: &str| {
+        if program.contains('/') {
+            context.root.join(program).is_file()
+        } else {
             let mut places =
                 std::env::split_paths(path).map(|folder: PathBuf| folder.join(program));
             places.any(|place| place.is_file())

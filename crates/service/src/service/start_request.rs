@@ -133,9 +133,10 @@ fn read_params(
 ) -> Result<(Option<LoadedValue>, Sources), ServiceError> {
     let (name, bytes) = read_file(environment, path)?;
     let (file, sources, diagnostics) = load_value(&name, &bytes);
-    match diagnostics.iter().any(Diagnostic::is_error) {
-        true => Err(refused_values(diagnostics, sources, params)),
-        false => Ok((file, sources)),
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        Err(refused_values(diagnostics, sources, params))
+    } else {
+        Ok((file, sources))
     }
 }
 

@@ -263,9 +263,10 @@ fn write(
     is_workflow: bool,
     others: &[(String, String)],
 ) -> Result<NewDefinition, ServiceError> {
-    let path = match is_workflow {
-        true => format!(".kb/workflows/{id}.md"),
-        false => format!(".kb/playbooks/{id}.yml"),
+    let path = if is_workflow {
+        format!(".kb/workflows/{id}.md")
+    } else {
+        format!(".kb/playbooks/{id}.yml")
     };
     let written = write_with_schemas(root, &[(&path, text)])?;
     if !written.kept.is_empty() {

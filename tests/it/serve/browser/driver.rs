@@ -154,9 +154,10 @@ impl Browser {
         });
         let mut found: Value =
             serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
-        match status.is_success() {
-            true => Ok(found["value"].take()),
-            false => Err(found["value"]["message"].to_string()),
+        if status.is_success() {
+            Ok(found["value"].take())
+        } else {
+            Err(found["value"]["message"].to_string())
         }
     }
 

@@ -56,9 +56,10 @@ impl Decider<'_> {
             initial: repeat.initial,
             max_delay: repeat.max_delay,
         };
-        let delay = match repeat.initial.is_zero() {
-            true => Duration::ZERO,
-            false => backoff(&delay, pass - 1, &self.jitter(ix)),
+        let delay = if repeat.initial.is_zero() {
+            Duration::ZERO
+        } else {
+            backoff(&delay, pass - 1, &self.jitter(ix))
         };
         let due = (!last).then(|| self.at.after(delay));
         self.emit(Event::PassEnded { instance: ix, pass, done, due });

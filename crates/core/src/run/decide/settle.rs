@@ -24,10 +24,7 @@ impl Decider<'_> {
             .collect();
         let (epoch, limits) = (self.epoch, self.state.rules.limits);
         let last = alive.map_or(self.state.last_event_at, |at| at.max(self.state.last_event_at));
-        let lost_ms = match in_flight.is_empty() {
-            true => 0,
-            false => self.at.since(last).as_millis() as u64,
-        };
+        let lost_ms = if in_flight.is_empty() { 0 } else { self.at.since(last).as_millis() as u64 };
         self.emit(Event::RunResumed { epoch, in_flight: in_flight.clone(), lost_ms, limits });
         if let Some(by) = cancel.filter(|_| !self.state.is_cancelled()) {
             self.emit(Event::CancelRequested { by });

@@ -54,9 +54,10 @@ impl Decider<'_> {
         let instance = self.instance(ix);
         let (attempt, iteration) = (instance.attempt, instance.iteration);
         let reworks = instance.attempts_of_pass() > 1 && self.step(ix).kind.is_specialist();
-        let feedback = match reworks {
-            true => recovery::feedback(instance),
-            false => self.rejected_work(ix).or_else(|| self.refuted_pass(ix)),
+        let feedback = if reworks {
+            recovery::feedback(instance)
+        } else {
+            self.rejected_work(ix).or_else(|| self.refuted_pass(ix))
         };
         let feedback = feedback.map(Arc::new);
         self.effect(Effect::Execute { instance: ix, attempt, iteration, resumed, feedback });
@@ -101,10 +102,7 @@ impl Decider<'_> {
         if instance.status != StepStatus::Waiting || !due {
             return;
         }
-        match self.step(ix).kind.is_waiting() {
-            true => self.wait_is_over(ix),
-            false => self.ready(ix),
-        }
+        if self.step(ix).kind.is_waiting() { self.wait_is_over(ix) } else { self.ready(ix) }
     }
 
     /// An item of a `forEach` step has ended, or the list is empty: the step may end.

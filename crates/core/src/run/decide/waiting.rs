@@ -117,13 +117,12 @@ impl Decider<'_> {
             let why = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
             let message = format!("rejected by {by}{why}");
             // A rejected attempt fails the step for the reason that the question was asked for.
-            let failure = match recovers {
-                true => {
-                    let last = self.last_failure(ix);
-                    let message = format!("{}; another attempt was {message}", last.message);
-                    Failure { message, ..last }
-                }
-                false => Failure::new(Code::APPROVAL_REJECTED, message),
+            let failure = if recovers {
+                let last = self.last_failure(ix);
+                let message = format!("{}; another attempt was {message}", last.message);
+                Failure { message, ..last }
+            } else {
+                Failure::new(Code::APPROVAL_REJECTED, message)
             };
             return self.end(ix, StepStatus::Failed, Some(failure));
         }

@@ -172,10 +172,7 @@ fn check_version(paths: &JournalPaths) -> Result<i64, JournalError> {
         }
         other => other?,
     };
-    match found > VERSION {
-        true => Err(JournalError::Newer { found, known: VERSION }),
-        false => Ok(found),
-    }
+    if found > VERSION { Err(JournalError::Newer { found, known: VERSION }) } else { Ok(found) }
 }
 
 /// Migrates a journal of version 1 in one transaction.

@@ -63,9 +63,10 @@ impl Writer {
         self.set_durable(durable)?;
         let answers = self.transact(jobs)?;
         self.files.require_unchanged().inspect_err(|error| self.syncer.fail(error))?;
-        match durable {
-            true => self.syncer.settle()?,
-            false => self.syncer.sync_soon(),
+        if durable {
+            self.syncer.settle()?
+        } else {
+            self.syncer.sync_soon()
         }
         if self.pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES {
             // The commit stays valid if the checkpoint fails; only the next write may be refused.

@@ -80,9 +80,10 @@ where
         duration_ms: started.elapsed().as_millis() as u64,
         alone: overlap.is_none_or(|own| own.was_alone()),
     };
-    let kept = match request.confined.now() == confined {
-        true => keep::prepare(cache, host, &request, made).await,
-        false => Err("another step could write while it executed".to_owned()),
+    let kept = if request.confined.now() == confined {
+        keep::prepare(cache, host, &request, made).await
+    } else {
+        Err("another step could write while it executed".to_owned())
     };
     let note = match kept {
         Ok(()) => return outcome,
@@ -114,12 +115,12 @@ async fn look_up(
     let (cache, host, key) = (cache.clone(), host.clone(), key.clone());
     let (asked, instance, run) = (asked.clone(), request.instance.clone(), request.run.clone());
     let work = move || {
-        let found = match cache.is_refreshed(&instance) {
-            true => Found::Miss("`--refresh` asks for a new result".to_owned()),
-            false if !asked.may_take => {
-                Found::Miss("a later attempt or iteration does its work".to_owned())
-            }
-            false => take::take(&cache.results, &host, &asked, &key, &instance),
+        let found = if cache.is_refreshed(&instance) {
+            Found::Miss("`--refresh` asks for a new result".to_owned())
+        } else if asked.may_take {
+            take::take(&cache.results, &host, &asked, &key, &instance)
+        } else {
+            Found::Miss("a later attempt or iteration does its work".to_owned())
         };
         let result = match &found {
             Found::Hit(_) => LookupResult::Hit,

@@ -47,10 +47,7 @@ fn newest_in(folder: &DirEntry, root: &Path) -> Option<InstalledFile> {
         for entry in fs::read_dir(&path).into_iter().flatten().flatten().filter(|e| !is_cache(e)) {
             entries += 1;
             let Ok(data) = entry.metadata() else { continue };
-            match data.is_dir() {
-                true => open.push(entry.path()),
-                false => keep(&entry.path(), &data),
-            }
+            if data.is_dir() { open.push(entry.path()) } else { keep(&entry.path(), &data) }
         }
         if entries > ENTRIES {
             break;

@@ -33,12 +33,13 @@ pub(super) fn silent(target: &Target) -> ModelError {
 
 /// The error for a stream without an end event.
 pub(super) fn cut(target: &Target, heard_events: bool) -> ModelError {
-    transient(match heard_events {
-        true => format!("the response of `{}` was interrupted", target.model),
-        false => format!(
+    transient(if heard_events {
+        format!("the response of `{}` was interrupted", target.model)
+    } else {
+        format!(
             "`{}` did not send an event stream; check that it is a URL such as `http://127.0.0.1:8080/v1`",
             target.endpoint
-        ),
+        )
     })
 }
 

@@ -66,10 +66,7 @@ pub(super) fn body(request: &ChatRequest, target: &Target, names: &mut ToolNames
 
 /// Only some models know levels; the others think or do not.
 fn think(effort: Reasoning, target: &Target) -> Json {
-    match target.model.contains("gpt-oss") {
-        true => json!(effort.as_str()),
-        false => json!(true),
-    }
+    if target.model.contains("gpt-oss") { json!(effort.as_str()) } else { json!(true) }
 }
 
 fn message(message: &Message, target: &Target, names: &mut ToolNames) -> Json {
@@ -192,9 +189,10 @@ impl Answer {
             return Ok(());
         }
         let Ok(data) = serde_json::from_slice::<Json>(line) else {
-            return Err(match self.started {
-                true => invalid(reader.target),
-                false => cut(reader.target, false),
+            return Err(if self.started {
+                invalid(reader.target)
+            } else {
+                cut(reader.target, false)
             });
         };
         if !data["error"].is_null() {

@@ -198,10 +198,7 @@ pub(super) fn options(request: &ChatRequest, target: &Target) -> ChatOptions {
         }
         None => {}
     }
-    match body.is_empty() {
-        true => options,
-        false => options.with_extra_body(Json::Object(body)),
-    }
+    if body.is_empty() { options } else { options.with_extra_body(Json::Object(body)) }
 }
 
 /// Whether the model accepts a temperature: Anthropic and OpenAI refuse one while a model reasons.

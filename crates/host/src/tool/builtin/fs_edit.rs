@@ -74,11 +74,13 @@ enum Mismatch {
 /// arguments have.
 fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Edited, Mismatch> {
     let windows = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
-    let (old, new) = match windows && !text.contains(old) && !old.contains('\r') {
-        true => (windows_ends(old), windows_ends(new)),
+    let (old, new) = if windows && !text.contains(old) && !old.contains('\r') {
+        (windows_ends(old), windows_ends(new))
+    } else if windows && !new.contains('\r') {
         // `old` is on one line and matches as it is; `new` may have more lines.
-        false if windows && !new.contains('\r') => (old.to_owned(), windows_ends(new)),
-        false => (old.to_owned(), new.to_owned()),
+        (old.to_owned(), windows_ends(new))
+    } else {
+        (old.to_owned(), new.to_owned())
     };
     if old == new {
         return Err(Mismatch::Same);

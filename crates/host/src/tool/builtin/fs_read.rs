@@ -115,9 +115,10 @@ impl Lines {
             return self.bytes.extend_from_slice(piece);
         }
         self.cut_at = Some(self.total);
-        let line_start = match at_start {
-            true => self.bytes.len(),
-            false => self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1),
+        let line_start = if at_start {
+            self.bytes.len()
+        } else {
+            self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
         };
         if line_start > 0 {
             return self.bytes.truncate(line_start);

@@ -194,9 +194,10 @@ fn output(
         return Err(unusable(format!("the plugin `{id}` wrote more than {kib} KiB to stdout")));
     }
     let parsed: Json = serde_json::from_str(exited.stdout.trim()).map_err(|error| {
-        unusable(match exited.stdout.trim().is_empty() {
-            true => format!("the plugin `{id}` wrote nothing to stdout"),
-            false => format!("the output of the plugin `{id}` is not JSON: {error}"),
+        unusable(if exited.stdout.trim().is_empty() {
+            format!("the plugin `{id}` wrote nothing to stdout")
+        } else {
+            format!("the output of the plugin `{id}` is not JSON: {error}")
         })
     })?;
     let output = redactor.mask_json(&parsed);

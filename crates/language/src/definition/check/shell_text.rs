@@ -80,10 +80,10 @@ pub(super) fn variable_for(inner: &str) -> String {
             name.push('_');
         }
         lower = c.is_ascii_lowercase();
-        match c.is_ascii_alphanumeric() {
-            true => name.push(c.to_ascii_uppercase()),
-            false if !name.ends_with('_') => name.push('_'),
-            false => {}
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_uppercase());
+        } else if !name.ends_with('_') {
+            name.push('_');
         }
     }
     let name = name.trim_matches('_');

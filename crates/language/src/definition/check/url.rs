@@ -5,21 +5,21 @@ use kb_base::diagnostic::{Code, Diagnostic};
 
 /// Checks that the scheme and host of a URL are literal.
 pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decoder) {
-    let placeholder = match literal {
-        true => text.len(),
-        false => {
-            ["{{", "<<", "{"].iter().filter_map(|open| text.find(open)).min().unwrap_or(text.len())
-        }
+    let placeholder = if literal {
+        text.len()
+    } else {
+        ["{{", "<<", "{"].iter().filter_map(|open| text.find(open)).min().unwrap_or(text.len())
     };
     let fixed = &text[..placeholder];
     let Some(rest) = ["http://", "https://"].iter().find_map(|scheme| fixed.strip_prefix(scheme))
     else {
-        let (message, help) = match fixed.is_empty() && !literal {
-            true => (
+        let (message, help) = if fixed.is_empty() && !literal {
+            (
                 "the scheme and host of a URL cannot be placeholders",
                 "write `https://host/` literally; placeholders are allowed in the path and in `query`",
-            ),
-            false => ("a URL starts with `http://` or `https://`", "write the whole URL"),
+            )
+        } else {
+            ("a URL starts with `http://` or `https://`", "write the whole URL")
         };
         let code = if fixed.is_empty() && !literal { Code::VALUE_AS_CODE } else { Code::BAD_VALUE };
         decoder.push(Diagnostic::error(code, node.span, message).help(help));

@@ -144,9 +144,10 @@ fn derived_map(table: &KeyTable, depth: u32) -> Option<String> {
         Some(format!("{}: {value}", key.name))
     };
     let required: Vec<&KeySpec> = table.keys().filter(|key| key.required).collect();
-    let entries: Vec<String> = match required.is_empty() {
-        true => table.keys().find_map(entry).into_iter().collect(),
-        false => required.into_iter().map(entry).collect::<Option<_>>()?,
+    let entries: Vec<String> = if required.is_empty() {
+        table.keys().find_map(entry).into_iter().collect()
+    } else {
+        required.into_iter().map(entry).collect::<Option<_>>()?
     };
     (!entries.is_empty()).then(|| format!("{{{}}}", entries.join(", ")))
 }

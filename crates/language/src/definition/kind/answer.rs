@@ -54,23 +54,25 @@ impl AnswerRule {
     pub fn check(&self, value: &Json) -> Result<(), String> {
         if !self.options.is_empty() {
             let known = value.as_str().is_some_and(|text| self.options.iter().any(|o| o == text));
-            return match known {
-                true => Ok(()),
-                false => Err(format!("the answer must be one of {}", self.options.join(", "))),
+            return if known {
+                Ok(())
+            } else {
+                Err(format!("the answer must be one of {}", self.options.join(", ")))
             };
         }
         if let Some(schema) = &self.schema {
             let violations = schema.violations(value);
-            return match violations.is_empty() {
-                true => Ok(()),
-                false => Err(violations
+            return if violations.is_empty() {
+                Ok(())
+            } else {
+                Err(violations
                     .iter()
                     .map(|violation| match violation.pointer.as_str() {
                         "" => violation.message.clone(),
                         pointer => format!("{pointer}: {}", violation.message),
                     })
                     .collect::<Vec<_>>()
-                    .join("; ")),
+                    .join("; "))
             };
         }
         match value.as_str() {

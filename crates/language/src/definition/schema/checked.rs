@@ -92,11 +92,12 @@ impl Schema {
         if cost <= cost::LISTED {
             return violation::of(validator, value, shown);
         }
-        match schema_cost.has_alternatives {
-            true => vec![violation::whole(
+        if schema_cost.has_alternatives {
+            vec![violation::whole(
                 "the value does not match the schema, and is too large to list where",
-            )],
-            false => violation::first(validator, value, shown),
+            )]
+        } else {
+            violation::first(validator, value, shown)
         }
     }
 
@@ -174,9 +175,10 @@ fn faults(json: &Json) -> Vec<String> {
     };
     let faults = meta.iter_errors(json).map(|error| {
         let location = error.instance_path().as_str().to_owned();
-        match location.is_empty() {
-            true => format!("the schema is not valid: {error}"),
-            false => format!("the schema is not valid at `{location}`: {error}"),
+        if location.is_empty() {
+            format!("the schema is not valid: {error}")
+        } else {
+            format!("the schema is not valid at `{location}`: {error}")
         }
     });
     faults.collect()

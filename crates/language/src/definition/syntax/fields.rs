@@ -271,12 +271,11 @@ fn map_help(table: &'static KeyTable) -> String {
         shown.extend(table.keys().find(|key| !key.example.is_empty()));
     }
     let entry = |key: &&KeySpec| format!("{}: {}", key.name, key.example);
-    match shown.is_empty() {
-        false => {
-            let entries = shown.iter().map(entry).collect::<Vec<_>>().join(", ");
-            format!("write its keys, as in `{{{entries}}}`")
-        }
-        true => format!("write its keys: {}", names(table).collect::<Vec<_>>().join(", ")),
+    if shown.is_empty() {
+        format!("write its keys: {}", names(table).collect::<Vec<_>>().join(", "))
+    } else {
+        let entries = shown.iter().map(entry).collect::<Vec<_>>().join(", ");
+        format!("write its keys, as in `{{{entries}}}`")
     }
 }
 

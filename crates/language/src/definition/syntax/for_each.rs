@@ -86,9 +86,10 @@ fn values(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ValueTemplate
         }
         Json::String(text) => {
             let message = format!("`{key}` takes a list, found a text without a placeholder");
-            let help = match text.contains(['*', '?', '[']) {
-                true => format!("for the files that match, write `forEach: {{files: \"{text}\"}}`"),
-                false => format!("for a value, write `\"{{{{{text}}}}}\"`"),
+            let help = if text.contains(['*', '?', '[']) {
+                format!("for the files that match, write `forEach: {{files: \"{text}\"}}`")
+            } else {
+                format!("for a value, write `\"{{{{{text}}}}}\"`")
             };
             decoder.push(Diagnostic::error(Code::WRONG_TYPE, node.span, message).help(help));
             None

@@ -43,10 +43,8 @@ fn of(node: &mut Node, step: Option<StepId>, found: &mut Vec<HookNode>) {
 }
 
 fn snake_case(key: &str) -> String {
-    let lower = |c: char| match c.is_ascii_uppercase() {
-        true => vec!['_', c.to_ascii_lowercase()],
-        false => vec![c],
-    };
+    let lower =
+        |c: char| if c.is_ascii_uppercase() { vec!['_', c.to_ascii_lowercase()] } else { vec![c] };
     key.chars().flat_map(lower).collect()
 }
 

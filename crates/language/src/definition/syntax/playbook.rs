@@ -126,25 +126,25 @@ fn id(
     decoder: &mut Decoder,
 ) -> Option<(DefinitionId, Span)> {
     let from_file = origin.form == DefinitionForm::Workflow && fields.get("id").is_none();
-    let (text, span) = match from_file {
-        true => (file_stem(origin.path), fields.span),
-        false => {
-            let node = decoder.required_in(fields, "id", "a playbook")?;
-            (decoder.text(node, "id")?, node.span)
-        }
+    let (text, span) = if from_file {
+        (file_stem(origin.path), fields.span)
+    } else {
+        let node = decoder.required_in(fields, "id", "a playbook")?;
+        (decoder.text(node, "id")?, node.span)
     };
     match DefinitionId::new(text) {
         Ok(id) => Some((id, span)),
         Err(error) => {
-            let (message, help) = match from_file {
-                true => (
+            let (message, help) = if from_file {
+                (
                     format!("the file's name `{text}` cannot be the id of a workflow"),
                     format!("add `id:`, or rename the file; use {}", error.expected),
-                ),
-                false => (
+                )
+            } else {
+                (
                     format!("`{text}` cannot be the id of a playbook"),
                     format!("use {}", error.expected),
-                ),
+                )
             };
             decoder.push(Diagnostic::error(Code::BAD_ID, span, message).help(help));
             None

@@ -153,9 +153,10 @@ pub(crate) fn unquoted_placeholder(text: &str, at: usize) -> Option<Range<usize>
         before.ends_with(':') || before.ends_with('-') || before.ends_with([',', '['])
     })?;
     let rest = content[start..].trim_end();
-    let value = match content[..start].contains(['{', '[']) {
-        true => &rest[..rest.find("}}").map_or(rest.len(), |end| end + 2)],
-        false => rest.split(" #").next().unwrap_or(rest).trim_end(),
+    let value = if content[..start].contains(['{', '[']) {
+        &rest[..rest.find("}}").map_or(rest.len(), |end| end + 2)]
+    } else {
+        rest.split(" #").next().unwrap_or(rest).trim_end()
     };
     Some(line.start + start..line.start + start + value.len())
 }

@@ -28,9 +28,10 @@ impl Decoder {
         secrets: Secrets,
     ) -> Option<Template> {
         if let Some((text, raw)) = self.raw_text(node) {
-            return match raw {
-                true => Some(Template::literal(text.as_text()?)),
-                false => self.template(text, key, secrets),
+            return if raw {
+                Some(Template::literal(text.as_text()?))
+            } else {
+                self.template(text, key, secrets)
             };
         }
         let text = self.text(node, key)?;
@@ -61,9 +62,10 @@ impl Decoder {
         secrets: Secrets,
     ) -> Option<ValueTemplate> {
         if let Some((text, raw)) = self.raw_text(node) {
-            return match raw {
-                true => Some(ValueTemplate::literal(text.to_json())),
-                false => self.value_template(text, secrets),
+            return if raw {
+                Some(ValueTemplate::literal(text.to_json()))
+            } else {
+                self.value_template(text, secrets)
             };
         }
         match &node.value {

@@ -43,11 +43,11 @@ fn not_above(
     let problem = Diagnostic::error(Code::GATE_READ_UNORDERED, read.reference.span, message)
         .caption(format!("nothing orders `{id}` after `{other}`"))
         .label(target.step.span, format!("`{other}` is here"));
-    match target.is_finally() && !step.is_finally() {
-        true => problem.help("`finally` steps start after all of `steps` have ended"),
-        false if later => {
-            problem.help(format!("`{other}` starts after `{id}`: read both in a step after them"))
-        }
-        false => problem.help(format!("add `dependsOn: [{other}]` to `{id}`")),
+    if target.is_finally() && !step.is_finally() {
+        problem.help("`finally` steps start after all of `steps` have ended")
+    } else if later {
+        problem.help(format!("`{other}` starts after `{id}`: read both in a step after them"))
+    } else {
+        problem.help(format!("add `dependsOn: [{other}]` to `{id}`"))
     }
 }

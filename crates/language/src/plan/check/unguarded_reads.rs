@@ -199,9 +199,10 @@ fn cause(plan: &Plan, target: StepIx, gap: NoOutput) -> (kb_base::diagnostic::Sp
         return (plan.step(target).step.span, text.to_owned());
     };
     let origin = &plan.step(by).step;
-    let follows = match by == target {
-        true => String::new(),
-        false => format!(", and `{}` needs it", plan.step(target).step.id),
+    let follows = if by == target {
+        String::new()
+    } else {
+        format!(", and `{}` needs it", plan.step(target).step.id)
     };
     match &origin.condition {
         Some(condition) => {

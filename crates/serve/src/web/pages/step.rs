@@ -266,9 +266,8 @@ fn evidence(value: &Json) -> Vec<Value> {
 }
 
 fn words(name: &str) -> String {
-    let lower = |c: char| match c.is_ascii_uppercase() {
-        true => format!(" {}", c.to_ascii_lowercase()),
-        false => c.to_string(),
+    let lower = |c: char| {
+        if c.is_ascii_uppercase() { format!(" {}", c.to_ascii_lowercase()) } else { c.to_string() }
     };
     name.chars().map(lower).collect()
 }

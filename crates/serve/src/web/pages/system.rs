@@ -50,10 +50,7 @@ pub(in crate::web) fn system(call: &Call) -> Result<String, Problem> {
         }
     }
     let role = call.identity.as_ref().map_or("", |identity| identity.role.as_str());
-    let sessions = match call.has(Role::Admin) {
-        true => call.state.sessions().all(now),
-        false => Vec::new(),
-    };
+    let sessions = if call.has(Role::Admin) { call.state.sessions().all(now) } else { Vec::new() };
     let sessions: Vec<Value> = sessions
         .iter()
         .map(|session| {

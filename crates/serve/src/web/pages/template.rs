@@ -93,9 +93,10 @@ pub(super) fn inert(text: &str) -> std::borrow::Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match changes_the_look(c) {
-            true => drop(write!(shown, "⟨{:04X}⟩", c as u32)),
-            false => shown.push(c),
+        if changes_the_look(c) {
+            let _ = write!(shown, "⟨{:04X}⟩", c as u32);
+        } else {
+            shown.push(c);
         }
     }
     shown.into()

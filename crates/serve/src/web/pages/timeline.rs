@@ -46,10 +46,7 @@ pub(super) fn timeline(run: &RunView, selected: Option<&str>, now: Timestamp) ->
     let at = |text: &Option<String>| text.as_deref().and_then(Timestamp::parse);
     let began = Timestamp::parse(&run.started_at).unwrap_or(Timestamp(0));
     let last = run.steps.iter().filter_map(|step| at(&step.ended_at)).max();
-    let end = match run.status.has_ended() {
-        true => at(&run.ended_at).max(last),
-        false => Some(now),
-    };
+    let end = if run.status.has_ended() { at(&run.ended_at).max(last) } else { Some(now) };
     let whole = (end.unwrap_or(began).since(began).as_millis() as u64).max(1);
     let scale = |time: Timestamp| (time.since(began).as_millis() as u64).min(whole) * SPAN / whole;
     let started = run.steps.iter().filter_map(|step| Some((step, at(&step.started_at)?)));

@@ -46,9 +46,10 @@ struct ProjectView {
 
 fn health(call: &Call) -> Answer {
     let idle = call.state.since_turn();
-    let (code, status) = match idle.is_some_and(|idle| idle > STALLED) {
-        true => (StatusCode::SERVICE_UNAVAILABLE, "stalled"),
-        false => (StatusCode::OK, "ok"),
+    let (code, status) = if idle.is_some_and(|idle| idle > STALLED) {
+        (StatusCode::SERVICE_UNAVAILABLE, "stalled")
+    } else {
+        (StatusCode::OK, "ok")
     };
     let health = Health {
         status: status.to_owned(),

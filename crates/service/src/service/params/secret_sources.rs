@@ -69,13 +69,16 @@ impl SecretSources<'_> {
                 Some("") => Some((format!("{name} is empty"), format!("`export {name}=…` first"))),
                 Some(_) => None,
             },
-            SecretSource::File(path) => match self.root.join(path).is_file() {
-                true => None,
-                false => Some((
-                    format!("there is no file `{path}`"),
-                    "the path is relative to the project folder".to_owned(),
-                )),
-            },
+            SecretSource::File(path) => {
+                if self.root.join(path).is_file() {
+                    None
+                } else {
+                    Some((
+                        format!("there is no file `{path}`"),
+                        "the path is relative to the project folder".to_owned(),
+                    ))
+                }
+            }
         }
     }
 }

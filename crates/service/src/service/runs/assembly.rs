@@ -221,10 +221,7 @@ fn provider(
 fn played(script: Arc<Script>, doubles: &Doubles, clock: RunClock) -> Arc<dyn ModelProvider> {
     let Doubles { fit, calls, .. } = doubles;
     let player = Arc::new(ScriptPlayer::new(script, clock.clone()).noting(fit.clone()));
-    match calls.is_empty() {
-        true => player,
-        false => Arc::new(FaultyModel::new(player, calls.clone(), clock)),
-    }
+    if calls.is_empty() { player } else { Arc::new(FaultyModel::new(player, calls.clone(), clock)) }
 }
 
 /// The supervisor; refuses the run if it does not reach the required process control level.

@@ -140,9 +140,10 @@ async fn create(
         )
         .await?
     };
-    let predecessor = match finds_predecessor {
-        true => predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?,
-        false => None,
+    let predecessor = if finds_predecessor {
+        predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?
+    } else {
+        None
     };
     let stored = accepted(frozen.json(), redactor)?;
     // The stored texts are not needed here; the journal is about to write them.

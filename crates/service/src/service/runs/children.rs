@@ -137,12 +137,13 @@ impl Shared {
             let failure = Failure::new(Code::ATTEMPT_FAILED, "cancelled");
             return Ok(Outcome::failed(OutcomeKind::Cancelled, failure));
         }
-        let _group = match cancelled {
-            true => None,
-            false => match self.enter_group(&child, &context).await? {
+        let _group = if cancelled {
+            None
+        } else {
+            match self.enter_group(&child, &context).await? {
                 Ok(group) => group,
                 Err(stopped) => return Ok(stopped),
-            },
+            }
         };
         if let Some(removed) = &child.removed {
             let text = format!("child run {removed} was removed, so all of its steps run again");
@@ -163,9 +164,10 @@ impl Shared {
             Opened::Leased(leased) => *leased,
             Opened::Succeeded => {
                 let outcome = self.outcome_of_ended(&run, &plan, reported);
-                return match self.note_end(&run, &plan, RunStatus::Succeeded, &context).await? {
-                    true => outcome,
-                    false => Ok(lease_lost()),
+                return if self.note_end(&run, &plan, RunStatus::Succeeded, &context).await? {
+                    outcome
+                } else {
+                    Ok(lease_lost())
                 };
             }
             Opened::Busy(pid) => {
@@ -294,9 +296,10 @@ impl Shared {
                 summary = &mut driven => return summary,
                 () = context.cancel.cancelled(), if !stopping => {
                     stopping = true;
-                    let _ = control.send(match context.shutdown.abandon.is_cancelled() {
-                        true => RunControl::Abandon,
-                        false => RunControl::Cancel("its parent run".to_owned()),
+                    let _ = control.send(if context.shutdown.abandon.is_cancelled() {
+                        RunControl::Abandon
+                    } else {
+                        RunControl::Cancel("its parent run".to_owned())
                     });
                 }
                 () = context.shutdown.drain.cancelled(), if !draining => {

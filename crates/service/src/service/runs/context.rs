@@ -38,9 +38,10 @@ impl ProjectContext {
             return Ok(ProjectContext::of(&folder, environment));
         }
         let alone = ProjectContext::of(&ProjectFolder::at(&environment.cwd), environment);
-        match alone.state_dir.is_dir() {
-            true => Ok(alone),
-            false => Err(ServiceError::NoProject { from: environment.cwd.clone() }),
+        if alone.state_dir.is_dir() {
+            Ok(alone)
+        } else {
+            Err(ServiceError::NoProject { from: environment.cwd.clone() })
         }
     }
 

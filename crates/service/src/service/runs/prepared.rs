@@ -61,9 +61,10 @@ impl Prepared {
         let playbook = self.setup.plan.playbook();
         let loaded = ["playbooks", "workflows", ".kb/playbooks", ".kb/workflows"].map(Path::new);
         let path = Path::new(&playbook.path);
-        match loaded.iter().any(|folder| path.starts_with(folder)) {
-            true => playbook.id.as_str(),
-            false => &playbook.path,
+        if loaded.iter().any(|folder| path.starts_with(folder)) {
+            playbook.id.as_str()
+        } else {
+            &playbook.path
         }
     }
 

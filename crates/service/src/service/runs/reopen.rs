@@ -39,9 +39,10 @@ pub fn resume(
 ) -> Result<Prepared, ServiceError> {
     let (journal, run, status) = find(&context, name)?;
     if status.has_ended() {
-        let help = match status == RunStatus::Succeeded {
-            true => "start a new run with `kb playbook run`".to_owned(),
-            false => format!("`kb run retry {run}` reopens it"),
+        let help = if status == RunStatus::Succeeded {
+            "start a new run with `kb playbook run`".to_owned()
+        } else {
+            format!("`kb run retry {run}` reopens it")
         };
         let failure =
             Failure::new(Code::NOT_RESUMABLE, format!("run `{run}` has {status}")).help(help);

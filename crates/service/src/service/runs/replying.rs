@@ -343,9 +343,10 @@ impl Waiting<'_> {
 
 /// The steps that wait, as a help; `names` lists them.
 fn those_that_wait(run: &RunId, names: &str) -> String {
-    match names.is_empty() {
-        true => format!("nothing of the run does; `kb run show {run}` shows its steps"),
-        false => format!("these do: {names}"),
+    if names.is_empty() {
+        format!("nothing of the run does; `kb run show {run}` shows its steps")
+    } else {
+        format!("these do: {names}")
     }
 }
 

@@ -86,9 +86,10 @@ impl ConfiguredSecrets {
     }
 
     fn source(&self, secret: &str) -> Option<SecretSource> {
-        match secret.contains(':') {
-            true => SecretSources::source(secret),
-            false => self.settings.secrets.get(secret).cloned(),
+        if secret.contains(':') {
+            SecretSources::source(secret)
+        } else {
+            self.settings.secrets.get(secret).cloned()
         }
     }
 
@@ -131,11 +132,8 @@ impl ConfiguredSecrets {
             Some(starter) => starter.run(self.spawn(argv), touched, cancel).await,
             None => Err("the project folder cannot be opened".to_owned()),
         };
-        let values =
-            value_of(name, argv, exited).and_then(|value| match Redactor::can_keep(&value) {
-                true => Ok(value),
-                false => Err(weak(name)),
-            });
+        let values = value_of(name, argv, exited)
+            .and_then(|value| if Redactor::can_keep(&value) { Ok(value) } else { Err(weak(name)) });
         match values {
             Ok(value) => {
                 self.redactor.add(name, &value);

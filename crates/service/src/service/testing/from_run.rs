@@ -174,9 +174,10 @@ fn files(context: &ProjectContext, before: &FilesBefore, read: &BTreeSet<String>
         if change.path.starts_with(".kb/") || change.same_content {
             continue;
         }
-        match before.manifest.files.contains_key(&change.path) {
-            true => pin(&change.path, &mut left_out),
-            false => copy.push(format!("!{}", literal_glob(&change.path))),
+        if before.manifest.files.contains_key(&change.path) {
+            pin(&change.path, &mut left_out)
+        } else {
+            copy.push(format!("!{}", literal_glob(&change.path)))
         }
         changed.push(literal_glob(&change.path));
     }

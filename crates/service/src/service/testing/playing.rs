@@ -86,9 +86,10 @@ fn request(
         std::fs::write(&path, text).map_err(|error| format!("`{}`: {error}", path.display()))?;
         Ok::<PathBuf, String>(path)
     };
-    let params_file = match case.params.is_empty() {
-        true => None,
-        false => Some(write("params.json", &json_text(&Json::Object(case.params.clone())))?),
+    let params_file = if case.params.is_empty() {
+        None
+    } else {
+        Some(write("params.json", &json_text(&Json::Object(case.params.clone())))?)
     };
     let script = match &case.script {
         Some(TestScript::Text(text)) => write("script.json", text)?,

@@ -104,10 +104,8 @@ impl TriggerStore {
                     )?
                     .query_row([&new.hook], |row| row.get(0))?;
                 let full = waiting >= MOST_WAITING;
-                let state = match full {
-                    true => NotificationState::Failed,
-                    false => NotificationState::Waiting,
-                };
+                let state =
+                    if full { NotificationState::Failed } else { NotificationState::Waiting };
                 let problem = full.then(|| format!("{MOST_WAITING} notifications wait already"));
                 c.prepare_cached(
                     "INSERT INTO notifications (id, hook, run, event, body, state, due, problem, at)
