@@ -1,6 +1,7 @@
 //! Hints for commands and options that do not exist here and have another name.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use kb_base::diagnostic::foreign_word;
 
 /// Commands of `kb playbook` that are typed without `playbook`.
 const OF_PLAYBOOK: [&str; 7] = ["validate", "graph", "plan", "new", "match", "import", "test"];
@@ -8,94 +9,6 @@ const OF_PLAYBOOK: [&str; 7] = ["validate", "graph", "plan", "new", "match", "im
 const OF_RUN: [&str; 14] = [
     "logs", "watch", "events", "output", "diff", "verify", "resume", "retry", "cancel", "answer",
     "approve", "reject", "prune", "audit",
-];
-/// Words of other programs below a command of `kb`, or at the top, and the command here.
-const ELSEWHERE: [(&str, &[&str], &str); 29] = [
-    ("", &["ls", "list"], "`kb playbook list` lists playbooks, `kb run list` lists runs"),
-    (
-        "",
-        &["ps", "status", "history", "top", "jobs"],
-        "`kb run list` lists runs; `--status running` only those that execute",
-    ),
-    (
-        "",
-        &["show", "info", "describe", "inspect", "get", "view", "cat"],
-        "`kb playbook show ID` shows a playbook, `kb run show RUN` a run, `kb specialist show ID` a specialist",
-    ),
-    ("", &["lint", "check"], "`kb playbook validate` checks playbooks"),
-    (
-        "",
-        &["log", "tail", "attach", "follow"],
-        "`kb run logs RUN` shows what a run did; `kb run watch RUN` follows it with the live display",
-    ),
-    ("", &["stop", "kill", "abort", "down"], "`kb run cancel RUN` stops a run"),
-    (
-        "",
-        &["continue", "restart", "rerun", "unpause"],
-        "`kb run resume RUN` continues a run, `kb run retry RUN` repeats what failed",
-    ),
-    (
-        "",
-        &["start", "exec", "execute", "up", "launch", "invoke"],
-        "`kb playbook run ID` starts a run",
-    ),
-    (
-        "",
-        &["rm", "remove", "delete", "clean", "gc", "purge"],
-        "`kb run prune` removes old runs, `kb cache clear` stored results; a playbook is a file",
-    ),
-    (
-        "",
-        &["create", "add", "generate", "scaffold"],
-        "`kb playbook new ID` and `kb specialist new ID` create files",
-    ),
-    ("", &["agent", "agents", "specialists"], "`kb specialist list` lists specialists"),
-    (
-        "",
-        &["tool", "tools"],
-        "`kb plugin list` lists tools of the project; docs/reference/generated/tools.md all others",
-    ),
-    (
-        "",
-        &["model", "models", "config", "settings", "env"],
-        "`kb doctor` shows models and settings",
-    ),
-    (
-        "",
-        &["daemon", "scheduler", "schedule", "server", "ui", "web"],
-        "`kb serve` starts runs by their triggers; `kb trigger list` lists them",
-    ),
-    ("", &["format"], "`kb fmt` formats definition files"),
-    ("", &["setup", "configure"], "`kb init` creates `.kb/`, `kb doctor` says what is missing"),
-    (
-        "",
-        &["debug", "repl", "console"],
-        "`kb eval '{{ … }}'` tries an expression with the values of a run",
-    ),
-    ("run", &["ls", "ps", "status"], "`kb run list` lists runs, `kb run show RUN` shows one"),
-    ("run", &["start", "exec", "execute", "new"], "`kb playbook run ID` starts a run"),
-    ("run", &["log", "tail"], "`kb run logs RUN` shows what a run did"),
-    ("run", &["attach", "follow"], "`kb run watch RUN` follows a run with the live display"),
-    ("run", &["stop", "kill", "abort"], "`kb run cancel RUN` stops a run"),
-    (
-        "run",
-        &["continue", "restart", "rerun"],
-        "`kb run resume RUN` continues a run, `kb run retry RUN` repeats what failed",
-    ),
-    (
-        "run",
-        &["rm", "remove", "delete", "clean", "gc"],
-        "`kb run prune` removes old runs: `--older-than 30d`, `--keep 20`",
-    ),
-    ("run", &["inspect", "describe", "get"], "`kb run show RUN` shows a run"),
-    ("playbook", &["ls"], "`kb playbook list` lists playbooks"),
-    ("playbook", &["lint", "check"], "`kb playbook validate` checks playbooks"),
-    ("playbook", &["start", "exec", "execute"], "`kb playbook run ID` starts a run"),
-    (
-        "playbook",
-        &["rm", "remove", "delete", "create", "add"],
-        "a playbook is a file in `.kb/playbooks`: `kb playbook new ID` creates one",
-    ),
 ];
 /// Options that other programs call a trial run.
 const TRIAL: [&str; 5] = ["dry-run", "dryrun", "plan", "check", "noop"];
@@ -128,22 +41,18 @@ fn without_global_options(words: &[String]) -> Vec<&str> {
 
 /// `is_near` says that a similar command was named already.
 fn unknown_command(words: &[&str], is_near: bool) -> Option<String> {
-    let elsewhere = |group: &str, name: &str| {
-        let is_it = |(of, names, _): &&(&str, &[&str], &str)| *of == group && names.contains(&name);
-        ELSEWHERE.iter().find(is_it).map(|(_, _, hint)| (*hint).to_owned())
-    };
-    let (group, rest) = match words {
-        ["run" | "runs", rest @ ..] => ("run", rest),
-        ["playbook" | "workflow", rest @ ..] => ("playbook", rest),
-        all => ("", all),
+    let (above, rest) = match words {
+        ["run" | "runs", rest @ ..] => ("kb run", rest),
+        ["playbook" | "workflow", rest @ ..] => ("kb playbook", rest),
+        all => ("kb", all),
     };
     let [name, ..] = rest else { return None };
-    elsewhere(group, name).or_else(|| match group {
-        "run" if is_near => None,
-        "run" => Some(format!(
+    foreign_word(above, name).map(str::to_owned).or_else(|| match above {
+        "kb run" if is_near => None,
+        "kb run" => Some(format!(
             "`kb run` is for existing runs: `kb run show {name}` shows one; to start one, use `kb playbook run {name}`"
         )),
-        "playbook" => OF_RUN.contains(name).then(|| format!("use `kb run {name} RUN`")),
+        "kb playbook" => OF_RUN.contains(name).then(|| format!("use `kb run {name} RUN`")),
         _ if OF_PLAYBOOK.contains(name) => Some(format!("use `kb playbook {name}`")),
         _ => OF_RUN.contains(name).then(|| format!("use `kb run {name}`")),
     })
@@ -176,6 +85,7 @@ mod tests {
     use super::*;
     use crate::cli::Kb;
     use clap::{Command, CommandFactory as _};
+    use kb_base::diagnostic::foreign_words;
 
     fn all<'c>(command: &'c Command, found: &mut Vec<(String, &'c Command)>, path: &str) {
         for own in command.get_subcommands() {
@@ -192,11 +102,11 @@ mod tests {
             let below = |above: &'_ Command, name: &&str| above.find_subcommand(name).cloned();
             names.iter().try_fold(kb.clone(), |above, name| below(&above, name)).is_some()
         };
-        for (group, words, hint) in ELSEWHERE {
-            for word in words {
-                let path: Vec<&str> =
-                    [group, word].into_iter().filter(|name| !name.is_empty()).collect();
-                assert!(!named(&path), "`{group} {word}` is a command");
+        let of_commands = |place: &str| place == "kb" || place.starts_with("kb ");
+        for (above, words, hint) in foreign_words().filter(|(place, _, _)| of_commands(place)) {
+            for word in words.split(' ') {
+                let path: Vec<&str> = above.split(' ').skip(1).chain([word]).collect();
+                assert!(!named(&path), "`{above} {word}` is a command");
             }
             let commands =
                 hint.split('`').skip(1).step_by(2).filter_map(|text| text.strip_prefix("kb "));

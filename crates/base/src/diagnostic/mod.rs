@@ -5,6 +5,7 @@
 //! about colour.
 
 mod code;
+mod foreign_words;
 mod pages;
 mod render;
 mod source;
@@ -12,6 +13,7 @@ mod source;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use code::Code;
+pub use foreign_words::{foreign_word, foreign_words};
 pub use render::{render, summary};
 pub use source::{Position, Source, SourceId, Sources, Span};
 

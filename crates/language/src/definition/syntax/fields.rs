@@ -116,38 +116,6 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// Names that other tools use for one of our keys.
-const SYNONYMS: &[(&str, &str)] = &[
-    ("needs", "dependsOn"),
-    ("depends", "dependsOn"),
-    ("after", "dependsOn"),
-    ("if", "condition"),
-    ("when", "condition"),
-    ("command", "run"),
-    ("cmd", "run"),
-    ("script", "run"),
-    ("shell", "run"),
-    ("exec", "run"),
-    ("uses", "tool"),
-    ("retries", "retry"),
-    ("loop_over", "forEach"),
-    ("each", "forEach"),
-    ("environment", "env"),
-    ("workdir", "cwd"),
-    ("workingDirectory", "cwd"),
-    ("working_directory", "cwd"),
-    ("continueOnError", "onError"),
-    ("continue_on_error", "onError"),
-    ("continue-on-error", "onError"),
-    ("parameters", "params"),
-    ("inputs", "params"),
-    ("jobs", "steps"),
-    ("tasks", "steps"),
-    ("system", "role"),
-    ("systemPrompt", "role"),
-    ("system_prompt", "role"),
-];
-
 impl Decoder {
     /// The keys of a map; each must be in the table (in camelCase or snake_case) and occur once.
     pub(crate) fn fields<'n>(
@@ -247,8 +215,7 @@ impl Decoder {
     }
 
     fn suggestion(&mut self, text: &str, table: &'static KeyTable) -> Option<&'static str> {
-        let synonym = SYNONYMS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
-        if let Some(key) = synonym.and_then(|(_, name)| table.key(name)) {
+        if let Some(key) = usual_key::meant_by(text).and_then(|name| table.key(name)) {
             return Some(key.name);
         }
         let same = names(table).find(|name| name.eq_ignore_ascii_case(text));

@@ -1,22 +1,14 @@
 //! Helps for values and shapes that people know from other tools; `usual_key` has those for keys.
 
 use super::{Node, Scalar, ScalarKind, Value};
+use kb_base::diagnostic::foreign_word;
 
 /// The name of a type that another name means, if it is one of the known names.
 pub(super) fn of_value<'n>(
     text: &str,
     mut known: impl Iterator<Item = &'n str>,
 ) -> Option<&'n str> {
-    let meant = match text.to_ascii_lowercase().as_str() {
-        "int" | "long" => "integer",
-        "bool" => "boolean",
-        "str" | "text" => "string",
-        "float" | "double" | "decimal" => "number",
-        "array" | "sequence" => "list",
-        "dict" | "map" | "json" => "object",
-        "file" | "directory" => "path",
-        _ => return None,
-    };
+    let meant = foreign_word("type", &text.to_ascii_lowercase())?;
     known.find(|name| *name == meant)
 }
 
