@@ -9,6 +9,7 @@ mod later_steps;
 mod later_values;
 mod missing_access;
 mod obedient;
+mod opened_paths;
 mod ordinary_user;
 mod outputs;
 mod own_programs;

@@ -121,6 +121,50 @@ fn a_plugin_of_the_project_lends_no_network_without_an_approval() {
     assert!(is_reached(&server));
 }
 
+/// Without an approval, a program that the command does not name gets the network without the project.
+#[test]
+fn an_open_network_and_the_project_are_not_lent_together() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let make = "all:\n\t@python3 tools/deploy.py\n";
+    for (argv, at) in [
+        ("[make, -s]", "Makefile"),
+        ("[python3, -m, tools.deploy]", "tools/__init__.py"),
+        ("[python3, -c, 'import runpy; runpy.run_path(\"tools/deploy.py\")']", "x"),
+        ("[env, -C, tools, python3, deploy.py]", "x"),
+    ] {
+        let plugin = plugin("moderate", "open").replace("[python3, tools/deploy.py]", argv);
+        let (scratch, server) = project(&plugin, "loopback", CALL);
+        scratch.write(at, if at == "Makefile" { make } else { "" });
+        let said = scratch.kb(&RUN);
+        assert!(!is_reached(&server), "{argv}: {said:?}");
+        let audit = scratch.kb(&["run", "audit", "@last"]);
+        audit.says(&["plugin:deploy"]);
+        // A person who lends both is asked for each call.
+        scratch.write(
+            ".kb/kb.config.yml",
+            "tools: {security: {'plugin:deploy': {requires_approval: true}}}\n",
+        );
+        assert_eq!(scratch.kb(&RUN).code, 3);
+        approve(&scratch).code(0);
+        assert!(is_reached(&server), "{argv}");
+    }
+    // A program that needs no project has the network without an approval.
+    let quoted = PROGRAM.replace('\n', "\\n").replace('"', "\\\"");
+    let argv = format!("[python3, -c, \"{quoted}\"]");
+    let plugin = plugin("moderate", "open").replace("[python3, tools/deploy.py]", &argv);
+    let (scratch, server) = project(&plugin, "loopback", CALL);
+    scratch.kb(&RUN).code(0);
+    assert!(is_reached(&server));
+    // Where no sandbox hides the project, each call needs an approval.
+    let said = scratch.kb_with(&RUN, |kb| {
+        kb.env("KB_SANDBOX_AT_MOST", "process");
+    });
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(question(&scratch).contains("no sandbox hides the project"), "{}", question(&scratch));
+}
+
 /// The same for a step of the author after a specialist that could write, as for its other commands.
 #[test]
 fn a_plugin_that_a_step_calls_after_a_specialist_has_the_network_of_that_specialist() {

@@ -137,15 +137,17 @@ fn a_secret_that_was_read_before_a_specialist_started_is_kept() {
     assert!(said.code == 0 && !escaped, "{said:?}");
 }
 
-/// A command that names nothing of the project has all but the project.
+/// A command that names nothing of the project has all but the project and the state of `kb`.
 #[test]
 fn a_command_outside_of_the_project_is_free_but_for_the_project() {
     let Some(true) = sandbox() else { return };
     let steps = format!("{WORK}  - {{id: later, dependsOn: work, {LATER}}}\n");
     let scratch = project("", &steps);
     let root = scratch.root().display().to_string();
-    let look =
-        format!("{TELLS}; touch $HOME/wrote; ls -A '{root}' > $HOME/seen; pwd >> $HOME/seen");
+    let state = scratch.root().parent().unwrap().join("state").display().to_string();
+    let look = format!(
+        "{TELLS}; touch $HOME/wrote; ls -A '{root}' > $HOME/seen; find '{state}' -type f >> $HOME/seen; pwd >> $HOME/seen"
+    );
     let settings = json!({"secrets": {"T": {"command": ["sh", "-c", look]}}});
     scratch.write(".kb/kb.config.yml", &settings.to_string());
     let (said, _) = run(&scratch, &RUN, "kernel");

@@ -151,8 +151,8 @@ impl LocalExecutor {
     /// The same executor for an attempt whose work may change files, which are compared.
     fn with_state_before(self, request: &Request) -> LocalExecutor {
         let Some(states) = &self.states else { return self };
-        let workspace =
-            self.host.workspace.with_state_before(states.of_step(&request.run, &request.instance));
+        let before = states.of_step(&request.run, &request.instance, &self.host.redactor);
+        let workspace = self.host.workspace.with_state_before(before);
         match &request.work {
             StepWork::Run { .. } if request.evidence || is_foreign(request) => {
                 let host = self.host.within(&workspace);
@@ -174,7 +174,8 @@ impl LocalExecutor {
         let same = left.filter(|work| request.tree.is_none() || work.run == request.run);
         let stored = same.filter_map(|work| {
             let states = self.states.as_ref()?;
-            Some((states.of_step(&work.run, &request.instance), work.at))
+            let before = states.of_step(&work.run, &request.instance, &self.host.redactor);
+            Some((before, work.at))
         });
         stored.collect()
     }

@@ -63,7 +63,8 @@ impl SettingsCommands {
             Way::Free => (spawn, self.free(), None),
             Way::Sandbox(network) => {
                 let note = because("it ran in the sandbox of the project");
-                (spawn, self.processes.confined(&network.into(), Vec::new()), note)
+                let confined = self.processes.confined(&network.into(), Vec::new());
+                (spawn, confined.map_err(|failure| failure.to_string())?, note)
             }
             Way::Hidden(supervisor) => {
                 (self.elsewhere(spawn), supervisor, because("it ran without the project folder"))

@@ -17,7 +17,7 @@ pub(super) fn of_author(
     match confined {
         None => Ok((processes.unconfined().clone(), None)),
         Some(confined) if processes.can_confine() => {
-            Ok((processes.confined_author(&confined.opening(), nested), Some(confined)))
+            Ok((processes.confined_author(&confined.opening(), nested)?, Some(confined)))
         }
         Some(_) if processes.is_approved() => Ok((processes.unconfined().clone(), None)),
         Some(confined) => Err(refusal(&confined)),

@@ -1,6 +1,10 @@
-//! The paths that settings and steps open for commands in the sandbox, without the state of `kb`.
+//! The paths that settings and steps open for commands in the sandbox, without the state of `kb` and without
+//! repositories.
 
-use crate::workspace::own_path;
+use crate::workspace::{OpenedFolder, own_path};
+use kb_attempt::run_blocking;
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
 use kb_process::Supervisor;
 use std::path::{Path, PathBuf};
 
@@ -8,9 +12,11 @@ use std::path::{Path, PathBuf};
 pub(super) struct OpenedPaths<'a> {
     root: &'a Path,
     state: &'a [PathBuf],
+    supervisor: &'a Supervisor,
     home: Option<PathBuf>,
     can_hide: bool,
     hidden: Vec<PathBuf>,
+    read_only: Vec<PathBuf>,
 }
 
 impl<'a> OpenedPaths<'a> {
@@ -18,23 +24,83 @@ impl<'a> OpenedPaths<'a> {
     pub(super) fn new(
         root: &'a Path,
         state: &'a [PathBuf],
-        supervisor: &Supervisor,
+        supervisor: &'a Supervisor,
     ) -> OpenedPaths<'a> {
         let home = supervisor.base().get("HOME").map(PathBuf::from);
         // The files of a step with files of its own lie in such a folder, which cannot be hidden then.
         let is_inside = state.iter().any(|state| root.starts_with(state));
         let can_hide = supervisor.can_hide_paths() && !is_inside;
-        OpenedPaths { root, state, home, can_hide, hidden: Vec::new() }
+        let (hidden, read_only) = (Vec::new(), Vec::new());
+        OpenedPaths { root, state, supervisor, home, can_hide, hidden, read_only }
     }
 
-    /// The paths of a list that a command may use.
-    pub(super) fn of(&mut self, list: &[String]) -> Vec<PathBuf> {
-        let paths = list.iter().filter_map(|path| match path.strip_prefix("~/") {
-            Some(rest) => self.home.as_ref().map(|home| home.join(rest)),
-            None => own_path(self.root, Path::new(path)),
-        });
+    /// The paths of a list that a command may read.
+    pub(super) fn readable(&mut self, list: &[String]) -> Vec<PathBuf> {
+        let paths = list.iter().filter_map(|path| self.absolute(path));
         let paths: Vec<PathBuf> = paths.collect();
         paths.into_iter().filter(|path| self.may_open(path)).collect()
+    }
+
+    /// The paths of a list that a command may write. Fails for one that cannot be opened without what decides which code
+    /// git runs.
+    pub(super) fn writable(&mut self, list: &[String]) -> Result<Vec<PathBuf>, Failure> {
+        let mut paths = Vec::new();
+        for path in list {
+            let Some(opened) = self.absolute(path).filter(|opened| self.may_open(opened)) else {
+                continue;
+            };
+            self.leave_out(&opened).map_err(|why| refused(path, &why))?;
+            paths.push(opened);
+        }
+        Ok(paths)
+    }
+
+    fn absolute(&self, path: &str) -> Option<PathBuf> {
+        match path.strip_prefix("~/") {
+            Some(rest) => self.home.as_ref().map(|home| home.join(rest)),
+            None => own_path(self.root, Path::new(path)),
+        }
+    }
+
+    fn leave_out(&mut self, path: &Path) -> Result<(), String> {
+        let Ok(real) = path.canonicalize() else { return Ok(()) };
+        if real.starts_with(self.root) {
+            return Ok(());
+        }
+        let settings_of_git = self.settings_of_git();
+        let folder = OpenedFolder {
+            path: &real,
+            project: self.root,
+            home: self.home.as_deref(),
+            settings_of_git: &settings_of_git,
+        };
+        let left_out = run_blocking(|| folder.left_out())?;
+        match left_out.first() {
+            Some(path) if !self.can_hide => {
+                Err(format!("this machine cannot leave out `{}`", path.display()))
+            }
+            _ => {
+                self.read_only.extend(left_out);
+                Ok(())
+            }
+        }
+    }
+
+    /// Where git looks for settings of the user and of the machine.
+    fn settings_of_git(&self) -> Vec<PathBuf> {
+        let base = self.supervisor.base();
+        let at = |name: &str| base.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let in_home = |path: &str| self.home.as_ref().map(|home| home.join(path));
+        let configuration = at("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
+        let places = [
+            Some(PathBuf::from("/etc/gitconfig")),
+            in_home(".gitconfig"),
+            in_home(".config/git"),
+            configuration.map(|folder| folder.join("git")),
+            at("GIT_CONFIG_GLOBAL"),
+            at("GIT_CONFIG_SYSTEM"),
+        ];
+        places.into_iter().flatten().collect()
     }
 
     fn may_open(&mut self, path: &Path) -> bool {
@@ -52,8 +118,15 @@ impl<'a> OpenedPaths<'a> {
         may_open
     }
 
-    /// The folders of `kb` that lie in opened paths, for a sandbox that can hide them.
-    pub(super) fn into_hidden(self) -> Vec<PathBuf> {
-        self.hidden
+    /// The folders of `kb` in opened paths, for a sandbox that can hide them, and the paths that stay read-only.
+    pub(super) fn closed(self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        (self.hidden, self.read_only)
     }
+}
+
+fn refused(path: &str, why: &str) -> Failure {
+    let message = format!("`sandbox` cannot open `{path}` for writing: {why}");
+    let help =
+        "name the folder that the command needs; no path opens a repository outside of the project";
+    Failure::new(Code::POLICY_DENIED, message).help(help)
 }

@@ -16,23 +16,32 @@ pub(super) fn digests(plugin: &Plugin, processes: &ProcessLauncher) -> BTreeMap<
     [(plugin.path.clone(), plugin.digest)].into_iter().chain(files).collect()
 }
 
-/// Why a specialist cannot call a plugin without an approval: its program lies in the project and uses a network
-/// that the specialist does not have.
-pub(super) fn widens_network(
-    plugin: &Plugin,
-    call: &Call,
-    processes: &ProcessLauncher,
-) -> Option<String> {
-    let Caller::Specialist { id, network, .. } = &call.caller else { return None };
-    if plugin.network != NetworkAccess::Open || *network == NetworkAccess::Open {
-        return None;
+/// How a call gets the network of a plugin.
+pub(super) enum Lending {
+    /// Nothing is lent: the caller has this network, or a person approved the call.
+    Own,
+    /// Only after an approval, for this reason: the program lies in the project, or nothing confines it.
+    Approval(String),
+    /// The project does not exist for the program, so that no code of a model gets the network.
+    WithoutProject,
+}
+
+/// How a call gets the network of its plugin. The words of the command decide only between the two ways of lending;
+/// neither gives an open network to files that the caller could have written.
+pub(super) fn lending(plugin: &Plugin, call: &Call, processes: &ProcessLauncher) -> Lending {
+    let Caller::Specialist { id, network, .. } = &call.caller else { return Lending::Own };
+    let is_lent = plugin.network == NetworkAccess::Open && *network != NetworkAccess::Open;
+    if !is_lent || call.approved || processes.is_approved() {
+        return Lending::Own;
     }
-    let file = processes.files_named(&plugin.argv).into_iter().next()?;
-    Some(format!(
-        "`{}` requires approval: its program `{}` is a file of the project, and `{id}` does not have its network",
-        call.tool,
-        shown(&file, processes)
-    ))
+    let why = match processes.files_named(&plugin.argv).first() {
+        Some(file) => format!("its program `{}` is a file of the project", shown(file, processes)),
+        None if processes.can_confine() => return Lending::WithoutProject,
+        None => "no sandbox hides the project from its program".to_owned(),
+    };
+    let asks =
+        format!("`{}` requires approval: {why}, and `{id}` does not have its network", call.tool);
+    Lending::Approval(asks)
 }
 
 fn shown(path: &Path, processes: &ProcessLauncher) -> String {

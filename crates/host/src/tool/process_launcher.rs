@@ -5,7 +5,7 @@ use super::call::Caller;
 use super::opened_paths::OpenedPaths;
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
-use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside, sources_of_git};
+use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
@@ -76,8 +76,12 @@ impl ProcessLauncher {
 
     /// Starts processes that check the work of a specialist, which may have written the code that they
     /// execute, or reads foreign values. The kernel confines them where the sandbox level is `kernel`. `protected` are
-    /// further protected paths.
-    pub fn confined(&self, opening: &SandboxOpening, protected: Vec<PathBuf>) -> Supervisor {
+    /// further protected paths. Fails if settings or the step open a path that cannot be opened.
+    pub fn confined(
+        &self,
+        opening: &SandboxOpening,
+        protected: Vec<PathBuf>,
+    ) -> Result<Supervisor, Failure> {
         self.confined_in(opening, protected, next_scratch())
     }
 
@@ -86,7 +90,7 @@ impl ProcessLauncher {
         &self,
         opening: &SandboxOpening,
         protected: Vec<PathBuf>,
-    ) -> Supervisor {
+    ) -> Result<Supervisor, Failure> {
         self.confined_in(opening, protected, self.scratch_of(opening))
     }
 
@@ -95,15 +99,13 @@ impl ProcessLauncher {
         opening: &SandboxOpening,
         protected: Vec<PathBuf>,
         scratch: u64,
-    ) -> Supervisor {
-        match self.level {
-            ApprovalLevel::Kernel => {
-                let confinement = self.confinement(None, Some(opening)).with_read_only(protected);
-                let confinement = confinement.with_network(kernel(opening.network));
-                self.supervisor.confined(confinement.with_scratch(scratch))
-            }
-            _ => self.supervisor.clone(),
+    ) -> Result<Supervisor, Failure> {
+        if self.level != ApprovalLevel::Kernel {
+            return Ok(self.supervisor.clone());
         }
+        let confinement = self.confinement(None, Some(opening))?.with_read_only(protected);
+        let confinement = confinement.with_network(kernel(opening.network));
+        Ok(self.supervisor.confined(confinement.with_scratch(scratch)))
     }
 
     /// The number of the temporary directory of commands for which the sandbox opens the same.
@@ -117,11 +119,13 @@ impl ProcessLauncher {
         number
     }
 
-    /// Starts processes for which the project does not exist, and which are otherwise free; `None` where this machine
-    /// cannot hide it.
+    /// Starts processes for which neither the project nor the state of `kb`, with the work trees of steps, exists, and
+    /// which are otherwise free; `None` where this machine cannot hide them.
     pub fn without_project(&self) -> Option<Supervisor> {
         let everything = Confinement::to([PathBuf::from("/")]).with_network(Network::Open);
-        let hidden = everything.with_hidden([self.workspace.root().to_owned()]);
+        let root = self.workspace.root().to_owned();
+        let hidden = self.workspace.state_of_kb().iter().cloned().chain([root]);
+        let hidden = everything.with_hidden(hidden);
         let can_hide = self.can_confine() && self.supervisor.can_hide_paths();
         can_hide.then(|| self.supervisor.confined(hidden.with_scratch(next_scratch())))
     }
@@ -190,16 +194,16 @@ impl ProcessLauncher {
         scratch: u64,
         protected: Vec<PathBuf>,
         hidden: Vec<PathBuf>,
-    ) -> Supervisor {
+    ) -> Result<Supervisor, Failure> {
         match caller {
             Caller::Specialist { network, .. } if self.level == ApprovalLevel::Kernel => {
                 let readable = self.reading.roots(self.workspace.root());
-                let confinement = self.confinement(readable, None).with_read_only(protected);
+                let confinement = self.confinement(readable, None)?.with_read_only(protected);
                 let confinement = confinement.with_hidden(hidden);
                 let confinement = confinement.with_network(kernel(*network)).with_scratch(scratch);
-                self.supervisor.confined(confinement)
+                Ok(self.supervisor.confined(confinement))
             }
-            Caller::Specialist { .. } | Caller::Author => self.supervisor.clone(),
+            Caller::Specialist { .. } | Caller::Author => Ok(self.supervisor.clone()),
         }
     }
 
@@ -212,20 +216,34 @@ impl ProcessLauncher {
         scratch: u64,
         protected: Vec<PathBuf>,
         hidden: Vec<PathBuf>,
-    ) -> Supervisor {
-        match self.level {
-            ApprovalLevel::Kernel => {
-                let readable = match caller {
-                    Caller::Specialist { .. } => self.reading.roots(self.workspace.root()),
-                    Caller::Author => None,
-                };
-                let confinement = self.confinement(readable, None).with_read_only(protected);
-                let confinement = confinement.with_hidden(hidden);
-                let confinement = confinement.with_network(kernel(network)).with_scratch(scratch);
-                self.supervisor.confined(confinement)
-            }
-            _ => self.supervisor.clone(),
+    ) -> Result<Supervisor, Failure> {
+        if self.level != ApprovalLevel::Kernel {
+            return Ok(self.supervisor.clone());
         }
+        let readable = match caller {
+            Caller::Specialist { .. } => self.reading.roots(self.workspace.root()),
+            Caller::Author => None,
+        };
+        let confinement = self.confinement(readable, None)?.with_read_only(protected);
+        let confinement = confinement.with_hidden(hidden);
+        let confinement = confinement.with_network(kernel(network)).with_scratch(scratch);
+        Ok(self.supervisor.confined(confinement))
+    }
+
+    /// Starts a program in the sandbox for which nothing exists that a model could write in this run.
+    pub(super) fn without_workspace(&self, network: NetworkAccess) -> Supervisor {
+        let root = self.workspace.root();
+        let mut opened = OpenedPaths::new(root, self.workspace.state_of_kb(), &self.supervisor);
+        let read = opened.readable(&self.settings.sandbox_read);
+        let is_outside = |path: &PathBuf| {
+            let real = path.canonicalize().unwrap_or_default();
+            !real.starts_with(root) && !root.starts_with(real)
+        };
+        let read: Vec<PathBuf> = read.into_iter().filter(is_outside).collect();
+        let (hidden, _) = opened.closed();
+        let confinement = Confinement::default().with_read(read).with_hidden(hidden);
+        let confinement = confinement.with_network(kernel(network));
+        self.supervisor.confined(confinement.with_scratch(next_scratch()))
     }
 
     /// Whether the kernel confines the processes of a caller.
@@ -239,29 +257,26 @@ impl ProcessLauncher {
         &self,
         readable: Option<Vec<PathBuf>>,
         opening: Option<&SandboxOpening>,
-    ) -> Confinement {
+    ) -> Result<Confinement, Failure> {
         let root = self.workspace.root();
         let mut opened = OpenedPaths::new(root, self.workspace.state_of_kb(), &self.supervisor);
-        let write = opened.of(&self.settings.sandbox_write);
-        let own_write = opened.of(opening.map_or(&[], |opening| &opening.write));
-        let read = opened.of(&self.settings.sandbox_read);
-        let own_read = opened.of(opening.map_or(&[], |opening| &opening.read));
-        let git_data = write.iter().chain(&own_write).any(|path| *path == root.join(".git"));
-        let repositories = write.iter().chain(&own_write).flat_map(|path| sources_of_git(path));
-        let repositories: Vec<PathBuf> = repositories.collect();
+        let mut write = opened.writable(&self.settings.sandbox_write)?;
+        write.extend(opened.writable(opening.map_or(&[], |opening| &opening.write))?);
+        let mut read = opened.readable(&self.settings.sandbox_read);
+        read.extend(opened.readable(opening.map_or(&[], |opening| &opening.read)));
+        let (hidden, read_only) = opened.closed();
+        let git_data = write.iter().any(|path| *path == root.join(".git"));
         let project = match readable {
             None => Confinement::to([root.to_owned()]),
             Some(readable) => Confinement::to(readable).with_write_only([root.to_owned()]),
         };
-        project
+        Ok(project
             .with_read(repository_outside(root))
             .with_read(read)
-            .with_read(own_read)
             .with_write(write)
-            .with_write(own_write)
             .with_read_only(self.workspace.protected_now(git_data))
-            .with_read_only(repositories)
-            .with_hidden(opened.into_hidden())
+            .with_read_only(read_only)
+            .with_hidden(hidden))
     }
 }
 

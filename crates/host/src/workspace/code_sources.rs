@@ -2,7 +2,7 @@
 //! the state of the project names: hooks and commands in the settings of git, and targets of links
 //! in the folders of definitions.
 
-use super::protected_names::{AT_ROOT, GIT};
+use super::protected_names::{AT_ROOT, GIT, GIT_CODE_SOURCES};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,7 @@ pub(super) fn code_sources(root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         links(&root.join(name), MAX_DEPTH, &mut left, &mut found);
     }
     let git = root.join(GIT);
+    links(&git.join("hooks"), MAX_DEPTH, &mut left, &mut found);
     found.into_iter().filter(|path| is_inside(path, root) && !path.starts_with(&git)).collect()
 }
 
@@ -50,16 +51,53 @@ fn links(path: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathB
     }
 }
 
-/// Collects the paths that the settings of git execute or read settings from. Conditions of `includeIf` count
-/// as true.
+/// The real paths that git executes or reads settings from for a repository outside of the project. `git` is its folder,
+/// or the file in a work tree that names it. Paths that do not exist yet are included.
+pub(super) fn sources_of_repository(git: &Path, home: Option<&Path>) -> BTreeSet<PathBuf> {
+    let folder = git_folder(git);
+    let top = match git.file_name() {
+        Some(name) if name == GIT => git.parent().unwrap_or(git),
+        _ => git,
+    };
+    let mut found = BTreeSet::new();
+    settings_sources(top, settings_of_repository(&folder), home, &mut found);
+    let mut left = MAX_ENTRIES;
+    for name in GIT_CODE_SOURCES {
+        links(&folder.join(name), MAX_DEPTH, &mut left, &mut found);
+    }
+    found
+}
+
+/// The same for the settings of the user and of the machine.
+pub(super) fn sources_of_user(settings: &[PathBuf], home: Option<&Path>) -> BTreeSet<PathBuf> {
+    let mut found: BTreeSet<PathBuf> = settings.iter().map(|path| real(path)).collect();
+    let top = home.unwrap_or(Path::new("/"));
+    settings_sources(top, settings.to_vec(), home, &mut found);
+    found
+}
+
+/// Collects the paths that the settings of git execute or read settings from, for the work tree that contains a
+/// project.
 fn git_sources(root: &Path, home: Option<&Path>, found: &mut BTreeSet<PathBuf>) {
     let top = root.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok());
     let mut files = vec![PathBuf::from("/etc/gitconfig")];
     if let Some(home) = home {
         files.extend([home.join(".config/git/config"), home.join(".gitconfig")]);
     }
-    files.extend(top.map(repository_settings).unwrap_or_default());
-    let (mut read, top) = (BTreeSet::new(), top.unwrap_or(root));
+    files.extend(
+        top.map(|top| settings_of_repository(&git_folder(&top.join(GIT)))).into_iter().flatten(),
+    );
+    settings_sources(top.unwrap_or(root), files, home, found);
+}
+
+/// Collects the paths that settings files of git name. Conditions of `includeIf` count as true.
+fn settings_sources(
+    top: &Path,
+    mut files: Vec<PathBuf>,
+    home: Option<&Path>,
+    found: &mut BTreeSet<PathBuf>,
+) {
+    let (mut read, own) = (BTreeSet::new(), real(top));
     while let Some(file) = files.pop() {
         if read.len() >= MAX_FILES || !read.insert(file.clone()) {
             continue;
@@ -75,7 +113,7 @@ fn git_sources(root: &Path, home: Option<&Path>, found: &mut BTreeSet<PathBuf>) 
             match use_of(&section, &name) {
                 Use::None => {}
                 Use::Include => {
-                    let included = at(file.parent().unwrap_or(root), &value);
+                    let included = at(file.parent().unwrap_or(top), &value);
                     found.insert(real(&included));
                     files.push(included);
                 }
@@ -86,25 +124,28 @@ fn git_sources(root: &Path, home: Option<&Path>, found: &mut BTreeSet<PathBuf>) 
                     let words =
                         value.split(|c: char| c.is_whitespace() || ";|&()<>\"'=$!".contains(c));
                     let paths = words.filter(|word| !word.is_empty()).map(|word| at(top, word));
-                    found.extend(paths.filter(|path| path.exists()).map(|path| real(&path)));
+                    let paths = paths.filter(|path| path.exists()).map(|path| real(&path));
+                    // `.` in an editor command is no program.
+                    found.extend(paths.filter(|path| !own.starts_with(path)));
                 }
             }
         }
     }
 }
 
-/// The settings files of the repository of a work tree.
-fn repository_settings(top: &Path) -> Vec<PathBuf> {
-    let git = top.join(GIT);
-    let folder = match std::fs::read_to_string(&git) {
-        Ok(text) => match text.trim_end().strip_prefix("gitdir: ") {
-            Some(folder) => top.join(folder),
-            None => return Vec::new(),
-        },
-        Err(_) => git,
-    };
+/// The folder of a repository that a `.git` is or names.
+fn git_folder(git: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(git).unwrap_or_default();
+    match (text.trim_end().strip_prefix("gitdir: "), git.parent()) {
+        (Some(folder), Some(top)) => top.join(folder),
+        _ => git.to_owned(),
+    }
+}
+
+/// The settings files of the repository in a folder.
+fn settings_of_repository(folder: &Path) -> Vec<PathBuf> {
     let common = std::fs::read_to_string(folder.join("commondir"));
-    let common = common.map_or_else(|_| folder.clone(), |text| folder.join(text.trim_end()));
+    let common = common.map_or_else(|_| folder.to_owned(), |text| folder.join(text.trim_end()));
     vec![common.join("config"), folder.join("config.worktree")]
 }
 

@@ -15,6 +15,7 @@ mod hidden_paths;
 mod ignore_rules;
 mod left_behind;
 mod manifest;
+mod opened_folder;
 mod own_files;
 mod own_path;
 mod own_writes;
@@ -39,6 +40,7 @@ mod writing;
 
 pub(crate) use file_access::FileAccess;
 pub(crate) use hidden_paths::TooManyHidden;
+pub(crate) use opened_folder::OpenedFolder;
 pub(crate) use own_files::FileContent;
 pub(crate) use own_path::lexical;
 pub use own_path::own_path;
@@ -47,7 +49,7 @@ pub use path_glob::PathGlob;
 pub(crate) use path_rules::PathRules;
 pub(crate) use path_text::shown;
 pub(crate) use protected_watch::ProtectedWatch;
-pub(crate) use repository::{repository_outside, sources_of_git};
+pub(crate) use repository::repository_outside;
 pub(crate) use walk::Entry;
 pub(crate) use write_target::PriorState;
 

@@ -12,15 +12,41 @@ const FILES: [&str; 3] = [".envrc", ".gitattributes", ".gitmodules"];
 /// `.git` can make the next `git` command run other code.
 pub(super) const ANYWHERE: [&str; 2] = [".kb", GIT];
 pub(super) const GIT: &str = ".git";
-/// The names in `.git` that decide which code the next `git` command runs. The rest changes with
-/// every commit.
-pub(super) const GIT_CODE_SOURCES: [&str; 6] =
-    ["hooks", "config", "config.worktree", "commondir", "gitdir", "info"];
-
-/// Directories inside `.git` that contain further repositories and work trees.
+/// The names in a repository from which git executes something or reads settings. See [`is_git_data`] for the rest.
+pub(super) const GIT_CODE_SOURCES: [&str; 11] = [
+    "hooks",
+    "config",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "info",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "remotes",
+    "branches",
+];
+/// Directories inside a repository that contain further repositories and work trees.
 pub(super) const GIT_NESTED: [&str; 2] = ["modules", "worktrees"];
-/// Directories of a repository that change all the time.
-pub(super) const GIT_DATA: [&str; 4] = ["objects", "refs", "logs", "lfs"];
+
+/// Whether an entry of a repository is data that changes with every commit, which a command may write where the
+/// repository is opened for it. `name` is [`normalized`].
+pub(super) fn is_git_data(name: &str) -> bool {
+    const DATA: [&str; 9] =
+        ["objects", "refs", "logs", "lfs", "index", "packed-refs", "shallow", "gc.pid", "gc.log"];
+    const STATE: [&str; 4] = ["merge_mode", "merge_rr", "auto_merge", "packed-refs.new"];
+    let name = name.strip_suffix(".lock").unwrap_or(name);
+    // `ORIG_HEAD`, `COMMIT_EDITMSG`, `MERGE_MSG`
+    let is_text = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let is_head = is_text && (name.ends_with("head") || name.ends_with("msg"));
+    is_head || DATA.contains(&name) || STATE.contains(&name) || name.starts_with("next-index-")
+}
+
+/// Whether git takes a folder for a repository, or for the part of one that belongs to a further work tree. `has` says
+/// whether an entry with this name is in it.
+pub(super) fn is_git_folder(has: impl Fn(&str) -> bool) -> bool {
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
 
 /// A protected name for messages: with a slash if it is a folder.
 pub(super) fn shown_name(name: &str) -> String {

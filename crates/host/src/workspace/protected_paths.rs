@@ -1,9 +1,9 @@
 //! Protected paths: which paths tools may read and never change.
 
 use super::code_sources::{code_sources, real};
-use super::dir_handle::{DirHandle, FileId};
+use super::dir_handle::{DirHandle, FileId, MAX_DEPTH};
 use super::protected_names::{
-    ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, GIT_DATA, GIT_NESTED, normalized, protected_name,
+    ANYWHERE, AT_ROOT, GIT, GIT_NESTED, is_git_data, is_git_folder, normalized, protected_name,
     shown_name,
 };
 use kb_clock as clock;
@@ -79,12 +79,12 @@ impl ProtectedPaths {
 
     /// The protected paths that exist now and can be made read-only for a whole process. Links are
     /// left out: their targets are protected. If `git_data` is set, the data of the repository stays
-    /// writable, without the files that decide which code git runs.
+    /// writable.
     pub(super) fn present(&self, root: &Path, git_data: bool) -> Vec<PathBuf> {
         let at_root = AT_ROOT.iter().map(|name| root.join(name)).chain([root.join(".kb")]);
         let git = root.join(GIT);
         let in_git = match git_data && git.is_dir() {
-            true => git_code_sources(&git),
+            true => closed_in_git(&git),
             false => vec![git],
         };
         let inside = self.further.iter().filter(|protected| protected.starts_with(root)).cloned();
@@ -114,6 +114,12 @@ impl ProtectedPaths {
             names(real).map(|name| normalized(&name.to_string_lossy())).collect();
         if let Some(protected) = protected_name(&normalized_names) {
             return Some(shown_name(protected));
+        }
+        if normalized_names.len() > MAX_DEPTH {
+            return Some(format!("what lies below {MAX_DEPTH} folders"));
+        }
+        if let Some(repository) = repository_around(root, real) {
+            return Some(format!("{}/", repository.display()));
         }
         let full = root.path.join(real);
         let further = self.further.iter().find(|protected| full.starts_with(protected));
@@ -156,35 +162,47 @@ impl ProtectedPaths {
     }
 }
 
-/// The files and folders of a repository that decide which code git runs, also those of its submodules and work trees.
-/// Some of them may not exist.
-pub(super) fn git_code_sources(git: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open: Vec<(PathBuf, usize)> = vec![(git.to_owned(), 0)];
-    while let Some((folder, depth)) = open.pop() {
-        found.extend(GIT_CODE_SOURCES.iter().map(|name| folder.join(name)));
-        let inside = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let below: Box<dyn Iterator<Item = PathBuf>> = match depth {
-            0 => Box::new(GIT_NESTED.iter().map(|name| folder.join(name))),
-            _ => Box::new(inside(&folder).map(|entry| entry.path())),
-        };
-        let is_data = |path: &Path| {
-            path.file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(|name| GIT_DATA.contains(&name) || GIT_CODE_SOURCES.contains(&name))
-        };
-        let is_folder =
-            |path: &Path| path.symlink_metadata().is_ok_and(|found| found.file_type().is_dir());
-        let below = below.filter(|path| is_folder(path) && !is_data(path));
-        if depth < MAX_GIT_DEPTH && found.len() < MAX_GIT_SOURCES {
-            open.extend(below.map(|path| (path, depth + 1)));
+/// The folder at or around a path that is a repository without `.git` in its name, or becomes one with this path.
+fn repository_around(root: &DirHandle, real: &Path) -> Option<PathBuf> {
+    let mut above = PathBuf::new();
+    for name in names(real) {
+        let has = |entry: &str| name == entry || root.identity(&above.join(entry)).is_some();
+        if !above.as_os_str().is_empty() && is_git_folder(has) {
+            return Some(above);
         }
+        above.push(name);
     }
-    found
+    is_git_folder(|entry| root.identity(&above.join(entry)).is_some()).then_some(above)
 }
 
-/// Maximum depth of submodules in a repository, and number of paths that decide about code.
-const MAX_GIT_DEPTH: usize = 8;
+/// What an opened repository leaves out: everything in it that is no data, also in the repositories of its submodules and
+/// in its further work trees.
+pub(super) fn closed_in_git(git: &Path) -> Vec<PathBuf> {
+    let mut closed = Vec::new();
+    let mut open = vec![(git.to_owned(), true)];
+    while let Some((folder, is_repository)) = open.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), normalized(&entry.file_name().to_string_lossy()));
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            match () {
+                () if is_repository && is_git_data(&name) => {}
+                // Below `modules` and `worktrees`.
+                () if is_folder && !is_repository => {
+                    let is_repository = is_git_folder(|name| path.join(name).exists());
+                    open.push((path, is_repository));
+                }
+                () if is_folder && GIT_NESTED.contains(&name.as_str()) => open.push((path, false)),
+                () => closed.push(path),
+            }
+        }
+        if closed.len() + open.len() > MAX_GIT_SOURCES {
+            return vec![git.to_owned()];
+        }
+    }
+    closed
+}
+
+/// Maximum number of paths that an opened repository leaves out. With more, it is not opened.
 const MAX_GIT_SOURCES: usize = 1_000;
 
 fn names(path: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {

@@ -2,12 +2,12 @@
 
 use super::content::{Content, MAX_HASHED, link_digest};
 use super::dir_handle::{FOLDER, MAX_DEPTH};
-use super::dir_handle::{open_file_at, state_of};
+use super::dir_handle::{kind_of, open_file_at, state_of};
 use super::manifest::MAX_FILES;
 use super::path_guard::Workspace;
 use super::path_text::nfc;
-use super::protected_names::{ANYWHERE, GIT, normalized};
-use super::watch_rules::{WatchMode, watch_mode};
+use super::protected_names::{ANYWHERE, normalized};
+use super::watch_rules::{Place, WatchMode};
 use kb_base::value::Digest;
 use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use rustix::fd::OwnedFd;
@@ -28,6 +28,8 @@ pub(crate) struct ProtectedWatch {
     /// The code sources from before, relative to the workspace.
     sources: Arc<Vec<String>>,
     before: Manifest,
+    /// The repositories and settings in subfolders from before, relative to the workspace.
+    nested: BTreeSet<String>,
 }
 
 impl ProtectedWatch {
@@ -38,27 +40,19 @@ impl ProtectedWatch {
         let sources = sources.iter().filter_map(|path| path.strip_prefix(root).ok());
         let sources: Arc<Vec<String>> =
             Arc::new(sources.map(|path| nfc(path.display().to_string())).collect());
-        let before = survey(workspace, sources.clone()).await;
-        ProtectedWatch { workspace: workspace.clone(), sources, before }
+        let (before, nested) = survey(workspace, sources.clone()).await;
+        ProtectedWatch { workspace: workspace.clone(), sources, before, nested }
     }
 
     /// The repositories and settings in subfolders that exist now.
     pub(crate) fn nested(&self) -> Vec<PathBuf> {
         let root = self.workspace.root();
-        let mut found = BTreeSet::new();
-        for path in self.before.files.keys() {
-            let mut names = path.split('/');
-            let is_nested = |name: &str| ANYWHERE.contains(&normalized(name).as_str());
-            if let Some(length) = names.position(is_nested).filter(|length| *length > 0) {
-                found.insert(root.join(path.split('/').take(length + 1).collect::<PathBuf>()));
-            }
-        }
-        found.into_iter().take(MAX_NESTED).collect()
+        self.nested.iter().take(MAX_NESTED).map(|path| root.join(path)).collect()
     }
 
     /// Reads them again and returns the changes.
     pub(crate) async fn end(self) -> Vec<Change> {
-        let after = survey(&self.workspace, self.sources).await;
+        let (after, _) = survey(&self.workspace, self.sources).await;
         let before = self.before;
         // If both surveys are partial, a path that one of them lacks proves nothing.
         let partial = before.truncated && after.truncated;
@@ -77,26 +71,27 @@ impl ProtectedWatch {
 /// Compares content and mode: a hook that becomes executable is a change.
 fn is_same(a: &FileState, b: &FileState) -> bool {
     match (a.sha256, b.sha256) {
+        _ if a.kind == FileKind::Directory => b.kind == FileKind::Directory,
         (Some(_), Some(_)) => (a.kind, a.mode, a.sha256) == (b.kind, b.mode, b.sha256),
         _ => a.same_stat(b),
     }
 }
 
-async fn survey(workspace: &Workspace, sources: Arc<Vec<String>>) -> Manifest {
+/// Reads the protected paths. Also returns the repositories and settings in subfolders.
+async fn survey(workspace: &Workspace, sources: Arc<Vec<String>>) -> (Manifest, BTreeSet<String>) {
     let workspace = workspace.clone();
     let work = move || {
-        let manifest = Manifest::default();
-        let names = Vec::new();
-        let (workspace, sources) = (&workspace, sources.as_slice());
-        let mut survey = Survey { workspace, sources, manifest, names, searched: 0 };
+        let (manifest, nested) = (Manifest::default(), BTreeSet::new());
+        let (workspace, sources, names) = (&workspace, sources.as_slice(), Vec::new());
+        let mut survey = Survey { workspace, sources, manifest, nested, names, searched: 0 };
         match workspace.writable().open_folder(Path::new("")) {
-            Ok(root) => survey.folder(&root, ""),
+            Ok(root) => survey.folder(&root, "", Place::Open),
             Err(_) => survey.manifest.truncated = true,
         }
-        survey.manifest
+        (survey.manifest, survey.nested)
     };
     let truncated = Manifest { truncated: true, ..Manifest::default() };
-    tokio::task::spawn_blocking(work).await.unwrap_or(truncated)
+    tokio::task::spawn_blocking(work).await.unwrap_or((truncated, BTreeSet::new()))
 }
 
 /// A walk through the protected paths by directory handles, so that no link diverts it.
@@ -104,6 +99,8 @@ struct Survey<'w> {
     workspace: &'w Workspace,
     sources: &'w [String],
     manifest: Manifest,
+    /// The repositories and settings in subfolders.
+    nested: BTreeSet<String>,
     /// The names on the way to the current entry, each normalised with [`normalized`].
     names: Vec<String>,
     /// Number of unprotected entries visited so far.
@@ -117,12 +114,23 @@ const MAX_SEARCHED: usize = 1_000_000;
 
 impl Survey<'_> {
     /// Visits a directory; `prefix` is its path with a trailing `/`, empty for the root.
-    fn folder(&mut self, folder: &OwnedFd, prefix: &str) {
+    fn folder(&mut self, folder: &OwnedFd, prefix: &str, place: Place) {
         let Ok(entries) = Dir::read_from(folder) else {
             self.manifest.truncated = true;
             return;
         };
-        for entry in entries.flatten() {
+        let entries: Vec<DirEntry> = entries.flatten().collect();
+        let has = |name: &str| {
+            entries.iter().any(|entry| entry.file_name().to_bytes() == name.as_bytes())
+        };
+        let found = place.with(prefix.is_empty(), has);
+        if place == Place::Open && found != place {
+            self.nested.insert(prefix.trim_end_matches('/').to_owned());
+        }
+        if let (Place::Repository, Ok(stat)) = (found, rustix::fs::fstat(folder)) {
+            self.manifest.files.insert(prefix.trim_end_matches('/').to_owned(), state_of(&stat));
+        }
+        for entry in entries {
             if self.manifest.files.len() >= MAX_FILES || self.searched >= MAX_SEARCHED {
                 self.manifest.truncated = true;
                 return;
@@ -131,7 +139,7 @@ impl Survey<'_> {
             if !matches!(name.to_bytes(), b"." | b"..") {
                 let text = OsStr::from_bytes(name.to_bytes()).to_string_lossy();
                 self.names.push(normalized(&text));
-                self.entry(folder, &entry, prefix, &text);
+                self.entry(folder, &entry, (prefix, &text), found);
                 self.names.pop();
             }
         }
@@ -148,41 +156,60 @@ impl Survey<'_> {
         sources.any(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    fn entry(&mut self, folder: &OwnedFd, entry: &DirEntry, prefix: &str, text: &str) {
+    fn entry(
+        &mut self,
+        folder: &OwnedFd,
+        entry: &DirEntry,
+        (prefix, text): (&str, &str),
+        place: Place,
+    ) {
         let name = entry.file_name();
-        let mode = match self.is_source(prefix, text) {
-            true => WatchMode::Content,
-            false => watch_mode(&self.names),
+        let stat = || rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        let is_folder = match entry.file_type() {
+            FileType::Directory => true,
+            FileType::Unknown => stat().is_ok_and(|stat| kind_of(&stat) == FileKind::Directory),
+            _ => false,
         };
-        // A `.git` that is a file or a link names the repository.
-        let is_git = self.names.last().is_some_and(|name| name == GIT);
-        let is_passed = mode == WatchMode::Descend && !is_git;
-        if mode == WatchMode::Skip {
-            return;
-        }
-        if is_passed {
-            // Most entries are unprotected files; they are not even stat'ed.
-            self.searched += 1;
-            if !matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
-                return;
+        let mode = match self.is_source(prefix, text) {
+            true => WatchMode::Content(Place::Protected),
+            false => place.mode(&self.names, is_folder),
+        };
+        let inside = match mode {
+            WatchMode::Skip => return,
+            WatchMode::Descend(inside) => {
+                // Most entries are unprotected files; they are not even stat'ed.
+                self.searched += 1;
+                if !is_folder {
+                    return;
+                }
+                Some(inside)
             }
-        }
+            WatchMode::Content(inside) => Some(inside),
+            WatchMode::Exists => None,
+        };
         let path = nfc(format!("{prefix}{text}"));
         if self.workspace.is_state_path(Path::new(&path)) {
             return;
         }
-        let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+        let is_named = self.names.last().is_some_and(|name| ANYWHERE.contains(&name.as_str()));
+        if place == Place::Open && is_named && !prefix.is_empty() {
+            self.nested.insert(path.clone());
+        }
+        let Ok(stat) = stat() else { return };
         let mut state = state_of(&stat);
-        match state.kind {
-            FileKind::Directory => match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
-                Ok(below) if self.names.len() <= MAX_DEPTH => {
-                    self.folder(&below, &format!("{path}/"));
+        match (state.kind, inside) {
+            (FileKind::Directory, Some(inside)) if self.names.len() <= MAX_DEPTH => {
+                match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+                    Ok(below) => self.folder(&below, &format!("{path}/"), inside),
+                    Err(rustix::io::Errno::NOENT) => {}
+                    Err(_) => self.manifest.truncated = true,
                 }
-                Err(rustix::io::Errno::NOENT) => {}
-                _ => self.manifest.truncated = true,
-            },
-            _ if is_passed => {}
-            kind => {
+            }
+            // What lies deeper is not compared, so a folder there counts as protected itself.
+            (FileKind::Directory, _) => {
+                self.manifest.files.insert(path, state);
+            }
+            (kind, _) => {
                 state.sha256 = digest(folder, name, kind, state.size);
                 self.manifest.files.insert(path, state);
             }

@@ -1,7 +1,5 @@
 //! Repository data outside of the workspace that `git` commands need to read.
 
-use super::protected_names::GIT;
-use super::protected_paths::git_code_sources;
 use std::path::{Path, PathBuf};
 
 /// The paths that `git` reads outside of a workspace that is a part of a repository: the `.git` of
@@ -18,17 +16,6 @@ pub(crate) fn repository_outside(root: &Path) -> Vec<PathBuf> {
             let above = root.ancestors().skip(1).map(|folder| folder.join(".git"));
             above.into_iter().find(|git| git.is_dir()).into_iter().collect()
         }
-    }
-}
-
-/// What decides which code git runs, in the repository that an opened path is, contains or lies in.
-pub(crate) fn sources_of_git(opened: &Path) -> Vec<PathBuf> {
-    let is_git = |path: &&Path| path.file_name().is_some_and(|name| name == GIT);
-    let git = opened.ancestors().find(is_git).map(Path::to_owned);
-    let git = git.unwrap_or_else(|| opened.join(GIT));
-    match git.is_dir() {
-        true => git_code_sources(&git),
-        false => Vec::new(),
     }
 }
 

@@ -23,9 +23,14 @@ impl StatesBefore {
     }
 
     /// Where the state before a step or item is stored.
-    pub(crate) fn of_step(&self, run: &RunId, instance: &InstanceKey) -> StateBefore {
+    pub(crate) fn of_step(
+        &self,
+        run: &RunId,
+        instance: &InstanceKey,
+        masks: &Arc<Redactor>,
+    ) -> StateBefore {
         let name = format!("{run}.{}.before", Digest::of(instance.to_string()).short(6));
-        StateBefore { path: self.home.join(name), paths: Arc::default() }
+        StateBefore { path: self.home.join(name), paths: Arc::default(), masks: masks.clone() }
     }
 
     /// Removes what ended runs left.
@@ -46,6 +51,8 @@ pub(crate) struct StateBefore {
     path: PathBuf,
     /// The paths that file tools change.
     paths: Arc<Mutex<BTreeMap<String, Option<FileState>>>>,
+    /// Knows the secrets: no name with one is stored.
+    masks: Arc<Redactor>,
 }
 
 /// What is known of the time before a call.
@@ -60,8 +67,8 @@ pub(super) enum StoredState {
 impl StateBefore {
     /// Stores the state before a process that may change all files. A name with a secret is not stored: its file counts
     /// as new after a kill.
-    pub(super) fn store_all(&self, files: &Manifest, racy: &[String], masks: &Redactor) {
-        let is_public = |name: &String| masks.mask_text(name) == *name;
+    pub(super) fn store_all(&self, files: &Manifest, racy: &[String]) {
+        let is_public = |name: &String| self.is_public(name);
         let public = files.files.iter().filter(|(name, _)| is_public(name));
         let public = public.map(|(name, state)| (name.clone(), state.clone())).collect();
         let files = Manifest { files: public, truncated: files.truncated };
@@ -69,8 +76,16 @@ impl StateBefore {
         self.store(&StoredState::All { files, racy });
     }
 
-    /// Stores the state before a file tool changes a path.
+    fn is_public(&self, name: &str) -> bool {
+        self.masks.mask_text(name) == name
+    }
+
+    /// Stores the state before a file tool changes a path. One whose name has a secret is not stored: after a kill, a
+    /// change of it is of unknown origin.
     pub(super) fn store_path(&self, path: &str, state: Option<FileState>) {
+        if !self.is_public(path) {
+            return;
+        }
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         paths.entry(path.to_owned()).or_insert(state);
         self.store(&StoredState::Paths(paths.clone()));
@@ -110,4 +125,23 @@ fn write(path: &Path, state: &StoredState) -> Result<()> {
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     std::fs::write(&beside, text)?;
     std::fs::rename(&beside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_secret_is_not_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let step = kb_base::value::StepId::new("write").unwrap();
+        let (run, instance) = (RunId::new("r1").unwrap(), InstanceKey::root(step));
+        let masks = Arc::new(Redactor::default());
+        assert!(masks.add("token", "hunter2hunter2"));
+        let before = StatesBefore::of(folder.path()).of_step(&run, &instance, &masks);
+        before.store_path("plain.txt", None);
+        before.store_path("of-hunter2hunter2.txt", None);
+        let stored = std::fs::read_to_string(&before.path).unwrap();
+        assert!(stored.contains("plain.txt") && !stored.contains("hunter2"), "{stored}");
+    }
 }

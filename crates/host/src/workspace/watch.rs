@@ -32,14 +32,13 @@ impl WorkspaceWatch {
     /// Scans all files that the ignore rules leave. The clock tells which of them were just written.
     pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>, clock: &Clock) -> Self {
         let (scanned, clock) = (workspace.clone(), clock.clone());
-        let masks = redactor.clone();
         let work = move || {
             let _still = scanned.own_writes().scanning();
             let watching = scanned.own_writes().watching();
             let mut before = scanned.manifest();
             let racy = scanned.add_digests(&mut before, clock.of_files());
             if let Some(stored) = scanned.state_before() {
-                stored.store_all(&before, &racy, &masks);
+                stored.store_all(&before, &racy);
             }
             (before, racy, Some(watching))
         };

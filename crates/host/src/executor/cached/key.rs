@@ -73,10 +73,14 @@ impl Parts<'_> {
         if !request.cwd.is_empty() {
             self.add("working directory", &request.cwd);
         }
-        // A free command takes no result of one in the sandbox.
+        // A free command takes no result of one in the sandbox, and one that executes the files of the author takes none of
+        // the files of others.
         if let Some(confined) = request.confined.now() {
             let opening = serde_json::to_string(&*confined.opening()).unwrap_or_default();
             self.add("sandbox", &opening);
+            if confined.is_foreign() {
+                self.add("files or values of others", "yes");
+            }
         }
     }
 

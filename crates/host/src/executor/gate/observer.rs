@@ -11,6 +11,7 @@ use crate::workspace::{PathError, Workspace};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
 use kb_attempt::{Live, Received, Recorder, run_blocking};
+use kb_base::diagnostic::Code;
 use kb_base::value::limits;
 use kb_clock as clock;
 use kb_core::evidence::{Change, FileKind, Invocation, ProcessEvidence};
@@ -157,7 +158,7 @@ impl Observer<'_> {
             max_stream: limits::STREAM_BYTES,
         };
         let network = self.sandboxed.unwrap_or_default();
-        let of_specialist = |nested| Ok(self.host.processes.confined(&network.into(), nested));
+        let of_specialist = |nested| self.host.processes.confined(&network.into(), nested);
         let (origin, records) = match self.sandboxed {
             Some(_) => (Origin::Others(&of_specialist), Records::All),
             None => (Origin::Author(self.confined), Records::Confined(self.confined)),
@@ -166,7 +167,10 @@ impl Observer<'_> {
         let watched = match self.host.start(records).run(spawn, origin, self.cancel, None).await {
             Ok(watched) => watched,
             Err(refused) => {
-                let reason = format!("{}; `--yes` approves it", refused.message);
+                let reason = match refused.code {
+                    Code::NEEDS_APPROVAL => format!("{}; `--yes` approves it", refused.message),
+                    _ => refused.to_string(),
+                };
                 return unchanged(not_run(CommandEnd::Unknown(reason)));
             }
         };

@@ -1,10 +1,10 @@
 //! Plugins: runs the program of a plugin, with JSON on stdin and stdout.
 
 use super::tool_process::run_watched;
-use crate::tool::call::{Call, CallResult, Refusal};
+use crate::tool::call::{Call, CallResult, Caller, Refusal};
 use crate::tool::confinement;
 use crate::tool::context::{CallContext, Tool};
-use crate::tool::plugin_code;
+use crate::tool::plugin_code::{self, Lending};
 use crate::tool::process_launcher::ProcessLauncher;
 use crate::tool::watched_process::{Origin, WatchedProcess};
 use futures::future::BoxFuture;
@@ -15,6 +15,7 @@ use kb_core::redaction::Redactor;
 use kb_language::definition::{NetworkAccess, Plugin, Probe, Schema};
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +49,10 @@ impl Tool for PluginTool {
     }
 
     fn widens_network(&self, call: &Call, processes: &ProcessLauncher) -> Option<String> {
-        plugin_code::widens_network(&self.0, call, processes)
+        match plugin_code::lending(&self.0, call, processes) {
+            Lending::Approval(why) => Some(why),
+            Lending::Own | Lending::WithoutProject => None,
+        }
     }
 
     fn call<'a>(
@@ -58,8 +62,13 @@ impl Tool for PluginTool {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, CallResult> {
         Box::pin(async move {
+            let lending = plugin_code::lending(&self.0, call, context.processes);
+            let is_elsewhere = matches!(lending, Lending::WithoutProject);
             match prepare(&self.0, call, context) {
-                Ok(spawn) => {
+                Ok(mut spawn) => {
+                    if is_elsewhere {
+                        spawn.cwd = PathBuf::from("/");
+                    }
                     let timeout = spawn.timeout;
                     let hidden = match context.processes.hidden(&call.caller).await {
                         Ok(hidden) => hidden,
@@ -68,12 +77,16 @@ impl Tool for PluginTool {
                         }
                     };
                     let supervisor = |nested| {
+                        if is_elsewhere {
+                            return Ok(context.processes.without_workspace(self.0.network));
+                        }
                         let by = (&call.caller, network(&self.0, context)?);
                         let hidden = hidden.clone();
-                        Ok(context.processes.of_plugin(by, context.scratch, nested, hidden))
+                        context.processes.of_plugin(by, context.scratch, nested, hidden)
                     };
                     let result = |ended: &WatchedProcess| {
-                        result(&self.0, &ended.exited, timeout, context.redactor)
+                        let result = result(&self.0, &ended.exited, timeout, context.redactor);
+                        if is_elsewhere { explained(result, &self.0, call) } else { result }
                     };
                     let origin = Origin::Others(&supervisor);
                     run_watched(spawn, (call, context), origin, result, cancel).await
@@ -93,6 +106,24 @@ fn network(plugin: &Plugin, context: &CallContext<'_>) -> Result<NetworkAccess, 
         (NetworkAccess::None, _) | (_, Some(NetworkAccess::None)) => NetworkAccess::None,
         (_, Some(NetworkAccess::Loopback)) => NetworkAccess::Loopback,
     })
+}
+
+/// Says why a plugin that failed had no project.
+fn explained(result: CallResult, plugin: &Plugin, call: &Call) -> CallResult {
+    let caller = match &call.caller {
+        Caller::Specialist { id, .. } => id.as_str(),
+        Caller::Author => "the step",
+    };
+    let id = &plugin.id;
+    let why = format!(
+        "the program ran without the project, because `{caller}` does not have its network: set `requires_approval: true` \
+         for `plugin:{id}` in `tools.security`, so that a person lends it, or `network: open` in the specialist"
+    );
+    let failure = result.failure.map(|failure| match failure.help.clone() {
+        Some(help) => failure.help(format!("{help}. {why}")),
+        None => failure.help(why),
+    });
+    CallResult { failure, ..result }
 }
 
 fn prepare(plugin: &Plugin, call: &Call, context: &CallContext<'_>) -> Result<Spawn, Refusal> {

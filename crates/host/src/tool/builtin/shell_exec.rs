@@ -117,7 +117,7 @@ async fn run(
         Err(failure) => return CallResult::failed(InvocationStatus::Denied, failure),
     };
     let of_specialist =
-        |nested| Ok(context.processes.of(&call.caller, context.scratch, nested, hidden.clone()));
+        |nested| context.processes.of(&call.caller, context.scratch, nested, hidden.clone());
     let origin = match &call.caller {
         Caller::Author => Origin::Author(context.confined),
         Caller::Specialist { .. } => Origin::Others(&of_specialist),

@@ -106,7 +106,12 @@ fn variables(requires: &Requirements, context: &ProjectContext, problems: &mut V
 async fn changes(context: &ProjectContext, settings: &Arc<Settings>) -> Option<(String, String)> {
     // A project folder that cannot be opened is reported when the run is assembled.
     let processes = context.processes(settings).ok()?;
-    let git = Git::new(processes.confined(&NetworkAccess::None.into(), Vec::new()));
+    let confined = processes.confined(&NetworkAccess::None.into(), Vec::new());
+    let confined = match confined {
+        Ok(confined) => confined,
+        Err(failure) => return Some((failure.message, failure.help.unwrap_or_default())),
+    };
+    let git = Git::new(confined);
     match git.status(&context.root, processes.can_confine()).await {
         Ok(lines) if lines.trim().is_empty() => None,
         Ok(lines) => {
