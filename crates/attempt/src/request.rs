@@ -90,9 +90,10 @@ impl Request {
     /// The idempotency key, the same for every attempt: `RUN/INSTANCE/ITERATION`, with `.PASS` from the second
     /// pass of a loop on.
     pub fn idempotency_key(&self) -> String {
+        let instance = in_variable(&self.instance.to_string());
         match self.pass {
-            1 => format!("{}/{}/{}", self.run, self.instance, self.iteration),
-            pass => format!("{}/{}/{}.{pass}", self.run, self.instance, self.iteration),
+            1 => format!("{}/{instance}/{}", self.run, self.iteration),
+            pass => format!("{}/{instance}/{}.{pass}", self.run, self.iteration),
         }
     }
 
@@ -100,9 +101,43 @@ impl Request {
     pub fn identity(&self) -> [(String, String); 4] {
         [
             ("KB_RUN".to_owned(), self.run.to_string()),
-            ("KB_STEP".to_owned(), self.instance.to_string()),
+            ("KB_STEP".to_owned(), in_variable(&self.instance.to_string())),
             ("KB_ATTEMPT".to_owned(), self.attempt.to_string()),
             ("KB_IDEMPOTENCY_KEY".to_owned(), self.idempotency_key()),
         ]
+    }
+}
+
+/// The name of an instance as the variables of its processes have it. A model may have written the key of its item, and
+/// `bash` executes some texts where it expects a number, so each character of the key but letters, digits, `_`, `-`, `.`
+/// and `,` is written as in a URL.
+pub fn in_variable(instance: &str) -> String {
+    let Some((step, item)) = instance.split_once('[') else { return instance.to_owned() };
+    let item = item.strip_suffix(']').unwrap_or(item);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.,".contains(&byte);
+    let written = |byte: u8| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    format!("{step}[{}]", item.bytes().map(written).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_variable;
+
+    #[test]
+    fn the_key_of_an_item_is_no_code_in_a_variable() {
+        for (instance, expected) in [
+            ("build", "build"),
+            ("build[3]", "build[3]"),
+            ("build[linux,arm-v7]", "build[linux,arm-v7]"),
+            ("build[a/b c]", "build[a%2Fb%20c]"),
+            ("PATH[$(id)]", "PATH[%24%28id%29]"),
+            ("PATH[x[$(id)]]", "PATH[x%5B%24%28id%29%5D]"),
+            ("PATH[`id`é=]", "PATH[%60id%60%C3%A9%3D]"),
+        ] {
+            assert_eq!(in_variable(instance), expected);
+        }
     }
 }

@@ -99,12 +99,6 @@ fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
             "x",
             "run: 'touch $HOME/pwned'",
         ),
-        // The key of an item is a part of `KB_STEP`.
-        (
-            "",
-            "{{item}}",
-            "forEach: {in: [\"{{think.output.n}}\"], key: \"{{item}}\"}, run: 'V=${KB_STEP#*[}; V=${V%]}; (( V > 3 )) || true'",
-        ),
     ] {
         let steps = |sandbox: &str| {
             let reader = reader.replace("VALUE", value);
@@ -117,6 +111,23 @@ fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
             let (said, trusted) = run(&project(&steps("sandbox: never, ")), &RUN);
             assert!(trusted, "{before}{value} {reader}: {said:?}");
         }
+    }
+}
+
+/// The variables that name the step of a process have the key of an item in a form that no shell executes, also in a
+/// command that nothing confines.
+#[test]
+fn the_key_of_an_item_is_no_code_of_a_script() {
+    let script = "K=${KB_STEP#*[}; I=${KB_IDEMPOTENCY_KEY#*/}; for V in \"${K%]}\" \"$KB_STEP\" \"${I%/*}\"; do ( [[ \"$V\" -eq 3 ]] ) || true; done";
+    let n = "{{think.output.n}}";
+    for items in [
+        format!("matrix: {{axes: {{a: ['{n}']}}}}"),
+        format!("forEach: {{in: ['{n}'], key: '{{{{item}}}}'}}"),
+        "forEach: {in: {'PATH[$(touch $HOME/pwned)]': 1}}".to_owned(),
+    ] {
+        let later = format!("id: PATH, sandbox: never, dependsOn: think, run: '{script}'");
+        let (said, escaped) = run(&project(&format!("  - {{{later}, {items}}}\n")), &RUN);
+        assert!(said.code == 0 && !escaped, "{items}: {said:?}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::call::{Call, CallResult};
 use super::kept_calls::KeptCalls;
+use kb_attempt::in_variable;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json};
 use kb_core::evidence::InvocationStatus;
@@ -68,7 +69,7 @@ impl ToolDoubles {
             *count += 1;
             *count
         };
-        let own = |name: &str| name == step || step.split('[').next() == Some(name);
+        let own = |name: &str| in_variable(name) == step || step.split('[').next() == Some(name);
         let attempt: u32 = attempt.parse().unwrap_or(1);
         let failing = self.failing.iter().find(|fault| {
             fault.tool == tool

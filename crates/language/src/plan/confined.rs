@@ -171,10 +171,7 @@ impl Facts {
         let env = plan.playbook().env.iter().chain(&step.details().env);
         let env = env.flat_map(|(_, value)| value.references());
         let cwd = step.details().cwd.iter().flat_map(|cwd| cwd.references());
-        // The key of an item is a part of `KB_STEP`.
-        let key = step.for_each.iter().flat_map(|each| &each.key);
-        let key = key.flat_map(|key| key.references());
-        let mut all = env.chain(cwd).chain(key).chain(shell_input(step));
+        let mut all = env.chain(cwd).chain(shell_input(step));
         all.find_map(|found| self.foreign(step, found))
     }
 
