@@ -274,6 +274,7 @@ id: p
 steps:
   - {id: read, tool: fs:read, input: {path: in/a.txt}, cache: {inputs: \"in/*\"}}
   - id: write
+    dependsOn: read
     specialist: author
     task: \"Write out.txt\"
     cache: {inputs: []}

@@ -127,10 +127,24 @@ pub(in crate::cli) fn diff_text(diff: &RunDiff, stat: bool) -> String {
             out.push_str(&format!("  {}\n", paint(style(file.change), row)));
             if !stat {
                 patches(file, &mut out);
+                if is_unread(file) {
+                    out.push_str(&format!("    {}\n", paint(WARNING, UNREAD)));
+                }
             }
         }
     }
     out
+}
+
+/// What stands in place of lines. Who approves a change has to read the file itself.
+const UNREAD: &str = "its content is not shown here: it is large or not text";
+
+/// Whether a file has new content, of which no line is shown.
+fn is_unread(file: &FileDiff) -> bool {
+    let content = |file: &Option<FileSnapshot>| file.as_ref().and_then(|found| found.sha256);
+    let is_new = file.after.is_some() && content(&file.before) != content(&file.after);
+    let is_empty = file.after.as_ref().is_some_and(|after| after.bytes == 0);
+    is_new && !is_empty && file.patches.is_empty()
 }
 
 fn style(change: FileDiffKind) -> anstyle::Style {
