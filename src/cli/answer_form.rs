@@ -1,9 +1,8 @@
 //! The fields of an answer with a schema, which the terminal asks for one by one.
 
-use super::field_limits::limits;
 use super::render::table::plain;
 use kb_base::value::{Json, json_text};
-use kb_service::service::misfit;
+use kb_service::service::{field_limits, misfit};
 use serde_json::json;
 
 /// Maximum number of fields; an answer with more is written as JSON.
@@ -110,7 +109,7 @@ impl Field {
         if self.options.is_empty() {
             parts.push(self.kind.words().to_owned());
         }
-        parts.extend(limits(&self.schema));
+        parts.extend(field_limits(&self.schema).map(|limits| plain(&limits)));
         match (given, &self.default) {
             (Some(given), _) => parts.push(format!("empty keeps {}", plain(&json_text(given)))),
             (None, Some(default)) => {
@@ -155,7 +154,7 @@ impl Field {
 
     fn takes(&self) -> String {
         if self.options.is_empty() {
-            let limits = limits(&self.schema).map(|limits| format!(", {limits}"));
+            let limits = field_limits(&self.schema).map(|limits| format!(", {}", plain(&limits)));
             return format!("{}{}", self.kind.words(), limits.unwrap_or_default());
         }
         let options: Vec<String> =

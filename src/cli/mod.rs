@@ -19,7 +19,6 @@ mod escape;
 mod eval;
 mod exit;
 mod explain;
-mod field_limits;
 mod first_steps;
 mod fmt;
 mod hidden_input;

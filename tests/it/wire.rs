@@ -582,6 +582,7 @@ fn a_run_is_seen_with_its_steps() {
         ended_at: None,
         parent: None,
         base: None,
+        params: serde_json::Map::new(),
     };
     let view = serde_json::to_value(RunView::of(&head, &plan, &state, Default::default())).unwrap();
     assert_eq!((&view["run"], &view["status"]), (&json!("r1"), &json!("interrupted")));

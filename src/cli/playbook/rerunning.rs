@@ -7,6 +7,7 @@ use crate::cli::terminal::Terminal;
 use kb_service::service::ProjectFiles;
 use kb_service::service::runs::ProjectContext;
 use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Interval between two comparisons of the files. After a change, the next one must find no other.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -19,6 +20,9 @@ pub(super) fn rerun(
     terminal: &mut Terminal,
     mut run: impl FnMut(&mut Terminal) -> CliResult,
 ) -> CliResult {
+    // One listener from the first run on: a Ctrl-C while files are compared or between two waits is not lost.
+    let mut interrupt =
+        runtime::block_on(Workers::One, async { signal(SignalKind::interrupt()) })??;
     loop {
         let exit = finish(run(terminal), terminal);
         if matches!(exit, Exit::Interrupted | Exit::Terminated) {
@@ -29,7 +33,7 @@ pub(super) fn rerun(
             "\nwatching {} files; a change runs it again, Ctrl-C ends\n",
             files.count()
         ))?;
-        match runtime::block_on(Workers::One, next_change(files))? {
+        match runtime::block_on(Workers::One, next_change(files, &mut interrupt))? {
             None => return Ok(exit),
             Some(paths) => {
                 let named: Vec<String> = paths.iter().take(NAMED).map(|path| plain(path)).collect();
@@ -44,12 +48,12 @@ pub(super) fn rerun(
 }
 
 /// The files that changed, once they no longer do; `None` on Ctrl-C.
-async fn next_change(mut files: ProjectFiles) -> Option<Vec<String>> {
+async fn next_change(mut files: ProjectFiles, interrupt: &mut Signal) -> Option<Vec<String>> {
     let mut changed = std::collections::BTreeSet::new();
     loop {
         tokio::select! {
             () = tokio::time::sleep(PAUSE) => {}
-            _ = tokio::signal::ctrl_c() => return None,
+            _ = interrupt.recv() => return None,
         }
         let new = files.changed();
         if new.is_empty() && !changed.is_empty() {

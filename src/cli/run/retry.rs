@@ -5,6 +5,7 @@ use crate::cli::exit::CliResult;
 use crate::cli::playbook::{OverrideArgs, ParamArgs, keep_report};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
+use kb_base::value::RunId;
 use kb_service::service::Environment;
 use kb_service::service::runs::{self, ProjectContext, RetryFrom, RetryRequest};
 use std::path::PathBuf;
@@ -31,12 +32,19 @@ pub(in crate::cli) struct Args {
     /// Start a new run with the edited definitions, which keeps finished steps that did not change
     #[arg(long)]
     with_current: bool,
+    /// The id of the new run; `kb serve` chooses it, so that it can tell it at once
+    #[arg(long, value_name = "ID", requires = "with_current", hide = true, value_parser = run_id)]
+    run_id: Option<RunId>,
     #[command(flatten, next_help_heading = "With --with-current")]
     current: CurrentArgs,
     #[command(flatten)]
     overrides: OverrideArgs,
     #[command(flatten)]
     display: DisplayArgs,
+}
+
+fn run_id(text: &str) -> Result<RunId, String> {
+    RunId::new(text).map_err(|error| error.to_string())
 }
 
 /// Options of `--with-current`.
@@ -56,6 +64,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         if args.with_current {
             let mut start = args.current.params.request(String::new());
             (start.script, start.overrides) = (args.current.script, overrides);
+            start.run = args.run_id;
             let request = RetryRequest { run: args.run, from: args.from, start };
             let (prepared, report) = runs::retry_with_current(context, request).await?;
             keep_report::print(&report, terminal)?;

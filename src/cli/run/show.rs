@@ -9,7 +9,7 @@ use crate::cli::render::{
     Status, check_text, evidence_text, is_judged, run_time, spent, time, unproven,
 };
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
-use kb_base::value::Timestamp;
+use kb_base::value::{Json, Timestamp, json_text, one_line};
 use kb_core::wire::{
     InstanceView, Question, QuestionKind, RecoveryHint, RunStatus, RunView, StepStatus, Verdict,
 };
@@ -70,6 +70,10 @@ fn text(
     if let Some(base) = &view.base {
         out.push_str(&format!("continues run {}\n", base.run));
     }
+    let params: Vec<String> = view.params.iter().map(param).collect();
+    if !params.is_empty() {
+        out.push_str(&format!("{} {}\n", paint(DIM, "params"), params.join(", ")));
+    }
     let whole = [work(view), spent(&view.usage)];
     let whole: Vec<String> = whole.into_iter().flatten().collect();
     if !whole.is_empty() {
@@ -112,6 +116,14 @@ fn text(
     }
     out.push_str(&next(view, children, (!waiting.is_empty(), has_changed)));
     out
+}
+
+/// Maximum number of characters of a parameter value.
+const PARAM: usize = 80;
+
+/// A parameter as `name=value`, on one line.
+fn param((name, value): (&String, &Json)) -> String {
+    plain(&format!("{name}={}", one_line(&json_text(value), PARAM)))
 }
 
 /// What can follow the failure of a step.

@@ -169,3 +169,107 @@ outputs: {summary: '{{think.output.summary}}'}
     says(&keep, &["fs:write", "a.txt", "&lt;b&gt;the moon pulls"]);
     assert!(!keep.contains("<b>the"), "{keep}");
 }
+
+const TOPIC: &str = "schema: kb.playbook/1
+id: notes
+description: Notes about a topic
+params:
+  - {name: topic, required: true, prompt: 'Which topic?'}
+  - {name: count, type: integer, default: 2, min: 1, max: 9}
+  - {name: where, enum: [eu, us], required: true}
+on: {schedule: {cron: '30 2 * * *', zone: UTC, params: {topic: tides, where: eu}}}
+steps:
+  - {id: a, run: echo hello}
+  - {id: ok, dependsOn: a, approve: 'Publish?'}
+";
+
+/// Lists say with which parameters and by what each run was started.
+#[test]
+fn lists_have_parameters_and_what_started_a_run() {
+    let site = Site::new(&[("playbooks/notes.yml", TOPIC)]);
+    let token = site.token(Role::Run);
+    let given = ["--param", "topic=tides", "--param", "where=eu"];
+    site.scratch.kb(&[&["playbook", "run", "notes"][..], &given].concat()).code(3);
+    let run = site.scratch.last_run();
+    let body = r#"{"definition": "notes", "params": {"topic": "moons", "where": "us"}}"#;
+    let started = site.post("/api/v1/runs", &token, body).json();
+    let second = started["run"].as_str().unwrap().to_owned();
+    site.until("the second question", || {
+        let asks = site.get("/api/v1/asks", &token).json();
+        (asks.as_array().map(Vec::len) == Some(2)).then_some(())
+    });
+    let page = |path: &str| site.get(path, &token).text();
+    let list = page("/");
+    for words in [
+        "started by the command line",
+        "topic=tides",
+        "started by the page or the API",
+        "topic=moons",
+    ] {
+        assert!(list.contains(words), "{words}: {list}");
+    }
+    let found = page("/?text=TIDES");
+    assert!(found.contains(&run) && !found.contains(&second), "{found}");
+    let inbox = page("/inbox");
+    for words in ["started by the command line", "Asked", "tides"] {
+        assert!(inbox.contains(words), "{words}: {inbox}");
+    }
+    let ask = &site.get("/api/v1/asks", &token).json()[0];
+    assert_eq!(ask["params"]["count"], 2, "{ask}");
+    let view = site.scratch.json(&["run", "show", &run, "--json"]);
+    assert_eq!(view["params"]["topic"], "tides", "{view}");
+    site.scratch.kb(&["run", "show", &run]).code(0).says(&["topic=tides"]);
+    let playbooks = page("/playbooks");
+    assert!(playbooks.contains("waiting") && playbooks.contains("Notes about"), "{playbooks}");
+    site.scratch.kb(&["trigger", "enable", "notes.schedule"]).code(0);
+    site.until("its next time", || page("/playbooks").contains("02:30 UTC").then_some(()));
+    assert!(page("/triggers").contains("Reacts to"));
+}
+
+/// The form of a playbook has the question of each parameter, its limits, and the values of an earlier run.
+#[test]
+fn a_run_is_started_again_with_its_parameters() {
+    let site = Site::new(&[("playbooks/notes.yml", TOPIC)]);
+    let token = site.token(Role::Run);
+    let form = site.get("/playbooks/notes", &token).text();
+    for words in ["Which topic?", "from 1 to 9", "max=\"9\"", "<option value=\"\"></option>"] {
+        assert!(form.contains(words), "{words}: {form}");
+    }
+    assert!(!form.contains("<option value=\"eu\" selected"), "{form}");
+    let given = ["--param", "topic=tides", "--param", "where=us", "--param", "count=7"];
+    site.scratch.kb(&[&["playbook", "run", "notes"][..], &given].concat()).code(3);
+    let run = site.scratch.last_run();
+    let page = site.get(&format!("/runs/{run}"), &token).text();
+    let again = format!("/playbooks/notes?from={run}");
+    assert!(page.contains(&again), "{page}");
+    let form = site.get(&again, &token).text();
+    for words in ["value=\"tides\"", "value=\"7\"", "<option value=\"us\" selected>"] {
+        assert!(form.contains(words), "{words}: {form}");
+    }
+    assert_eq!(site.get("/playbooks/notes?from=rnothing", &token).status, 404);
+}
+
+/// A step is run again from the page, with the definition as it is now.
+#[test]
+fn a_step_is_run_again_with_the_current_definition() {
+    let text =
+        |exit: u32| format!("schema: kb.playbook/1\nid: p\nsteps: [{{id: a, run: exit {exit}}}]\n");
+    let site = Site::new(&[("playbooks/p.yml", &text(1))]);
+    let token = site.token(Role::Run);
+    site.scratch.kb(&["playbook", "run", "p"]).code(1);
+    let run = site.scratch.last_run();
+    let page = || site.get(&format!("/runs/{run}"), &token).text();
+    let current = "with the current definition";
+    assert!(page().contains("Run again from here") && !page().contains(current), "{}", page());
+    site.scratch.write("playbooks/p.yml", &text(0));
+    assert!(page().contains(current), "{}", page());
+    let body = r#"{"from": "a", "withCurrent": true}"#;
+    let answer = site.post(&format!("/api/v1/runs/{run}/retry"), &token, body);
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    let new = answer.json()["run"].as_str().unwrap().to_owned();
+    assert_ne!(new, run);
+    site.until("the success", || {
+        let view = site.get(&format!("/api/v1/runs/{new}"), &token).json();
+        (view["status"] == "succeeded").then_some(())
+    });
+}

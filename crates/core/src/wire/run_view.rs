@@ -9,7 +9,7 @@ use crate::evidence::Verdict;
 use crate::redaction::Masked;
 use crate::run::{Instance, InstanceIx, Question, RunStatus, State, StepStatus};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, RunId, Tier, Timestamp};
+use kb_base::value::{Failure, JsonMap, RunId, Tier, Timestamp};
 use kb_language::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,6 +32,8 @@ pub struct RunHead {
     pub parent: Option<ParentView>,
     /// The earlier run whose results it keeps.
     pub base: Option<BaseView>,
+    /// Parameter values; secrets are references.
+    pub params: JsonMap,
 }
 
 /// A worktree or copy whose changes are not merged.
@@ -85,6 +87,9 @@ pub struct RunView {
     /// The earlier run whose results it keeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<BaseView>,
+    /// Parameter values; secrets are references. Absent if it has none.
+    #[serde(skip_serializing_if = "JsonMap::is_empty")]
+    pub params: JsonMap,
     /// Time of the start, in RFC 3339.
     pub started_at: String,
     /// Time of the end, in RFC 3339; null if it has not ended.
@@ -289,6 +294,7 @@ impl RunView {
             definition: head.definition.clone(),
             parent: head.parent.clone(),
             base: head.base.clone(),
+            params: head.params.clone(),
             started_at: head.started_at.rfc3339(),
             ended_at: head.ended_at.map(Timestamp::rfc3339),
             duration_ms: head.ended_at.map(|end| millis(head.started_at, end)),

@@ -257,6 +257,11 @@ impl Frozen {
     }
 }
 
+/// The parameter values of a run; secrets are references.
+pub fn run_params(journal: &dyn Journal, run: &RunId) -> Result<JsonMap, InspectError> {
+    Ok(Frozen::of_run(journal, run)?.params)
+}
+
 /// Loads a script of model responses.
 pub fn load_model_script(path: &str, bytes: &[u8]) -> Result<Arc<Script>, InspectError> {
     let (script, sources, mut diagnostics) = load_script(path, bytes);

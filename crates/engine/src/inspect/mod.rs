@@ -34,7 +34,9 @@ pub use base_run::BaseRun;
 pub use diff::{FileDiff, FileDiffKind, FileSnapshot, Patch, RunDiff, StepDiff, run_diff};
 pub use earlier::Earlier;
 pub use error::InspectError;
-pub use frozen::{CacheUse, Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script};
+pub use frozen::{
+    CacheUse, Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script, run_params,
+};
 pub use live::{LiveReader, LiveUpdate};
 pub use log_entry::LogEntry;
 pub use output::run_output;

@@ -6,7 +6,7 @@ use super::{BaseRun, Frozen, InspectError};
 use crate::engine::Payloads;
 use crate::journal::{Journal, JournalError, RunQuery, RunRow, StoredEvent};
 use kb_base::diagnostic::Sources;
-use kb_base::value::{Json, RunId, Timestamp};
+use kb_base::value::{Json, JsonMap, RunId, Timestamp};
 use kb_core::evidence::{OutputPart, Payload, Record};
 use kb_core::redaction::Masked;
 use kb_core::run::{self, Rules, RunStatus, Session, State};
@@ -121,6 +121,7 @@ pub struct Reader {
     prompts: bool,
     parent: Option<ParentView>,
     base: Option<BaseView>,
+    params: JsonMap,
     /// The instances whose running attempt has recorded its output.
     logged: BTreeSet<run::InstanceIx>,
 }
@@ -159,6 +160,7 @@ impl Reader {
             prompts,
             parent,
             base,
+            params: frozen.params,
             logged: BTreeSet::new(),
         })
     }
@@ -278,7 +280,7 @@ impl Reader {
             work.until(alive);
         }
         let (parent, base) = (self.parent.clone(), self.base.clone());
-        let head = RunHead { parent, base, ..head(&self.row) };
+        let head = RunHead { parent, base, params: self.params.clone(), ..head(&self.row) };
         let view = RunView::of(&head, &self.plan, &state, work);
         Ok(RunView::with_places(view, |step| self.place(step)))
     }
@@ -393,5 +395,6 @@ fn head(row: &RunRow) -> RunHead {
         ended_at: row.ended_at,
         parent: None,
         base: None,
+        params: JsonMap::new(),
     }
 }

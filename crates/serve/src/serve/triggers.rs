@@ -11,7 +11,8 @@ use kb_language::definition::{RunEnd, TriggerSource};
 use kb_language::schedule::Schedule;
 use kb_service::service::{Project, ServiceError, open_triggers, params};
 use kb_service::trigger::{
-    FireFilter, FireState, NewFire, TriggerState, TriggerStore, parameters, run_id, schedule_key,
+    API_TRIGGER, FireFilter, FireState, NewFire, TriggerState, TriggerStore, parameters, run_id,
+    schedule_key,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -224,7 +225,6 @@ pub fn start(
     values: JsonMap,
     key: &str,
 ) -> Result<Fired, ServiceError> {
-    const API: &str = "api";
     project.require_valid_settings()?;
     let plan = project.runnable_plan(playbook)?;
     let definition = plan.playbook();
@@ -232,12 +232,12 @@ pub fn start(
         let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
         ServiceError::refused(Failure::new(Code::PAYLOAD, messages.join("; ")))
     })?;
-    let fire = NewFire::queued(API, key.to_owned(), definition.id.as_str(), values);
+    let fire = NewFire::queued(API_TRIGGER, key.to_owned(), definition.id.as_str(), values);
     let store = store(project)?;
     let repeated = !store.add(&fire, project.clock().wall())?;
     let masked = store.redactor().mask_json(&Json::Object(fire.params.clone()));
     if repeated
-        && let Some(first) = store.fire(API, key)?
+        && let Some(first) = store.fire(API_TRIGGER, key)?
         && (first.playbook != fire.playbook || Json::Object(first.params) != masked)
     {
         let message = format!("the key `{key}` was used for another start");
@@ -245,7 +245,11 @@ pub fn start(
             Failure::new(Code::BAD_REQUEST, message).help("use a new key for a new start"),
         ));
     }
-    Ok(Fired { trigger: API.to_owned(), run: run_id(API, key).to_string(), repeated })
+    Ok(Fired {
+        trigger: API_TRIGGER.to_owned(),
+        run: run_id(API_TRIGGER, key).to_string(),
+        repeated,
+    })
 }
 
 /// Cancels a run that waits for its start. Returns false if it has been started.

@@ -54,14 +54,19 @@ impl Call {
         found.map_or("", |(_, value)| value)
     }
 
-    /// The projects that the caller sees, or the one that `project` of the query names.
-    pub fn projects(&self) -> Result<Vec<Arc<WebProject>>, Problem> {
+    /// All projects that the caller sees.
+    pub fn visible_projects(&self) -> Vec<Arc<WebProject>> {
         let only = self.identity.as_ref().and_then(|identity| identity.project);
         let all = self.state.projects().iter().enumerate();
         let seen = all.filter(|(index, _)| only.is_none_or(|only| only == *index));
+        seen.map(|(_, project)| project.clone()).collect()
+    }
+
+    /// The projects that the caller sees, or the one that `project` of the query names.
+    pub fn projects(&self) -> Result<Vec<Arc<WebProject>>, Problem> {
         let named = self.query.get("project");
-        let found = seen.map(|(_, project)| project.clone());
-        let found: Vec<_> = found.filter(|p| named.is_none_or(|named| p.id == named)).collect();
+        let mut found = self.visible_projects();
+        found.retain(|project| named.is_none_or(|named| project.id == named));
         match (found.is_empty(), named) {
             (true, Some(named)) => {
                 Err(Problem::not_found(format!("there is no project `{named}`")))

@@ -2,7 +2,7 @@
 
 use super::runs::{Decision, Posted, ReplyRequest, post_reply};
 use super::{Difference, ServiceError};
-use kb_base::value::{Digest, Json, Timestamp, json_text};
+use kb_base::value::{Digest, Json, JsonMap, Timestamp, json_text};
 use kb_core::run::{Question, QuestionKind, RunStatus, StepStatus};
 use kb_core::wire::{CheckView, FollowingStep, InstanceView, RunView, Verdict};
 use kb_engine::inspect::{Reader, RunDiff, RunFilter, list_rows};
@@ -31,6 +31,11 @@ pub struct AskView {
     pub step: String,
     /// Name of the step instance.
     pub instance: String,
+    /// Parameter values of the run; secrets are references.
+    #[serde(skip_serializing_if = "JsonMap::is_empty")]
+    pub params: JsonMap,
+    /// When the step began to wait, in RFC 3339.
+    pub asked_at: Option<String>,
     /// What the person is asked, and which answers fit.
     pub question: Question,
     /// The steps that an approval lets run, at most 20.
@@ -186,6 +191,8 @@ fn ask(
         definition: view.definition.clone(),
         step: step.step.clone(),
         instance: step.instance.clone(),
+        params: view.params.clone(),
+        asked_at: step.started_at.clone(),
         question: question.clone(),
         then: step.then.clone(),
         evidence,

@@ -2,16 +2,13 @@
 
 use super::runs::{self, Prepared};
 use super::{DefinitionDigests, Project, ServiceError, StartRequest, params};
-use crate::trigger::{Fire, TriggerStore, trigger_id};
+use crate::trigger::{API_TRIGGER, Fire, TriggerStore, trigger_id};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{Failure, RunId};
 use kb_engine::journal::JournalError;
 use kb_language::definition::{Playbook, Trigger, TriggerSource};
 use kb_language::plan::Facts;
 use std::collections::BTreeSet;
-
-/// The trigger of a run that a person started through the daemon.
-const API: &str = "api";
 
 /// Starts the run of a recorded fire: checks that the definition is the one that was enabled, reads the
 /// parameters of the fire, and creates the run under its own id. Fails if the run exists already.
@@ -45,7 +42,7 @@ fn foreign_params(playbook: &Playbook, fire: &Fire) -> BTreeSet<String> {
     match playbook.on.iter().find(is_its) {
         Some(trigger) if matches!(trigger.source, TriggerSource::Schedule(..)) => BTreeSet::new(),
         Some(trigger) => trigger.payload.iter().map(|(param, _)| param.clone()).collect(),
-        None if fire.trigger == API => BTreeSet::new(),
+        None if fire.trigger == API_TRIGGER => BTreeSet::new(),
         None => fire.params.keys().cloned().collect(),
     }
 }

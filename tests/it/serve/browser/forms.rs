@@ -139,6 +139,9 @@ fn questions_with_forms_are_answered_by_hand() {
     // What does not fit is refused where it was typed, and the question stays.
     browser.type_into(".ask [name=copies]", "0");
     browser.click(".ask button[type=submit]");
+    let limit = "const f = document.querySelector('.ask [name=copies]'); const low = f.validity.rangeUnderflow; f.removeAttribute('min'); return low";
+    assert_eq!(browser.run(limit, &[]), true);
+    browser.click(".ask button[type=submit]");
     browser.until("the refusal", "return document.querySelector('.ask .message').innerText !== ''");
     browser.run("document.querySelector('.ask [name=copies]').value = '2'", &[]);
     browser.click(".ask button[type=submit]");
@@ -225,5 +228,56 @@ fn the_demonstration_of_a_new_project_is_on_the_pages() {
     browser.until("an empty inbox", "return !!document.querySelector('.empty')");
     browser.open(&url(&site, "/playbooks/demo"));
     assert!(browser.text("main").contains("model "), "the plan has models");
+    assert_eq!(browser.console(), Vec::<String>::new());
+}
+
+/// Several runs are retried at once; the drawing is zoomed, and the failed step is in its middle.
+#[test]
+fn chosen_runs_are_retried_and_the_graph_is_zoomed() {
+    let Some(browser) = Browser::start() else { return };
+    let steps: String = (0..40)
+        .map(|n| match n {
+            0 => "  - {id: s0, run: 'true'}\n".to_owned(),
+            30 => "  - {id: s30, dependsOn: s29, run: exit 1}\n".to_owned(),
+            n => format!("  - {{id: s{n}, dependsOn: s{}, run: 'true'}}\n", n - 1),
+        })
+        .collect();
+    let text = format!("schema: kb.playbook/1\nid: chain\nsteps:\n{steps}");
+    let site = Site::of(Scratch::new(&[("playbooks/chain.yml", &text)]), &listen());
+    for _ in 0..2 {
+        site.scratch.kb(&["playbook", "run", "chain"]).code(1);
+    }
+    browser.size(SIZES[1], true);
+    sign_in(&browser, &site, Role::Run);
+    assert_eq!(
+        browser.run("return getComputedStyle(document.querySelector('#bulk button')).display", &[]),
+        "none"
+    );
+    for n in 1..=2 {
+        browser.click(&format!("li.pick:nth-child({n}) input"));
+    }
+    site.scratch.write("playbooks/chain.yml", &text);
+    browser.click("#bulk button[value=retry]");
+    browser.until("the requests", "return document.querySelector('#bulk .message').innerText.includes('2 runs: retry requested')");
+    browser.until("the ends", "return document.querySelectorAll('.row .failed').length >= 2 && !document.querySelector('.row .running')");
+    let retried = || {
+        let runs = site.scratch.json(&["run", "list", "--json"]);
+        let attempts = |run: &serde_json::Value| {
+            let view = site.scratch.json(&["run", "show", run["run"].as_str().unwrap(), "--json"]);
+            let steps = view["steps"].as_array().unwrap();
+            steps.iter().find(|step| step["step"] == "s30").unwrap()["iteration"] == 2
+        };
+        runs.as_array().unwrap().iter().all(attempts).then_some(())
+    };
+    site.until("both retries", retried);
+    browser.click("a[href^='/runs/']");
+    browser.until("the graph", "return !!document.querySelector('.node.selected')");
+    let middle = "const n = document.querySelector('.node.selected').getBoundingClientRect(), c = document.getElementById('canvas').getBoundingClientRect(); return n.left >= c.left && n.right <= c.right && n.top >= c.top && n.bottom <= c.bottom";
+    browser.until("the failed step in view", middle);
+    browser.click("[data-zoom=fit]");
+    let whole = "const c = document.getElementById('canvas'); return c.scrollWidth <= c.clientWidth + 1 && c.scrollHeight <= c.clientHeight + 1";
+    browser.until("the whole graph", whole);
+    browser.click("[data-zoom=step]");
+    browser.until("the failed step again", middle);
     assert_eq!(browser.console(), Vec::<String>::new());
 }

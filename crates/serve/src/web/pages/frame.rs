@@ -1,5 +1,6 @@
 //! What all pages share: navigation, the number of open questions, problems of projects.
 
+use super::format::part;
 use super::template;
 use crate::web::call::Call;
 use crate::web::problem::Problem;
@@ -26,16 +27,31 @@ pub(super) fn page(
 ) -> Result<String, Problem> {
     let projects = call.projects()?;
     let waiting: usize = projects.iter().map(open_questions).sum();
-    let links = PAGES.iter().map(|(label, path)| {
+    let chosen = call.query.get("project");
+    let path = |path: &str, project: Option<&str>| match project {
+        None => path.to_owned(),
+        Some(project) => format!("{path}?project={}", part(project)),
+    };
+    let links = PAGES.iter().map(|(label, own)| {
         let count = (*label == "Inbox" && waiting > 0).then_some(waiting);
-        json!({"label": label, "path": path, "here": *label == here, "count": count})
+        json!({"label": label, "path": path(own, chosen), "here": *label == here, "count": count})
     });
+    let own = PAGES.iter().find(|(label, _)| *label == here).map_or("/", |(_, path)| path);
+    let switch = |label: &str, project: Option<&str>| json!({"label": label, "path": path(own, project), "here": chosen == project});
+    let visible = call.visible_projects();
+    let mut switches = Vec::new();
+    if visible.len() > 1 {
+        switches.push(switch("all projects", None));
+        switches.extend(visible.iter().map(|project| switch(&project.id, Some(&project.id))));
+    }
     let problem = projects.iter().find_map(|project| project.state().problem);
     let mut all = serde_json::to_value(content)
         .map_err(|error| Problem::internal(format!("the page cannot be made: {error}")))?;
     all["page"] = json!({
         "name": here,
         "nav": links.collect::<Vec<Value>>(),
+        "project": chosen,
+        "projects": switches,
         "problem": problem,
     });
     template::render(name, &all)
@@ -44,7 +60,7 @@ pub(super) fn page(
 /// The page of a problem.
 pub(in crate::web) fn problem(problem: &Problem) -> Result<String, Problem> {
     let link = |(label, path): (&str, &str)| json!({"label": label, "path": path, "here": false, "count": null});
-    let page = json!({"name": "", "nav": PAGES.map(link), "problem": null});
+    let page = json!({"name": "", "nav": PAGES.map(link), "project": null, "projects": [], "problem": null});
     let content = json!({
         "page": page, "title": problem.title, "status": problem.status, "detail": problem.detail,
         "help": problem.help, "code": problem.code,

@@ -18,7 +18,6 @@ pub(super) struct Graph {
 
 #[derive(Debug, Serialize)]
 struct Node {
-    name: String,
     short: String,
     detail: String,
     status: StepStatus,
@@ -66,11 +65,10 @@ pub(super) fn graph(plan: &Value, run: Option<&RunView>, selected: Option<&str>)
         let href = run.map(|run| format!("/runs/{}?step={}#step", run.run, part(&id)));
         Node {
             short: short(&text(node, "label"), 20),
-            selected: selected.is_some_and(|name| name == id),
+            selected: selected.is_some_and(|name| name.split('[').next() == Some(id.as_str())),
             many: instances.len() > 1,
             detail: short(&detail, 26),
             href: href.unwrap_or_default(),
-            name: id,
             status,
             x: *x,
             y: *y,
@@ -91,6 +89,6 @@ fn state(instances: &[&InstanceView], kind: &str) -> (StepStatus, String) {
         return (step.status, format!("{kind} · {ended}/{} items", items.len()));
     }
     let time = step.duration_ms.map(duration).unwrap_or_else(|| kind.to_owned());
-    let gate = step.verdict.map(|verdict| format!(" · gate {verdict}"));
+    let gate = step.verdict.map(|verdict| format!(" · {verdict}"));
     (step.status, format!("{time}{}", gate.unwrap_or_default()))
 }

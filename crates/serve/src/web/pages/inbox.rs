@@ -1,11 +1,13 @@
 //! Questions of all waiting runs, with a form for each.
 
+use super::form_fields::{self, field};
 use super::format::{part, short};
 use super::frame;
 use super::run::anchor;
+use super::runs::{Param, started_by};
 use crate::web::call::Call;
 use crate::web::problem::Problem;
-use kb_base::value::{Json, Timestamp, counted, json_text};
+use kb_base::value::{Json, RunId, Timestamp, counted};
 use kb_core::wire::{Question, QuestionKind};
 use kb_service::service::{
     AskEvidence, AskView, FileDiff, FileDiffKind, RunDiff, StepDiff, open_asks,
@@ -13,16 +15,22 @@ use kb_service::service::{
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
 
-/// Maximum number of fields that a schema becomes; a larger one is answered as JSON.
-const FIELDS: usize = 30;
 /// Maximum number of changed files of one question.
 const FILES: usize = 200;
 
 /// The page of open questions.
 pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
     let mut asks = Vec::new();
+    let several = call.visible_projects().len() > 1;
     for project in call.projects()? {
-        asks.extend(open_asks(&project.shared.journal, call.now())?.iter().map(ask));
+        for open in open_asks(&project.shared.journal, call.now())? {
+            let started_by = RunId::new(&open.run)
+                .map_or_else(|_| String::new(), |id| started_by(&project, &id));
+            let mut card = ask(&open);
+            card["startedBy"] = json!(started_by);
+            card["project"] = json!(several.then_some(&project.id));
+            asks.push(card);
+        }
     }
     let content = json!({"asks": asks, "may": call.has(Role::Approve)});
     frame::page(call, "Inbox", "inbox.html", content)
@@ -40,6 +48,8 @@ fn ask(ask: &AskView) -> Value {
         "definition": ask.definition,
         "step": ask.instance,
         "href": format!("/runs/{}?step={}#step", ask.run, part(&ask.instance)),
+        "params": Param::all(&ask.params),
+        "asked": ask.asked_at,
         "kind": question.kind,
         "question": short(&question.text, 8000),
         "expires": question.due.map(Timestamp::rfc3339),
@@ -87,53 +97,16 @@ fn evidence(step: &AskEvidence) -> Value {
 /// The fields of an answer, and how they become one: `value` (one field is the answer) or `object`.
 fn fields(question: &Question) -> (Vec<Value>, &'static str) {
     let default = question.default.as_deref();
+    let text = json!({"type": "string"});
+    let schema = question.schema.as_deref().unwrap_or(&text);
+    let one = |schema: &Json| {
+        (vec![field(("answer", "Answer"), schema, default.is_none(), default)], "value")
+    };
     if !question.options.is_empty() {
-        return (
-            vec![field("answer", "Answer", "string", true, default, &question.options, None)],
-            "value",
-        );
+        return one(&json!({"type": "string", "enum": question.options}));
     }
-    let Some(schema) = &question.schema else {
-        return (
-            vec![field("answer", "Answer", "string", default.is_none(), default, &[], None)],
-            "value",
-        );
-    };
-    let properties =
-        schema["properties"].as_object().filter(|all| !all.is_empty() && all.len() <= FIELDS);
-    let Some(properties) = properties else {
-        let kind = schema["type"].as_str().unwrap_or("json");
-        return (
-            vec![field("answer", "Answer", kind, default.is_none(), default, &[], None)],
-            "value",
-        );
-    };
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
-    let one = |(name, part): (&String, &Json)| {
-        let options: Vec<String> =
-            part["enum"].as_array().into_iter().flatten().map(json_text).collect();
-        let given = default.and_then(|all| all.get(name)).or(part.get("default"));
-        let kind = part["type"].as_str().unwrap_or("json");
-        let label = part["title"].as_str().unwrap_or(name);
-        let help = part["description"].as_str();
-        field(name, label, kind, required.contains(&name.as_str()), given, &options, help)
-    };
-    (properties.iter().map(one).collect(), "object")
-}
-
-/// A field of a form.
-pub(super) fn field(
-    name: &str,
-    label: &str,
-    kind: &str,
-    required: bool,
-    value: Option<&Json>,
-    options: &[String],
-    help: Option<&str>,
-) -> Value {
-    json!({
-        "name": name, "label": label, "type": kind, "required": required,
-        "value": value.map(json_text).unwrap_or_default(), "options": options, "help": help,
-    })
+    match form_fields::fields(schema, default) {
+        Some(fields) => (fields, "object"),
+        None => one(schema),
+    }
 }

@@ -6,6 +6,7 @@
 //! Start at `routes/pages.rs`.
 
 mod changed_files;
+mod form_fields;
 mod format;
 mod frame;
 mod graph;

@@ -3,15 +3,15 @@
 use super::format::{duration_or_dash, part, short};
 use super::frame::{self, find_run};
 use super::graph::graph;
-use super::runs::RunLine;
+use super::runs::{RunLine, started_by};
 use super::step::{self, StepPanel};
 use super::timeline::timeline;
 use crate::web::call::Call;
 use crate::web::problem::Problem;
-use kb_base::value::{RunId, json_text, one_line};
-use kb_core::wire::{Body, InstanceView, RunView, StepStatus};
+use kb_base::value::{RunId, one_line};
+use kb_core::wire::{InstanceView, RunView, StepStatus};
 use kb_language::plan::{Plan, graph as drawing};
-use kb_service::service::{Reader, RunStatus};
+use kb_service::service::{Reader, RunStatus, has_changed};
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
 
@@ -33,8 +33,8 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     let view = reader.view(call.now())?;
     let chosen = call.query.get("step").or_else(|| of_interest(&view));
     let is_timeline = call.query.get("view") == Some("timeline");
-    let trigger = project.shared.store.fire_of(reader.run()).ok().flatten();
-    let line = RunLine::of(&view, trigger.map(|fire| fire.trigger));
+    let name = (call.visible_projects().len() > 1).then(|| project.id.clone());
+    let line = RunLine::of(&view, started_by(&project, reader.run()), name);
     let mode = if is_timeline { "timeline" } else { "graph" };
     let panel = match chosen {
         None => None,
@@ -51,6 +51,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     };
     let may = call.has(Role::Run);
     let (status, ended) = (view.status, view.status.has_ended());
+    let changed = ended && has_changed(&project.shared.context, &id);
     let questions: Vec<Value> = view
         .steps
         .iter()
@@ -69,9 +70,11 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
             "cancel": may && !ended,
             "resume": may && status == RunStatus::Interrupted,
             "retry": may && matches!(status, RunStatus::Failed | RunStatus::Cancelled),
+            "current": (may && changed).then(|| json!({"withCurrent": true}).to_string()),
+            "again": may,
         },
+        "again": again(chosen.filter(|_| may && ended), changed),
         "questions": questions,
-        "params": params(&project, &id)?,
         "outputs": ended.then(|| step::output(&project, &id, None)).flatten(),
         "definition": definition,
         "tabs": {"graph": tab("graph"), "timeline": tab("timeline")},
@@ -84,6 +87,21 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         "step": panel,
     });
     frame::page(call, "Runs", "run.html", content)
+}
+
+/// The ways to run a step again: label and body of the request.
+fn again(step: Option<&str>, changed: bool) -> Vec<Value> {
+    let Some(step) = step else { return Vec::new() };
+    let way = |label: &str, body: Value| json!({"label": label, "body": body.to_string()});
+    let mut all = vec![
+        way("Run again from here", json!({"from": step})),
+        way("Run only this step again", json!({"only": step})),
+    ];
+    if changed {
+        let body = json!({"from": step, "withCurrent": true});
+        all.push(way("From here, with the current definition", body));
+    }
+    all
 }
 
 /// The page of a run that was requested and has not started; it becomes the page of the run.
@@ -171,15 +189,4 @@ fn line(run: &str, step: &InstanceView, item: bool, selected: bool, mode: &str) 
         "href": format!("/runs/{run}?view={mode}&step={}#step", part(&step.instance)),
         "selected": selected,
     })
-}
-
-/// The parameters of a run, which its first event has. Secrets are references.
-fn params(project: &crate::web::state::WebProject, run: &str) -> Result<Vec<Value>, Problem> {
-    let mut reader = Reader::open(project.shared.journal.clone(), run)?;
-    let first = reader.next_events()?.unwrap_or_default().into_iter().next();
-    let Some(Body::RunStart { params, .. }) = first.map(|event| event.body) else {
-        return Ok(Vec::new());
-    };
-    let pair = |(name, value): (&String, &Value)| json!({"name": name, "value": short(&json_text(value), 2000)});
-    Ok(params.as_object().into_iter().flatten().map(pair).collect())
 }

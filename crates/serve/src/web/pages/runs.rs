@@ -5,11 +5,12 @@ use super::frame;
 use crate::web::call::Call;
 use crate::web::problem::Problem;
 use crate::web::state::WebProject;
-use kb_base::value::one_line;
+use kb_base::value::{Json, JsonMap, RunId, json_text, one_line};
 use kb_core::wire::{RunView, Verdict};
-use kb_engine::inspect::run_view;
+use kb_engine::inspect::{run_params, run_view};
 use kb_engine::journal::RunRow;
 use kb_service::service::{PointInTime, RunStatus};
+use kb_service::trigger::{API_TRIGGER, Role};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 
 /// Number of runs on a page.
 const PAGE: usize = 50;
+/// Number of runs whose parameters a search reads, newest first.
+const SEARCHED: usize = 1000;
 /// Maximum number of pages that can be turned.
 const MOST_PAGES: u64 = 1000;
 
@@ -41,11 +44,45 @@ pub(super) struct RunLine {
     note: Option<String>,
     error: Option<String>,
     parent: Option<String>,
-    trigger: Option<String>,
+    /// What started it, such as `trigger nightly`.
+    started_by: String,
+    /// Parameters; secrets are references.
+    params: Vec<Param>,
+    /// The project of the run, if the caller sees several.
+    project: Option<String>,
+}
+
+/// A parameter of a run.
+#[derive(Debug, Serialize)]
+pub(super) struct Param {
+    name: String,
+    value: String,
+    /// The value on one line, for lists.
+    line: String,
+}
+
+impl Param {
+    /// The parameters of a run.
+    pub(super) fn all(params: &JsonMap) -> Vec<Param> {
+        let one = |(name, value): (&String, &Json)| {
+            let text = json_text(value);
+            Param { name: name.clone(), value: short(&text, 2000), line: one_line(&text, 40) }
+        };
+        params.iter().map(one).collect()
+    }
+}
+
+/// What started a run, for people.
+pub(super) fn started_by(project: &WebProject, run: &RunId) -> String {
+    match project.shared.store.fire_of(run).ok().flatten() {
+        None => "the command line".to_owned(),
+        Some(fire) if fire.trigger == API_TRIGGER => "the page or the API".to_owned(),
+        Some(fire) => format!("trigger {}", fire.trigger),
+    }
 }
 
 impl RunLine {
-    pub(super) fn of(run: &RunView, trigger: Option<String>) -> RunLine {
+    pub(super) fn of(run: &RunView, started_by: String, project: Option<String>) -> RunLine {
         let (done, total) = run.steps_done();
         let gates =
             |wanted: Verdict| run.steps.iter().filter(|step| step.verdict == Some(wanted)).count();
@@ -72,9 +109,19 @@ impl RunLine {
             note: note.map(|text| one_line(text, 160)),
             error: error.map(|text| short(&text, 2000)),
             parent: run.parent.as_ref().map(|parent| parent.run.clone()),
-            trigger,
+            started_by,
+            params: Param::all(&run.params),
+            project,
         }
     }
+}
+
+/// Whether the parameters of a run contain a text in lower case.
+fn has_param(project: &WebProject, run: &RunId, text: &str) -> bool {
+    let params = run_params(&*project.shared.journal, run).unwrap_or_default();
+    params
+        .iter()
+        .any(|(name, value)| format!("{name}={}", json_text(value)).to_lowercase().contains(text))
 }
 
 /// The page of all runs.
@@ -97,17 +144,24 @@ pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
         status.is_none_or(|status| row.status == status)
             && playbook.is_none_or(|playbook| row.definition == playbook)
             && since.is_none_or(|since| row.started_at >= since)
-            && text.as_ref().is_none_or(|text| {
-                row.run.as_str().contains(text) || row.definition.to_lowercase().contains(text)
-            })
     };
-    let found: Vec<_> = rows.into_iter().filter(|(row, _)| fits(row)).collect();
+    let mut found: Vec<_> = rows.into_iter().filter(|(row, _)| fits(row)).collect();
+    if let Some(text) = &text {
+        let mut searched = 0;
+        found.retain(|(row, project)| {
+            let named =
+                row.run.as_str().contains(text) || row.definition.to_lowercase().contains(text);
+            searched += usize::from(!named);
+            named || (searched <= SEARCHED && has_param(project, &row.run, text))
+        });
+    }
     let mut lines = Vec::new();
     for (row, project) in found.iter().skip((page - 1) * PAGE).take(PAGE) {
         // A run that was removed meanwhile is left out.
         let view = run_view(&project.shared.journal, row.clone(), call.now());
         let Ok(view) = view else { continue };
-        lines.push(RunLine::of(&view, None));
+        let name = (projects.len() > 1).then(|| project.id.clone());
+        lines.push(RunLine::of(&view, started_by(project, &row.run), name));
     }
     names.extend(playbook.map(str::to_owned));
     let filter = |name: &str| query.get(name).unwrap_or_default().to_owned();
@@ -125,6 +179,7 @@ pub(in crate::web) fn runs(call: &Call) -> Result<String, Problem> {
             "since": filter("since"), "text": filter("text"),
         },
         "filtered": kept.iter().any(|text| !text.is_empty()),
+        "may": call.has(Role::Run),
         "more": more.then(|| format!("/?{}page={}", kept.concat(), page + 1)),
     });
     frame::page(call, "Runs", "runs.html", content)

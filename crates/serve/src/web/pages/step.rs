@@ -122,7 +122,8 @@ pub(super) fn panel(
 pub(super) fn output(project: &WebProject, run: &str, step: Option<&str>) -> Option<String> {
     let reader = Reader::open(project.shared.journal.clone(), run).ok()?;
     let (value, _) = run_output(reader, step).ok()?;
-    (!value.is_null()).then(|| readable(&value))
+    let is_empty = value.as_object().is_some_and(|object| object.is_empty());
+    (!value.is_null() && !is_empty).then(|| readable(&value))
 }
 
 /// A value for people: a text as it is, and JSON in several lines.

@@ -13,6 +13,7 @@ const SHOWN: usize = 5;
 
 /// The page of all triggers.
 pub(in crate::web) fn triggers(call: &Call) -> Result<String, Problem> {
+    let several = call.visible_projects().len() > 1;
     let mut all = Vec::new();
     for project in call.projects()? {
         for view in serve::list(&project.state().project, SHOWN)? {
@@ -40,12 +41,22 @@ pub(in crate::web) fn triggers(call: &Call) -> Result<String, Problem> {
                     }
                 }
             }
+            let project = several.then_some(&project.id);
+            let query = project.map(|id| format!("?project={}", part(id))).unwrap_or_default();
             one["api"] = json!(format!("/api/v1/triggers/{}", part(id)));
+            one["query"] = json!(query);
+            one["project"] = json!(project);
             // What is enabled is what was shown.
             one["enable"] = json!(json!({"digest": view.digest}).to_string());
             all.push(one);
         }
     }
+    // What starts next comes first; a time in RFC 3339 with `Z` sorts as text.
+    let due = |one: &Value| match one["state"] == "enabled" {
+        true => one["next"][0]["at"].as_str().map(str::to_owned),
+        false => None,
+    };
+    all.sort_by_cached_key(|one| (due(one).is_none(), due(one)));
     let may = json!({"run": call.has(Role::Run), "enable": call.has(Role::Admin)});
     frame::page(call, "Triggers", "triggers.html", json!({"triggers": all, "may": may}))
 }

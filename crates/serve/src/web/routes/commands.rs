@@ -15,7 +15,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{JsonMap, RunId};
 use kb_core::run::RunStatus;
 use kb_engine::inspect::Reader;
-use kb_service::trigger::{FireFilter, Role};
+use kb_service::trigger::{API_TRIGGER, FireFilter, Role, run_id};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -99,6 +99,10 @@ struct Retry {
     from: Option<String>,
     /// Run this step again and nothing else.
     only: Option<String>,
+    /// Start a new run with the definitions as they are now, which keeps finished steps that did not change. The answer
+    /// names it.
+    #[serde(default, rename = "withCurrent")]
+    with_current: bool,
 }
 
 fn start(call: &Call) -> Answer {
@@ -108,7 +112,8 @@ fn start(call: &Call) -> Answer {
     let project = call.project_with(&what, |project| {
         project.state().project.playbook(&body.definition).is_ok()
     })?;
-    let filter = FireFilter { trigger: Some("api".to_owned()), open: true, limit: MOST_WAITING };
+    let filter =
+        FireFilter { trigger: Some(API_TRIGGER.to_owned()), open: true, limit: MOST_WAITING };
     if project.shared.store.fires(&filter)?.len() >= MOST_WAITING {
         return Err(Problem::too_many("too many starts wait", 10));
     }
@@ -231,7 +236,17 @@ fn retry(call: &Call) -> Answer {
         reader.require_step(step)?;
     }
     let args = arg.map(|(name, step)| format!("--{name}={step}"));
-    begin(&project, &row.run, "retry", args.into_iter().collect())
+    if !body.with_current {
+        return begin(&project, &row.run, "retry", args.into_iter().collect());
+    }
+    if body.only.is_some() {
+        return Err(Problem::unprocessable("`only` keeps the definitions of the run"));
+    }
+    let new = run_id(API_TRIGGER, &key(call)?);
+    let current = ["--with-current".to_owned(), format!("--run-id={new}")];
+    let args = args.into_iter().chain(current).collect();
+    begin(&project, &row.run, "retry", args).map(|_| ())?;
+    accepted(&new)
 }
 
 fn refuse_driven(project: &WebProject, run: &RunId) -> Result<(), Problem> {

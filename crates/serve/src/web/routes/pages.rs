@@ -18,7 +18,7 @@ pub(super) const ROUTES: &[Route] = &[
         param("status", "Only runs with this status."),
         param("playbook", "Only runs of this playbook."),
         param("since", "Only runs that started since: a time, or a duration such as `24h`."),
-        param("text", "Only runs whose id or playbook contains this text."),
+        param("text", "Only runs whose id, playbook or parameters contain this text."),
         param("page", "Number of the page, from 1."),
     ]),
     page("/runs/{run}", READ, run, "The page of a run.").query(&[
@@ -31,11 +31,13 @@ pub(super) const ROUTES: &[Route] = &[
     page("/inbox", READ, inbox, "The page of open questions.").query(&[PROJECT]),
     page("/triggers", READ, triggers, "The page of triggers.").query(&[PROJECT]),
     page("/playbooks", READ, playbooks, "The page of playbooks.").query(&[PROJECT]),
-    page("/playbooks/{playbook}", READ, playbook, "The page of a playbook.").query(&[PROJECT]),
+    page("/playbooks/{playbook}", READ, playbook, "The page of a playbook.")
+        .query(&[PROJECT, param("from", "The run whose parameters the form has.")]),
     page("/system", READ, system, "The page of the system.").query(&[PROJECT]),
     asset("/assets/kb.css", css, "The style of the pages."),
     asset("/assets/kb.js", script, "The script of the pages."),
     asset("/assets/log.js", log_script, "The script of logs."),
+    asset("/assets/graph.js", graph_script, "The script of graphs."),
     asset("/assets/writing.js", writing_script, "The script of what models write."),
     asset("/assets/icon.svg", icon, "The icon of the pages."),
 ];
@@ -78,6 +80,10 @@ fn script(_: &Call) -> Answer {
 
 fn log_script(_: &Call) -> Answer {
     fixed("text/javascript; charset=utf-8", include_bytes!("../assets/pages/log.js"))
+}
+
+fn graph_script(_: &Call) -> Answer {
+    fixed("text/javascript; charset=utf-8", include_bytes!("../assets/pages/graph.js"))
 }
 
 fn writing_script(_: &Call) -> Answer {

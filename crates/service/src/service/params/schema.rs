@@ -35,7 +35,8 @@ fn property(param: &Param) -> Json {
     let mut add = |name: &str, value: Option<Json>| {
         map.extend(value.map(|value| (name.to_owned(), value)));
     };
-    add("description", param.description.clone().or_else(|| param.prompt.clone()).map(Json::from));
+    add("title", param.prompt.clone().map(Json::from));
+    add("description", param.description.clone().map(Json::from));
     add("default", param.default.clone());
     add("enum", (!param.one_of.is_empty()).then(|| Json::from(param.one_of.clone())));
     add("pattern", param.pattern.clone().map(|pattern| Json::from(format!("^(?:{pattern})$"))));

@@ -10,7 +10,9 @@ mod tokens;
 mod write;
 
 pub use notifications::{NewNotification, Notification, NotificationState};
-pub use rows::{Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerState};
+pub use rows::{
+    API_TRIGGER, Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerState,
+};
 pub use tokens::{Role, TokenRow};
 pub use write::{Delivery, StoredMessage};
 

@@ -94,12 +94,15 @@ impl Serialize for FireState {
     }
 }
 
+/// The trigger of runs that a person or program started through the daemon.
+pub const API_TRIGGER: &str = "api";
+
 /// A nominal time or an event of a trigger, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fire {
     /// Number, in the order in which fires were recorded.
     pub id: i64,
-    /// Id of the trigger; `api` for runs that a person started through the daemon.
+    /// Id of the trigger, or [`API_TRIGGER`].
     pub trigger: String,
     /// The key under which the trigger fires once.
     pub key: String,

@@ -66,6 +66,7 @@ function replace(next) {
         : field.value !== field.defaultValue);
     if (dirty || (active && active.matches("input, textarea, select"))) continue;
     const open = [...part.querySelectorAll("details")].map((details) => details.open);
+    const picked = new Set([...part.querySelectorAll("[type=checkbox]:checked")].map((box) => box.value));
     const key = active && (active.getAttribute("href") || active.closest("form")?.dataset.action || active.dataset.writing);
     const scroll = [part.scrollLeft, part.scrollTop];
     const writing = [...part.querySelectorAll("[data-writing]")].map((area) => [area.dataset.writing, area.scrollTop]);
@@ -74,6 +75,8 @@ function replace(next) {
     part.querySelectorAll("details").forEach((details, index) => {
       if (open[index] !== undefined) details.open = open[index];
     });
+    for (const box of part.querySelectorAll("[type=checkbox]")) box.checked = picked.has(box.value);
+    chosen();
     [part.scrollLeft, part.scrollTop] = scroll;
     for (const area of part.querySelectorAll("[data-writing]")) {
       area.scrollTop = writing.find(([name]) => name === area.dataset.writing)?.[1] ?? area.scrollHeight;
@@ -194,6 +197,14 @@ async function send(form, path, content) {
   return found;
 }
 
+// Opens a page as soon as it exists.
+async function exists(path) {
+  for (let tries = 0; tries < 40; tries++) {
+    if ((await fetch(path, { headers: { accept: "text/html" } })).ok) return location.assign(path);
+    await new Promise((done) => setTimeout(done, 250));
+  }
+}
+
 async function submit(form, button) {
   const { action, confirm: question, next, start } = form.dataset;
   if (question && !confirm(question)) return;
@@ -211,7 +222,12 @@ async function submit(form, button) {
   }
   const found = await send(form, action, counted ? { ...content, confirm: counted } : content);
   delete form.dataset.counted;
+  const other = found.run && action.includes("/runs/") && !action.includes(`/runs/${found.run}/`);
   if (next) location.assign(next);
+  else if (other) {
+    say(form, `Run ${found.run} is started.`, true);
+    await exists(`/runs/${found.run}`);
+  }
   else if (start) {
     say(form, "Started.", true);
     location.assign(`/runs/${found.run}`);
@@ -223,8 +239,38 @@ async function submit(form, button) {
   }
 }
 
+// Runs chosen in a list: one request for each.
+const boxes = () => [...document.querySelectorAll("[type=checkbox][name=run]:checked")];
+function chosen() {
+  document.getElementById("bulk")?.classList.toggle("some", boxes().length > 0);
+}
+
+async function bulk(form, action) {
+  const all = boxes();
+  const counted = all.length === 1 ? "1 run" : `${all.length} runs`;
+  if (action === "cancel" && !confirm(`Cancel ${counted}?`)) return;
+  const failed = [];
+  for (const box of all) {
+    try {
+      await send(form, `/api/v1/runs/${box.value}/${action}`, {});
+      box.checked = false;
+    } catch (error) {
+      failed.push(`${box.value}: ${error.message}`);
+    }
+  }
+  chosen();
+  await refresh();
+  say(document.getElementById("bulk"), failed.length ? failed.join("; ") : `${counted}: ${action} requested.`, !failed.length);
+}
+
+document.addEventListener("change", chosen);
 document.addEventListener("submit", (event) => {
   const form = event.target;
+  if ("bulk" in form.dataset) {
+    event.preventDefault();
+    bulk(form, event.submitter.value).catch((error) => say(form, error.message, false));
+    return;
+  }
   if (!form.dataset.action) return;
   event.preventDefault();
   const button = event.submitter || form.querySelector("button");

@@ -1,10 +1,9 @@
 //! The limits of a field of an answer, in words, before it is answered.
 
-use super::render::table::plain;
 use kb_base::value::{Json, json_text};
 
 /// The limits that a schema sets, such as `from 1 to 9`; `None` without any that words exist for.
-pub(super) fn limits(schema: &Json) -> Option<String> {
+pub fn field_limits(schema: &Json) -> Option<String> {
     let number = |key: &str| schema.get(key).map(json_text);
     let range = |low: &str, high: &str, of: &str| match (number(low), number(high)) {
         (Some(low), Some(high)) => Some(format!("from {low} to {high}{of}")),
@@ -24,7 +23,7 @@ pub(super) fn limits(schema: &Json) -> Option<String> {
         named("format", "of the format"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| plain(&parts.join(", ")))
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 #[cfg(test)]
@@ -34,7 +33,7 @@ mod tests {
 
     #[test]
     fn limits_are_words() {
-        let words = |schema| limits(&schema).unwrap_or_default();
+        let words = |schema| field_limits(&schema).unwrap_or_default();
         assert_eq!(words(json!({"minimum": 1, "maximum": 9})), "from 1 to 9");
         assert_eq!(
             words(json!({"minLength": 2, "pattern": "^a"})),
