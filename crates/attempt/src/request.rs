@@ -115,9 +115,8 @@ pub fn in_variable(instance: &str) -> String {
     let Some((step, item)) = instance.split_once('[') else { return instance.to_owned() };
     let item = item.strip_suffix(']').unwrap_or(item);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.,".contains(&byte);
-    let written = |byte: u8| match is_plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let written = |byte: u8| {
+        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
     };
     format!("{step}[{}]", item.bytes().map(written).collect::<String>())
 }

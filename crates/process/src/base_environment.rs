@@ -29,6 +29,8 @@ pub struct BaseEnvironment {
     project: Option<PathBuf>,
     outer_marker: Option<String>,
     sandbox_cap: SandboxCap,
+    /// Where variables of the user tell git to look for settings.
+    git_settings: Vec<PathBuf>,
 }
 
 impl BaseEnvironment {
@@ -42,6 +44,12 @@ impl BaseEnvironment {
                 "TMPDIR" if !value.is_empty() => base.temporary_root = Some(value.clone().into()),
                 MARKER => base.outer_marker = Some(value.clone()),
                 SandboxCap::VARIABLE => base.sandbox_cap = SandboxCap::parse(&value),
+                "XDG_CONFIG_HOME" if !value.is_empty() => {
+                    base.git_settings.push(Path::new(&value).join("git"));
+                }
+                "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" if !value.is_empty() => {
+                    base.git_settings.push(value.clone().into());
+                }
                 _ => {}
             }
             if is_passed(&name) || pass.contains(&name) {
@@ -50,6 +58,15 @@ impl BaseEnvironment {
         }
         base.variables.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
         base
+    }
+
+    /// The files and folders in which git of the user looks for settings, whether they exist or not.
+    pub fn git_settings(&self) -> Vec<PathBuf> {
+        let home = self.get("HOME").map(Path::new);
+        let in_home = [".gitconfig", ".config/git"].map(|path| home.map(|home| home.join(path)));
+        let of_machine = Some(PathBuf::from("/etc/gitconfig"));
+        let all = in_home.into_iter().chain([of_machine]).flatten();
+        all.chain(self.git_settings.iter().cloned()).collect()
     }
 
     /// The project, none of whose files is a program that `kb` chooses.

@@ -25,6 +25,7 @@ fn run(scratch: &Scratch) -> Said {
     scratch.kb_with(&["playbook", "run", "p"], |kb| {
         let home = home(scratch);
         kb.env("HOME", &home).env("XDG_STATE_HOME", home.join("state"));
+        kb.env("XDG_CONFIG_HOME", home.join("settings"));
     })
 }
 
@@ -74,10 +75,11 @@ fn an_opened_path_leaves_out_repositories() {
     for (opening, why) in [
         ("~/", "git reads its settings from"),
         ("~/.config", "git reads its settings from"),
+        ("~/settings", "git reads its settings from"),
         ("~/o/.git/objects", "it belongs to the git repository"),
     ] {
         let opened = format!("{{write: [{opening}]}}");
-        let scratch = project("git init -q ~/o; mkdir ~/.config", &opened, "true");
+        let scratch = project("git init -q ~/o; mkdir ~/.config ~/settings", &opened, "true");
         let said = run(&scratch);
         assert_eq!(said.code, 1, "{opening}: {said:?}");
         said.says(&["KB0601", why, "name the folder that the command needs"]);

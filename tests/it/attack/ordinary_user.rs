@@ -101,20 +101,16 @@ fn later_commands_are_confined_for_every_user() {
         "GIT_SEQUENCE_EDITOR='echo break >' git rebase -iq HEAD~1 && echo 'exec {PLANT}' > .git/rebase-merge/git-rebase-todo"
     );
     for user in users() {
-        for (settings, prepare, command, later) in [
-            (NONE, "", "echo 'PLANT' > x.sh", "run: sh x.sh"),
-            (NONE, "", "echo 'PLANT' > x.sh", "run: [sh, x.sh]"),
-            (NONE, "", "mkdir dist; echo 'PLANT' > dist/x.sh", "run: sh dist/x.sh"),
-            (NONE, "", "echo 'PLANT' > x.sh", "tool: shell:exec, input: {command: sh x.sh}"),
-            (NONE, "", "echo 'PLANT' > x.sh", "gate: [{command: [sh, x.sh]}]"),
-            // Of what the author began, the specialist writes the rest: `.git` is open to it.
-            ("sandbox: {write: [.git]}\n", commit, &*todo, "run: git rebase --continue"),
+        for (command, later) in [
+            ("echo 'PLANT' > x.sh", "run: sh x.sh"),
+            ("echo 'PLANT' > x.sh", "run: [sh, x.sh]"),
+            ("mkdir dist; echo 'PLANT' > dist/x.sh", "run: sh dist/x.sh"),
+            ("echo 'PLANT' > x.sh", "tool: shell:exec, input: {command: sh x.sh}"),
+            ("echo 'PLANT' > x.sh", "gate: [{command: [sh, x.sh]}]"),
         ] {
             let attempt = |later: &str| {
                 let command = command.replace("PLANT", PLANT);
-                let tried = Tried::new(user, settings, &command, later);
-                let prepared = tried.command("sh").args(["-ec", prepare]).finish();
-                assert!(prepared.status.success(), "{prepared:?}");
+                let tried = Tried::new(user, NONE, &command, later);
                 let (_, said) = tried.kb(&RUN);
                 (tried.is_pwned(), said)
             };
@@ -123,11 +119,11 @@ fn later_commands_are_confined_for_every_user() {
             let (executed, said) = attempt(&format!("sandbox: never, {later}"));
             assert!(executed, "{user:?} {command} {later}: {said}");
         }
-        // The git of `kb` executes nothing of it either.
+        // The git of `kb` executes nothing of a rebase that began before.
         let later = "tool: 'git:commit', input: {paths: [x.sh], message: m}";
-        let command = format!("{todo}; echo > x.sh");
-        let tried = Tried::new(user, "sandbox: {write: [.git]}\n", &command, later);
-        assert!(tried.command("sh").args(["-ec", commit]).finish().status.success());
+        let tried = Tried::new(user, "sandbox: {write: [.git]}\n", "echo > x.sh", later);
+        let prepare = format!("{commit} && {todo}");
+        assert!(tried.command("sh").args(["-ec", &prepare]).finish().status.success());
         let (code, said) = tried.kb(&RUN);
         assert!(code == 0 && !tried.is_pwned(), "{user:?}: {said}");
         let later = "run: 'true', env: {T: '{{secrets.T}}'}";

@@ -67,7 +67,7 @@ impl<'a> OpenedPaths<'a> {
         if real.starts_with(self.root) {
             return Ok(());
         }
-        let settings_of_git = self.settings_of_git();
+        let settings_of_git = self.supervisor.base().git_settings();
         let folder = OpenedFolder {
             path: &real,
             project: self.root,
@@ -84,23 +84,6 @@ impl<'a> OpenedPaths<'a> {
                 Ok(())
             }
         }
-    }
-
-    /// Where git looks for settings of the user and of the machine.
-    fn settings_of_git(&self) -> Vec<PathBuf> {
-        let base = self.supervisor.base();
-        let at = |name: &str| base.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-        let in_home = |path: &str| self.home.as_ref().map(|home| home.join(path));
-        let configuration = at("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
-        let places = [
-            Some(PathBuf::from("/etc/gitconfig")),
-            in_home(".gitconfig"),
-            in_home(".config/git"),
-            configuration.map(|folder| folder.join("git")),
-            at("GIT_CONFIG_GLOBAL"),
-            at("GIT_CONFIG_SYSTEM"),
-        ];
-        places.into_iter().flatten().collect()
     }
 
     fn may_open(&mut self, path: &Path) -> bool {

@@ -68,11 +68,12 @@ pub(super) fn sources_of_repository(git: &Path, home: Option<&Path>) -> BTreeSet
     found
 }
 
-/// The same for the settings of the user and of the machine.
+/// The same for the settings of the user and of the machine: files, and folders with a file `config`.
 pub(super) fn sources_of_user(settings: &[PathBuf], home: Option<&Path>) -> BTreeSet<PathBuf> {
     let mut found: BTreeSet<PathBuf> = settings.iter().map(|path| real(path)).collect();
     let top = home.unwrap_or(Path::new("/"));
-    settings_sources(top, settings.to_vec(), home, &mut found);
+    let file = |path: &PathBuf| if path.is_dir() { path.join("config") } else { path.clone() };
+    settings_sources(top, settings.iter().map(file).collect(), home, &mut found);
     found
 }
 

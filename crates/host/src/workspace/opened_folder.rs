@@ -174,9 +174,10 @@ mod tests {
         for (path, text) in entries {
             let at = folder.path().join(path);
             std::fs::create_dir_all(at.parent().unwrap()).unwrap();
-            match path.ends_with('/') {
-                true => std::fs::create_dir_all(&at).unwrap(),
-                false => std::fs::write(&at, text).unwrap(),
+            if path.ends_with('/') {
+                std::fs::create_dir_all(&at).unwrap();
+            } else {
+                std::fs::write(&at, text).unwrap();
             }
         }
         folder
@@ -241,6 +242,14 @@ mod tests {
                 ],
                 "dotfiles",
                 vec!["dotfiles/git"],
+            ),
+            (
+                vec![
+                    own(".config/git/config", "[core]\nhooksPath = ~/tools/hooks\n"),
+                    own("tools/hooks/x", ""),
+                ],
+                "tools",
+                vec!["tools/hooks"],
             ),
         ] {
             assert_eq!(left_out(&entries, opened).unwrap(), expected, "{opened}");

@@ -170,9 +170,10 @@ impl Survey<'_> {
             FileType::Unknown => stat().is_ok_and(|stat| kind_of(&stat) == FileKind::Directory),
             _ => false,
         };
-        let mode = match self.is_source(prefix, text) {
-            true => WatchMode::Content(Place::Protected),
-            false => place.mode(&self.names, is_folder),
+        let mode = if self.is_source(prefix, text) {
+            WatchMode::Content(Place::Protected)
+        } else {
+            place.mode(&self.names, is_folder)
         };
         let inside = match mode {
             WatchMode::Skip => return,

@@ -60,10 +60,7 @@ impl Place {
                 _ => WatchMode::Content(Place::Protected),
             },
             // A `.git` that is a file or a link names the repository.
-            Place::Open if name == GIT => match is_folder {
-                true => WatchMode::Descend(Place::Repository),
-                false => WatchMode::Content(Place::Protected),
-            },
+            Place::Open if name == GIT && is_folder => WatchMode::Descend(Place::Repository),
             Place::Open => match protected_name(names) {
                 Some(_) => WatchMode::Content(Place::Protected),
                 None => WatchMode::Descend(Place::Open),

@@ -2,7 +2,7 @@
 
 use super::clone::{Stack, until_exec};
 use super::errno::last_errno;
-use super::new_root;
+use super::kept::Kept;
 use crate::sandbox::Isolation;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -10,24 +10,13 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::ffi::{c_char, c_int};
 use std::os::fd::AsRawFd;
 
-/// The flags of `clone` for the namespaces of a process.
+/// The flags of `clone` for the namespaces that each process has for itself. The others are those of [`Kept`].
 pub(super) fn namespaces(isolation: Isolation) -> c_int {
-    let flag = |part, flag| if isolation.has(part) { flag } else { 0 };
-    flag(Isolation::MOUNTS, libc::CLONE_NEWNS | libc::CLONE_NEWIPC)
-        | flag(Isolation::NETWORK, libc::CLONE_NEWNET)
+    if isolation.has(Isolation::MOUNTS) { libc::CLONE_NEWIPC } else { 0 }
 }
 
-/// Prepares the new network namespace of this process: starts its loopback interface, unless the
-/// process may not use the network at all.
-pub(super) fn enter_network(isolation: Isolation) -> Result<(), Errno> {
-    if isolation.has(Isolation::NETWORK) && !isolation.has(Isolation::NO_SOCKETS) {
-        start_loopback()
-    } else {
-        Ok(())
-    }
-}
-
-fn start_loopback() -> Result<(), Errno> {
+/// Starts the loopback interface of the network namespace of this process.
+pub(super) fn start_loopback() -> Result<(), Errno> {
     let socket: OwnedFd =
         socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     // SAFETY: all fields of the structure may be zero.
@@ -46,12 +35,10 @@ fn start_loopback() -> Result<(), Errno> {
 pub(super) fn detect(stack: &mut Stack) -> Isolation {
     let mut found = Isolation::default();
     let mut attempt = |isolation: Isolation| {
-        let mut works = false;
+        let (mut kept, mut works) = (Kept::default(), false);
+        let Ok(entry) = kept.entry(stack, isolation, &[]) else { return false };
         let child = until_exec(stack, namespaces(isolation), &mut || {
-            let entered = enter_network(isolation).and_then(|()| {
-                if isolation.has(Isolation::MOUNTS) { new_root::enter(&[], None) } else { Ok(()) }
-            });
-            works = entered.is_ok();
+            works = entry.enter().is_ok();
             0
         });
         if let Ok(child) = child {

@@ -2,12 +2,13 @@
 
 use super::clone::{Stack, until_exec};
 use super::errno::last_errno;
+use super::kept::{Entry, Kept};
 use super::landlock_rule::allow_below;
 use super::message::Order;
 use super::network_counters::NetworkCounters;
-use super::{isolation, new_root, signals};
+use super::{isolation, signals};
 use crate::failed_command::DESCRIPTOR;
-use crate::sandbox::{Isolation, READ_ACCESS, SystemCallFilter, drop_capabilities};
+use crate::sandbox::{READ_ACCESS, SystemCallFilter, drop_capabilities};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -22,8 +23,7 @@ struct Prepared<'a> {
     cwd: &'a CStr,
     argv: Vec<*const c_char>,
     env: Vec<*const c_char>,
-    isolation: Isolation,
-    mounts: Vec<&'a CStr>,
+    entry: &'a Entry<'a>,
     filter: SystemCallFilter,
     stdio: [BorrowedFd<'a>; 3],
     rules: Option<BorrowedFd<'a>>,
@@ -35,10 +35,13 @@ struct Prepared<'a> {
 pub(super) fn launch(
     order: &Order,
     stack: &mut Stack,
+    kept: &mut Kept,
     dev_null: BorrowedFd<'_>,
 ) -> Result<(Pid, Option<NetworkCounters>), Errno> {
+    let entry = kept.entry(stack, order.isolation, &order.mounts())?;
     if let Some(rules) = &order.rules {
         allow_own_proc(rules.as_fd())?;
+        entry.allow(rules.as_fd())?;
     }
     let stdin = order.stdin.as_ref().map_or(dev_null, AsFd::as_fd);
     let prepared = Prepared {
@@ -46,26 +49,21 @@ pub(super) fn launch(
         cwd: order.cwd(),
         argv: order.argv(),
         env: order.env(),
-        isolation: order.isolation,
-        mounts: order.mounts(),
+        entry: &entry,
         filter: SystemCallFilter::new(order.isolation),
         stdio: [stdin, order.stdout.as_fd(), order.stderr.as_fd()],
         rules: order.rules.as_ref().map(AsFd::as_fd),
         report: order.report.as_ref().map(AsFd::as_fd),
     };
-    let (mut failed, mut counters) = (None, None);
+    let mut failed = None;
     let started = until_exec(stack, isolation::namespaces(order.isolation), &mut || {
-        if order.isolation.has(Isolation::NETWORK) {
-            // The table of descriptors is shared up to here: the parent keeps what the child opens.
-            counters = NetworkCounters::of_this_process();
-        }
         let Err(error) = own_descriptors().and_then(|()| become_program(&prepared));
         failed = Some(error);
         127
     });
     let pid = started.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
     match failed {
-        None => Ok((pid, counters)),
+        None => Ok((pid, entry.counters())),
         Some(error) => {
             let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
             Err(error)
@@ -93,10 +91,7 @@ fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
     if let Some(report) = prepared.report {
         pass_on(report);
     }
-    isolation::enter_network(prepared.isolation)?;
-    if prepared.isolation.has(Isolation::MOUNTS) {
-        new_root::enter(&prepared.mounts, prepared.rules)?;
-    }
+    prepared.entry.enter()?;
     rustix::process::chdir(prepared.cwd)?;
     signals::restore().map_err(|_| Errno::INVAL)?;
     if let Some(rules) = prepared.rules {

@@ -28,6 +28,7 @@ mod errno;
 mod init_link;
 mod init_process;
 mod isolation;
+mod kept;
 mod landlock_rule;
 mod launch;
 mod listener;

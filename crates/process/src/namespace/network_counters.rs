@@ -3,25 +3,49 @@
 use crate::result::Unreached;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
-use std::fs::File;
-use std::io::Read;
+use rustix::io::Errno;
 
 /// The counters of the network namespace of a process. They stay readable after its end.
-pub(super) struct NetworkCounters(OwnedFd);
+pub(super) struct NetworkCounters {
+    file: OwnedFd,
+    /// The values before the first process.
+    before: String,
+}
 
 impl NetworkCounters {
-    /// Those of this process. Makes only one system call.
-    pub(super) fn of_this_process() -> Option<NetworkCounters> {
+    /// Those of this process, without their values. Makes only one system call.
+    pub(super) fn open() -> Result<NetworkCounters, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::open(c"/proc/self/net/snmp", flags, Mode::empty());
-        file.ok().map(NetworkCounters)
+        let file = rustix::fs::open(c"/proc/self/net/snmp", flags, Mode::empty())?;
+        Ok(NetworkCounters { file, before: String::new() })
+    }
+
+    /// The same with the values of now as those before the first process.
+    pub(super) fn with_values(self) -> NetworkCounters {
+        NetworkCounters { before: self.text(), ..self }
+    }
+
+    pub(super) fn try_clone(&self) -> Option<NetworkCounters> {
+        let file = self.file.try_clone().ok()?;
+        Some(NetworkCounters { file, before: self.before.clone() })
+    }
+
+    /// Whether no process has used the network.
+    pub(super) fn are_unchanged(&self) -> bool {
+        self.text() == self.before
     }
 
     /// What has been tried so far.
-    pub(super) fn unreached(self) -> Unreached {
-        let mut text = String::new();
-        let _ = File::from(self.0).read_to_string(&mut text);
-        unreached(&text)
+    pub(super) fn unreached(&self) -> Unreached {
+        unreached(&self.text())
+    }
+
+    fn text(&self) -> String {
+        const SIZE: usize = 16 << 10;
+        let mut text = vec![0; SIZE];
+        let length = rustix::io::pread(&self.file, &mut text, 0).unwrap_or_default();
+        text.truncate(length);
+        String::from_utf8_lossy(&text).into_owned()
     }
 }
 

@@ -2,8 +2,7 @@
 //! enters it. Only system calls, since the child shares the memory of the worker.
 
 use super::errno::last_errno;
-use super::landlock_rule::allow_below;
-use crate::sandbox::{READ_ACCESS, WRITE_ACCESS, kind};
+use crate::sandbox::kind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, mknodat, openat, openat2,
@@ -24,16 +23,16 @@ const BUILD_SITE: &CStr = c"/proc";
 const HIDDEN_FILE: &CStr = c".hidden-file";
 const HIDDEN_DIRECTORY: &CStr = c".hidden-directory";
 
-/// Builds the new root from the texts of a plan and makes it the root of this process. Access to
-/// private file systems is added to the Landlock ruleset.
-pub(super) fn enter(texts: &[&CStr], rules: Option<BorrowedFd<'_>>) -> Result<(), Errno> {
+/// Builds the new root from the texts of a plan and makes it the root of this process. The private file systems are added
+/// to `memories`, which has room for them.
+pub(super) fn enter(texts: &[&CStr], memories: &mut Vec<OwnedFd>) -> Result<(), Errno> {
     mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let proc = clone_tree(open_path(CWD, c"/proc")?.as_fd())?;
     let root = memory(c"755")?;
     attach(&root, CWD, BUILD_SITE, MoveMountFlags::empty())?;
     let mut texts = texts.iter();
     while let Some(text) = texts.next() {
-        step(&root, text, &mut texts, rules)?;
+        step(&root, text, &mut texts, memories)?;
     }
     // What is mounted elsewhere stays without its name.
     let _ = unlinkat(&root, HIDDEN_FILE, AtFlags::empty());
@@ -49,7 +48,7 @@ fn step<'a>(
     root: &OwnedFd,
     text: &CStr,
     more: &mut impl Iterator<Item = &'a &'a CStr>,
-    rules: Option<BorrowedFd<'_>>,
+    memories: &mut Vec<OwnedFd>,
 ) -> Result<(), Errno> {
     let (&kind, path) = text.to_bytes_with_nul().split_first().ok_or(Errno::INVAL)?;
     let path = CStr::from_bytes_with_nul(path).map_err(|_| Errno::INVAL)?;
@@ -75,10 +74,8 @@ fn step<'a>(
         kind::MEMORY => {
             mkdir(root, below);
             let tree = memory(c"1777")?;
-            if let Some(rules) = rules {
-                allow_below(rules, &tree, WRITE_ACCESS | READ_ACCESS)?;
-            }
             attach(&tree, root, below, MoveMountFlags::empty())?;
+            memories.push(tree);
         }
         kind::PROTECT | kind::PIN => cover(root, below, kind == kind::PROTECT)?,
         kind::HIDE => hide(root, below)?,

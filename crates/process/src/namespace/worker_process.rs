@@ -1,6 +1,7 @@
 //! The process that a namespace worker is: PID 1 of a PID namespace.
 
 use super::clone::Stack;
+use super::kept::Kept;
 use super::launch::launch;
 use super::message::{INLINE, KILL_ALL, Order, Report, START, Stage, TERMINATE};
 use super::network_counters::NetworkCounters;
@@ -8,7 +9,7 @@ use super::signals::Children;
 use super::{isolation, setup, socket};
 use crate::result::Unreached;
 use crate::sandbox::Isolation;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
@@ -31,7 +32,8 @@ pub(super) fn run(
         Ok(children) => {
             let (mut stack, message) = (Stack::new(64 << 10), vec![0; INLINE]);
             let available = isolation::detect(&mut stack);
-            let mut worker = WorkerProcess { socket, dev_null, children, stack, message };
+            let kept = Kept::default();
+            let mut worker = WorkerProcess { socket, dev_null, children, stack, kept, message };
             let _ = worker.serve(available);
         }
     }
@@ -54,9 +56,13 @@ struct WorkerProcess<'a> {
     dev_null: BorrowedFd<'a>,
     children: Children,
     stack: Stack,
+    kept: Kept,
     /// The buffer for received messages.
     message: Vec<u8>,
 }
+
+/// How long a worker without a command keeps its namespaces.
+const KEPT_WHEN_IDLE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// A request from `kb`.
 enum Request {
@@ -71,19 +77,30 @@ impl WorkerProcess<'_> {
     fn serve(&mut self, available: Isolation) -> io::Result<()> {
         self.report(Report::Ready(available))?;
         loop {
+            self.forget_when_idle();
             match self.receive()? {
                 Request::Closed => return Ok(()),
                 Request::Terminate => {}
                 // For a step that ended without leftover processes before `kb` knew it.
                 Request::KillAll => self.clean_up()?,
                 Request::Start(order) => {
-                    let started = launch(&order, &mut self.stack, self.dev_null);
+                    let started = launch(&order, &mut self.stack, &mut self.kept, self.dev_null);
                     drop(order);
                     match started {
                         Err(errno) => self.report(Report::NotStarted(errno.raw_os_error()))?,
                         Ok((pid, counters)) => self.supervise(pid, counters)?,
                     }
                 }
+            }
+        }
+    }
+
+    /// Waits for a message. After a while, nothing is kept: mounts in a kept namespace stay although the host unmounts them.
+    fn forget_when_idle(&mut self) {
+        if !self.kept.is_empty() {
+            let mut ready = [PollFd::from_borrowed_fd(self.socket, PollFlags::IN)];
+            if let Ok(0) = poll(&mut ready, Some(&KEPT_WHEN_IDLE)) {
+                self.kept = Kept::default();
             }
         }
     }
@@ -152,7 +169,7 @@ impl WorkerProcess<'_> {
         *main = None;
         let unreached = match status.exit_status() {
             Some(0) => Unreached::default(),
-            _ => counters.take().map(NetworkCounters::unreached).unwrap_or_default(),
+            _ => counters.take().map(|own| own.unreached()).unwrap_or_default(),
         };
         self.report(ended(status, leftover, unreached))?;
         Ok(leftover)

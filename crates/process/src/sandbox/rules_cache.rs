@@ -5,27 +5,42 @@ use super::mount_plan::MountPlan;
 use super::paths;
 use super::rules::Rules;
 use crate::BaseEnvironment;
+use kb_clock as clock;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How many are kept: more than the specialists that run at the same time, usually.
 const KEPT: usize = 16;
 
+/// How long the paths that every confinement permits are used before they are looked up again.
+const LOOKED_UP: Duration = Duration::from_millis(20);
+
 /// The rules and mounts of recent confinements, each with its private directory.
 #[derive(Debug, Default)]
-pub(crate) struct RulesCache(Mutex<VecDeque<(Key, Rules, MountPlan)>>);
+pub(crate) struct RulesCache(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The paths that every confinement permits, and when they were looked up.
+    always: Option<(Instant, Arc<Vec<Identity>>)>,
+    kept: VecDeque<(Key, Rules, MountPlan)>,
+}
+
+/// Device and inode of a path that exists.
+type Identity = Option<(u64, u64)>;
 
 /// What decides about the rules and the mounts.
 #[derive(Debug, PartialEq, Eq)]
 struct Key {
     paths: [Vec<PathBuf>; 3],
-    /// Device and inode of the paths of the confinement and of those of every confinement: one may be created, or
-    /// replaced by another.
-    found: Vec<Option<(u64, u64)>>,
+    /// Those of its own paths and of those of every confinement: one may be created, or replaced by another.
+    found: Vec<Identity>,
+    always: Arc<Vec<Identity>>,
     scratch: Option<PathBuf>,
 }
 
@@ -38,15 +53,12 @@ impl RulesCache {
         scratch: Option<&Scratch>,
     ) -> io::Result<(Rules, Vec<OsString>)> {
         let paths = confinement.paths();
-        let identity = |path: &PathBuf| {
-            let found = std::fs::metadata(path).ok()?;
-            Some((found.dev(), found.ino()))
-        };
-        let always = paths::mounted(base).into_iter().chain(paths::writable(base));
-        let own = paths.iter().flatten().map(identity);
-        let found = own.chain(always.map(|path| identity(&path))).collect();
-        let key = Key { paths, found, scratch: scratch.map(|own| own.temporary.clone()) };
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = paths.iter().flatten().map(|path| identity(path)).collect();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let always = known.always(base);
+        let scratch_path = scratch.map(|own| own.temporary.clone());
+        let key = Key { paths, found, always, scratch: scratch_path };
+        let kept = &mut known.kept;
         if let Some((_, rules, granted)) = kept.iter().find(|(known, ..)| *known == key) {
             return Ok((rules.try_clone()?, confinement.mounts(granted.clone())));
         }
@@ -59,4 +71,24 @@ impl RulesCache {
         kept.push_back((key, rules, granted));
         Ok(answer)
     }
+}
+
+impl Known {
+    fn always(&mut self, base: &BaseEnvironment) -> Arc<Vec<Identity>> {
+        let now = clock::instant();
+        match &self.always {
+            Some((read, always)) if now.duration_since(*read) < LOOKED_UP => always.clone(),
+            _ => {
+                let paths = paths::mounted(base).into_iter().chain(paths::writable(base));
+                let always = Arc::new(paths.map(|path| identity(&path)).collect());
+                self.always = Some((now, Arc::clone(&always)));
+                always
+            }
+        }
+    }
+}
+
+fn identity(path: &Path) -> Identity {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
 }

@@ -1,0 +1,260 @@
+//! The mount and network namespaces that a worker keeps for its next commands: to create and to remove them costs more
+//! than a command.
+//!
+//! The mounts of a namespace cannot be changed by a command, so only what a command can leave in it counts: files in
+//! memory, and the state of network connections. A namespace with either is not used again. All processes of a
+//! command have ended before the next one starts.
+
+use super::clone::{Stack, until_exec};
+use super::isolation;
+use super::landlock_rule::allow_below;
+use super::network_counters::NetworkCounters;
+use super::new_root;
+use crate::sandbox::{Isolation, READ_ACCESS, WRITE_ACCESS, kind};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatFs, fstat, fstatfs, statat};
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, waitpid};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::collections::VecDeque;
+use std::ffi::{CStr, CString, c_int};
+
+/// How many roots are kept: a run usually has one sandbox for specialists, and one for commands of the author.
+const ROOTS: usize = 4;
+
+/// The namespaces of a worker. They end when they are dropped.
+#[derive(Default)]
+pub(super) struct Kept {
+    roots: VecDeque<Root>,
+    networks: Vec<Network>,
+}
+
+/// What a command enters.
+pub(super) struct Entry<'a> {
+    root: Option<&'a Root>,
+    network: Option<&'a Network>,
+}
+
+/// A mount namespace with the mounts of a plan.
+struct Root {
+    plan: Vec<CString>,
+    /// Device and inode of what is mounted.
+    found: Vec<Option<(u64, u64)>>,
+    namespace: OwnedFd,
+    memory: Vec<Memory>,
+}
+
+/// A file system in memory, as it was before the first command.
+struct Memory {
+    tree: OwnedFd,
+    before: Content,
+}
+
+/// Changes whenever something is created in a file system in memory.
+#[derive(PartialEq, Eq)]
+struct Content {
+    free: [u64; 2],
+    changed: (i64, u64),
+    mode: u32,
+}
+
+/// A network namespace.
+struct Network {
+    has_loopback: bool,
+    namespace: OwnedFd,
+    counters: NetworkCounters,
+}
+
+impl Kept {
+    pub(super) fn is_empty(&self) -> bool {
+        self.roots.is_empty() && self.networks.is_empty()
+    }
+
+    /// What a command with this isolation and these mounts enters. Creates what is missing.
+    pub(super) fn entry(
+        &mut self,
+        stack: &mut Stack,
+        isolation: Isolation,
+        plan: &[&CStr],
+    ) -> Result<Entry<'_>, Errno> {
+        if isolation.has(Isolation::MOUNTS) {
+            self.prepare_root(stack, plan)?;
+        }
+        let has_loopback = !isolation.has(Isolation::NO_SOCKETS);
+        if isolation.has(Isolation::NETWORK) {
+            self.prepare_network(stack, has_loopback)?;
+        }
+        let root = isolation.has(Isolation::MOUNTS).then(|| self.roots.back()).flatten();
+        let own = |network: &&Network| network.has_loopback == has_loopback;
+        let network = self.networks.iter().find(own);
+        Ok(Entry { root, network: network.filter(|_| isolation.has(Isolation::NETWORK)) })
+    }
+
+    /// Makes the last root that of the plan.
+    fn prepare_root(&mut self, stack: &mut Stack, plan: &[&CStr]) -> Result<(), Errno> {
+        let found: Vec<_> = sources(plan).map(identity).collect();
+        self.roots.retain(Root::is_unused);
+        let is_same = |root: &Root| {
+            root.found == found && root.plan.iter().map(CString::as_c_str).eq(plan.iter().copied())
+        };
+        let root = match self.roots.iter().position(is_same) {
+            Some(at) => self.roots.remove(at),
+            None => None,
+        };
+        let root = match root {
+            Some(root) => root,
+            None => Root::create(stack, plan, found)?,
+        };
+        if self.roots.len() == ROOTS {
+            self.roots.pop_front();
+        }
+        self.roots.push_back(root);
+        Ok(())
+    }
+
+    fn prepare_network(&mut self, stack: &mut Stack, has_loopback: bool) -> Result<(), Errno> {
+        self.networks.retain(|network| network.counters.are_unchanged());
+        if !self.networks.iter().any(|network| network.has_loopback == has_loopback) {
+            self.networks.push(Network::create(stack, has_loopback)?);
+        }
+        Ok(())
+    }
+}
+
+impl Entry<'_> {
+    /// Permits access to the file systems in memory.
+    pub(super) fn allow(&self, rules: BorrowedFd<'_>) -> Result<(), Errno> {
+        let memory = self.root.iter().flat_map(|root| &root.memory);
+        memory.map(|memory| allow_below(rules, &memory.tree, WRITE_ACCESS | READ_ACCESS)).collect()
+    }
+
+    /// The counters of the network, which no process has used before.
+    pub(super) fn counters(&self) -> Option<NetworkCounters> {
+        self.network.and_then(|network| network.counters.try_clone())
+    }
+
+    /// Enters the namespaces. Makes only system calls.
+    pub(super) fn enter(&self) -> Result<(), Errno> {
+        if let Some(network) = self.network {
+            join(&network.namespace, LinkNameSpaceType::Network)?;
+        }
+        if let Some(root) = self.root {
+            join(&root.namespace, LinkNameSpaceType::Mount)?;
+        }
+        Ok(())
+    }
+}
+
+fn join(namespace: &OwnedFd, kind: LinkNameSpaceType) -> Result<(), Errno> {
+    move_into_link_name_space(namespace.as_fd(), Some(kind))
+}
+
+impl Root {
+    fn create(
+        stack: &mut Stack,
+        plan: &[&CStr],
+        found: Vec<Option<(u64, u64)>>,
+    ) -> Result<Root, Errno> {
+        let memories = plan.iter().filter(|text| text.to_bytes().first() == Some(&kind::MEMORY));
+        // The child must not allocate.
+        let mut trees = Vec::with_capacity(memories.count());
+        let namespace = of_child(stack, libc::CLONE_NEWNS, c"/proc/self/ns/mnt", &mut || {
+            new_root::enter(plan, &mut trees)
+        })?;
+        let memory = |tree: OwnedFd| Some(Memory { before: Content::of(&tree)?, tree });
+        let memory: Option<Vec<Memory>> = trees.into_iter().map(memory).collect();
+        let plan = plan.iter().map(|text| (*text).to_owned()).collect();
+        Ok(Root { plan, found, namespace, memory: memory.ok_or(Errno::IO)? })
+    }
+
+    fn is_unused(&self) -> bool {
+        self.memory.iter().all(|memory| Content::of(&memory.tree).as_ref() == Some(&memory.before))
+    }
+}
+
+impl Content {
+    fn of(tree: &OwnedFd) -> Option<Content> {
+        let StatFs { f_bfree, f_ffree, .. } = fstatfs(tree).ok()?;
+        let stat = fstat(tree).ok()?;
+        let changed = (stat.st_ctime, stat.st_ctime_nsec);
+        Some(Content { free: [f_bfree, f_ffree], changed, mode: stat.st_mode })
+    }
+}
+
+impl Network {
+    fn create(stack: &mut Stack, has_loopback: bool) -> Result<Network, Errno> {
+        let mut counters = None;
+        let namespace = of_child(stack, libc::CLONE_NEWNET, c"/proc/self/ns/net", &mut || {
+            if has_loopback {
+                isolation::start_loopback()?;
+            }
+            counters = Some(NetworkCounters::open()?);
+            Ok(())
+        })?;
+        let counters = counters.ok_or(Errno::IO)?.with_values();
+        Ok(Network { has_loopback, namespace, counters })
+    }
+}
+
+/// A namespace that a child creates and prepares. The child shares the descriptors of this process, which keeps what it
+/// opens.
+fn of_child(
+    stack: &mut Stack,
+    namespace: c_int,
+    path: &CStr,
+    prepare: &mut dyn FnMut() -> Result<(), Errno>,
+) -> Result<OwnedFd, Errno> {
+    let mut kept = Err(Errno::IO);
+    let child = until_exec(stack, namespace, &mut || {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(path, flags, Mode::empty());
+        kept = opened.and_then(|opened| prepare().map(|()| opened));
+        0
+    });
+    let child = child.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
+    let _ = waitpid(Some(child), WaitOptions::empty());
+    kept
+}
+
+/// The paths of the host that a plan mounts.
+fn sources<'a>(plan: &'a [&'a CStr]) -> impl Iterator<Item = &'a CStr> {
+    let mut texts = plan.iter();
+    std::iter::from_fn(move || {
+        loop {
+            let text = texts.next()?;
+            let (kind, path) = text.to_bytes_with_nul().split_first()?;
+            match *kind {
+                kind::LINK => drop(texts.next()?),
+                kind::FROM => return texts.next().copied(),
+                kind::DIRECTORY | kind::MEMORY => {}
+                _ => return CStr::from_bytes_with_nul(path).ok(),
+            }
+        }
+    })
+}
+
+fn identity(path: &CStr) -> Option<(u64, u64)> {
+    let stat = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.st_dev, stat.st_ino))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mounted_paths_of_a_plan_are_compared() {
+        let plan = [
+            c"d/dev",
+            c"l/dev/fd",
+            c"/proc/self/fd",
+            c"t/dev/shm",
+            c"o/c",
+            c"/s",
+            c"r/usr",
+            c"p/x",
+        ];
+        let found: Vec<&CStr> = sources(&plan).collect();
+        assert_eq!(found, [c"/s", c"/usr", c"/x"]);
+    }
+}
