@@ -113,9 +113,10 @@ fn the_end_of_long_output_is_the_reason_and_is_in_the_log() {
 
 #[test]
 fn of_more_output_than_the_log_keeps_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
-    let scratch = project(
-        "steps: [{id: slow, run: 'echo first; yes 0123456789abcdef | head -c 200000000 || true; echo; echo last; exit 3'}]\n",
-    );
+    let long =
+        "echo first; yes 0123456789abcdef | head -c 20000000 || true; echo; echo last; exit 3";
+    let scratch = project(&format!("steps: [{{id: slow, run: '{long}'}}]\n"));
+    scratch.write(".kb/kb.config.yml", "journal: {stepLogMib: 4}\n");
     let begun = Instant::now();
     scratch.kb(&["playbook", "run", "p"]).code(1).says(&["exit code 3: last"]);
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
@@ -123,7 +124,23 @@ fn of_more_output_than_the_log_keeps_the_beginning_and_the_end_are_kept_and_the_
     assert!(log.contains("slow  first\n") && log.contains("slow  last\n"));
     assert!(log.contains("bytes are not kept here"));
     let kept: usize = log.matches("0123456789abcdef").count() * 17;
-    assert!((40 << 20..66 << 20).contains(&kept), "{kept} bytes are kept");
+    assert!((5 << 19..9 << 19).contains(&kept), "{kept} bytes are kept");
+}
+
+/// After the budget of a run, the end of each output is kept.
+#[test]
+fn a_run_keeps_no_more_output_than_its_budget() {
+    let long = "echo first; yes 0123456789abcdef | head -c 4000000 || true; echo; echo last";
+    let scratch = project(&format!(
+        "steps: [{{id: slow, run: '{long}'}}, {{id: later, dependsOn: slow, run: '{long}'}}]\n"
+    ));
+    scratch.write(".kb/kb.config.yml", "journal: {stepLogMib: 16, runLogMib: 1}\n");
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    let log = scratch.kb(&["run", "logs", "@last"]).code(0).out;
+    assert!(log.contains("slow  first\n") && log.contains("slow  last\n"));
+    assert!(log.contains("later  last\n") && log.contains("bytes are not kept here"));
+    let kept: usize = log.matches("0123456789abcdef").count() * 17;
+    assert!(kept < 5 << 20, "{kept} bytes are kept");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The parts of this machine that steps and gates use.
 
+use super::output_log::RunLogs;
 use crate::tool::{ProcessLauncher, Records, ToolboxParts, WatchedStart};
 use crate::workspace::Workspace;
 use kb_clock::RunClock;
@@ -18,6 +19,8 @@ pub struct HostAccess {
     pub clock: RunClock,
     /// Masks secrets in what steps read and write.
     pub redactor: Arc<Redactor>,
+    /// The output of processes that is kept.
+    pub(super) logs: Arc<RunLogs>,
     /// `testCommands` of the settings.
     pub test_commands: Arc<[String]>,
     /// `verifier.judge` of the settings.
@@ -50,6 +53,7 @@ impl HostAccess {
             processes: parts.process_launcher(),
             clock: parts.clock.clone(),
             redactor: parts.redactor.clone(),
+            logs: RunLogs::new(parts.settings.logs),
             test_commands: parts.settings.test_commands.as_slice().into(),
             judge: parts.settings.judge.clone(),
         }

@@ -5,11 +5,13 @@
 
 use kb_attempt::{Progress, Recorder, Stopped};
 use kb_core::evidence::{OutputPart, Payload, Record};
+use kb_language::definition::LogBudget;
 use kb_process::{OutputListener, Stream};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,14 +19,54 @@ use std::time::Duration;
 const INTERVAL: Duration = Duration::from_millis(150);
 /// Bytes of output after which a record is made at once, and reading waits for it.
 const CHUNK: usize = 1 << 20;
-/// Bytes of an attempt that are recorded as they come.
-const WHOLE: u64 = 48 << 20;
-/// Bytes that are recorded after [`WHOLE`] while the process runs. Each record takes a part of what is left.
-const SAMPLES: u64 = 15 << 20;
-/// The end of the output that is kept after [`WHOLE`], in bytes.
+/// The largest end of an output that is kept after its beginning, in bytes.
 const TAIL: usize = 1 << 20;
 /// A line that is longer is left out, in bytes: a part of it could begin or end in the middle of a secret.
 const LONGEST_LINE: usize = 1 << 20;
+
+/// The output of processes that a run may still record.
+#[derive(Debug)]
+pub(super) struct RunLogs {
+    step: u64,
+    left: AtomicU64,
+}
+
+impl RunLogs {
+    /// Nothing is recorded yet.
+    pub(super) fn new(budget: LogBudget) -> Arc<RunLogs> {
+        let bytes = |mib: u32| u64::from(mib) << 20;
+        let (step, left) = (bytes(budget.step_mib), AtomicU64::new(bytes(budget.run_mib)));
+        Arc::new(RunLogs { step, left })
+    }
+
+    fn take(&self, bytes: u64) {
+        let less = |left: u64| Some(left.saturating_sub(bytes));
+        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    fn is_used_up(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// What is kept of one output.
+#[derive(Debug, Clone, Copy)]
+struct Shares {
+    /// Bytes that are recorded as they come.
+    whole: u64,
+    /// Bytes that are recorded after them while the process runs. Each record takes a part of what is left.
+    samples: u64,
+    /// Bytes of the end that are kept after them.
+    tail: usize,
+}
+
+impl Shares {
+    /// Three quarters of a budget are the beginning, at most 1 MiB is the end.
+    fn of(budget: u64) -> Shares {
+        let (whole, tail) = (budget / 4 * 3, (budget / 16).min(TAIL as u64));
+        Shares { whole, samples: budget - whole - tail, tail: tail as usize }
+    }
+}
 
 /// The output of one process that is not recorded yet.
 pub(super) struct OutputLog {
@@ -33,8 +75,9 @@ pub(super) struct OutputLog {
 }
 
 /// Lines in the order of their arrival.
-#[derive(Default)]
 struct Pending {
+    run: Arc<RunLogs>,
+    shares: Shares,
     parts: VecDeque<(Stream, Vec<u8>)>,
     /// Bytes in `parts`.
     bytes: usize,
@@ -55,8 +98,8 @@ struct OpenLine {
 }
 
 impl OutputLog {
-    pub(super) fn new(recorder: Arc<dyn Recorder>) -> OutputLog {
-        OutputLog { recorder, pending: Arc::default() }
+    pub(super) fn new(recorder: Arc<dyn Recorder>, run: Arc<RunLogs>) -> OutputLog {
+        OutputLog { recorder, pending: Arc::new(Mutex::new(Pending::new(run))) }
     }
 
     /// What the process tells.
@@ -118,6 +161,23 @@ fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
 }
 
 impl Pending {
+    fn new(run: Arc<RunLogs>) -> Pending {
+        Pending {
+            shares: Shares::of(run.step),
+            run,
+            parts: VecDeque::new(),
+            bytes: 0,
+            open: Default::default(),
+            omitted: 0,
+            recorded: 0,
+        }
+    }
+
+    /// Whether only samples and the end are recorded from now on.
+    fn is_sampled(&self) -> bool {
+        self.recorded >= self.shares.whole || self.run.is_used_up()
+    }
+
     /// Adds output. Returns whether a record is due.
     fn push(&mut self, stream: Stream, mut bytes: &[u8]) -> bool {
         let open = &mut self.open[stream as usize];
@@ -146,17 +206,19 @@ impl Pending {
     fn add(&mut self, stream: Stream, lines: Vec<u8>) {
         self.bytes += lines.len();
         match self.parts.back_mut() {
-            Some((own, part)) if *own == stream && part.len() < TAIL / 8 => part.extend(lines),
+            Some((own, part)) if *own == stream && part.len() < self.shares.tail / 8 => {
+                part.extend(lines)
+            }
             _ => self.parts.push_back((stream, lines)),
         }
-        if self.recorded >= WHOLE {
-            self.leave_out(TAIL);
+        if self.is_sampled() {
+            self.leave_out(self.shares.tail);
         }
     }
 
     /// Whether a record is due now.
     fn is_full(&self) -> bool {
-        self.recorded < WHOLE && self.bytes >= CHUNK
+        self.bytes >= CHUNK && !self.is_sampled()
     }
 
     /// Leaves out the oldest lines until at most `most` bytes are left.
@@ -174,10 +236,13 @@ impl Pending {
         }
     }
 
-    /// The record of what is pending, if it is anything. Beyond [`WHOLE`] it has the last lines only.
+    /// The record of what is pending, if it is anything. Beyond its share it has the last lines only.
     fn take(&mut self) -> Option<Record> {
-        if self.recorded >= WHOLE {
-            let left = (WHOLE + SAMPLES).saturating_sub(self.recorded);
+        if self.run.is_used_up() {
+            return None;
+        }
+        if self.is_sampled() {
+            let left = (self.shares.whole + self.shares.samples).saturating_sub(self.recorded);
             self.leave_out((left / 256) as usize);
         }
         (!self.parts.is_empty()).then(|| self.drain())
@@ -198,7 +263,9 @@ impl Pending {
     }
 
     fn drain(&mut self) -> Record {
-        self.recorded += std::mem::take(&mut self.bytes) as u64;
+        let bytes = std::mem::take(&mut self.bytes) as u64;
+        self.run.take(bytes);
+        self.recorded += bytes;
         let part = |(stream, bytes): (Stream, Vec<u8>)| {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             match stream {

@@ -29,7 +29,7 @@ pub(super) async fn run(
     };
     let (argv, cwd) = (spawn.argv.clone(), spawn.cwd.clone());
     let started = host.clock.now();
-    let log = OutputLog::new(context.recorder.clone());
+    let log = OutputLog::new(context.recorder.clone(), host.logs.clone());
     let start = host.start(Records::of_author(request.evidence, &request.confined));
     let origin = Origin::Author(&request.confined);
     let process = start.run(spawn, origin, &context.cancel, Some(log.listener()));

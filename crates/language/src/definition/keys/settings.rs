@@ -303,6 +303,18 @@ const JOURNAL_KEYS: &[KeySpec] = &[
         "Whether the journal keeps the prompts of model calls, or only their digests.",
     )
     .default("full"),
+    key(
+        "stepLogMib",
+        Integer(1, 1 << 20),
+        "Output in MiB that is kept of one attempt: its beginning, samples, and its end.",
+    )
+    .default("64"),
+    key(
+        "runLogMib",
+        Integer(1, 1 << 20),
+        "Output in MiB that is kept of one run; after it, the end of each attempt only.",
+    )
+    .default("4096"),
     key("retention", Duration, "Age from which `kb run prune` removes ended runs.")
         .default("30d")
         .example("90d"),

@@ -51,8 +51,8 @@ pub use requirements::Requirements;
 pub use sandbox::{AuthorSandbox, SandboxOpening, StepSandbox};
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{
-    ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, PromptRecording, SecretSource,
-    Settings, SyncMode, TierSettings, ToolSecurity, TraceSettings,
+    ApprovalLevel, EscalationLimits, LogBudget, ModelPrice, ProcessChoice, PromptRecording,
+    SecretSource, Settings, SyncMode, TierSettings, ToolSecurity, TraceSettings,
 };
 pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, Specialist};
 pub use step::{

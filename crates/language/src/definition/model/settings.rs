@@ -62,6 +62,8 @@ pub struct Settings {
     pub sync: SyncMode,
     /// `journal.prompts`: whether the journal keeps the prompts of model calls.
     pub prompts: PromptRecording,
+    /// `journal.stepLogMib` and `journal.runLogMib`: output that is kept.
+    pub logs: LogBudget,
     /// `journal.retention`: age from which `kb run prune` removes ended runs. `None`: 30 days.
     pub retention: Option<Duration>,
     /// `cache.maxMib`: size above which stored results are removed. `None`: 1024.
@@ -91,6 +93,21 @@ pub struct TraceSettings {
     pub headers: BTreeMap<String, String>,
     /// `service.name` of the spans.
     pub service: String,
+}
+
+/// The output of processes that the journal keeps, in MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogBudget {
+    /// `journal.stepLogMib`: of one attempt of a step.
+    pub step_mib: u32,
+    /// `journal.runLogMib`: of all attempts of a run.
+    pub run_mib: u32,
+}
+
+impl Default for LogBudget {
+    fn default() -> Self {
+        LogBudget { step_mib: 64, run_mib: 4096 }
+    }
 }
 
 impl Settings {
@@ -141,6 +158,7 @@ impl Settings {
             judge_every_answer: own.judge_every_answer,
             secrets: own.secrets,
             sync: own.sync,
+            logs: own.logs,
             retention: own.retention,
             cache_mib: own.cache_mib,
             max_parallel: own.max_parallel,

@@ -61,6 +61,9 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
         let sync = inner.as_ref().and_then(|inner| inner.choice("sync", SYNC, decoder));
         settings.sync = sync.unwrap_or_default();
         let prompts = inner.as_ref().and_then(|inner| inner.choice("prompts", PROMPTS, decoder));
+        let mut mib = |name| inner.as_ref().and_then(|inner| inner.integer(name, decoder));
+        settings.logs.step_mib = mib("stepLogMib").unwrap_or(settings.logs.step_mib);
+        settings.logs.run_mib = mib("runLogMib").unwrap_or(settings.logs.run_mib);
         settings.retention = inner.and_then(|inner| inner.duration("retention", decoder));
         settings.prompts = prompts.unwrap_or_default();
     }
