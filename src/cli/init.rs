@@ -9,7 +9,7 @@ use std::path::Path;
 /// Create `.kb/` with settings, two specialists, a playbook and a demonstration
 ///
 /// Existing files are not changed. The demonstration is a playbook with an enabled schedule: `kb serve --open`
-/// starts it within a minute, without a model key.
+/// starts it at once, without a model key, and later at the times of the schedule.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Folder of the project; by default the working directory
@@ -40,14 +40,14 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     if let Some(id) = result.demo {
         terminal.note(&format!(
-            "\ntry: `kb serve --open` runs the playbook `{id}` within a minute, without a model; `kb trigger disable {id}` ends it\n"
+            "\ntry: `kb serve --open` runs the playbook `{id}` at once, without a model, and then at nine on weekdays; `kb trigger disable {id}` ends it\n"
         ))?;
     }
     terminal.note("\nnext: `kb doctor` checks the models, `kb playbook plan add-feature --param featureName=x` shows the plan\n")?;
     Ok(Exit::Done)
 }
 
-/// Enables the schedule of the demonstration, which this command has just written. A state folder that cannot
+/// Enables the schedule of the demonstration, which this command has just written, and asks for its first run. A state folder that cannot
 /// be used does not fail the command: `kb trigger enable` remains.
 fn enable(
     environment: &Environment,
@@ -57,9 +57,11 @@ fn enable(
 ) -> Result<(), CliError> {
     let cwd = environment.absolute(folder);
     let environment = Environment { cwd, ..environment.clone() };
-    let enabled =
-        service::Project::find(&environment).and_then(|project| serve::enable(&project, id, None));
-    match enabled {
+    let started = service::Project::find(&environment).and_then(|project| {
+        serve::enable(&project, id, None)?;
+        serve::fire(&project, id, &serde_json::Value::Null)
+    });
+    match started {
         Ok(_) => Ok(()),
         Err(error) => Ok(terminal.note(&format!("the demonstration is not enabled: {error}\n"))?),
     }

@@ -196,7 +196,7 @@ fn a_backfill_is_counted_before_it_starts_and_a_session_ends() {
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 
-/// `kb init && kb serve --open`: within a minute a schedule runs, its lie is refuted, and an approval waits.
+/// `kb init && kb serve --open`: a run starts at once, its lie is refuted, and an approval waits.
 #[test]
 fn the_demonstration_of_a_new_project_is_on_the_pages() {
     let Some(browser) = Browser::start() else { return };
@@ -207,7 +207,7 @@ fn the_demonstration_of_a_new_project_is_on_the_pages() {
     // What `kb serve --open` opens.
     browser.open(&format!("http://{}/login#{}", site.host, site.code));
     browser.until("the session", "return location.pathname === '/'");
-    // The schedule is due at the next minute; the page follows without a reload.
+    // The page follows without a reload.
     let deadline = Instant::now() + Duration::from_secs(180);
     let run = "return [...document.querySelectorAll('main a[href^=\"/runs/\"]')].map(a => a.getAttribute('href'))[0] ?? null";
     while browser.run(run, &[]).is_null() {
