@@ -122,8 +122,7 @@ impl Audit {
 
     fn chain(&mut self, ledger: &Ledger, kept: Option<Digest>) {
         if !ledger.has_chain() {
-            let message =
-                "the run has no hash chain: an older `kb` recorded it, or the chain was removed";
+            let message = "the run has no hash chain: it was removed";
             return self.fault(Code::NO_CHAIN, None, message);
         }
         for broken in ledger.breaks() {

@@ -26,7 +26,9 @@ pub struct Ledger {
     pub epoch: u64,
     /// Number of the last event in the run's row.
     pub last_seq: u64,
-    /// Head of the hash chain in the run's row; `None` if it has no chain.
+    /// Whether the journal keeps a hash chain of each run. One in memory cannot be changed from outside.
+    pub keeps_chain: bool,
+    /// Head of the hash chain in the run's row; `None` if it is kept and was removed.
     pub head: Option<Digest>,
     /// Events in order of their numbers.
     pub rows: Vec<LedgerRow>,
@@ -100,7 +102,7 @@ impl fmt::Display for Break {
 }
 
 impl Ledger {
-    /// Whether the run has a hash chain. Journals of version 1 have none.
+    /// Whether anything of the hash chain is left.
     pub fn has_chain(&self) -> bool {
         self.head.is_some() || self.rows.iter().any(|row| row.digest.is_some())
     }

@@ -201,6 +201,7 @@ impl EventLog for MemoryJournal {
             ended_at: row.ended_at,
             epoch: row.epoch,
             last_seq: events.len() as u64,
+            keeps_chain: false,
             head: None,
             rows: rows.collect(),
         })

@@ -292,6 +292,7 @@ pub(super) fn ledger(
                 kb_version: row.get(2)?,
                 status: row.get(3)?,
                 last_seq: row.get::<_, i64>(4)? as u64,
+                keeps_chain: true,
                 head: digest(row, 5)?,
                 frozen: row.get(6)?,
                 ended_at: row.get::<_, Option<i64>>(7)?.map(Timestamp),

@@ -10,8 +10,14 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The schema version that this `kb` writes, and the newest that it reads. Stored in `user_version`.
-pub(super) const VERSION: i64 = 2;
+/// The oldest schema version that this `kb` reads. Stored in `user_version`.
+const OLDEST: i64 = 2;
+
+/// The statements that make a journal of each version, from the oldest on, one of the next version.
+const MIGRATIONS: &[&str] = &[];
+
+/// The schema version that this `kb` writes, and the newest that it reads.
+pub(super) const VERSION: i64 = OLDEST + MIGRATIONS.len() as i64;
 
 /// How long a write waits for a write of another process.
 const BUSY: Duration = Duration::from_secs(15);
@@ -58,16 +64,6 @@ CREATE TABLE inbox (
     UNIQUE (number, key)
 ) STRICT;
 CREATE INDEX inbox_open ON inbox (number, id) WHERE taken = 0;
-PRAGMA user_version = 2;
-COMMIT;
-";
-
-/// Version 2 adds the hash chain. Runs of version 1 have none, and a `kb` of version 1 that drives a
-/// run at that moment continues to work.
-const MIGRATE_TO_2: &str = "
-BEGIN IMMEDIATE;
-ALTER TABLE runs ADD COLUMN head BLOB;
-ALTER TABLE events ADD COLUMN digest BLOB;
 PRAGMA user_version = 2;
 COMMIT;
 ";
@@ -123,7 +119,7 @@ pub(super) fn prepare(paths: &JournalPaths) -> Result<(), JournalError> {
         .map_err(|error| JournalError::of_file("lock", &lock_path, &error.into()))?;
     match paths.database.exists().then(|| check_version(paths)).transpose()? {
         Some(VERSION) => Ok(()), // another process created it first
-        Some(1) => migrate(paths),
+        Some(found) if found >= OLDEST => migrate(paths, found, MIGRATIONS),
         // An older `kb` created the file before its tables and was killed in between.
         Some(_) => fill(&paths.database),
         None => create(paths),
@@ -175,13 +171,18 @@ fn check_version(paths: &JournalPaths) -> Result<i64, JournalError> {
     if found > VERSION { Err(JournalError::Newer { found, known: VERSION }) } else { Ok(found) }
 }
 
-/// Migrates a journal of version 1 in one transaction.
-fn migrate(paths: &JournalPaths) -> Result<(), JournalError> {
+/// Migrates a journal of an earlier version, in one transaction for each version.
+fn migrate(paths: &JournalPaths, found: i64, steps: &[&str]) -> Result<(), JournalError> {
     let connection = open_writer(paths)?;
-    connection.execute_batch(MIGRATE_TO_2).map_err(|error| {
-        let _ = connection.execute_batch("ROLLBACK");
-        error.into()
-    })
+    for (version, statements) in (OLDEST..).zip(steps).filter(|(version, _)| *version >= found) {
+        let next = version + 1;
+        let all = format!("BEGIN IMMEDIATE; {statements}; PRAGMA user_version = {next}; COMMIT;");
+        connection.execute_batch(&all).map_err(|error| {
+            let _ = connection.execute_batch("ROLLBACK");
+            JournalError::from(error)
+        })?;
+    }
+    Ok(())
 }
 
 /// Creates the database under a temporary name and renames it, so that a killed process leaves no
@@ -333,4 +334,40 @@ fn open_without_shared_memory(paths: &JournalPaths) -> rusqlite::Result<Connecti
         let connection = Connection::open_with_flags(address, flags)?;
         can_read(&connection).map(|()| connection)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_of_an_earlier_version_is_migrated_version_by_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = JournalPaths::of(folder.path());
+        prepare(&paths).unwrap();
+        let version = || check_version(&paths);
+        assert_eq!(version().unwrap(), VERSION);
+        let set = |version: i64| {
+            let writer = open_writer(&paths).unwrap();
+            writer.pragma_update(None, "user_version", version).unwrap();
+        };
+        let columns = |table: &str| {
+            let reader = open_reader(&paths).unwrap();
+            let statement = reader.prepare(&format!("SELECT * FROM {table}")).unwrap();
+            statement.column_names().collect::<Vec<_>>().join(" ")
+        };
+        let before = columns("runs");
+        let add = |name: &str| format!("ALTER TABLE runs ADD COLUMN {name} BLOB");
+        let (first, second) = (add("first"), add("second"));
+        set(OLDEST + 1);
+        // The first step is done already; the second fails and leaves nothing.
+        let half = format!("{second}; ALTER TABLE nothing ADD COLUMN x");
+        migrate(&paths, OLDEST + 1, &[first.as_str(), half.as_str()]).unwrap_err();
+        assert_eq!(columns("runs"), before);
+        set(OLDEST);
+        migrate(&paths, OLDEST, &[first.as_str(), second.as_str()]).unwrap();
+        assert_eq!(columns("runs"), format!("{before} first second"));
+        let newer = JournalError::Newer { found: OLDEST + 2, known: VERSION };
+        assert_eq!(version().unwrap_err().to_string(), newer.to_string());
+    }
 }
