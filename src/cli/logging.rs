@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum LogFormat {
-    /// Lines for people
+    /// Human-readable lines
     Text,
     /// One JSON object per line
     Json,

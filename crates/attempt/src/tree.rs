@@ -1,4 +1,4 @@
-//! The files of its own that an attempt runs in, and their merge.
+//! The worktree or copy that an attempt runs in, and their merge.
 
 use kb_base::value::{InstanceKey, RunId};
 use kb_language::definition::Isolation;

@@ -19,7 +19,7 @@ impl ProcessLevel {
         }
     }
 
-    /// A description for people.
+    /// A human-readable description.
     pub fn description(self) -> &'static str {
         match self {
             ProcessLevel::Group => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Finds a program by its path relative to the working directory, or by its name in `PATH`. Returns
 /// an absolute path, which `posix_spawn` needs. Does not check that a path can be executed; after a
 /// failed start [`Program::explain`] finds the reason. A program that lies in the project `outside` is skipped. The
-/// error is a message for people.
+/// error is a human-readable message.
 pub(super) fn find_program(
     name: &str,
     cwd: &Path,

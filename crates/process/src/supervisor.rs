@@ -61,7 +61,7 @@ impl Supervisor {
         &self.base
     }
 
-    /// The program that `kb` starts for a name of its own choice. The error is a message for people.
+    /// The program that `kb` starts for a name of its own choice. The error is a human-readable message.
     pub fn own_program(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.base.get("PATH").unwrap_or_default();
         find_program(name, Path::new("/"), path, self.base.project())
@@ -128,7 +128,7 @@ impl Supervisor {
     }
 
     /// The restrictions of sandboxed processes that need namespaces and are missing on this machine,
-    /// for people. Empty if none is.
+    /// as human-readable text. Empty if none is.
     pub fn missing_isolation(&self) -> Vec<&'static str> {
         let available = self.pool.available().unwrap_or_default();
         let mut missing = Vec::new();

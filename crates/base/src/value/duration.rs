@@ -41,7 +41,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     Ok(Duration::from_millis(total.round() as u64))
 }
 
-/// Formats a duration for people: `400ms`, `12.3s`, `4m05s`, `1h02m`.
+/// Formats a duration as human-readable text: `400ms`, `12.3s`, `4m05s`, `1h02m`.
 pub fn format_duration(d: Duration) -> String {
     let ms = d.as_millis() as u64;
     match ms {

@@ -9,12 +9,12 @@ pub struct Glob(GlobSet);
 
 impl Glob {
     /// A glob over paths: `*` and `?` match within a component, `**` matches across components. The error is
-    /// the reason, for people.
+    /// the human-readable reason.
     pub fn of_paths(text: &str) -> Result<Glob, String> {
         Glob::new(text, true)
     }
 
-    /// A glob over names: `*` matches any text. The error is the reason, for people.
+    /// A glob over names: `*` matches any text. The error is the human-readable reason.
     pub fn of_names(text: &str) -> Result<Glob, String> {
         Glob::new(text, false)
     }

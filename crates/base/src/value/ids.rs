@@ -12,7 +12,7 @@ pub struct IdError {
     pub text: String,
     /// The kind of id that was expected, such as `step id`.
     pub kind: &'static str,
-    /// The valid form, for people.
+    /// The valid form, as human-readable text.
     pub expected: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What became of the files of a step that had files of its own.
+//! What became of the files of a step in a worktree or copy.
 
 use kb_base::value::Failure;
 use serde::{Deserialize, Serialize};

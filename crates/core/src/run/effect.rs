@@ -55,7 +55,7 @@ pub enum Effect {
         /// Time of the timer.
         due: Timestamp,
     },
-    /// Merge the changes of a step with files of its own, of a `forEach` those of its items in item
+    /// Merge the changes of a step in a worktree or copy, of a `forEach` those of its items in item
     /// order. May be repeated after a crash. Answer: `Merged`.
     Merge {
         /// The step.

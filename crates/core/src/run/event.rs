@@ -150,7 +150,7 @@ pub enum Event {
         taken: u32,
         /// How often the row may be used.
         max: u32,
-        /// Reason, as text for people.
+        /// Reason, as human-readable text.
         reason: String,
         /// Earliest start of the attempt.
         due: Timestamp,
@@ -165,7 +165,7 @@ pub enum Event {
     Waiting {
         /// Number of the instance.
         instance: InstanceIx,
-        /// Reason, as text for people.
+        /// Reason, as human-readable text.
         reason: String,
     },
     /// A person answered.
@@ -212,12 +212,12 @@ pub enum Event {
         /// Question, rendered and masked.
         question: Box<Question>,
     },
-    /// The work of a step with files of its own is accepted; its changes are being merged.
+    /// The work of a step in a worktree or copy is accepted; its changes are being merged.
     Merging {
         /// Number of the instance: the step, also of a `forEach`.
         instance: InstanceIx,
     },
-    /// The changes of a step with files of its own were merged, as far as they could be.
+    /// The changes of a step in a worktree or copy were merged, as far as they could be.
     Merged {
         /// Number of the instance.
         instance: InstanceIx,
@@ -258,7 +258,7 @@ pub enum Event {
         roots: Vec<InstanceIx>,
         /// All instances that start again: the requested ones and those that follow.
         closure: Vec<InstanceIx>,
-        /// Reason, as text for people.
+        /// Reason, as human-readable text.
         reason: String,
     },
     /// A person rejected the work of earlier steps, which start again. The events of their earlier
@@ -282,7 +282,7 @@ pub enum Event {
     },
     /// The cancellation of the run was requested.
     CancelRequested {
-        /// Who requested it, as text for people.
+        /// Who requested it, as human-readable text.
         by: String,
     },
     /// The run exceeded its timeout: its steps are stopped, and the run fails.
@@ -292,7 +292,7 @@ pub enum Event {
     },
     /// The run drains: no attempt starts, and the lease is released when the running ones have ended.
     Draining {
-        /// Reason, as text for people.
+        /// Reason, as human-readable text.
         reason: String,
     },
     /// The run ended; no event follows unless it is retried.

@@ -27,10 +27,10 @@ pub(super) struct Extras {
     pub(super) merge: MergeState,
 }
 
-/// How far the changes of a step with files of its own are merged.
+/// How far the changes of a step in a worktree or copy are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum MergeState {
-    /// Its work is not accepted yet, or it has no files of its own.
+    /// Its work is not accepted yet, or it has no worktree or copy.
     #[default]
     Open,
     /// The merge has started.

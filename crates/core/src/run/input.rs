@@ -150,7 +150,7 @@ pub enum Input {
         iteration: u32,
         /// Number of the attempt; only the current one is accepted.
         attempt: u32,
-        /// What it waits for, as text for people.
+        /// What it waits for, as human-readable text.
         reason: Masked<String>,
     },
     /// The child run that a step waits for waits no more: another process answered it.
@@ -160,7 +160,7 @@ pub enum Input {
     },
     /// The cancellation of the run was requested.
     CancelRequested {
-        /// Who requested it, as text for people.
+        /// Who requested it, as human-readable text.
         by: Masked<String>,
     },
     /// The run exceeded its timeout.
@@ -170,7 +170,7 @@ pub enum Input {
     },
     /// Start no attempt; leave when the running ones have ended.
     Drain {
-        /// Reason, as text for people.
+        /// Reason, as human-readable text.
         reason: Masked<String>,
     },
     /// Start the next iteration of these steps and all that follow; without any, of all steps that
@@ -180,7 +180,7 @@ pub enum Input {
         roots: Vec<InstanceIx>,
         /// Whether the steps after them keep their results.
         alone: bool,
-        /// Reason, as text for people.
+        /// Reason, as human-readable text.
         reason: Masked<String>,
     },
     /// The answer to [`Effect::Conclude`](super::Effect::Conclude).

@@ -51,7 +51,7 @@ pub enum Body {
         /// `waiting`: for an answer or budget; `interrupted`: on request or by a signal.
         #[schemars(with = "String", extend("enum" = ["waiting", "interrupted"]))]
         status: RunStatus,
-        /// Reason, for people.
+        /// Human-readable reason.
         reason: String,
     },
     /// The step instance can start and waits for a slot or a lock.
@@ -84,7 +84,7 @@ pub enum Body {
         roots: Vec<String>,
         /// All step instances that are reset, including dependents.
         closure: Vec<String>,
-        /// Reason, for people.
+        /// Human-readable reason.
         reason: String,
     },
     /// The step instance waits without a slot.
@@ -252,7 +252,7 @@ pub enum Body {
         taken: u32,
         /// How often the row may be applied.
         max: u32,
-        /// Reason, for people.
+        /// Human-readable reason.
         reason: String,
         /// Tier of the next attempt, if an escalation changed it.
         #[serde(skip_serializing_if = "Option::is_none")]

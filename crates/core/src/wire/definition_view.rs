@@ -17,7 +17,7 @@ pub struct DefinitionView {
     pub form: &'static str,
     /// Display name.
     pub name: String,
-    /// Description for people.
+    /// Human-readable description.
     pub description: Option<String>,
     /// Phrases that `kb playbook match` finds it by.
     pub triggers: Vec<String>,
@@ -46,7 +46,7 @@ pub struct ParamView {
     /// The value of a parameter that is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
-    /// Description for people.
+    /// Human-readable description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Allowed values; empty if all are allowed.

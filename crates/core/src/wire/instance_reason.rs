@@ -3,7 +3,7 @@
 use crate::run::{Instance, InstanceIx, Items, State, StepStatus};
 use kb_language::plan::{Plan, StepIx};
 
-/// The reason, for people; `None` for an instance that needs none or has an error.
+/// The human-readable reason; `None` for an instance that needs none or has an error.
 pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<String> {
     if let Some(run) = instance.kept_from() {
         return Some(format!("kept from run {run}"));

@@ -14,7 +14,7 @@ pub struct SpecialistView {
     pub path: String,
     /// Display name.
     pub name: String,
-    /// Description for people.
+    /// Human-readable description.
     pub description: Option<String>,
     /// Version of the specialist.
     pub version: Option<String>,

@@ -59,7 +59,7 @@ pub(super) enum Message {
     Fetched { work: Attempt, effect: Box<Effect>, fetched: Fetched },
     /// The files that are the items of a step were listed.
     Listed { instance: InstanceIx, iteration: u32, listed: Result<Vec<String>, Failure> },
-    /// The changes of a step with files of its own were merged, or could not be.
+    /// The changes of a step in a worktree or copy were merged, or could not be.
     Merged { instance: InstanceIx, iteration: u32, merged: Masked<Merged> },
     /// The reply of a person was checked. `message` is the message of the inbox that it came with.
     Checked { message: Option<i64>, inputs: Vec<Input> },

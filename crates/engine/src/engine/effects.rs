@@ -103,7 +103,7 @@ impl Dispatcher {
         }
     }
 
-    /// Merges the changes of a step with files of its own.
+    /// Merges the changes of a step in a worktree or copy.
     fn merge(&mut self, instance: InstanceIx, iteration: u32) {
         let scope = self.context.scope(&self.folded.state, Some(instance));
         let merged = self.context.parts.executor.merge(trees::trees(&scope, instance));

@@ -98,7 +98,7 @@ pub enum StartMode {
     },
     /// Cancel a run that had no lease owner.
     Cancel {
-        /// Who requests it, as text for people.
+        /// Who requests it, as human-readable text.
         by: String,
     },
 }

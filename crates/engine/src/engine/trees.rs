@@ -4,7 +4,7 @@ use super::scope::RunScope;
 use kb_attempt::TreeRequest;
 use kb_core::run::{InstanceIx, StepStatus};
 
-/// The files of its own that a step or item runs in.
+/// The worktree or copy that a step or item runs in.
 pub(super) fn tree(scope: &RunScope<'_>, ix: InstanceIx) -> Option<TreeRequest> {
     let instance = scope.state.instance(ix);
     let isolation = scope.plan.step(instance.step).isolation()?;

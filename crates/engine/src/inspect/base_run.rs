@@ -23,7 +23,7 @@ pub struct BaseRun {
     /// people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verify: Vec<(StepId, String)>,
-    /// The other steps, each with the reason, as text for people.
+    /// The other steps, each with the reason, as human-readable text.
     pub again: Vec<(StepId, String)>,
     /// Child runs of the earlier run that the child runs of this one continue, by the instance that
     /// executes them.

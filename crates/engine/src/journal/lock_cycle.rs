@@ -11,7 +11,7 @@ use std::fmt;
 /// What the file of a request says.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Ticket {
-    /// Who requests it, for people.
+    /// Who requests it, as human-readable text.
     pub(super) owner: String,
     /// Name of the lock.
     #[serde(default)]

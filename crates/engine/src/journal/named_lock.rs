@@ -46,7 +46,7 @@ impl NamedLocks {
         NamedLocks { directory }
     }
 
-    /// Enters the queue of a lock. `owner` says who requests it, for people; `unit` is the run, or the step
+    /// Enters the queue of a lock. `owner` says who requests it, as human-readable text; `unit` is the run, or the step
     /// of a run, whose end releases it.
     pub fn request(
         &self,

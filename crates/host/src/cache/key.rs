@@ -73,7 +73,7 @@ fn keyed(seed: &[u8; 32], texts: &[&[u8]]) -> Digest {
     Digest::from_bytes(mac.finalize().into_bytes().into())
 }
 
-/// Which parts of a key differ from those of an earlier one, for people; `None` if none does.
+/// Which parts of a key differ from those of an earlier one, as human-readable text; `None` if none does.
 pub(super) fn difference(now: &[KeyPart], before: &[KeyPart]) -> Option<String> {
     let by_name = |parts: &[KeyPart]| -> BTreeMap<String, Digest> {
         parts.iter().map(|part| (part.name.clone(), part.digest)).collect()

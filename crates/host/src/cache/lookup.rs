@@ -39,7 +39,7 @@ pub enum LookupResult {
     Hit,
     /// The step was executed.
     Miss {
-        /// Why, for people.
+        /// Why, as human-readable text.
         reason: String,
     },
 }

@@ -168,7 +168,7 @@ impl LocalExecutor {
     }
 
     /// Where the states are stored in which killed processes found the files of an attempt, with their last
-    /// signs of life. An earlier run had other files of its own.
+    /// signs of life. An earlier run had another worktree or copy.
     fn killed(&self, request: &Request) -> Vec<(StateBefore, Timestamp)> {
         let left = request.left.iter().flat_map(|left| &left.killed);
         let same = left.filter(|work| request.tree.is_none() || work.run == request.run);

@@ -39,7 +39,7 @@ struct Shared {
     live: Mutex<BTreeMap<RunId, File>>,
 }
 
-/// The files of its own of one step or item.
+/// The worktree or copy of one step or item.
 #[derive(Debug, Clone)]
 pub struct Tree {
     /// The files, as the path guard sees them.
@@ -53,7 +53,7 @@ impl Trees {
         Trees { project, home, git, shared: Arc::default() }
     }
 
-    /// The trees of steps in a tree, for the child run of a step with files of its own.
+    /// The trees of steps in a tree, for the child run of a step in a worktree or copy.
     #[must_use]
     pub fn within(&self, tree: &Tree) -> Trees {
         Trees { project: tree.workspace.clone(), ..self.clone() }

@@ -150,13 +150,13 @@ pub enum ModelError {
     /// There was no connection, so nothing was sent.
     #[error("{message}")]
     Unreachable {
-        /// The message for people.
+        /// The human-readable message.
         message: String,
     },
     /// A failure that may pass: 429, 5xx, an interrupted stream, a broken connection.
     #[error("{message}")]
     Transient {
-        /// The message for people.
+        /// The human-readable message.
         message: String,
         /// HTTP status of the response, if there was one.
         status: Option<u16>,
@@ -174,7 +174,7 @@ pub enum ModelError {
     /// A failure that a retry cannot fix: 400, 401, 403, 404.
     #[error("{message}")]
     Refused {
-        /// The message for people, with the fix.
+        /// The human-readable message, with the fix.
         message: String,
         /// HTTP status of the response, if there was one.
         status: Option<u16>,

@@ -1,4 +1,4 @@
-//! Recorded scripts as YAML for people: texts of several lines are literal blocks.
+//! Recorded scripts as human-readable YAML: texts of several lines are literal blocks.
 //!
 //! `serde-saphyr` writes the YAML; it shares its parser with the loader of definitions. This file only
 //! decides which texts become blocks.

@@ -27,7 +27,7 @@ impl<'a> OpenedPaths<'a> {
         supervisor: &'a Supervisor,
     ) -> OpenedPaths<'a> {
         let home = supervisor.base().get("HOME").map(PathBuf::from);
-        // The files of a step with files of its own lie in such a folder, which cannot be hidden then.
+        // The files of a step in a worktree or copy lie in such a folder, which cannot be hidden then.
         let is_inside = state.iter().any(|state| root.starts_with(state));
         let can_hide = supervisor.can_hide_paths() && !is_inside;
         let (hidden, read_only) = (Vec::new(), Vec::new());

@@ -62,9 +62,10 @@ impl ProcessLauncher {
     /// The same launcher for other files.
     #[must_use]
     pub fn within(&self, workspace: &Workspace) -> ProcessLauncher {
-        let scratches = match workspace.root() == self.workspace.root() {
-            true => self.scratches.clone(),
-            false => Arc::default(),
+        let scratches = if workspace.root() == self.workspace.root() {
+            self.scratches.clone()
+        } else {
+            Arc::default()
         };
         ProcessLauncher { workspace: workspace.clone(), scratches, ..self.clone() }
     }

@@ -108,7 +108,7 @@ impl Workspace {
         Ok(Workspace::of(root, alias, Vec::new(), protected, ignore_files))
     }
 
-    /// The workspace of a step with files of its own: the same rules for another directory.
+    /// The workspace of a step in a worktree or copy: the same rules for another directory.
     pub(crate) fn rooted_at(&self, root: &Path) -> std::io::Result<Workspace> {
         let alias = std::path::absolute(root)?;
         let root = DirHandle::open(root)?;

@@ -83,10 +83,7 @@ impl ProtectedPaths {
     pub(super) fn present(&self, root: &Path, git_data: bool) -> Vec<PathBuf> {
         let at_root = AT_ROOT.iter().map(|name| root.join(name)).chain([root.join(".kb")]);
         let git = root.join(GIT);
-        let in_git = match git_data && git.is_dir() {
-            true => closed_in_git(&git),
-            false => vec![git],
-        };
+        let in_git = if git_data && git.is_dir() { closed_in_git(&git) } else { vec![git] };
         let inside = self.further.iter().filter(|protected| protected.starts_with(root)).cloned();
         at_root
             .chain(in_git)

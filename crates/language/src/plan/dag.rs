@@ -243,7 +243,7 @@ impl PlanStep {
         }
     }
 
-    /// The files of its own that the step runs in; `None` if it runs in the project.
+    /// The worktree or copy that the step runs in; `None` if it runs in the project.
     pub fn isolation(&self) -> Option<Isolation> {
         let details = self.step.details();
         let worktree = match details.workspace? {

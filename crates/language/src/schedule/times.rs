@@ -57,7 +57,7 @@ pub enum ClockChange {
 }
 
 impl ClockChange {
-    /// The note for people.
+    /// The human-readable note.
     pub fn note(self) -> &'static str {
         match self {
             ClockChange::AfterGap => {

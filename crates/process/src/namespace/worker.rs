@@ -47,7 +47,7 @@ impl Worker {
     }
 
     /// Creates a worker and waits until it is ready. Blocks the thread. Also returns in which ways
-    /// processes can be isolated. The error is the reason, for people.
+    /// processes can be isolated. The error is the human-readable reason.
     pub(super) fn create_and_wait(
         executable: &Path,
         instance: &Instance,

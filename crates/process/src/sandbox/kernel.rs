@@ -42,7 +42,7 @@ impl KernelSandbox {
         landlock_version().map(|landlock| KernelSandbox { landlock })
     }
 
-    /// A description of the restrictions, for people.
+    /// A human-readable description of the restrictions.
     pub fn description(self) -> String {
         let more = match self.landlock {
             ..=4 => "",

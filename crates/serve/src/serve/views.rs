@@ -19,7 +19,7 @@ pub struct TriggerView {
     pub playbook: String,
     /// `schedule`, `webhook`, `file`, `message` or `run`; `unknown` if it is not defined.
     pub kind: &'static str,
-    /// What it reacts to, for people.
+    /// What it reacts to, as human-readable text.
     pub source: String,
     /// Whether it starts runs, and if not, why.
     pub state: TriggerStateName,

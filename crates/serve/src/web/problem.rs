@@ -28,7 +28,7 @@ pub struct ProblemContents {
     pub title: String,
     /// HTTP status.
     pub status: u16,
-    /// What is wrong, for people.
+    /// What is wrong, as human-readable text.
     pub detail: String,
     /// The code, such as `KB1012`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -72,10 +72,7 @@ impl Observer<'_> {
     }
 
     async fn unless_stopped(&self, ask: &ObservationQuery) -> Observation {
-        match self.cancel.is_cancelled() {
-            true => Observation::Stopped,
-            false => self.look(ask).await,
-        }
+        if self.cancel.is_cancelled() { Observation::Stopped } else { self.look(ask).await }
     }
 
     async fn look(&self, ask: &ObservationQuery) -> Observation {
@@ -232,9 +229,12 @@ fn with_real_names(
     workspace: &Workspace,
     redactor: &Redactor,
 ) -> ObservationQuery {
-    let real = |path: &str| match path.contains(MASK) {
-        true => real_name(workspace.root(), path, redactor).unwrap_or_else(|| path.to_owned()),
-        false => path.to_owned(),
+    let real = |path: &str| {
+        if path.contains(MASK) {
+            real_name(workspace.root(), path, redactor).unwrap_or_else(|| path.to_owned())
+        } else {
+            path.to_owned()
+        }
     };
     match ask {
         ObservationQuery::Location(path) => ObservationQuery::Location(real(path)),

@@ -1,4 +1,4 @@
-//! Errors of providers as [`ModelError`]s, with messages for people. Start at [`model_error`].
+//! Errors of providers as [`ModelError`]s, with human-readable messages. Start at [`model_error`].
 
 use crate::llm::ModelError;
 use crate::llm::status::error_of_status;
@@ -43,7 +43,7 @@ pub(super) fn cut(target: &Target, heard_events: bool) -> ModelError {
     })
 }
 
-/// The error with a message for people; API keys in texts of the provider are masked.
+/// The error with a human-readable message; API keys in texts of the provider are masked.
 pub(super) fn model_error(error: Error, target: &Target) -> ModelError {
     match error {
         Error::HttpError { status, body, headers, .. } => {

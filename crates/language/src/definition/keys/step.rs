@@ -107,7 +107,7 @@ const COMMON: &[KeySpec] = &[
         "workspace",
         Choice(WORKSPACE_NAMES),
         "The files of the step: those of the project, with the `workspace` lock (`exclusive`) or without \
-         it (`shared`), or files of its own, as a git worktree or a copy.",
+         it (`shared`), or those of a git worktree or a copy.",
     )
     .default("`exclusive` for specialists with a writing tool"),
     key(

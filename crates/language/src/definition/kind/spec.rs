@@ -54,7 +54,7 @@ pub(crate) struct KindRules {
     pub(crate) retries_exit: bool,
     /// Whether a step of this kind can start processes, apart from its checks.
     pub(crate) starts_process: fn(&Fields<'_>) -> bool,
-    /// Whether a step of this kind can have files of its own.
+    /// Whether a step of this kind can have a worktree or copy.
     pub(crate) has_own_files: bool,
     /// Common keys that this kind cannot have, each with the help.
     pub(crate) excluded: &'static [(&'static str, &'static str)],

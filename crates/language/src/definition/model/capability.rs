@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct Capability {
     /// The name, unique within the specialist.
     pub name: String,
-    /// What it does, for people.
+    /// What it does, as human-readable text.
     pub description: Option<String>,
     /// `inputSchema`: schema of the step's `input`.
     pub input_schema: Option<Schema>,

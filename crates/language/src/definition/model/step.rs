@@ -217,7 +217,7 @@ pub enum WorkspaceMode {
     Copy,
 }
 
-/// `merge:`: how the changes of a step with files of its own reach the project.
+/// `merge:`: how the changes of a step in a worktree or copy reach the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MergePolicy {
     /// The changes are written into the project, without a commit.
@@ -229,7 +229,7 @@ pub enum MergePolicy {
     None,
 }
 
-/// The files of its own that a step runs in.
+/// The worktree or copy that a step runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Isolation {
     /// Whether it is a git worktree; else a copy.

@@ -47,7 +47,7 @@ impl Decoder {
         Some(group)
     }
 
-    /// Decodes `merge:` of a step that has files of its own.
+    /// Decodes `merge:` of a step in a worktree or copy.
     pub(crate) fn merge(&mut self, fields: &Fields<'_>) -> Option<MergePolicy> {
         let node = fields.get("merge")?;
         let merge = fields.choice("merge", MERGE, self)?;
@@ -61,7 +61,7 @@ impl Decoder {
             }
             "copy" => {}
             _ => {
-                let message = "`merge` has no effect without files of its own";
+                let message = "`merge` has no effect without a worktree or copy";
                 let help = "add `workspace: worktree` or `workspace: copy`, or remove it";
                 self.push(Diagnostic::warning(Code::NO_EFFECT, node.span, message).help(help));
             }

@@ -87,7 +87,7 @@ fn article(word: &str) -> &'static str {
     if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
-/// Names in backticks, as a list for people.
+/// Names in backticks, as a human-readable list.
 fn named(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
@@ -123,7 +123,7 @@ fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
     }
 }
 
-/// Whether a value of `workspace` gives a step files of its own.
+/// Whether a value of `workspace` gives a step a worktree or copy.
 fn names_own_files(workspace: &Node) -> bool {
     matches!(workspace.as_text(), Some("worktree" | "copy"))
 }

@@ -126,7 +126,7 @@ pub(super) fn output(project: &WebProject, run: &str, step: Option<&str>) -> Opt
     (!value.is_null() && !is_empty).then(|| readable(&value))
 }
 
-/// A value for people: a text as it is, and JSON in several lines.
+/// A human-readable value: a text as it is, and JSON in several lines.
 fn readable(value: &Json) -> String {
     let text = match value.as_str() {
         Some(text) => text.to_owned(),
@@ -273,7 +273,7 @@ fn words(name: &str) -> String {
     name.chars().map(lower).collect()
 }
 
-/// One observation for people: a state of a file, a list, or the value.
+/// One human-readable observation: a state of a file, a list, or the value.
 fn observed(name: &str, value: &Json) -> String {
     match value {
         Json::Null => match name {

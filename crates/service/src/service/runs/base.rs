@@ -33,7 +33,7 @@ pub struct RetryRequest {
     pub start: StartRequest,
 }
 
-/// What a new run keeps of an earlier one, for people.
+/// What a new run keeps of an earlier one, as human-readable text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeepReport {
     /// Id of the earlier run.

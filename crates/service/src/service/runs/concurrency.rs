@@ -25,7 +25,7 @@ pub(super) struct Above {
     pub(super) units: Vec<String>,
 }
 
-/// Receives a text for people while a run waits for its concurrency group.
+/// Receives a human-readable text while a run waits for its concurrency group.
 #[derive(Clone)]
 pub struct WaitNotice(pub Arc<dyn Fn(&str) + Send + Sync>);
 

@@ -89,7 +89,7 @@ impl ProjectContext {
         ignore_files: Option<&IgnoreFiles>,
     ) -> io::Result<Workspace> {
         let home = self.environment.variables.get("HOME").map(Path::new);
-        // A step with files of its own may itself be a project.
+        // A step in a worktree or copy may itself be a project.
         let all = Some(self.environment.state_base().join("kb"));
         let all = all.filter(|all| !self.root.starts_with(all));
         let own = [self.state_dir.clone(), home_of(&self.state_dir)];

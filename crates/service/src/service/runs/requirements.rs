@@ -50,12 +50,12 @@ fn problem(span: Span, message: String, help: &str) -> Diagnostic {
 fn tools(requires: &Requirements, context: &ProjectContext, problems: &mut Vec<Diagnostic>) {
     let path = context.environment.variables.get("PATH").map_or("", String::as_str);
     for (name, span) in &requires.tools {
-        let found = match name.contains('/') {
-            true => is_program(&context.root.join(name)),
-            false => path
-                .split(':')
+        let found = if name.contains('/') {
+            is_program(&context.root.join(name))
+        } else {
+            path.split(':')
                 .filter(|folder| folder.starts_with('/'))
-                .any(|folder| is_program(&Path::new(folder).join(name))),
+                .any(|folder| is_program(&Path::new(folder).join(name)))
         };
         if !found {
             let message = format!("the program `{name}` is not in PATH");
@@ -122,9 +122,10 @@ async fn changes(context: &ProjectContext, settings: &Arc<Settings>) -> Option<(
             Some((message, "commit them, or put them aside with `git stash -u`".to_owned()))
         }
         Err(failure) => {
-            let help = match failure.message.contains("did not start") {
-                true => "install git, in a folder of PATH outside of the project",
-                false => "the project must be a git work tree",
+            let help = if failure.message.contains("did not start") {
+                "install git, in a folder of PATH outside of the project"
+            } else {
+                "the project must be a git work tree"
             };
             Some((failure.message, help.to_owned()))
         }

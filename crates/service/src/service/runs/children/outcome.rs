@@ -50,7 +50,7 @@ impl Shared {
         Ok(Outcome { usage, ..outcome })
     }
 
-    /// What a waiting child run waits for, as text for people: a person, or a higher budget.
+    /// What a waiting child run waits for, as human-readable text: a person, or a higher budget.
     fn what_it_waits_for(&self, run: &RunId, plan: &Arc<Plan>) -> String {
         let events = self.journal.events(run, 0).unwrap_or_default();
         let rules = Rules { max_parallel: 1, undecided: self.undecided, ..Rules::default() };
