@@ -40,13 +40,14 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     if args.failed {
         view = RunView::only_failed(view);
     }
-    match args.json {
-        true => terminal.json(&view)?,
-        false => terminal.out(&text(
+    if args.json {
+        terminal.json(&view)?
+    } else {
+        terminal.out(&text(
             &view,
             &service::show_children(&context, &view)?,
             (environment.clock.now(), args.failed, service::has_changed(&context, &view.run)),
-        ))?,
+        ))?
     }
     Ok(Exit::Done)
 }
@@ -161,9 +162,10 @@ fn work(view: &RunView) -> Option<String> {
 /// The status of a step. A step that was running when its process was killed is interrupted.
 fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
     let is_active = matches!(step.status, StepStatus::Running | StepStatus::Verifying);
-    match view.status == RunStatus::Interrupted && is_active {
-        true => RunStatus::Interrupted.name(),
-        false => step.status.name(),
+    if view.status == RunStatus::Interrupted && is_active {
+        RunStatus::Interrupted.name()
+    } else {
+        step.status.name()
     }
 }
 
@@ -188,12 +190,11 @@ fn next(view: &RunView, children: &Children, (after_child, has_changed): (bool, 
         Some(OpenQuestion::new(&step.instance, &asked.options, asked.schema.as_deref()))
     };
     let asks = view.steps.iter().find_map(asked);
-    let command = match after_child && asks.is_none() {
-        true => Some(format!("kb run resume {}", view.run)),
-        false => {
-            let budget = needs_budget(view, children);
-            next_command("kb", &view.run, view.status, asks.as_ref(), budget, has_changed)
-        }
+    let command = if after_child && asks.is_none() {
+        Some(format!("kb run resume {}", view.run))
+    } else {
+        let budget = needs_budget(view, children);
+        next_command("kb", &view.run, view.status, asks.as_ref(), budget, has_changed)
     };
     let line = |command: String| format!("\nnext: {}\n", paint(TITLE, &command));
     command.map(line).unwrap_or_default()

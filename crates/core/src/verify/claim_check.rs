@@ -68,11 +68,12 @@ fn subject<'a>(
     let Claim { path, kind, .. } = claim;
     let unseen = |error: &ObservationError| {
         let ObservationError { denied, reason } = error;
-        match denied {
-            true => Finding::failed(format!("`{path}` is claimed as {kind}, but {reason}")),
-            false => Finding::inconclusive(format!(
+        if *denied {
+            Finding::failed(format!("`{path}` is claimed as {kind}, but {reason}"))
+        } else {
+            Finding::inconclusive(format!(
                 "`{path}` is claimed as {kind}, but could not be inspected: {reason}"
-            )),
+            ))
         }
     };
     if path.len() > MAX_PATH || path.split('/').any(|name| name.len() > MAX_NAME) {
@@ -263,16 +264,18 @@ fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool) -> Finding
              started"
         ));
     }
-    match recorded.differs_below(path) {
-        true => Finding::passed(),
-        false if empty => Finding::inconclusive(format!(
+    if recorded.differs_below(path) {
+        Finding::passed()
+    } else if empty {
+        Finding::inconclusive(format!(
             "the folder `{path}` is claimed as {}, but changes of empty folders are not recorded",
             claim.kind
-        )),
-        false => Finding::failed(format!(
+        ))
+    } else {
+        Finding::failed(format!(
             "the folder `{path}` is claimed as {}, but no recorded call changed a file in it",
             claim.kind
-        )),
+        ))
     }
 }
 

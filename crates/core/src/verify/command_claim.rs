@@ -233,13 +233,14 @@ impl CommandClaim {
                 "`{name}` is claimed to have failed, but it exited with code 0 (call `{call}`)"
             )),
             (ClaimedResult::Failed(claimed), CommandResult::Failed(code, reason)) => {
-                match claimed.is_none() || claimed == code {
-                    true => Finding::passed(),
-                    false => Finding::failed(format!(
+                if claimed.is_none() || claimed == code {
+                    Finding::passed()
+                } else {
+                    Finding::failed(format!(
                         "`{name}` is claimed to have exited with code {}, but it {reason} (call \
                          `{call}`)",
                         claimed.unwrap_or_default()
-                    )),
+                    ))
                 }
             }
         }
@@ -248,15 +249,16 @@ impl CommandClaim {
     /// The verdict over a claim whose text could not be analysed.
     fn unparsed(&self, runs: &RecordedRuns<'_>) -> Finding {
         let words: Vec<String> = self.text.split_whitespace().map(str::to_owned).collect();
-        match runs.iter().any(|run| run.may_contain(&words)) {
-            true => Finding::inconclusive(format!(
+        if runs.iter().any(|run| run.may_contain(&words)) {
+            Finding::inconclusive(format!(
                 "`{}` is claimed to have run, but its script could not be analysed",
                 self.text
-            )),
-            false => Finding::failed(format!(
+            ))
+        } else {
+            Finding::failed(format!(
                 "`{}` is claimed to have run, but no recorded call ran it",
                 self.text
-            )),
+            ))
         }
     }
 }

@@ -88,9 +88,10 @@ fn calls(
         let text = results.get(&call.id).map(|result| json_text(result)).unwrap_or_default();
         let start: String = text.trim().chars().take(each.min(left)).collect();
         left -= start.chars().count();
-        match start.is_empty() {
-            true => line(call, tools),
-            false => format!("{}\n  {}", line(call, tools), start.replace('\n', "\n  ")),
+        if start.is_empty() {
+            line(call, tools)
+        } else {
+            format!("{}\n  {}", line(call, tools), start.replace('\n', "\n  "))
         }
     };
     executed.iter().map(&mut described).collect()
@@ -117,9 +118,10 @@ fn line(call: &Invocation, tools: &ToolCatalog) -> String {
     };
     let changed: Vec<&str> =
         call.changes.iter().take(10).map(|change| change.path.as_str()).collect();
-    let changed = match spec.runs_processes && !changed.is_empty() {
-        true => format!("; it changed {}", changed.join(", ")),
-        false => String::new(),
+    let changed = if spec.runs_processes && !changed.is_empty() {
+        format!("; it changed {}", changed.join(", "))
+    } else {
+        String::new()
     };
     format!("{}: {}{failed}{changed}", spec.done, arg().unwrap_or_default())
 }

@@ -64,15 +64,16 @@ impl<'a> LaterEdits<'a> {
                 continue;
             }
             let created = self.before(path).is_none() && last.after.is_none();
-            return Err(match created {
-                true => Finding::inconclusive(format!(
+            return Err(if created {
+                Finding::inconclusive(format!(
                     "`{name}` ran in call `{call}` while the file `{path}` existed, which the step \
                      removed later"
-                )),
-                false => Finding::failed(format!(
+                ))
+            } else {
+                Finding::failed(format!(
                     "tests are claimed to have passed, but `{path}` was edited after the last \
                      successful run of `{name}` (call `{call}`)"
-                )),
+                ))
             });
         }
         Ok(())

@@ -26,10 +26,7 @@ pub(super) fn normalized_exact(path: &str, root: &str) -> String {
             part => parts.push(part),
         }
     }
-    match relative.starts_with('/') {
-        true => format!("/{}", parts.join("/")),
-        false => parts.join("/"),
-    }
+    if relative.starts_with('/') { format!("/{}", parts.join("/")) } else { parts.join("/") }
 }
 
 #[cfg(test)]

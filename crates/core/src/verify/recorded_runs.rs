@@ -92,9 +92,10 @@ impl<'a> RecordedRun<'a> {
         };
         let main = self.script.main_commands();
         let is_cause = main.len() == 1 && main[0] == used && masked.is_none();
-        match is_cause {
-            true => CommandResult::Failed(code, reason),
-            false => CommandResult::FailedScript(reason),
+        if is_cause {
+            CommandResult::Failed(code, reason)
+        } else {
+            CommandResult::FailedScript(reason)
         }
     }
 

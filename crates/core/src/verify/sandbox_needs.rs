@@ -74,9 +74,10 @@ fn needs(script: Script) -> Vec<(SandboxNeed, String)> {
             let says =
                 subcommands.is_empty() || word.is_some_and(|word| subcommands.contains(&word));
             if programs.contains(&name) && says {
-                let words = match subcommands.is_empty() {
-                    true => name.to_owned(),
-                    false => format!("{name} {}", word.unwrap_or_default()),
+                let words = if subcommands.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{name} {}", word.unwrap_or_default())
                 };
                 found.push((need, words));
             }

@@ -91,10 +91,7 @@ fn place(call: &Invocation, file: &SourcedFile, root: &str) -> Place {
     let own = call.process.as_ref().map(|process| process.cwd.as_str());
     let (Some(own), Some(cwd)) = (own, &file.cwd) else { return Place::Unknown };
     let below = [cwd.as_str(), text].into_iter().fold(own.to_owned(), |path, part| {
-        match part.starts_with('/') {
-            true => part.to_owned(),
-            false => format!("{path}/{part}"),
-        }
+        if part.starts_with('/') { part.to_owned() } else { format!("{path}/{part}") }
     });
     Place::Path(normalized(&below, root))
 }

@@ -56,11 +56,12 @@ fn proven(spec: &ToolSpec, call: &Invocation) -> Finding {
     }
     let has_evidence =
         call.evidence.iter().any(|e| e.kind != EvidenceKind::Receipt) || !call.changes.is_empty();
-    match has_evidence {
-        true => Finding::passed(),
-        false => Finding::inconclusive(format!(
+    if has_evidence {
+        Finding::passed()
+    } else {
+        Finding::inconclusive(format!(
             "`{tool}` returned a valid output (call `{id}`), but no evidence of its effect; add `probes` \
              to the plugin"
-        )),
+        ))
     }
 }

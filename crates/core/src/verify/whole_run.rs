@@ -71,10 +71,12 @@ fn elsewhere(run: &RecordedRun<'_>, used: &CommandUse, root: &str) -> Option<Str
     let Some(moved) = &used.cwd else { return Some("another folder".to_owned()) };
     let own = run.call.process.as_ref().map_or("", |process| process.cwd.as_str());
     let own = normalized(own, root);
-    let now = match moved.starts_with('/') || moved.is_empty() {
-        true if moved.is_empty() => own.clone(),
-        true => normalized(moved, root),
-        false => normalized(&format!("{own}/{moved}"), root).trim_start_matches('/').to_owned(),
+    let now = if moved.is_empty() {
+        own.clone()
+    } else if moved.starts_with('/') {
+        normalized(moved, root)
+    } else {
+        normalized(&format!("{own}/{moved}"), root).trim_start_matches('/').to_owned()
     };
     (now.trim_start_matches('/') != own.trim_start_matches('/')).then(|| format!("`{moved}`"))
 }

@@ -230,9 +230,10 @@ impl Reader {
             let is_end = matches!(*stored.event, run::Event::AttemptEnded { .. });
             let events = events.into_iter().map(|event| LogEntry::Event(Box::new(event)));
             // The output of a process comes before the event that its attempt ended.
-            match is_end {
-                true => entries.extend(texts.into_iter().chain(events)),
-                false => entries.extend(events.chain(texts)),
+            if is_end {
+                entries.extend(texts.into_iter().chain(events))
+            } else {
+                entries.extend(events.chain(texts))
             }
         }
         Ok(Some(entries))

@@ -103,13 +103,14 @@ impl Call {
         // Recorded by a trigger, and removed since or not started yet.
         for project in self.projects()? {
             if let Some(fire) = project.shared.store.fire_of(&id)? {
-                return Err(match fire.state.is_open() {
-                    true => unknown().help("it waits for its start; read it again later"),
-                    false => Problem::new(
+                return Err(if fire.state.is_open() {
+                    unknown().help("it waits for its start; read it again later")
+                } else {
+                    Problem::new(
                         StatusCode::GONE,
                         Code::NO_SUCH_RUN,
                         format!("run `{name}` has been removed"),
-                    ),
+                    )
                 });
             }
         }

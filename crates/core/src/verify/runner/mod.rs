@@ -88,10 +88,8 @@ impl TestUse<'_> {
         let (harmless, valued) =
             self.runner.map_or(("", ""), |runner| (runner.harmless, runner.valued));
         // The person who named a script decided what its arguments mean.
-        let mut rest = match self.named && self.runner.is_none() {
-            true => [].iter(),
-            false => self.rest.iter(),
-        };
+        let mut rest =
+            if self.named && self.runner.is_none() { [].iter() } else { self.rest.iter() };
         while let Some(arg) = rest.next() {
             let name = arg.split_once('=').map_or(*arg, |(name, _)| name);
             if has(valued, name) {
@@ -218,9 +216,10 @@ fn recognise(argv: &[String]) -> Option<(Option<&'static Runner>, Vec<&str>)> {
     if let Some(found) = runner.and_then(|runner| Some((Some(runner), verb_of(runner, args)?))) {
         return Some(found);
     }
-    let is_file = match has(INTERPRETERS, &name) {
-        true => is_test_script(args),
-        false => is_test_file(words[0]) && words[0].contains('.'),
+    let is_file = if has(INTERPRETERS, &name) {
+        is_test_script(args)
+    } else {
+        is_test_file(words[0]) && words[0].contains('.')
     };
     // A run of one file is a part of the tests.
     let rest = if has(INTERPRETERS, &name) { args.to_vec() } else { words.to_vec() };

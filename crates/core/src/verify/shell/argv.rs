@@ -95,9 +95,12 @@ pub(super) fn is_move(program: &str) -> bool {
 pub(super) fn moved(cwd: &str, argv: &[String]) -> Option<String> {
     let [program, folder] = argv else { return None };
     let is_plain = program == "cd" && !folder.starts_with(['-', '~']) && !folder.contains('$');
-    is_plain.then(|| match folder.starts_with('/') || cwd.is_empty() {
-        true => folder.clone(),
-        false => format!("{cwd}/{folder}"),
+    is_plain.then(|| {
+        if folder.starts_with('/') || cwd.is_empty() {
+            folder.clone()
+        } else {
+            format!("{cwd}/{folder}")
+        }
     })
 }
 

@@ -264,10 +264,7 @@ impl Analysis {
                     let program = words.iter().find(|word| !is_assignment(word));
                     let is_exec = words.len() > 1 && words[0] == "exec";
                     if !is_pipe && (program.is_some_and(|word| word == "exit") || is_exec) {
-                        match conditional {
-                            true => self.doubt = Some(EXIT),
-                            false => self.ended = true,
-                        }
+                        if conditional { self.doubt = Some(EXIT) } else { self.ended = true }
                     }
                 }
             }

@@ -199,9 +199,10 @@ impl Reader {
 
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
-        match std::mem::take(&mut self.delimiter) {
-            true => self.documents.push(word.text),
-            false => self.tokens.push(Token::Word(word)),
+        if std::mem::take(&mut self.delimiter) {
+            self.documents.push(word.text)
+        } else {
+            self.tokens.push(Token::Word(word))
         }
     }
 

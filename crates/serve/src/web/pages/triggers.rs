@@ -52,9 +52,12 @@ pub(in crate::web) fn triggers(call: &Call) -> Result<String, Problem> {
         }
     }
     // What starts next comes first; a time in RFC 3339 with `Z` sorts as text.
-    let due = |one: &Value| match one["state"] == "enabled" {
-        true => one["next"][0]["at"].as_str().map(str::to_owned),
-        false => None,
+    let due = |one: &Value| {
+        if one["state"] == "enabled" {
+            one["next"][0]["at"].as_str().map(str::to_owned)
+        } else {
+            None
+        }
     };
     all.sort_by_cached_key(|one| (due(one).is_none(), due(one)));
     let may = json!({"run": call.has(Role::Run), "enable": call.has(Role::Admin)});

@@ -141,9 +141,10 @@ fn start(call: &Call) -> Answer {
 /// A text that can be the id of a definition.
 fn id_of(text: &str) -> Result<String, Problem> {
     let is_id = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-    match !text.is_empty() && text.len() <= 128 && text.chars().all(is_id) && !text.contains("..") {
-        true => Ok(text.to_owned()),
-        false => Err(Problem::not_found("there is no such playbook")),
+    if !text.is_empty() && text.len() <= 128 && text.chars().all(is_id) && !text.contains("..") {
+        Ok(text.to_owned())
+    } else {
+        Err(Problem::not_found("there is no such playbook"))
     }
 }
 
@@ -154,11 +155,11 @@ fn key(call: &Call) -> Result<String, Problem> {
         return random.map_err(|error| Problem::internal(format!("no random bytes: {error}")));
     };
     let text = given.to_str().unwrap_or_default();
-    match !text.is_empty() && text.len() <= LONGEST_KEY {
-        // Tokens of different names have keys of their own.
-        true => Ok(format!("{}:{text}", call.user())),
-        false => Err(Problem::bad_request("`Idempotency-Key` has 1 to 255 printable characters")),
+    if text.is_empty() || text.len() > LONGEST_KEY {
+        return Err(Problem::bad_request("`Idempotency-Key` has 1 to 255 printable characters"));
     }
+    // Tokens of different names have keys of their own.
+    Ok(format!("{}:{text}", call.user()))
 }
 
 fn accepted(run: &RunId) -> Answer {
@@ -172,9 +173,10 @@ fn begin(project: &WebProject, run: &RunId, name: &str, args: Vec<String>) -> An
         run: process.unwrap_or_else(|| run.clone()),
         args: ["run", name, run.as_str()].map(str::to_owned).into_iter().chain(args).collect(),
     };
-    match project.shared.daemon.start(command) {
-        true => accepted(run),
-        false => Err(Problem::too_many("too many commands wait", 5)),
+    if project.shared.daemon.start(command) {
+        accepted(run)
+    } else {
+        Err(Problem::too_many("too many commands wait", 5))
     }
 }
 
@@ -250,9 +252,10 @@ fn retry(call: &Call) -> Answer {
 }
 
 fn refuse_driven(project: &WebProject, run: &RunId) -> Result<(), Problem> {
-    match project.shared.journal.is_leased(run)? {
-        true => Err(Problem::conflict(Code::RUN_LEASED, format!("a process drives run `{run}`"))),
-        false => Ok(()),
+    if project.shared.journal.is_leased(run)? {
+        Err(Problem::conflict(Code::RUN_LEASED, format!("a process drives run `{run}`")))
+    } else {
+        Ok(())
     }
 }
 
