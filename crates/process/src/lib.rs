@@ -29,6 +29,7 @@ mod sandbox;
 mod session;
 mod session_output;
 mod spawn;
+mod start_order;
 mod supervisor;
 mod temporary;
 mod watchdog;

@@ -1,8 +1,9 @@
 //! The main process of a step, at either process level.
 
 use super::group::GroupProcess;
-use super::namespace::{StartOutcome, Worker, WorkerPool};
+use super::namespace::{Worker, WorkerPool};
 use super::program::Program;
+use super::start_order::StartOutcome;
 use super::{ProcessEnd, Unreached};
 use std::io;
 use std::sync::Arc;

@@ -3,42 +3,16 @@
 
 use super::BaseEnvironment;
 use super::sandbox::Isolation;
-use rustix::fd::BorrowedFd;
+use super::start_order::{StartOrder, StartOutcome};
 use std::convert::Infallible;
-use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Never runs an init process.
 pub fn run_init_process() -> Option<ExitCode> {
     None
-}
-
-/// A process to start; nothing reads it.
-#[allow(dead_code, reason = "the fields are those of `namespace::StartOrder`")]
-pub(super) struct StartOrder<'a> {
-    pub(super) program: &'a Path,
-    pub(super) cwd: &'a Path,
-    pub(super) argv: &'a [String],
-    pub(super) env: &'a [(&'a str, &'a str)],
-    pub(super) isolation: Isolation,
-    pub(super) mounts: &'a [OsString],
-    pub(super) stdin: Option<BorrowedFd<'a>>,
-    pub(super) stdout: BorrowedFd<'a>,
-    pub(super) stderr: BorrowedFd<'a>,
-    pub(super) rules: Option<BorrowedFd<'a>>,
-    pub(super) report: Option<BorrowedFd<'a>>,
-}
-
-/// The outcome of a start order; none is sent.
-#[allow(dead_code, reason = "the variants are those of `namespace::StartOutcome`")]
-pub(super) enum StartOutcome {
-    Ended { code: i32, by_signal: bool, leftover: bool, unreached: super::Unreached },
-    NotStarted(i32),
-    Refused(String),
-    WorkerLost,
 }
 
 /// A worker; there is none.

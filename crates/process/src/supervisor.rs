@@ -5,7 +5,7 @@ use super::failed_command::FailureReport;
 use super::group::GroupProcess;
 use super::instance::Instance;
 use super::main_process::{MainProcess, NamespaceProcess};
-use super::namespace::{StartOrder, WorkerPool};
+use super::namespace::WorkerPool;
 use super::pipes::{ChildEnds, Pipes, ReadEnd};
 use super::program::{Program, find_program};
 use super::running::Running;
@@ -14,6 +14,7 @@ use super::sandbox::{
 };
 use super::session::Session;
 use super::session_output::SessionOutput;
+use super::start_order::StartOrder;
 use super::temporary::remove_abandoned;
 use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn};
 use kb_clock as clock;

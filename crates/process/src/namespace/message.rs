@@ -2,12 +2,12 @@
 
 use crate::result::Unreached;
 use crate::sandbox::Isolation;
+use crate::start_order::StartOrder;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ffi::{CStr, OsString, c_char};
+use std::ffi::{CStr, c_char};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 /// The first byte of a message from `kb` to a worker: start a process.
 pub(super) const START: u8 = b'S';
@@ -102,25 +102,6 @@ impl Report {
             _ => return None,
         })
     }
-}
-
-/// A process to start.
-pub(crate) struct StartOrder<'a> {
-    pub(crate) program: &'a Path,
-    pub(crate) cwd: &'a Path,
-    pub(crate) argv: &'a [String],
-    pub(crate) env: &'a [(&'a str, &'a str)],
-    /// The namespaces and restrictions of the process.
-    pub(crate) isolation: Isolation,
-    /// The mount plan of the process.
-    pub(crate) mounts: &'a [OsString],
-    pub(crate) stdin: Option<BorrowedFd<'a>>,
-    pub(crate) stdout: BorrowedFd<'a>,
-    pub(crate) stderr: BorrowedFd<'a>,
-    /// The Landlock ruleset that restricts the process.
-    pub(crate) rules: Option<BorrowedFd<'a>>,
-    /// The file for the report of a failed command.
-    pub(crate) report: Option<BorrowedFd<'a>>,
 }
 
 const HAS_STDIN: u8 = 1;

@@ -43,6 +43,5 @@ mod worker;
 mod worker_process;
 
 pub use init_process::run_init_process;
-pub(super) use message::StartOrder;
 pub(super) use pool::WorkerPool;
-pub(super) use worker::{StartOutcome, Worker};
+pub(super) use worker::Worker;

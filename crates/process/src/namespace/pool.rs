@@ -1,10 +1,11 @@
 //! The pool of namespace workers of one supervisor.
 
+use super::Worker;
 use super::init_process::own_executable;
-use super::{StartOrder, Worker};
 use crate::BaseEnvironment;
 use crate::instance::Instance;
 use crate::sandbox::Isolation;
+use crate::start_order::StartOrder;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

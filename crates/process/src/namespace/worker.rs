@@ -1,11 +1,11 @@
 //! The handle of a namespace worker in `kb`.
 
 use super::listener::{Listener, Received};
-use super::message::{KILL_ALL, Report, Stage, StartOrder, TERMINATE};
+use super::message::{KILL_ALL, Report, Stage, TERMINATE};
 use super::socket;
 use crate::instance::Instance;
-use crate::result::Unreached;
 use crate::sandbox::Isolation;
+use crate::start_order::{StartOrder, StartOutcome};
 use crate::watched::watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -24,20 +24,6 @@ pub(crate) struct Worker {
     listener: Listener,
     /// The pidfd of the worker, from the first report.
     pidfd: Option<OwnedFd>,
-}
-
-/// The outcome of a start order.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum StartOutcome {
-    /// The main process ended with this exit code or signal. `leftover` says whether it left other
-    /// processes behind.
-    Ended { code: i32, by_signal: bool, leftover: bool, unreached: Unreached },
-    /// The process could not be started; the errno.
-    NotStarted(i32),
-    /// The worker could not be created.
-    Refused(String),
-    /// The worker has ended, and with it every process in its namespace.
-    WorkerLost,
 }
 
 impl Worker {
