@@ -56,16 +56,16 @@ pub enum Choice {
     KeepItems,
     /// It takes the result of the last attempt, and its gate decides again. The step works only if the
     /// gate does not accept the result, or a step before it has another one.
-    Verify(Why),
+    Verify(RerunReason),
     /// It runs the step.
-    Again(Why),
+    Again(RerunReason),
     /// It runs the `playbook` step, whose child run keeps what nothing changed for.
-    Continue(Why),
+    Continue(RerunReason),
 }
 
 /// Why a step runs again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum RerunReason {
     /// It was requested.
     Requested,
     /// It is a `finally` step, which belongs to each run.
@@ -98,28 +98,34 @@ pub enum Why {
     After(StepId),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for RerunReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Requested => f.write_str("requested"),
-            Why::Finally => f.write_str("a `finally` step"),
-            Why::New => f.write_str("new"),
-            Why::NotSelected => f.write_str("not selected in the earlier run"),
-            Why::Unfinished(StepStatus::Pending) => f.write_str("not started in the earlier run"),
-            Why::Unfinished(status) => write!(f, "{status} in the earlier run"),
-            Why::Definition(keys) => {
+            RerunReason::Requested => f.write_str("requested"),
+            RerunReason::Finally => f.write_str("a `finally` step"),
+            RerunReason::New => f.write_str("new"),
+            RerunReason::NotSelected => f.write_str("not selected in the earlier run"),
+            RerunReason::Unfinished(StepStatus::Pending) => {
+                f.write_str("not started in the earlier run")
+            }
+            RerunReason::Unfinished(status) => write!(f, "{status} in the earlier run"),
+            RerunReason::Definition(keys) => {
                 let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
                 write!(f, "{} changed", keys.join(", "))
             }
-            Why::Environment => f.write_str("`env` of the playbook changed"),
-            Why::Specialist(id) => write!(f, "the specialist `{id}` changed"),
-            Why::Child(id) => write!(f, "the playbook `{id}` or a definition that it uses changed"),
-            Why::TaskFile(path) => write!(f, "`{path}` changed"),
-            Why::Parameter(name) => write!(f, "the parameter `{name}` changed"),
-            Why::Run => f.write_str("it reads `run`"),
-            Why::File(path) => write!(f, "it read `{path}`, which has changed since"),
-            Why::NotMerged => f.write_str("its changes were not all merged in the earlier run"),
-            Why::After(step) => write!(f, "after `{step}`"),
+            RerunReason::Environment => f.write_str("`env` of the playbook changed"),
+            RerunReason::Specialist(id) => write!(f, "the specialist `{id}` changed"),
+            RerunReason::Child(id) => {
+                write!(f, "the playbook `{id}` or a definition that it uses changed")
+            }
+            RerunReason::TaskFile(path) => write!(f, "`{path}` changed"),
+            RerunReason::Parameter(name) => write!(f, "the parameter `{name}` changed"),
+            RerunReason::Run => f.write_str("it reads `run`"),
+            RerunReason::File(path) => write!(f, "it read `{path}`, which has changed since"),
+            RerunReason::NotMerged => {
+                f.write_str("its changes were not all merged in the earlier run")
+            }
+            RerunReason::After(step) => write!(f, "after `{step}`"),
         }
     }
 }
@@ -132,7 +138,7 @@ pub fn choose(facts: &Comparison<'_>) -> Vec<Choice> {
         let before = || plan.dependencies(*ix).map(|dependency| dependency.on);
         let verifies = |on: &StepIx| matches!(choices[on.at()], Some(Choice::Verify(_)));
         let runs = |on: &StepIx| !verifies(on) && choices[on.at()] != Some(Choice::Keep);
-        let why = |on: StepIx| Why::After(plan.step(on).step.id.clone());
+        let why = |on: StepIx| RerunReason::After(plan.step(on).step.id.clone());
         let own = own_choice(facts, *ix);
         let takes = || {
             let steady = |on: StepIx| !verifies(&on) || reads_only_result(facts, *ix, on);
@@ -152,7 +158,7 @@ pub fn choose(facts: &Comparison<'_>) -> Vec<Choice> {
             (own, None, None) => own,
         });
     }
-    choices.into_iter().map(|choice| choice.unwrap_or(Choice::Again(Why::New))).collect()
+    choices.into_iter().map(|choice| choice.unwrap_or(Choice::Again(RerunReason::New))).collect()
 }
 
 /// The choice without regard to the steps before it.
@@ -160,16 +166,16 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
     let (before, now) = (&facts.before, &facts.now);
     let planned = now.plan.step(ix);
     if facts.again.contains(&ix) {
-        return Choice::Again(Why::Requested);
+        return Choice::Again(RerunReason::Requested);
     }
     if planned.step.phase == StepPhase::Finally {
-        return Choice::Again(Why::Finally);
+        return Choice::Again(RerunReason::Finally);
     }
     let Some(old) = before.plan.find(planned.step.id.as_str()) else {
-        return Choice::Again(Why::New);
+        return Choice::Again(RerunReason::New);
     };
     let was = before.plan.step(old);
-    let again = |why: Why| {
+    let again = |why: RerunReason| {
         if continues_child(was, planned) { Choice::Continue(why) } else { Choice::Again(why) }
     };
     let instance = facts.state.instance(InstanceIx(old.0));
@@ -177,11 +183,11 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
     let succeeded = |ix: InstanceIx| facts.state.instance(ix).status == StepStatus::Succeeded;
     let some_items = instance.items().is_some_and(|items| items.all().any(succeeded));
     if instance.is_deselected() {
-        return Choice::Again(Why::NotSelected);
+        return Choice::Again(RerunReason::NotSelected);
     }
     let refuted = refuted(facts.state, instance);
     if was.step.phase != planned.step.phase || !(finished || some_items || refuted) {
-        return again(Why::Unfinished(instance.status));
+        return again(RerunReason::Unfinished(instance.status));
     }
     let ignored = match instance.status {
         StepStatus::Skipped => KeyScope::Name,
@@ -198,7 +204,7 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
     let changed = |ignored| {
         changed_definition((before, was), (now, planned), ignored)
             .or_else(|| changed_value(before, now, planned))
-            .or_else(|| facts.changed_reads.get(&old).cloned().map(Why::File))
+            .or_else(|| facts.changed_reads.get(&old).cloned().map(RerunReason::File))
     };
     match changed(ignored) {
         Some(why) => {
@@ -207,9 +213,9 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
             if only_gate { Choice::Verify(why) } else { again(why) }
         }
         None if finished => Choice::Keep,
-        None if some_items && leaves_changes(was) => again(Why::NotMerged),
+        None if some_items && leaves_changes(was) => again(RerunReason::NotMerged),
         None if some_items => Choice::KeepItems,
-        None => again(Why::Unfinished(instance.status)),
+        None => again(RerunReason::Unfinished(instance.status)),
     }
 }
 
@@ -300,7 +306,7 @@ fn changed_definition(
     (before, was): (&Version<'_>, &PlanStep),
     (now, step): (&Version<'_>, &PlanStep),
     ignored: KeyScope,
-) -> Option<Why> {
+) -> Option<RerunReason> {
     let none = JsonMap::new();
     let [old, new] = [(before, was), (now, step)]
         .map(|(version, step)| version.texts.step(step.step.span).unwrap_or(&none));
@@ -308,10 +314,10 @@ fn changed_definition(
     let differs = |key: &&String| step_key_scope(key) > ignored && old.get(*key) != new.get(*key);
     let changed: Vec<String> = keys.into_iter().filter(differs).cloned().collect();
     if !changed.is_empty() {
-        return Some(Why::Definition(changed));
+        return Some(RerunReason::Definition(changed));
     }
     if before.texts.env() != now.texts.env() {
-        return Some(Why::Environment);
+        return Some(RerunReason::Environment);
     }
     let same = |old: &str, new: &str| {
         let found = (before.files.get(old), now.files.get(new));
@@ -320,7 +326,7 @@ fn changed_definition(
     for specialist in step.specialists() {
         let old = was.specialists().find(|old| old.id == specialist.id);
         if !old.is_some_and(|old| same(&old.path, &specialist.path)) {
-            return Some(Why::Specialist(specialist.id.to_string()));
+            return Some(RerunReason::Specialist(specialist.id.to_string()));
         }
     }
     if let (Some(old), Some(new)) = (was.child(), step.child()) {
@@ -328,12 +334,12 @@ fn changed_definition(
         let all_same =
             old.len() == paths.len() && old.iter().zip(&paths).all(|(old, new)| same(old, new));
         if !all_same {
-            return Some(Why::Child(new.playbook().id.to_string()));
+            return Some(RerunReason::Child(new.playbook().id.to_string()));
         }
     }
     let file = task_file(step)?;
     (before.task_files.get(file) != now.task_files.get(file))
-        .then(|| Why::TaskFile(file.to_owned()))
+        .then(|| RerunReason::TaskFile(file.to_owned()))
 }
 
 fn task_file(step: &PlanStep) -> Option<&str> {
@@ -345,16 +351,16 @@ fn task_file(step: &PlanStep) -> Option<&str> {
 }
 
 /// A value that a step reads, other than results of steps, and that is different now.
-fn changed_value(before: &Version<'_>, now: &Version<'_>, step: &PlanStep) -> Option<Why> {
+fn changed_value(before: &Version<'_>, now: &Version<'_>, step: &PlanStep) -> Option<RerunReason> {
     let differs = |name: &str| before.params.get(name) != now.params.get(name);
     step.references().find_map(|reference| match &reference.root {
-        Root::Param(name) => differs(name).then(|| Why::Parameter(name.to_string())),
+        Root::Param(name) => differs(name).then(|| RerunReason::Parameter(name.to_string())),
         Root::Params => {
             let names = before.params.keys().chain(now.params.keys());
             let read = |name: &&String| reference.field().is_none_or(|field| field == *name);
-            names.filter(read).find(|name| differs(name)).cloned().map(Why::Parameter)
+            names.filter(read).find(|name| differs(name)).cloned().map(RerunReason::Parameter)
         }
-        Root::Run => Some(Why::Run),
+        Root::Run => Some(RerunReason::Run),
         Root::Step(_) | Root::Env(_) | Root::Secret(_) | Root::Item | Root::Index | Root::Loop => {
             None
         }

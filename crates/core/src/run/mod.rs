@@ -41,7 +41,7 @@ pub use hint::hints;
 pub use instance::Instance;
 pub use items::{Item, Items};
 pub use join::{DependencyEnds, Join, affects_join, join};
-pub use keep::{Choice, Comparison, Version, Why, choose, continues_child};
+pub use keep::{Choice, Comparison, RerunReason, Version, choose, continues_child};
 pub use kept::{KeptItems, KeptResult, Preset};
 pub use recovery::{RecoveryRow, backoff, table};
 pub use session::Session;

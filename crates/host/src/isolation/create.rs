@@ -11,11 +11,11 @@ use kb_core::evidence::{FileKind, Manifest};
 use kb_language::definition::MergePolicy;
 use std::path::Path;
 
-type Made<T> = Result<T, Box<Failure>>;
+type TreeResult<T> = Result<T, Box<Failure>>;
 
 impl Trees {
     /// Makes a tree with the present files of the project. It is complete once its base is stored.
-    pub(super) async fn create(&self, request: &TreeRequest, paths: &TreePaths) -> Made<()> {
+    pub(super) async fn create(&self, request: &TreeRequest, paths: &TreePaths) -> TreeResult<()> {
         let files = paths.files();
         std::fs::create_dir_all(paths.run.join("base"))
             .map_err(|error| unusable(&paths.run, &error))?;
@@ -39,7 +39,7 @@ impl Trees {
     }
 
     /// Makes an empty worktree whose index is that of the last commit. Returns the commit.
-    async fn worktree(&self, request: &TreeRequest, files: &Path) -> Made<String> {
+    async fn worktree(&self, request: &TreeRequest, files: &Path) -> TreeResult<String> {
         let root = self.project.root();
         let commit = self.usable_commit(request, root).await?;
         let path = files.to_string_lossy();
@@ -51,7 +51,7 @@ impl Trees {
     }
 
     /// The last commit of the project, if a worktree can be made from it.
-    async fn usable_commit(&self, request: &TreeRequest, root: &Path) -> Made<String> {
+    async fn usable_commit(&self, request: &TreeRequest, root: &Path) -> TreeResult<String> {
         let top = match self.git.run(root, &["rev-parse", "--show-toplevel"]).await {
             Ok(top) => top.trim_end_matches('\n').to_owned(),
             Err(failure) if failure.message.contains("did not start") => return Err(failure),
@@ -92,7 +92,7 @@ impl Trees {
     }
 
     /// Commits can be rebased only onto files that are committed, and without filters.
-    async fn require_clean(&self, root: &Path) -> Made<()> {
+    async fn require_clean(&self, root: &Path) -> TreeResult<()> {
         let status = ["status", "--porcelain=v1", "--untracked-files=no"];
         let changed = self.git.run(root, &status).await?;
         if let Some(first) = changed.lines().next() {
@@ -135,7 +135,7 @@ impl Trees {
 
 /// Copies the files of the project into a tree, for a worktree without ignored files. Returns the
 /// files that the ignore rules leave, as they are in the tree, with digests. Blocks.
-fn copy(project: &Workspace, paths: &TreePaths, worktree: bool) -> Made<Manifest> {
+fn copy(project: &Workspace, paths: &TreePaths, worktree: bool) -> TreeResult<Manifest> {
     let files = paths.files();
     let all = if worktree { project.manifest() } else { project.all_files() };
     if all.truncated {

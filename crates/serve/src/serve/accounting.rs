@@ -44,7 +44,7 @@ pub(super) fn passed(
         let mut fires = Vec::new();
         for entry in found.entries {
             if enabled == Enabled::Changed {
-                fires.push(resting(loaded, entry, FireState::Skipped, CHANGED));
+                fires.push(fire_without_run(loaded, entry, FireState::Skipped, CHANGED));
                 continue;
             }
             match entry.verdict {
@@ -66,14 +66,16 @@ pub(super) fn passed(
                 Verdict::Paused => {
                     let reason = state.paused.as_deref().unwrap_or_default();
                     let reason = format!("the trigger is paused: {reason}");
-                    fires.push(resting(loaded, entry, FireState::Skipped, &reason));
+                    fires.push(fire_without_run(loaded, entry, FireState::Skipped, &reason));
                 }
-                Verdict::Missed => fires.push(resting(loaded, entry, FireState::Missed, MISSED)),
+                Verdict::Missed => {
+                    fires.push(fire_without_run(loaded, entry, FireState::Missed, MISSED))
+                }
                 Verdict::Superseded => {
-                    fires.push(resting(loaded, entry, FireState::Missed, SUPERSEDED));
+                    fires.push(fire_without_run(loaded, entry, FireState::Missed, SUPERSEDED));
                 }
                 Verdict::BeyondMaximum => {
-                    fires.push(resting(loaded, entry, FireState::Missed, BEYOND));
+                    fires.push(fire_without_run(loaded, entry, FireState::Missed, BEYOND));
                 }
             }
         }
@@ -103,7 +105,7 @@ fn fire(
     decision: Decision,
 ) -> NewFire {
     if decision == Decision::Skip {
-        return resting(
+        return fire_without_run(
             loaded,
             entry,
             FireState::Skipped,
@@ -112,12 +114,17 @@ fn fire(
     }
     match params_of(loaded, &payload) {
         Ok(params) => queued(loaded, schedule_key(entry.nominal), Some(entry.nominal), params),
-        Err(error) => resting(loaded, entry, FireState::Skipped, &error.to_string()),
+        Err(error) => fire_without_run(loaded, entry, FireState::Skipped, &error.to_string()),
     }
 }
 
 /// A nominal time, or several in a row, without a run.
-fn resting(loaded: &LoadedTrigger, entry: Entry, state: FireState, reason: &str) -> NewFire {
+fn fire_without_run(
+    loaded: &LoadedTrigger,
+    entry: Entry,
+    state: FireState,
+    reason: &str,
+) -> NewFire {
     NewFire {
         nominal: Some(entry.nominal),
         until: entry.until,

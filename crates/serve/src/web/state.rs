@@ -6,7 +6,7 @@ use super::kept_session::KeptSessions;
 use super::live::Live;
 use super::meter::Meter;
 use super::sessions::{Sessions, Throttle};
-use super::tail::Tails;
+use super::tail::OpenTails;
 use super::views::Views;
 use crate::serve::{ProjectState, SharedProject};
 use kb_base::value::Digest;
@@ -42,7 +42,7 @@ pub struct WebState {
     hook_failures: Mutex<Throttle>,
     live: Live,
     feed: Feed,
-    tails: Tails,
+    tails: OpenTails,
     views: Views,
     meter: Meter,
     document: String,
@@ -73,7 +73,7 @@ impl WebState {
             hook_failures: Mutex::default(),
             live: Live::default(),
             feed: Feed::default(),
-            tails: Tails::new(clock.clone()),
+            tails: OpenTails::new(clock.clone()),
             views: Views::default(),
             meter: Meter::default(),
             document,
@@ -134,7 +134,7 @@ impl WebState {
         &self.feed
     }
 
-    pub(super) fn tails(&self) -> &Tails {
+    pub(super) fn tails(&self) -> &OpenTails {
         &self.tails
     }
 

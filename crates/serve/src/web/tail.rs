@@ -51,7 +51,7 @@ pub(super) struct Chunk {
 
 /// What the last read of a run found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct News {
+pub(super) struct TailHead {
     /// Number of the last stored event.
     pub head: u64,
     /// Why no event follows.
@@ -68,7 +68,7 @@ pub(super) enum End {
 }
 
 /// The runs that streams follow.
-pub(super) struct Tails {
+pub(super) struct OpenTails {
     clock: Clock,
     open: Mutex<BTreeMap<(usize, RunId), Weak<Tail>>>,
 }
@@ -79,7 +79,7 @@ pub(super) struct Tail {
     run: RunId,
     clock: Clock,
     state: Mutex<TailState>,
-    news: watch::Sender<News>,
+    news: watch::Sender<TailHead>,
     /// What models write, while a stream wants it.
     tokens: Mutex<Weak<Tokens>>,
     _reading: DropGuard,
@@ -99,10 +99,10 @@ struct TailState {
     running: BTreeMap<Arc<str>, InstanceRef>,
 }
 
-impl Tails {
+impl OpenTails {
     /// No runs yet.
-    pub(super) fn new(clock: Clock) -> Tails {
-        Tails { clock, open: Mutex::default() }
+    pub(super) fn new(clock: Clock) -> OpenTails {
+        OpenTails { clock, open: Mutex::default() }
     }
 
     /// The tail of a run of a project, as the journal is now. Blocks for as long as a read takes. Must be called in a
@@ -148,7 +148,7 @@ impl Tails {
             run: run.clone(),
             clock: self.clock.clone(),
             state: Mutex::new(state),
-            news: watch::Sender::new(News::default()),
+            news: watch::Sender::new(TailHead::default()),
             tokens: Mutex::default(),
             _reading: stop.clone().drop_guard(),
         });
@@ -178,7 +178,7 @@ async fn keep_reading(
 
 impl Tail {
     /// What the last read found, and later ones.
-    pub(super) fn news(&self) -> watch::Receiver<News> {
+    pub(super) fn news(&self) -> watch::Receiver<TailHead> {
         self.news.subscribe()
     }
 
@@ -215,7 +215,7 @@ impl Tail {
             Err(_) => None,
         };
         let end = if state.advance().is_err() { Some(End::Gone) } else { end };
-        let news = News { head: state.head, end };
+        let news = TailHead { head: state.head, end };
         self.news.send_if_modified(|own| {
             let is_new = *own != news;
             *own = news;

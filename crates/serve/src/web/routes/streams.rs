@@ -10,7 +10,7 @@ use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Method, Route, waiting};
 use crate::web::state::WebState;
-use crate::web::tail::{Chunk, End, News, Tail};
+use crate::web::tail::{Chunk, End, Tail, TailHead};
 use crate::web::tokens::{TokenLine, Tokens};
 use axum::body::Bytes;
 use axum::http::header::ACCEPT;
@@ -162,7 +162,7 @@ struct Written {
 struct Follow {
     open: Open,
     tail: Arc<Tail>,
-    news: watch::Receiver<News>,
+    news: watch::Receiver<TailHead>,
     tokens: Option<Written>,
     cursor: u64,
     /// Whether the next read follows without waiting.
@@ -205,7 +205,7 @@ fn run_stream(follow: Follow) -> impl Stream<Item = Bytes> {
                     return Some((follow.open.ping(), follow));
                 }
             }
-            let News { head, end } = follow.news.borrow_and_update().clone();
+            let TailHead { head, end } = follow.news.borrow_and_update().clone();
             let form = follow.open.form;
             if follow.cursor > head {
                 // The caller knows another history: it starts again.

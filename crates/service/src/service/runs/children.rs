@@ -170,7 +170,7 @@ impl Shared {
                     Ok(lease_lost())
                 };
             }
-            Opened::Busy(pid) => {
+            Opened::DrivenElsewhere(pid) => {
                 return Ok(Outcome::waiting(format!("child run {run} is driven by process {pid}")));
             }
         };

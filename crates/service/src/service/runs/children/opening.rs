@@ -22,7 +22,7 @@ pub(super) enum Opened {
     /// It succeeded before, and its result is not recorded in the parent.
     Succeeded,
     /// Another process drives it.
-    Busy(u32),
+    DrivenElsewhere(u32),
 }
 
 pub(super) struct Leased {
@@ -189,7 +189,7 @@ impl Shared {
     ) -> Executed<Opened> {
         let epoch = match self.journal.acquire(run) {
             Ok(epoch) => epoch,
-            Err(JournalError::Leased { pid, .. }) => return Ok(Opened::Busy(pid)),
+            Err(JournalError::Leased { pid, .. }) => return Ok(Opened::DrivenElsewhere(pid)),
             Err(error) => return Err(unusable(error)),
         };
         let opened = self.opened(run, plan, epoch, start);
