@@ -1,6 +1,7 @@
 //! Where a command of the author runs is decided when it starts: what a specialist writes after the start of an
 //! attempt or of a gate counts.
 
+use crate::running::Start;
 use crate::scratch::{Said, Scratch, has_kernel_sandbox};
 use serde_json::json;
 use std::path::PathBuf;
@@ -253,4 +254,36 @@ fn a_result_that_others_could_write_is_not_restored_for_the_author() {
     std::fs::remove_dir_all(scratch.root().join("dist")).unwrap();
     let (said, escaped) = run(&scratch, &["playbook", "run", "own"]);
     assert!(said.code == 0 && !escaped, "{said:?}");
+}
+
+/// The rule holds for the whole run: for a specialist with files of its own, whose changes are merged, and for a later
+/// step with files of its own.
+#[test]
+fn files_of_their_own_change_nothing_about_later_commands() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for (of_work, of_later) in
+        [("workspace: copy, ", ""), ("", "workspace: copy, "), ("", "workspace: worktree, ")]
+    {
+        let steps = |sandbox: &str| {
+            format!(
+                "  - {{id: work, agent: worker, {of_work}task: Write., verify: {{claims: none}}}}
+  - {{id: later, dependsOn: work, {of_later}{sandbox}run: 'touch $HOME/pwned'}}\n"
+            )
+        };
+        let prepared = |sandbox: &str| {
+            let scratch = project(&steps(sandbox), &[]);
+            let mut git = std::process::Command::new("bash");
+            let commit =
+                "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm one";
+            git.args(["-euc", commit]).current_dir(scratch.root());
+            assert!(git.finish().status.success());
+            scratch
+        };
+        let (said, escaped) = run(&prepared(""), &RUN);
+        assert!(!escaped, "{of_work}{of_later}: {said:?}");
+        let (said, trusted) = run(&prepared("sandbox: never, "), &RUN);
+        assert!(trusted, "{of_work}{of_later}: {said:?}");
+    }
 }

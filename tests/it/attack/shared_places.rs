@@ -52,3 +52,33 @@ fn a_specialist_and_the_author_have_different_temporary_directories() {
     let (_, said) = run(steps, &[call]);
     said.code(0).says(&["p succeeded"]);
 }
+
+/// The namespaces of a command may be those of the one before it: nothing of it is in them, and what was replaced in the
+/// project meanwhile is.
+#[test]
+fn a_command_finds_nothing_of_the_one_before_it_in_its_private_places() {
+    let steps = [
+        "sandbox: always, run: 'touch /dev/shm/left ~/.cache/left; cat .husky/x'",
+        "sandbox: always, run: 'test ! -e /dev/shm/left; ls -A /dev/shm | wc -l | grep -qx 0'",
+        "sandbox: never, run: 'mv .husky old; mkdir .husky; echo new > .husky/x; echo y > .envrc'",
+        "sandbox: always, run: 'grep -qx new .husky/x; grep -qx y .envrc'",
+        "sandbox: always, run: 'if echo z > .husky/x; then exit 1; fi; if rm .envrc; then exit 1; fi'",
+        // A server of its own, whose closed connections the next network does not have.
+        "sandbox: always, run: [python3, -c, 'import socket; s=socket.create_server((\"127.0.0.1\",4711)); c=socket.create_connection((\"127.0.0.1\",4711)); a,_=s.accept(); a.close(); c.close()']",
+        "sandbox: always, run: 'test $(grep -c . /proc/net/tcp) = 1'",
+    ];
+    let chain: Vec<String> = steps
+        .iter()
+        .enumerate()
+        .map(|(at, step)| {
+            let after = if at == 0 { String::new() } else { format!("dependsOn: s{}, ", at - 1) };
+            format!("  - {{id: s{at}, {after}{step}}}\n")
+        })
+        .collect();
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps:\n{}", chain.concat());
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", &playbook), (".husky/x", "old\n")]);
+    if !crate::scratch::has_kernel_sandbox() {
+        return;
+    }
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+}
