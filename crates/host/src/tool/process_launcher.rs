@@ -5,7 +5,7 @@ use super::call::Caller;
 use super::opened_paths::OpenedPaths;
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
-use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside};
+use crate::workspace::{PathRules, TooManyHidden, Workspace, own_path, repository_outside};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
@@ -229,6 +229,17 @@ impl ProcessLauncher {
         let confinement = confinement.with_hidden(hidden);
         let confinement = confinement.with_network(kernel(network)).with_scratch(scratch);
         Ok(self.supervisor.confined(confinement))
+    }
+
+    /// Whether a command in the sandbox may write to the repository of the project: a path opens it, or nothing can keep it
+    /// read-only.
+    pub(super) fn opens_git(&self, opening: Option<&SandboxOpening>) -> bool {
+        let own = opening.map_or(&[][..], |opening| &opening.write);
+        let git = self.workspace.root().join(".git");
+        let mut opened = self.settings.sandbox_write.iter().chain(own);
+        !self.can_confine()
+            || !self.supervisor.can_hide_paths()
+            || opened.any(|path| own_path(self.root(), Path::new(path)).is_some_and(|at| at == git))
     }
 
     /// Starts a program in the sandbox for which nothing exists that a model could write in this run.

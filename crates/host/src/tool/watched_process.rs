@@ -101,7 +101,12 @@ impl WatchedStart<'_> {
                 }
                 Origin::Others(_) => true,
             };
-            self.begin(&mut watches, by_others).await;
+            let opening = match origin {
+                Origin::Author(confined) => confined.now().map(|confined| confined.opening()),
+                Origin::Others(_) => None,
+            };
+            let git_is_open = self.processes.opens_git(opening.as_deref());
+            self.begin(&mut watches, by_others.then_some(git_is_open)).await;
             let nested = watches.protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
             let (supervisor, confined) = match origin {
                 Origin::Others(supervisor) => (supervisor(nested)?, None),
@@ -129,12 +134,15 @@ impl WatchedStart<'_> {
         Ok(watched)
     }
 
-    /// Begins the comparisons that have not started yet.
-    async fn begin(&self, watches: &mut Watches, by_others: bool) {
-        let protected = by_others && watches.protected.is_none();
+    /// Begins the comparisons that have not started yet: that of protected paths for the work of others, which may write
+    /// to repositories or not.
+    async fn begin(&self, watches: &mut Watches, by_others: Option<bool>) {
+        let protected = by_others.filter(|_| watches.protected.is_none());
         let files = self.records.now() && watches.files.is_none();
         let (protected, files) = tokio::join!(
-            OptionFuture::from(protected.then(|| ProtectedWatch::begin(self.workspace))),
+            OptionFuture::from(
+                protected.map(|git_is_open| ProtectedWatch::begin(self.workspace, git_is_open))
+            ),
             OptionFuture::from(files.then(|| WorkspaceWatch::begin(
                 self.workspace,
                 self.redactor,

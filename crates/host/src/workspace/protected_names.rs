@@ -13,33 +13,39 @@ const FILES: [&str; 3] = [".envrc", ".gitattributes", ".gitmodules"];
 pub(super) const ANYWHERE: [&str; 2] = [".kb", GIT];
 pub(super) const GIT: &str = ".git";
 /// The names in a repository from which git executes something or reads settings. See [`is_git_data`] for the rest.
-pub(super) const GIT_CODE_SOURCES: [&str; 11] = [
-    "hooks",
-    "config",
-    "config.worktree",
-    "commondir",
-    "gitdir",
-    "info",
-    "rebase-merge",
-    "rebase-apply",
-    "sequencer",
-    "remotes",
-    "branches",
-];
+pub(super) const GIT_CODE_SOURCES: [&str; 8] =
+    ["hooks", "config", "config.worktree", "commondir", "gitdir", "info", "remotes", "branches"];
+/// Directories of a repository with what git was told to do next. They come and go while people work.
+pub(super) const GIT_TASKS: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 /// Directories inside a repository that contain further repositories and work trees.
 pub(super) const GIT_NESTED: [&str; 2] = ["modules", "worktrees"];
 
 /// Whether an entry of a repository is data that changes with every commit, which a command may write where the
 /// repository is opened for it. `name` is [`normalized`].
 pub(super) fn is_git_data(name: &str) -> bool {
-    const DATA: [&str; 9] =
-        ["objects", "refs", "logs", "lfs", "index", "packed-refs", "shallow", "gc.pid", "gc.log"];
+    const DATA: [&str; 10] = [
+        "objects",
+        "refs",
+        "logs",
+        "lfs",
+        "rr-cache",
+        "index",
+        "packed-refs",
+        "shallow",
+        "gc.pid",
+        "gc.log",
+    ];
+    /// The names of temporary files, and of what tells git which files changed.
+    const BEGIN: [&str; 2] = ["next-index-", "fsmonitor--daemon"];
     const STATE: [&str; 4] = ["merge_mode", "merge_rr", "auto_merge", "packed-refs.new"];
     let name = name.strip_suffix(".lock").unwrap_or(name);
     // `ORIG_HEAD`, `COMMIT_EDITMSG`, `MERGE_MSG`
     let is_text = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     let is_head = is_text && (name.ends_with("head") || name.ends_with("msg"));
-    is_head || DATA.contains(&name) || STATE.contains(&name) || name.starts_with("next-index-")
+    is_head
+        || DATA.contains(&name)
+        || STATE.contains(&name)
+        || BEGIN.iter().any(|begin| name.starts_with(begin))
 }
 
 /// Whether git takes a folder for a repository, or for the part of one that belongs to a further work tree. `has` says

@@ -27,21 +27,22 @@ pub(crate) struct ProtectedWatch {
     workspace: Workspace,
     /// The code sources from before, relative to the workspace.
     sources: Arc<Vec<String>>,
+    git_is_open: bool,
     before: Manifest,
     /// The repositories and settings in subfolders from before, relative to the workspace.
     nested: BTreeSet<String>,
 }
 
 impl ProtectedWatch {
-    /// Reads the protected paths on a blocking thread.
-    pub(crate) async fn begin(workspace: &Workspace) -> Self {
+    /// Reads the protected paths on a blocking thread. `git_is_open` says whether the process may write to repositories.
+    pub(crate) async fn begin(workspace: &Workspace, git_is_open: bool) -> Self {
         let root = workspace.root();
         let sources = workspace.code_sources();
         let sources = sources.iter().filter_map(|path| path.strip_prefix(root).ok());
         let sources: Arc<Vec<String>> =
             Arc::new(sources.map(|path| nfc(path.display().to_string())).collect());
-        let (before, nested) = survey(workspace, sources.clone()).await;
-        ProtectedWatch { workspace: workspace.clone(), sources, before, nested }
+        let (before, nested) = survey(workspace, sources.clone(), git_is_open).await;
+        ProtectedWatch { workspace: workspace.clone(), sources, git_is_open, before, nested }
     }
 
     /// The repositories and settings in subfolders that exist now.
@@ -52,7 +53,7 @@ impl ProtectedWatch {
 
     /// Reads them again and returns the changes.
     pub(crate) async fn end(self) -> Vec<Change> {
-        let (after, _) = survey(&self.workspace, self.sources).await;
+        let (after, _) = survey(&self.workspace, self.sources, self.git_is_open).await;
         let before = self.before;
         // If both surveys are partial, a path that one of them lacks proves nothing.
         let partial = before.truncated && after.truncated;
@@ -78,12 +79,17 @@ fn is_same(a: &FileState, b: &FileState) -> bool {
 }
 
 /// Reads the protected paths. Also returns the repositories and settings in subfolders.
-async fn survey(workspace: &Workspace, sources: Arc<Vec<String>>) -> (Manifest, BTreeSet<String>) {
+async fn survey(
+    workspace: &Workspace,
+    sources: Arc<Vec<String>>,
+    git_is_open: bool,
+) -> (Manifest, BTreeSet<String>) {
     let workspace = workspace.clone();
     let work = move || {
         let (manifest, nested) = (Manifest::default(), BTreeSet::new());
         let (workspace, sources, names) = (&workspace, sources.as_slice(), Vec::new());
-        let mut survey = Survey { workspace, sources, manifest, nested, names, searched: 0 };
+        let mut survey =
+            Survey { workspace, sources, git_is_open, manifest, nested, names, searched: 0 };
         match workspace.writable().open_folder(Path::new("")) {
             Ok(root) => survey.folder(&root, "", Place::Open),
             Err(_) => survey.manifest.truncated = true,
@@ -98,6 +104,7 @@ async fn survey(workspace: &Workspace, sources: Arc<Vec<String>>) -> (Manifest, 
 struct Survey<'w> {
     workspace: &'w Workspace,
     sources: &'w [String],
+    git_is_open: bool,
     manifest: Manifest,
     /// The repositories and settings in subfolders.
     nested: BTreeSet<String>,
@@ -173,7 +180,7 @@ impl Survey<'_> {
         let mode = if self.is_source(prefix, text) {
             WatchMode::Content(Place::Protected)
         } else {
-            place.mode(&self.names, is_folder)
+            place.mode(&self.names, is_folder, self.git_is_open)
         };
         let inside = match mode {
             WatchMode::Skip => return,

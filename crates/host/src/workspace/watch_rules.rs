@@ -1,7 +1,7 @@
 //! Which entries of the workspace a [`ProtectedWatch`](super::ProtectedWatch) reads.
 
 use super::protected_names::{
-    GIT, GIT_CODE_SOURCES, GIT_NESTED, is_git_data, is_git_folder, protected_name,
+    GIT, GIT_CODE_SOURCES, GIT_NESTED, GIT_TASKS, is_git_data, is_git_folder, protected_name,
 };
 
 /// What a folder of the workspace is for a survey of the protected paths.
@@ -43,7 +43,9 @@ impl Place {
 
     /// How an entry is treated. `names` are the components from the workspace root on, each normalised with
     /// [`normalized`](super::protected_names::normalized).
-    pub(super) fn mode(self, names: &[String], is_folder: bool) -> WatchMode {
+    /// `git_is_open` says whether the process may write to repositories: else only people change what they were told to
+    /// do next.
+    pub(super) fn mode(self, names: &[String], is_folder: bool, git_is_open: bool) -> WatchMode {
         let name = names.last().map_or("", String::as_str);
         match self {
             Place::Protected => WatchMode::Content(Place::Protected),
@@ -56,7 +58,9 @@ impl Place {
                 _ if is_git_data(name) => WatchMode::Skip,
                 _ if is_folder && GIT_NESTED.contains(&name) => WatchMode::Descend(Place::Nested),
                 "info" => WatchMode::Content(Place::Info),
-                _ if is_folder && !GIT_CODE_SOURCES.contains(&name) => WatchMode::Exists,
+                _ if GIT_CODE_SOURCES.contains(&name) => WatchMode::Content(Place::Protected),
+                _ if !git_is_open => WatchMode::Skip,
+                _ if is_folder && !GIT_TASKS.contains(&name) => WatchMode::Exists,
                 _ => WatchMode::Content(Place::Protected),
             },
             // A `.git` that is a file or a link names the repository.
@@ -80,7 +84,7 @@ mod tests {
         let names: Vec<String> = path.split('/').map(normalized).collect();
         let mut place = Place::Open;
         for length in 1..names.len() {
-            place = match place.mode(&names[..length], true) {
+            place = match place.mode(&names[..length], true, true) {
                 WatchMode::Content(place) => place,
                 WatchMode::Descend(Place::Nested) => {
                     Place::Nested.with(false, |_| names[length - 1] == "repository")
@@ -89,7 +93,7 @@ mod tests {
                 end => return end,
             };
         }
-        place.mode(&names, is_folder)
+        place.mode(&names, is_folder, true)
     }
 
     #[test]
@@ -129,5 +133,14 @@ mod tests {
         assert_eq!(mode("src", true), open);
         assert_eq!(mode(".git", true), WatchMode::Descend(Place::Repository));
         assert_eq!(mode(".git/annex", true), WatchMode::Exists);
+        for (name, expected) in [
+            ("hooks", content),
+            ("config", content),
+            ("sequencer", WatchMode::Skip),
+            (".COMMIT_EDITMSG.swp", WatchMode::Skip),
+        ] {
+            let names = [".git".to_owned(), normalized(name)];
+            assert_eq!(Place::Repository.mode(&names, false, false), expected, "{name}");
+        }
     }
 }

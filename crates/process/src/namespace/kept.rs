@@ -6,8 +6,8 @@
 //! command have ended before the next one starts.
 
 use super::clone::{Stack, until_exec};
-use super::isolation;
 use super::landlock_rule::allow_below;
+use super::loopback;
 use super::network_counters::NetworkCounters;
 use super::new_root;
 use crate::sandbox::{Isolation, READ_ACCESS, WRITE_ACCESS, kind};
@@ -186,7 +186,7 @@ impl Network {
         let mut counters = None;
         let namespace = of_child(stack, libc::CLONE_NEWNET, c"/proc/self/ns/net", &mut || {
             if has_loopback {
-                isolation::start_loopback()?;
+                loopback::start()?;
             }
             counters = Some(NetworkCounters::open()?);
             Ok(())

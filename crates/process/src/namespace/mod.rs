@@ -32,6 +32,7 @@ mod kept;
 mod landlock_rule;
 mod launch;
 mod listener;
+mod loopback;
 mod message;
 mod network_counters;
 mod new_root;
