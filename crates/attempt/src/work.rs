@@ -1,7 +1,7 @@
 //! The work of an attempt, one variant per step kind that is executed.
 
 use super::{Live, ParentFacts};
-use kb_base::value::{DefinitionId, Json, JsonMap, RunId, Usage};
+use kb_base::value::{DefinitionId, Json, JsonMap, RunId, Usage, json_text};
 use kb_core::evidence::{Feedback, Record, SessionBrief};
 use kb_language::definition::{JudgeCheck, OutputParse, Schema, Specialist};
 use kb_language::plan::Facts;
@@ -98,13 +98,16 @@ impl StepWork {
             StepWork::Tool { tool, args } => {
                 vec![("tool", json!(tool.name)), ("arguments", args.clone())]
             }
-            StepWork::Http(HttpWork { method, expect, url, headers, query, body }) => vec![
-                ("request", json!(format!("{method} {url}"))),
-                ("query", json!(query)),
-                ("headers", json!(headers)),
-                ("body", json!(body)),
-                ("expected statuses", json!(expect)),
-            ],
+            StepWork::Http(HttpWork { args, expect }) => {
+                let (method, url) = (json_text(&args["method"]), json_text(&args["url"]));
+                vec![
+                    ("request", json!(format!("{method} {url}"))),
+                    ("query", args["query"].clone()),
+                    ("headers", args["headers"].clone()),
+                    ("body", args["body"].clone()),
+                    ("expected statuses", json!(expect)),
+                ]
+            }
             StepWork::Specialist(work) => {
                 let Specialist { id, digest, model, .. } = &*work.specialist;
                 let schema = work.output_schema.as_ref().map(|schema| schema.json().clone());
@@ -161,18 +164,10 @@ pub struct PreviousChild {
 /// An HTTP request.
 #[derive(Debug, Clone)]
 pub struct HttpWork {
-    /// The method, in upper case.
-    pub method: String,
+    /// The rendered arguments of the tool `http:request`.
+    pub args: Json,
     /// Expected statuses; empty: 200–299.
     pub expect: Vec<u16>,
-    /// The rendered URL.
-    pub url: String,
-    /// Rendered headers, in order.
-    pub headers: Vec<(String, String)>,
-    /// Rendered query parameters, in order.
-    pub query: Vec<(String, String)>,
-    /// The rendered body.
-    pub body: Option<Json>,
 }
 
 /// The command of a process.

@@ -6,7 +6,7 @@ use crate::http::shown_url;
 use crate::tool::Toolbox;
 use kb_attempt::{Context, HttpWork, Outcome, Request};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Json, OutcomeKind};
+use kb_base::value::{Failure, Json, OutcomeKind, json_text};
 use kb_language::toolspec::HTTP_REQUEST;
 use serde_json::json;
 use std::time::Duration;
@@ -19,25 +19,16 @@ pub(super) async fn send(
     work: &HttpWork,
     context: &Context,
 ) -> Outcome {
-    let HttpWork { method, expect, url, headers, query, body } = work;
-    let mut args =
-        json!({"url": url, "method": method, "headers": object(headers), "query": object(query)});
-    if let (Some(body), Some(map)) = (body, args.as_object_mut()) {
-        map.insert("body".to_owned(), body.clone());
-    }
+    let HttpWork { args, expect } = work;
     let spec = toolbox.tools().entry(HTTP_REQUEST);
-    let outcome = tool::call(host, toolbox, request, &spec, &args, context).await;
+    let outcome = tool::call(host, toolbox, request, &spec, args, context).await;
     let status = outcome.output.as_ref().and_then(|o| o.get("status")).and_then(Json::as_u64);
     match status {
         Some(status) if !is_expected(status as u16, expect) => {
-            unexpected(outcome, status as u16, url)
+            unexpected(outcome, status as u16, &json_text(&args["url"]))
         }
         _ => outcome,
     }
-}
-
-fn object(pairs: &[(String, String)]) -> Json {
-    Json::Object(pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
 }
 
 fn is_expected(status: u16, expect: &[u16]) -> bool {
@@ -46,7 +37,7 @@ fn is_expected(status: u16, expect: &[u16]) -> bool {
 
 fn unexpected(outcome: Outcome, status: u16, url: &str) -> Outcome {
     let response = outcome.output.unwrap_or_default();
-    let body = response.get("body").map(kb_base::value::json_text).unwrap_or_default();
+    let body = response.get("body").map(json_text).unwrap_or_default();
     let start: String = body.chars().take(200).collect();
     let message = format!("`{}` answered {status}: {start}", shown_url(url));
     let failure = Failure::new(Code::UNEXPECTED_STATUS, message)

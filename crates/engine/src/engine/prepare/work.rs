@@ -17,6 +17,7 @@ use kb_language::definition::{
 };
 use kb_language::expression::{EvalError, Template, ValueTemplate};
 use kb_language::plan::{Plan, PlanStep};
+use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -212,15 +213,19 @@ pub(super) fn rendered_task(
 }
 
 fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<StepWork, EvalError> {
-    let text = |(name, template): &(String, Template)| Ok((name.clone(), template.render(scope)?));
-    let headers = http.headers.iter().map(text).collect::<Result<_, EvalError>>()?;
+    let text =
+        |(name, template): &(String, Template)| Ok((name.clone(), json!(template.render(scope)?)));
+    let headers = http.headers.iter().map(text).collect::<Result<JsonMap, EvalError>>()?;
     let query = http
         .query
         .iter()
-        .map(|(name, value)| Ok((name.to_string(), json_text(&value.evaluate(scope)?))))
-        .collect::<Result<_, EvalError>>()?;
+        .map(|(name, value)| Ok((name.to_string(), json!(json_text(&value.evaluate(scope)?)))))
+        .collect::<Result<JsonMap, EvalError>>()?;
     let body = http.body.as_ref().map(|body| body.evaluate(scope)).transpose()?;
     let url = http.url.render(scope)?;
-    let (method, expect) = (http.method.clone(), http.expect.clone());
-    Ok(StepWork::Http(HttpWork { method, expect, url, headers, query, body }))
+    let mut args = json!({"url": url, "method": http.method, "headers": headers, "query": query});
+    if let Some(body) = body {
+        args["body"] = body;
+    }
+    Ok(StepWork::Http(HttpWork { args, expect: http.expect.clone() }))
 }
