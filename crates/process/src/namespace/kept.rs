@@ -124,8 +124,8 @@ impl Kept {
 impl Entry<'_> {
     /// Permits access to the file systems in memory.
     pub(super) fn allow(&self, rules: BorrowedFd<'_>) -> Result<(), Errno> {
-        let memory = self.root.iter().flat_map(|root| &root.memory);
-        memory.map(|memory| allow_below(rules, &memory.tree, WRITE_ACCESS | READ_ACCESS)).collect()
+        let mut memory = self.root.iter().flat_map(|root| &root.memory);
+        memory.try_for_each(|memory| allow_below(rules, &memory.tree, WRITE_ACCESS | READ_ACCESS))
     }
 
     /// The counters of the network, which no process has used before.
