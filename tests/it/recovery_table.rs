@@ -191,26 +191,37 @@ fn twelve_kinds_of_failure_follow_the_default_table_in_its_order() {
     let (mut cases, mut recovered, mut recoverable) = (0u64, 0u64, 0u64);
     let mut faults = Vec::new();
     let kinds = kinds();
-    for kind in &kinds {
-        for ladder in [false, true] {
-            let rows = if ladder { kind.ladder } else { kind.plain };
-            // The attempt after each of the rows succeeds; after the last row, none does.
-            for failing in 1..=rows.len() + 1 {
-                let (taken, succeeded) = run(kind, ladder, failing);
-                let expected = &rows[..failing.min(rows.len())];
-                let ends_well = failing <= rows.len();
-                if taken != expected || succeeded != ends_well {
-                    faults.push(format!(
-                        "{}, ladder {ladder}, {failing} failing: {taken:?} instead of {expected:?}, \
-                         succeeded: {succeeded}",
-                        kind.name
-                    ));
-                }
-                cases += 1;
-                if kind.recoverable && ends_well {
-                    recoverable += 1;
-                    recovered += u64::from(succeeded);
-                }
+    // They wait for delays most of the time, so the cases of all kinds run at the same time.
+    let of_kind = |kind: &Kind, ladder: bool| {
+        let rows = if ladder { kind.ladder } else { kind.plain };
+        // The attempt after each of the rows succeeds; after the last row, none does.
+        (1..=rows.len() + 1)
+            .map(|failing| (failing, run(kind, ladder, failing)))
+            .collect::<Vec<_>>()
+    };
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let pairs = kinds.iter().flat_map(|kind| [(kind, false), (kind, true)]);
+        let started: Vec<_> = pairs
+            .map(|(kind, ladder)| (kind, ladder, scope.spawn(move || of_kind(kind, ladder))))
+            .collect();
+        started.into_iter().map(|(kind, ladder, one)| (kind, ladder, one.join().unwrap())).collect()
+    });
+    for (kind, ladder, runs) in found {
+        let rows = if ladder { kind.ladder } else { kind.plain };
+        for (failing, (taken, succeeded)) in runs {
+            let expected = &rows[..failing.min(rows.len())];
+            let ends_well = failing <= rows.len();
+            if taken != expected || succeeded != ends_well {
+                faults.push(format!(
+                    "{}, ladder {ladder}, {failing} failing: {taken:?} instead of {expected:?}, \
+                     succeeded: {succeeded}",
+                    kind.name
+                ));
+            }
+            cases += 1;
+            if kind.recoverable && ends_well {
+                recoverable += 1;
+                recovered += u64::from(succeeded);
             }
         }
     }
