@@ -2,7 +2,7 @@
 
 use super::parts::{fire_line, note_daemon};
 use crate::cli::exit::{CliResult, Exit};
-use crate::cli::render::table::Table;
+use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use kb_serve::serve;
 use kb_service::service::{Environment, Project};
@@ -30,8 +30,13 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     let zone = trigger.zone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
     let paused = trigger.paused.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let changed = trigger.changed.as_ref().map(|change| {
+        let by = change.by.as_deref().unwrap_or("kb serve");
+        format!(", {} by {} at {}", change.what, plain(by), change.at)
+    });
+    let changed = changed.unwrap_or_default();
     terminal.out(&format!(
-        "{}  {} {}{zone}\n{}  {}{paused}\n{}  {}\n",
+        "{}  {} {}{zone}\n{}  {}{paused}{changed}\n{}  {}\n",
         paint(TITLE, &trigger.id),
         trigger.kind,
         trigger.source,

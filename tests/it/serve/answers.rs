@@ -221,7 +221,7 @@ fn too_many_waiting_starts_are_refused() {
         depth: 0,
     };
     site.store.enable("api", &kb::value::Digest::of("api"), now).unwrap();
-    site.store.pause("api", "the test").unwrap();
+    site.store.pause("api", "the test", kb::clock::Clock::system().wall()).unwrap();
     let fires = (0..1000).map(one).collect();
     site.store
         .record(&[kb::trigger::Recorded { trigger: "api".to_owned(), cursor: now, fires }], now)

@@ -88,11 +88,11 @@ fn nothing_fires_without_a_person() {
         fires(&store).iter().all(|fire| !fire.state.is_open())
     });
     // Paused, then resumed.
-    store.pause("p.schedule", "maintenance").unwrap();
+    store.pause("p.schedule", "maintenance", at("2026-01-10T00:00:00Z")).unwrap();
     daemon.tick(at("2026-01-10T03:00:01Z"));
     let last = fires(&store).pop().unwrap();
     assert_eq!(last.reason.as_deref(), Some("the trigger is paused: maintenance"));
-    store.resume("p.schedule").unwrap();
+    store.resume("p.schedule", at("2026-01-10T00:00:00Z")).unwrap();
     until(&mut daemon, at("2026-01-10T04:00:00Z"), "the run", || log(&scratch) == 2);
 }
 

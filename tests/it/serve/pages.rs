@@ -203,7 +203,7 @@ fn lists_have_parameters_and_what_started_a_run() {
     for words in [
         "started by the command line",
         "topic=tides",
-        "started by the page or the API",
+        "started by t1, the page or the API",
         "topic=moons",
     ] {
         assert!(list.contains(words), "{words}: {list}");
@@ -224,6 +224,22 @@ fn lists_have_parameters_and_what_started_a_run() {
     site.scratch.kb(&["trigger", "enable", "notes.schedule"]).code(0);
     site.until("its next time", || page("/playbooks").contains("02:30 UTC").then_some(()));
     assert!(page("/triggers").contains("Reacts to"));
+    // Who changed a trigger, and who fired it.
+    let admin = site.token(Role::Admin);
+    assert_eq!(site.post("/api/v1/triggers/notes.schedule/pause", &admin, "{}").status, 200);
+    assert!(page("/triggers").contains("paused by t2"), "{}", page("/triggers"));
+    assert_eq!(site.post("/api/v1/triggers/notes.schedule/resume", &admin, "{}").status, 200);
+    let fired = site.post("/api/v1/triggers/notes.schedule/fire", &admin, "{}").json();
+    let fired = fired["run"].as_str().unwrap();
+    site.until("the fired run", || {
+        page("/").contains("started by t2, trigger notes").then_some(())
+    });
+    let view = site.scratch.json(&["trigger", "show", "notes", "--json"]);
+    assert_eq!(
+        (&view["changed"]["what"], &view["changed"]["by"]),
+        (&"resumed".into(), &"t2".into())
+    );
+    assert_eq!((&view["fires"][0]["run"], &view["fires"][0]["by"]), (&fired.into(), &"t2".into()));
 }
 
 /// The form of a playbook has the question of each parameter, its limits, and the values of an earlier run.

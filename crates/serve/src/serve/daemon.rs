@@ -244,7 +244,7 @@ impl Daemon {
                 Next::Done => {
                     self.cancelled.remove(run);
                     self.projects[index].delays.forget(run);
-                    self.pause_after(index, fire)?;
+                    self.pause_after(index, fire, now)?;
                 }
             }
         }
@@ -252,14 +252,14 @@ impl Daemon {
     }
 
     /// Pauses a trigger after too many failures in a row.
-    fn pause_after(&self, index: usize, fire: &Fire) -> Result<(), ServiceError> {
+    fn pause_after(&self, index: usize, fire: &Fire, now: Timestamp) -> Result<(), ServiceError> {
         let served = &self.projects[index];
         let most = served.triggers.get(&fire.trigger).and_then(|t| t.trigger.pause_after);
         let Some(most) = most else { return Ok(()) };
         let state = served.store.state(&fire.trigger)?;
         if state.failures >= most && state.paused.is_none() {
             let reason = format!("{} failed runs in a row", state.failures);
-            served.store.pause(&fire.trigger, &reason)?;
+            served.store.pause(&fire.trigger, &reason, now)?;
         }
         Ok(())
     }

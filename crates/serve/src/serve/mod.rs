@@ -26,6 +26,7 @@ mod served;
 mod shared;
 mod starts;
 mod telemetry;
+mod trial;
 mod triggers;
 mod undefined;
 mod unit;
@@ -42,9 +43,10 @@ pub use notify::{NotificationView, notifications, send_test_notification};
 pub use served::ServedProject;
 pub use shared::{DaemonHandle, ProjectState, RunCommand, SharedProject};
 pub use telemetry::{Counted, EndedRuns, Telemetry};
+pub use trial::{Tested, test};
 pub use triggers::{
-    Backfill, Fired, Tested, backfill, backfill_times, cancel_queued, disable, enable, fire, list,
-    next_times, pause, resume, show, start, test,
+    Backfill, Fired, backfill, backfill_times, cancel_queued, disable, enable, fire, list,
+    next_times, pause, resume, show, start,
 };
 pub use unit::{UnitKind, unit};
-pub use views::{FireView, OccurrenceView, TriggerStateName, TriggerView};
+pub use views::{ChangeView, FireView, OccurrenceView, TriggerStateName, TriggerView};

@@ -1,10 +1,9 @@
-//! The use cases of triggers: list, show, enable, pause, fire, backfill, test.
+//! The use cases of triggers: list, show, enable, pause, fire, backfill.
 
 use super::catalog::{LoadedTrigger, find, trigger_catalog};
-use super::event::Event;
 use super::moved::{keep_folder, moved};
 use super::undefined::undefined;
-use super::views::{self, OccurrenceView, TriggerStateName, TriggerView};
+use super::views::{self, ChangeView, OccurrenceView, TriggerStateName, TriggerView};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, JsonMap, RunId, Timestamp, counted};
 use kb_language::definition::{RunEnd, TriggerSource};
@@ -17,6 +16,7 @@ use kb_service::trigger::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Maximum number of times that one backfill starts.
@@ -49,25 +49,9 @@ pub struct Backfill {
     pub queued: bool,
 }
 
-/// What a payload would start.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Tested {
-    /// Id of the trigger.
-    pub trigger: String,
-    /// Id of the playbook.
-    pub playbook: String,
-    /// Parameters of the run.
-    pub params: JsonMap,
-    /// State of the trigger; only an enabled one starts runs.
-    pub state: TriggerStateName,
-    /// Why `when` lets the event start nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<String>,
-}
-
-fn store(project: &Project) -> Result<TriggerStore, ServiceError> {
-    Ok(open_triggers(project)?)
+/// The store, for the person of the project.
+pub(super) fn store(project: &Project) -> Result<TriggerStore, ServiceError> {
+    Ok(open_triggers(project)?.acting_as(project.context.environment.user()))
 }
 
 /// All triggers of a project, each with its next times and its newest fires, at most `count`.
@@ -82,12 +66,26 @@ pub fn list(project: &Project, count: usize) -> Result<Vec<TriggerView>, Service
     let mut all: Vec<TriggerView> = catalog.values().map(one).collect::<Result<_, _>>()?;
     all.extend(undefined(project, &catalog, &store, count)?);
     all.sort_by(|a, b| a.id.cmp(&b.id));
-    if let Some(moved) = moved(project, &states, catalog.keys()) {
-        all.iter_mut().for_each(|view| moved.mark(view));
-    }
-    let mut delays = store.delays()?;
-    all.iter_mut().for_each(|view| view.delayed = delays.remove(&view.id));
+    complete(project, &store, &states, catalog.keys(), &mut all)?;
     Ok(all)
+}
+
+/// Adds what the store knows of triggers besides their state.
+fn complete<'a>(
+    project: &Project,
+    store: &TriggerStore,
+    states: &BTreeMap<String, TriggerState>,
+    ids: impl IntoIterator<Item = &'a String>,
+    views: &mut [TriggerView],
+) -> Result<(), ServiceError> {
+    let moved = moved(project, states, ids);
+    let (mut delays, mut changes) = (store.delays()?, store.changes()?);
+    for view in views {
+        moved.iter().for_each(|moved| moved.mark(view));
+        view.delayed = delays.remove(&view.id);
+        view.changed = changes.remove(&view.id).map(ChangeView::from);
+    }
+    Ok(())
 }
 
 /// One trigger with its next times and newest fires.
@@ -95,11 +93,8 @@ pub fn show(project: &Project, name: &str, count: usize) -> Result<TriggerView, 
     let (store, now) = (store(project)?, project.clock().wall());
     let loaded = &find(project, name)?;
     let mut view = view_of(&store, loaded, &store.state(&loaded.id)?, now, count)?;
-    let states = store.states()?;
-    if let Some(moved) = moved(project, &states, [&loaded.id]) {
-        moved.mark(&mut view);
-    }
-    view.delayed = store.delays()?.remove(&loaded.id);
+    let (states, views) = (store.states()?, std::slice::from_mut(&mut view));
+    complete(project, &store, &states, [&loaded.id], views)?;
     Ok(view)
 }
 
@@ -180,7 +175,7 @@ pub fn pause(project: &Project, name: &str, reason: &str) -> Result<TriggerView,
         let message = format!("`{}` is disabled, so there is nothing to pause", loaded.id);
         return Err(refused(message, &format!("`kb trigger enable {}`", loaded.id)));
     }
-    store.pause(&loaded.id, reason)?;
+    store.pause(&loaded.id, reason, project.clock().wall())?;
     show(project, &loaded.id, 1)
 }
 
@@ -193,7 +188,7 @@ pub fn resume(project: &Project, name: &str) -> Result<TriggerView, ServiceError
         let help = format!("`kb trigger show {}` shows its state", loaded.id);
         return Err(refused(message, &help));
     }
-    store.resume(&loaded.id)?;
+    store.resume(&loaded.id, project.clock().wall())?;
     show(project, &loaded.id, 1)
 }
 
@@ -318,27 +313,6 @@ pub fn backfill(
         store.add(&fire, now)?;
     }
     Ok(Backfill { queued: true, ..found })
-}
-
-/// What an event with a payload, and with `headers` for a webhook, would start, without starting it.
-pub fn test(
-    project: &Project,
-    name: &str,
-    payload: &Json,
-    headers: &Json,
-) -> Result<Tested, ServiceError> {
-    let loaded = &find(project, name)?;
-    project.runnable_plan(loaded.playbook.id.as_str())?;
-    let payload = match &loaded.trigger.source {
-        TriggerSource::Schedule(schedule, _) => schedule_payload(schedule, project.clock().wall()),
-        _ => payload.clone(),
-    };
-    let params = params_of(loaded, &payload)?;
-    let state = store(project)?.state(&loaded.id)?;
-    let state = views::state_name(loaded, &state);
-    let playbook = loaded.playbook.id.to_string();
-    let left_out = Event { payload: &payload, headers, depth: 0 }.left_out(&loaded.trigger);
-    Ok(Tested { trigger: loaded.id.clone(), playbook, params, state, left_out })
 }
 
 /// A key that no other fire has: two requests within a millisecond are two fires.

@@ -4,7 +4,7 @@ use super::LoadedTrigger;
 use kb_base::value::{Json, JsonMap, Timestamp};
 use kb_language::definition::TriggerSource;
 use kb_language::schedule::Schedule;
-use kb_service::trigger::{Enabled, Fire, FireState, TriggerState};
+use kb_service::trigger::{Change, Enabled, Fire, FireState, TriggerState};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,6 +32,9 @@ pub struct TriggerView {
     /// Reason of the pause; `None` if it is not paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
+    /// Who enabled, disabled, paused or resumed it last; absent if it was never enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<ChangeView>,
     /// Time zone of a schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
@@ -42,6 +45,25 @@ pub struct TriggerView {
     pub next: Vec<OccurrenceView>,
     /// Its newest fires, newest first.
     pub fires: Vec<FireView>,
+}
+
+/// The last change of the state of a trigger.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeView {
+    /// `enabled`, `disabled`, `paused` or `resumed`.
+    pub what: String,
+    /// The person; absent if `kb serve` paused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// When, in RFC 3339.
+    pub at: String,
+}
+
+impl From<Change> for ChangeView {
+    fn from(change: Change) -> Self {
+        ChangeView { what: change.what, by: change.by, at: change.at.rfc3339() }
+    }
 }
 
 /// Whether a trigger starts runs, in one word.
@@ -121,6 +143,9 @@ pub struct FireView {
     #[serde(skip_serializing_if = "JsonMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Json>")]
     pub params: JsonMap,
+    /// The person who asked for it; absent if its trigger did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// When it was recorded.
     pub at: String,
     /// When its run was started.
@@ -144,6 +169,7 @@ impl From<Fire> for FireView {
             reason: fire.reason,
             run: fire.run.map(|run| run.to_string()),
             params: fire.params,
+            by: fire.by,
             at: fire.at.rfc3339(),
             started_at: text(fire.started_at),
             ended_at: text(fire.ended_at),
@@ -209,6 +235,7 @@ pub(super) fn view(
         problem: None,
         delayed: None,
         paused: state.paused.clone(),
+        changed: None,
         zone,
         digest: loaded.digest.to_string(),
         next,
@@ -237,6 +264,7 @@ pub(super) fn undefined(
         problem: Some(problem),
         delayed: None,
         paused: state.paused.clone(),
+        changed: None,
         zone: None,
         digest: state.enabled.map(|digest| digest.to_string()).unwrap_or_default(),
         next: Vec::new(),

@@ -27,6 +27,8 @@ pub struct Environment {
     pub clock: Clock,
     /// The redactors of all runs of this process, for its log and panic messages.
     pub redactors: Redactors,
+    /// The person for whom the process acts, if it is not the user of the process.
+    pub person: Option<String>,
     /// The tools that servers declare, which definitions can name.
     pub tools: Vec<ToolImplementation>,
 }
@@ -46,6 +48,7 @@ impl Environment {
             variables,
             clock,
             redactors: Redactors::default(),
+            person: None,
             tools: Vec::new(),
         }
     }
@@ -66,10 +69,14 @@ impl Environment {
         self.cwd.join(path)
     }
 
-    /// The name of the person, which the journal records for replies.
+    /// The name of the person, which is recorded for replies, starts and changes of triggers.
     pub fn user(&self) -> String {
         let name = self.variables.get("USER").filter(|name| !name.is_empty());
-        name.cloned().unwrap_or_else(|| "a person at the terminal".to_owned())
+        self.person
+            .as_ref()
+            .or(name)
+            .cloned()
+            .unwrap_or_else(|| "a person at the terminal".to_owned())
     }
 
     /// The folder with the state of all projects: `$XDG_STATE_HOME`, by default `~/.local/state`.

@@ -48,6 +48,14 @@ pub struct BrokenFile {
 }
 
 impl Project {
+    /// The project for a person who acts through this process.
+    #[must_use]
+    pub fn acting_as(&self, person: &str) -> Project {
+        let mut own = self.clone();
+        own.context.environment.person = Some(person.to_owned());
+        own
+    }
+
     /// The project that contains the working directory.
     pub fn find(environment: &Environment) -> Result<Project, ServiceError> {
         let folder = ProjectFolder::find(&environment.cwd)

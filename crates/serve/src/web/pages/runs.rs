@@ -76,8 +76,13 @@ impl Param {
 pub(super) fn started_by(project: &WebProject, run: &RunId) -> String {
     match project.shared.store.fire_of(run).ok().flatten() {
         None => "the command line".to_owned(),
-        Some(fire) if fire.trigger == API_TRIGGER => "the page or the API".to_owned(),
-        Some(fire) => format!("trigger {}", fire.trigger),
+        Some(fire) => {
+            let by = fire.by.map(|person| format!("{}, ", short(&person, 80))).unwrap_or_default();
+            match fire.trigger.as_str() {
+                API_TRIGGER => format!("{by}the page or the API"),
+                trigger => format!("{by}trigger {trigger}"),
+            }
+        }
     }
 }
 

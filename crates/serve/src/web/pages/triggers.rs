@@ -25,6 +25,7 @@ pub(in crate::web) fn triggers(call: &Call) -> Result<String, Problem> {
                 ("problem", Value::Null),
                 ("delayed", Value::Null),
                 ("zone", Value::Null),
+                ("changed", Value::Null),
                 ("next", json!([])),
                 ("fires", json!([])),
             ] {
@@ -32,9 +33,12 @@ pub(in crate::web) fn triggers(call: &Call) -> Result<String, Problem> {
                     one[name] = empty;
                 }
             }
+            if one["changed"].is_object() && one["changed"].get("by").is_none() {
+                one["changed"]["by"] = Value::Null;
+            }
             for list in ["next", "fires"] {
                 for entry in one[list].as_array_mut().into_iter().flatten() {
-                    for name in ["note", "run", "reason"] {
+                    for name in ["note", "run", "reason", "by"] {
                         if entry.get(name).is_none() {
                             entry[name] = Value::Null;
                         }

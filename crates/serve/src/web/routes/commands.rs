@@ -122,7 +122,8 @@ fn start(call: &Call) -> Answer {
     if !state.project.catalog.playbooks.contains_key(body.definition.as_str()) {
         state.project.playbook(&id_of(&body.definition)?)?;
     }
-    let fired = serve::start(&state.project, &body.definition, body.params, &key)?;
+    let acting = state.project.acting_as(call.user());
+    let fired = serve::start(&acting, &body.definition, body.params, &key)?;
     project.shared.daemon.wake();
     let status = if fired.repeated { StatusCode::OK } else { StatusCode::CREATED };
     let location = format!("/api/v1/runs/{}", fired.run);

@@ -13,7 +13,6 @@ use kb_service::service::{PointInTime, Project, ServiceError};
 use kb_service::trigger::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 const PROJECT: QueryParam = param("project", "Only this project.");
 const STATES: &[(u16, &str)] = &[
@@ -151,7 +150,7 @@ fn with<T: Serialize>(
     let name = call.path("trigger");
     let has = |project: &crate::web::state::WebProject| project.state().triggers.contains_key(name);
     let project = call.project_with(&format!("the trigger `{name}`"), has)?;
-    let definitions: Arc<Project> = project.state().project;
+    let definitions = project.state().project.acting_as(call.user());
     let value = use_case(&definitions, name)?;
     project.shared.daemon.wake();
     reply::json_with(status, &OfProject { project: project.id.clone(), value })

@@ -11,7 +11,7 @@ mod write;
 
 pub use notifications::{NewNotification, Notification, NotificationState};
 pub use rows::{
-    API_TRIGGER, Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerState,
+    API_TRIGGER, Change, Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerState,
 };
 pub use tokens::{Role, TokenRow};
 pub use write::{Delivery, StoredMessage};
@@ -33,6 +33,8 @@ pub struct TriggerStore {
     connection: Mutex<Connection>,
     /// Masks the payloads, parameters and reasons that are stored.
     redactor: Arc<Redactor>,
+    /// The person for whom it writes; `None`: the daemon itself.
+    by: Option<String>,
 }
 
 impl TriggerStore {
@@ -50,7 +52,22 @@ impl TriggerStore {
         state_dir: &Path,
         redactor: Arc<Redactor>,
     ) -> Result<TriggerStore, JournalError> {
-        Ok(TriggerStore { connection: Mutex::new(schema::open(state_dir)?), redactor })
+        let connection = Mutex::new(schema::open(state_dir)?);
+        Ok(TriggerStore { connection, redactor, by: None })
+    }
+
+    /// Records this person with what is written from now on.
+    #[must_use]
+    pub fn acting_as(self, person: String) -> TriggerStore {
+        TriggerStore { by: Some(person), ..self }
+    }
+
+    /// The last change of each trigger by a person or the daemon.
+    pub fn changes(&self) -> Result<BTreeMap<String, Change>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection.prepare_cached("SELECT trigger, what, by, at FROM changes")?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, rows::change(row)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// The redactor of what is stored.
@@ -66,7 +83,7 @@ impl TriggerStore {
     /// The store of another project, for reading; `None` if there is none that this version can read.
     pub fn read(state_dir: &Path) -> Option<TriggerStore> {
         let connection = Mutex::new(schema::read(state_dir)?);
-        Some(TriggerStore { connection, redactor: Arc::default() })
+        Some(TriggerStore { connection, redactor: Arc::default(), by: None })
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {

@@ -132,6 +132,19 @@ pub struct Fire {
     pub started_at: Option<Timestamp>,
     /// When its end was recorded.
     pub ended_at: Option<Timestamp>,
+    /// The person who asked for it; `None`: its trigger.
+    pub by: Option<String>,
+}
+
+/// The last change of the state of a trigger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// `enabled`, `disabled`, `paused` or `resumed`.
+    pub what: String,
+    /// The person; `None`: the daemon, as after failures.
+    pub by: Option<String>,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// A fire to record.
@@ -200,7 +213,7 @@ pub struct FireFilter {
 }
 
 pub(super) const COLUMNS: &str = "id, trigger, key, playbook, nominal, until, run, digest, state, \
-     reason, params, depth, attempts, at, started_at, ended_at";
+     reason, params, depth, attempts, at, started_at, ended_at, by";
 
 pub(super) fn fire(row: &Row<'_>) -> rusqlite::Result<Fire> {
     let time = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
@@ -224,7 +237,13 @@ pub(super) fn fire(row: &Row<'_>) -> rusqlite::Result<Fire> {
         at: Timestamp(row.get(13)?),
         started_at: time(14)?,
         ended_at: time(15)?,
+        by: row.get(16)?,
     })
+}
+
+/// A change from the columns after the id of its trigger.
+pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<Change> {
+    Ok(Change { what: row.get(1)?, by: row.get(2)?, at: Timestamp(row.get(3)?) })
 }
 
 pub(super) fn trigger_state(row: &Row<'_>) -> rusqlite::Result<TriggerState> {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// The version that this `kb` writes, stored in `user_version`.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// The name of the database in the state folder of a project.
 pub(super) const FILE: &str = "serve.sqlite3";
@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS fires (
     at INTEGER NOT NULL,
     started_at INTEGER,
     ended_at INTEGER,
+    by TEXT,
     UNIQUE (trigger, key)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS fires_open ON fires (state) WHERE state IN ('queued', 'started');
@@ -83,7 +84,13 @@ CREATE TABLE IF NOT EXISTS notifications (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS notifications_due ON notifications (due) WHERE state = 'waiting';
 CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-PRAGMA user_version = 2;
+CREATE TABLE IF NOT EXISTS changes (
+    trigger TEXT PRIMARY KEY,
+    what TEXT NOT NULL,
+    by TEXT,
+    at INTEGER NOT NULL
+) STRICT;
+PRAGMA user_version = 3;
 COMMIT;
 ";
 
@@ -122,6 +129,9 @@ pub(super) fn open(state_dir: &Path) -> Result<Connection, JournalError> {
         )));
     }
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")?;
+    if found == 2 {
+        connection.execute_batch("ALTER TABLE fires ADD COLUMN by TEXT")?;
+    }
     if found < VERSION {
         connection.execute_batch(TABLES)?;
     }

@@ -27,6 +27,7 @@ impl TriggerStore {
         now: Timestamp,
     ) -> Result<(), JournalError> {
         self.transaction(|c| {
+            self.changed(c, trigger, "enabled", now)?;
             c.execute(
                 "INSERT INTO triggers (trigger, digest, cursor) VALUES (?1, ?2, ?3)
                  ON CONFLICT (trigger) DO UPDATE SET cursor = CASE WHEN digest IS ?2 THEN cursor
@@ -40,6 +41,7 @@ impl TriggerStore {
     /// Disables a trigger. Its fires that wait for their start are skipped.
     pub fn disable(&self, trigger: &str, now: Timestamp) -> Result<(), JournalError> {
         self.transaction(|c| {
+            self.changed(c, trigger, "disabled", now)?;
             c.execute(
                 "UPDATE triggers SET digest = NULL, paused = NULL, failures = 0 WHERE trigger = ?1",
                 [trigger],
@@ -54,9 +56,13 @@ impl TriggerStore {
     }
 
     /// Pauses a trigger.
-    pub fn pause(&self, trigger: &str, reason: &str) -> Result<(), JournalError> {
+    pub fn pause(&self, trigger: &str, reason: &str, now: Timestamp) -> Result<(), JournalError> {
         let sql = "UPDATE triggers SET paused = ?2 WHERE trigger = ?1";
-        self.transaction(|c| c.execute(sql, [trigger, reason])).map(drop)
+        self.transaction(|c| {
+            self.changed(c, trigger, "paused", now)?;
+            c.execute(sql, [trigger, reason])
+        })
+        .map(drop)
     }
 
     /// Pauses all enabled triggers that are not paused. Returns their number.
@@ -66,9 +72,27 @@ impl TriggerStore {
     }
 
     /// Ends the pause of a trigger and resets its count of failed runs.
-    pub fn resume(&self, trigger: &str) -> Result<(), JournalError> {
+    pub fn resume(&self, trigger: &str, now: Timestamp) -> Result<(), JournalError> {
         let sql = "UPDATE triggers SET paused = NULL, failures = 0 WHERE trigger = ?1";
-        self.transaction(|c| c.execute(sql, [trigger])).map(drop)
+        self.transaction(|c| {
+            self.changed(c, trigger, "resumed", now)?;
+            c.execute(sql, [trigger])
+        })
+        .map(drop)
+    }
+
+    fn changed(
+        &self,
+        c: &Connection,
+        trigger: &str,
+        what: &str,
+        now: Timestamp,
+    ) -> rusqlite::Result<usize> {
+        c.execute(
+            "INSERT INTO changes (trigger, what, by, at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (trigger) DO UPDATE SET what = ?2, by = ?3, at = ?4",
+            params![trigger, what, self.by, now.0],
+        )
     }
 
     /// Records the nominal times of schedules with their new cursors, all in one transaction. A fire
@@ -229,7 +253,8 @@ impl TriggerStore {
         let new = c
             .prepare_cached(
                 "INSERT INTO fires (trigger, key, playbook, nominal, until, run, digest, state, reason,
-                 params, depth, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                 params, depth, at, by)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
                  ON CONFLICT DO NOTHING",
             )?
             .execute(params![
@@ -244,7 +269,8 @@ impl TriggerStore {
                 fire.reason.as_deref().map(|reason| self.redactor.mask_text(reason)),
                 params_text(&self.redactor, &fire.params),
                 fire.depth,
-                now.0
+                now.0,
+                self.by
             ])?;
         Ok(new == 1)
     }
