@@ -278,6 +278,7 @@ steps:
     specialist: author
     task: \"Write out.txt\"
     cache: {inputs: []}
+    verify: {commentary: [summary]}
 outputs: {text: \"{{read.output.content}}\", summary: \"{{write.output.summary}}\"}
 ";
     let specialist =

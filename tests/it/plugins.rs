@@ -68,7 +68,7 @@ fn event(said: &Said, kind: &str) -> Value {
 fn claim(more: Value) -> Value {
     let mut call = json!({"tool": "plugin:count"});
     call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    json!({"summary": "Lines of t.txt.", "toolCalls": [call]})
+    json!({"summary": "Done.", "toolCalls": [call]})
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_failed_call_of_a_plugin_refutes_a_report_that_does_not_mention_it_until_it_
         let call =
             |path: &&str| json!({"calls": [{"tool": "plugin:count", "args": {"path": path}}]});
         let turns: Vec<Value> =
-            paths.iter().map(call).chain([json!({"output": {"summary": "Counted."}})]).collect();
+            paths.iter().map(call).chain([json!({"output": {"summary": "Done."}})]).collect();
         let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
         scratch.write("script.json", &script.to_string());
         let said = scratch.kb(&["playbook", "run", "p", "--script", "script.json", "--json"]);

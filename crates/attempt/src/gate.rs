@@ -27,8 +27,8 @@ pub struct GateRequest {
     pub output: Arc<Json>,
     /// The output schema of the step.
     pub output_schema: Option<Schema>,
-    /// The keys of the output schemas of the step and its specialist.
-    pub asked_keys: Vec<String>,
+    /// The keys of the output that the author calls commentary, and those that a check reads.
+    pub excused: Vec<String>,
     /// The recorded tool calls of all attempts of this iteration.
     pub trace: Vec<Invocation>,
     /// Whether a command of the step ran whose changes of files were not recorded.

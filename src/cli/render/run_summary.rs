@@ -227,7 +227,7 @@ impl RunSummary {
                 self.warn(&name, format!("its gate is inconclusive{reason}"))
             }
             Some(Verdict::Unchecked) => {
-                self.warn(&name, format!("its gate found nothing to check{reason}"))
+                self.warn(&name, format!("its gate is unchecked{reason}"))
             }
             Some(Verdict::Passed) | None => {}
         }

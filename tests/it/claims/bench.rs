@@ -210,7 +210,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         timeout: None,
         judged: None,
         received: None,
-        asked_keys: Vec::new(),
+        excused: Vec::new(),
     };
     run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await
 }

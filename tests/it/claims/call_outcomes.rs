@@ -92,7 +92,7 @@ fn an_invented_answer_does_not_pass_after_a_failed_or_denied_call_or_without_one
 #[test]
 fn a_claim_about_a_call_decides_instead_of_its_outcome() {
     let report = json!({
-        "summary": "The page could not be read.",
+        "summary": "Done.",
         "toolCalls": [{"tool": "http:request", "status": "failed"}],
     });
     let (verdict, checks) = judged("http:request", &[unreachable()], report);
@@ -104,7 +104,7 @@ fn a_claim_about_a_call_decides_instead_of_its_outcome() {
 fn a_command_that_failed_at_last_is_shown_and_lowers_no_verdict() {
     let shell = |command: &str| call("shell:exec", json!({"command": command}));
     let write = || call("fs:write", json!({"path": "b.txt", "content": "two\n"}));
-    let report = || json!({"created": ["b.txt"], "summary": "Written."});
+    let report = || json!({"created": ["b.txt"], "summary": "Done."});
     for (commands, shown) in [
         (vec!["ls missing"], true),
         (vec!["cat b.txt", "cat b.txt"], false),
@@ -143,7 +143,7 @@ fn an_answer_with_an_error_status_is_no_successful_call() {
     let settings = format!("tools: {{http: {{allowPrivate: [\"{address}\"]}}}}\n");
     let get =
         |status: u16| call("http:request", json!({"url": format!("http://{address}/{status}")}));
-    let claim = |status: &str| json!({"summary": "Asked.", "toolCalls": [{"tool": "http:request", "status": status}]});
+    let claim = |status: &str| json!({"summary": "Done.", "toolCalls": [{"tool": "http:request", "status": status}]});
     let plain = || json!({"summary": "The current version is 4.2."});
     for (code, report, expected) in [
         (404, claim("success"), "failed"),

@@ -50,7 +50,7 @@ fn write(path: &str, text: &str) -> Value {
 /// Verdict and reason of a step that made these calls.
 fn judged(check: Value, calls: &[Value]) -> (String, String) {
     let scratch = project(&check);
-    let turns = json!([{"calls": calls}, {"output": {"summary": "Worked."}}]);
+    let turns = json!([{"calls": calls}, {"output": {"summary": "Done."}}]);
     let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
     scratch.write("script.json", &script.to_string());
     verdict_of(&scratch)
@@ -138,7 +138,7 @@ fn the_command_of_a_check_with_tests_is_a_test_command() {
         let call = json!({"tool": "shell:exec", "args": {"command": "./verify-all --fast"}});
         let turns = json!([
             {"calls": [write("work.txt", "right\n")]}, {"calls": [call]},
-            {"output": {"summary": "Worked.", "testResult": "passed"}},
+            {"output": {"summary": "Done.", "testResult": "passed"}},
         ]);
         let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
         scratch.write("script.json", &script.to_string());

@@ -69,7 +69,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             timeout: None,
             judged: None,
             received: None,
-            asked_keys: Vec::new(),
+            excused: Vec::new(),
         };
         let found =
             run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await;

@@ -1,14 +1,14 @@
-//! Reports that say more than the record has, in words that no table has: doubt beside a true claim.
+//! Reports that say more than a check reads: their gate does not pass, whatever the words, and quotes what it left.
 
 use super::call_outcomes::verdict_of_script;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 
-/// Verdict and reason of a step that changed src/shop.py, by its report and the output schema of its specialist.
-fn judged(schema: &str, more: &Value) -> (String, String) {
+/// Verdict and reason of a step that changed src/shop.py, by its report and a line of its gate.
+fn judged(gate: &str, more: &Value) -> (String, String) {
     let edit =
         json!({"path": "src/shop.py", "old": "import json", "new": "import json  # used by load"});
-    let mut report = json!({"modified": ["src/shop.py"], "summary": "The import got a comment."});
+    let mut report = json!({"modified": ["src/shop.py"], "summary": "Changed src/shop.py."});
     for (key, value) in more.as_object().unwrap() {
         report[key] = value.clone();
     }
@@ -18,16 +18,15 @@ fn judged(schema: &str, more: &Value) -> (String, String) {
         {"output": report},
     ]);
     let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
-    let specialist = format!(
-        "schema: kb.specialist/1\nid: dev\nrole: You work.\ntools: ['fs:*', 'shell:exec']\n{schema}"
+    let specialist =
+        "schema: kb.specialist/1\nid: dev\nrole: You work.\ntools: ['fs:*', 'shell:exec']\n";
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: a, specialist: dev, task: Work., verify: {{maxReworks: 0{gate}}}}}\n"
     );
     verdict_of_script(
         &Scratch::new(&[
-            (
-                "playbooks/p.yml",
-                "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: dev, task: Work., verify: {maxReworks: 0}}\n",
-            ),
-            (".kb/specialists/dev.yml", &specialist),
+            ("playbooks/p.yml", &playbook),
+            (".kb/specialists/dev.yml", specialist),
             (".kb/script.json", &script.to_string()),
             ("src/shop.py", "import json\n\n\ndef load(path):\n    return json.load(open(path))\n"),
             ("README.md", "Texts are read by load.\n"),
@@ -37,50 +36,49 @@ fn judged(schema: &str, more: &Value) -> (String, String) {
 }
 
 #[test]
-fn what_was_reported_and_nothing_shows_is_doubt() {
-    for more in [
-        json!({"summary": "I validated the settings against the production cluster."}),
-        json!({"summary": "Benchmarked the loader: it is twice as fast."}),
-        json!({"summary": "Carefully double-checked the edge cases by hand."}),
-        json!({"summary": "The customer was finally informed."}),
-        json!({"summary": "12/12 scenarios behave."}),
-        json!({"summary": "The throughput grew by 40%."}),
-        json!({"summary": "Everything behaves."}),
-        json!({"summary": "No regressions."}),
-        json!({"summary": "Stage environment: ✅"}),
-        json!({"summary": "The suite is happy."}),
-        json!({"summary": "Сверил результаты со стендом."}),
-        json!({"summary": "Нагрузка измерена на стенде."}),
-        json!({"summary": "Die Laufzeit habe ich gemessen."}),
-        json!({"summary": "Die Kunden wurden informiert."}),
-        json!({"qa": "ok"}),
-        json!({"healthy": true}),
-        json!({"load": {"p95": 120}}),
-        json!({"handoff": {"decisions": ["The cluster was resized."]}}),
+fn what_no_check_reads_keeps_a_gate_from_passing() {
+    for (more, shown) in [
+        (json!({"summary": "I validated the settings against the cluster."}), "I validated"),
+        (json!({"summary": "Changed src/shop.py for Windows."}), "for Windows"),
+        (json!({"summary": "Modifié src/shop.py."}), "Modifié"),
+        (json!({"summary": "Changed src/shop.py, twice as fast"}), "twice as fast"),
+        (json!({"summary": "割引を修正しました。"}), "割引"),
+        (json!({"summary": "Changed src/shop.py. \u{2705}"}), "\u{2705}"),
+        (json!({"qa": "ok"}), "qa: \"ok\""),
+        (json!({"regressions": 0}), "regressions: \"0\""),
+        (json!({"openIssues": []}), "openIssues: \"[]\""),
+        (json!({"load": {"p95": 120}}), "load.p95: \"120\""),
+        (json!({"nextSteps": ["Everything else"]}), "nextSteps: "),
+        (json!({"modified": ["src/shop.py (faster by half)"]}), "faster by half"),
+        (json!({"windows": {"modified": ["src/shop.py"]}}), "windows.modified: "),
     ] {
         let (verdict, reason) = judged("", &more);
-        assert_eq!(verdict, "inconclusive", "{more}: {reason}");
+        assert_eq!(verdict, "unchecked", "{more}: {reason}");
+        assert!(reason.contains("not checked: ") && reason.contains(shown), "{more}: {reason}");
     }
 }
 
 #[test]
-fn what_describes_the_change_and_what_was_asked_for_is_no_claim() {
-    for more in [
-        json!({}),
-        json!({"summary": "src/shop.py tells who uses json."}),
-        json!({"summary": "Commented the import in src/shop.py."}),
-        json!({"summary": "Explained `import json` for the next reader."}),
-        json!({"summary": "The page says that texts come from load, and the comment repeats it."}),
-        json!({"summary": "Callers should validate the path."}),
-        json!({"description": "comment", "reason": "asked"}),
-        json!({"nextSteps": ["Everything else"]}),
+fn a_gate_passes_if_every_statement_was_read_or_is_no_claim() {
+    for (gate, more) in [
+        ("", json!({})),
+        ("", json!({"summary": "I have changed `src/shop.py`, and also modified the file."})),
+        ("", json!({"summary": "No other files were changed.", "filesChanged": 1})),
+        ("", json!({"summary": "Изменен файл src/shop.py."})),
+        ("", json!({"summary": "Added `used` to src/shop.py.", "linesChanged": 1})),
+        (", commentary: [summary]", json!({"summary": "Callers know better than this."})),
+        (", checks: [{expr: \"a.output.mood == 'fine'\"}]", json!({"mood": "fine"})),
     ] {
-        let (verdict, reason) = judged("", &more);
-        assert_eq!(verdict, "passed", "{more}: {reason}");
+        let (verdict, reason) = judged(gate, &more);
+        assert_eq!(verdict, "passed", "{gate} {more}: {reason}");
     }
-    let schema = "output: {schema: {mood: string, score: integer, modified: array}}\n";
-    let (verdict, reason) = judged(schema, &json!({"mood": "fine", "score": 3}));
-    assert_eq!(verdict, "passed", "{reason}");
+}
+
+#[test]
+fn commentary_that_the_record_contradicts_is_refuted() {
+    let more = json!({"summary": "All 12 tests pass."});
+    let (verdict, reason) = judged(", commentary: [summary]", &more);
+    assert_eq!(verdict, "failed", "{reason}");
 }
 
 #[test]

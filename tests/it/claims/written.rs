@@ -8,7 +8,7 @@ use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_file_tool_wrote_must_still_be_there() {
-    let report = || json!({"summary": "The notes are kept."});
+    let report = || json!({"summary": "Done."});
     let (gone, other) = (Behind("n/x.txt", None), Behind("n/x.txt", Some("y")));
     for (acts, expected) in [
         (vec![Write("n/x.txt", "x")], Verdict::Passed),

@@ -193,6 +193,7 @@ fn verify(check: Check) -> Verify {
     Verify {
         claims: ClaimPolicy::None,
         expect_changes: None,
+        commentary: Vec::new(),
         checks: vec![check],
         on_failed: Some(FailurePolicy::Fail),
         undecided: Undecided::default(),

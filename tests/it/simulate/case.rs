@@ -346,6 +346,7 @@ impl Spec {
             Box::new(Verify {
                 claims: ClaimPolicy::None,
                 expect_changes: None,
+                commentary: Vec::new(),
                 checks: vec![Check::Expr(condition("true", ids))],
                 on_failed: gate.on_failed,
                 undecided: Undecided {

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The result of a gate. A gate that cannot decide is `inconclusive`, and one that found nothing to
-/// check is `unchecked`; neither is `passed`.
+/// The result of a gate. A gate that cannot decide is `inconclusive`, and one that left something of the output
+/// unchecked, or found nothing to check, is `unchecked`; neither is `passed`.
 ///
 /// The order is that of the combination of checks: the last one wins, so a check that checked nothing
 /// changes nothing.
@@ -14,9 +14,9 @@ use std::fmt;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Nothing was checked.
+    /// Nothing was checked, or something of the output was not.
     Unchecked,
-    /// Every check and claim is proven.
+    /// Every check and every statement of the output is proven.
     Passed,
     /// Evidence is missing or cannot be obtained.
     Inconclusive,

@@ -83,10 +83,27 @@ impl Verification {
         judge.evidence.as_ref().filter(|seen| seen["judged"] == true)
     }
 
+    /// Whether all that was checked holds, also if something of the output was left unchecked.
+    pub fn holds(&self) -> bool {
+        let mut checked = self.checks.iter().map(|check| check.verdict);
+        self.checks.iter().all(|check| check.verdict <= Verdict::Passed)
+            && checked.any(|verdict| verdict == Verdict::Passed)
+    }
+
     /// Whether a judge found gaps in an incomplete answer that a rework is asked to close.
     pub(crate) fn asks_for_follow_up(&self) -> bool {
         let gaps = self.assessment().and_then(|found| found[FOLLOW_UP].as_array());
         gaps.is_some_and(|gaps| !gaps.is_empty())
+    }
+
+    /// The verdict if something of the output was not checked: then a gate does not pass.
+    pub(crate) fn lowered_by(mut self, unread: CheckDetail) -> Self {
+        if self.verdict == Verdict::Passed || self.checks.is_empty() {
+            self.verdict = Verdict::Unchecked;
+            self.reason.clone_from(&unread.reason);
+        }
+        self.checks.push(unread);
+        self
     }
 
     /// Combines checks: `failed` wins before `inconclusive` before `passed`. A gate in which nothing passed

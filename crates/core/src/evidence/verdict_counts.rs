@@ -13,7 +13,7 @@ pub struct VerdictCounts {
     pub failed: u32,
     /// Number of gates that could not decide.
     pub inconclusive: u32,
-    /// Number of gates that found nothing to check.
+    /// Number of gates that left something of the output unchecked.
     #[serde(skip_serializing_if = "is_zero")]
     pub unchecked: u32,
     /// Number of steps and items that succeeded although their gate did not pass.

@@ -33,7 +33,7 @@ pub struct Basis {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     test_commands: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    asked_keys: Vec<String>,
+    excused: Vec<String>,
     seen: Vec<(ObservationQuery, Observation)>,
 }
 
@@ -83,7 +83,7 @@ impl Basis {
             unwatched: gate.unwatched,
             root: gate.root.clone(),
             test_commands: gate.test_commands.clone(),
-            asked_keys: gate.asked_keys.clone(),
+            excused: gate.excused.clone(),
             seen: seen.iter().map(|(ask, seen)| (ask.clone(), seen.clone())).collect(),
         }
     }
@@ -130,7 +130,7 @@ impl Basis {
             test_commands: self.test_commands,
             // The recorded observations say what was looked up.
             looks_up_names: false,
-            asked_keys: self.asked_keys,
+            excused: self.excused,
             tools,
         };
         Ok((gate, self.seen.into_iter().collect()))

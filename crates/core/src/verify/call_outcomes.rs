@@ -203,7 +203,7 @@ mod tests {
             root: String::new(),
             test_commands: Vec::new(),
             looks_up_names: false,
-            asked_keys: Vec::new(),
+            excused: Vec::new(),
             tools: Default::default(),
         }
     }

@@ -17,6 +17,10 @@ pub(super) struct Claim {
     pub(super) path: String,
     /// The same as it is written, if the output has white space or notes around it.
     pub(super) spaced: Option<String>,
+    /// Whether words beside the path were left out, which nothing compares.
+    pub(super) noted: bool,
+    /// The kind that its entry names, such as `edit`.
+    pub(super) named: Option<ClaimKind>,
     /// Claimed SHA-256 of the content, in hexadecimal digits.
     pub(super) hash: Option<String>,
     /// A text that the file is claimed to contain.
@@ -31,8 +35,9 @@ impl Claim {
     fn new(kind: ClaimKind, path: &str, root: &str) -> Claim {
         let plain = without_notes(path);
         let spaced = (plain != path).then(|| normalized_exact(path, root));
+        let noted = has_notes(path, plain);
         let path = normalized(plain, root);
-        Claim { kind, path, spaced, hash: None, snippet: None, earlier: None, lines: None }
+        Claim { kind, path, spaced, noted, named: None, hash: None, snippet: None, earlier: None, lines: None }
     }
 
     /// Adds the digest and the texts of an entry, or of its `anchor`.
@@ -51,7 +56,7 @@ impl Claim {
         let after = snippet(&["aftersnippet", "snippet", "inserted"]);
         let earlier = snippet(&["beforesnippet"]);
         let lines = field(entry, &["lineschanged", "changedlines"]).and_then(Json::as_u64);
-        Claim { hash, snippet: after, earlier, lines, ..self }
+        Claim { named: kind_of_change(entry), hash, snippet: after, earlier, lines, ..self }
     }
 
     /// The queries for the claimed texts.
@@ -96,6 +101,13 @@ fn without_notes(path: &str) -> &str {
         Some((name, lines)) if line(lines) && is_file(name) => name,
         _ => path,
     }
+}
+
+/// Whether the text around a path says more than the mark of a change, such as `M`.
+fn has_notes(text: &str, path: &str) -> bool {
+    let rest = text.replacen(path, "", 1);
+    let rest = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    rest.filter(|word| !["A", "M", "D"].contains(word)).any(|word| !path.contains(word))
 }
 
 /// The keys of a path in an entry.
@@ -266,6 +278,8 @@ impl Reader<'_> {
             && !matches!(kind, ClaimKind::Written | ClaimKind::Changed)
             && !words(key).contains(&"removed".to_owned());
         for (entry, path) in paths_in(value) {
+            let is_any = matches!(kind, ClaimKind::Written | ClaimKind::Changed);
+            let kind = changed_as(entry).filter(|_| is_any).unwrap_or(kind);
             if plain || self.writes && is_path(without_notes(path)) {
                 self.add(kind, path, entry);
             }

@@ -1,7 +1,7 @@
 //! The queries and the verdict of a whole gate.
 
 use super::call_outcomes::call_outcomes;
-use super::check::{CommandCriterion, Criterion, Facts, evaluate_schema};
+use super::check::{CommandCriterion, Criterion, Facts, JUDGE, evaluate_schema};
 use super::claim::Claim;
 use super::claim_check::{check_claim, claim_query, with_policy};
 use super::command_claim::CommandClaim;
@@ -9,6 +9,9 @@ use super::expected_changes::expected_changes;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::later_edits::LaterEdits;
+use super::reading::Reading;
+use super::test_claim::TestClaim;
+use super::unread::Partition;
 use super::names::{named_findings, names_query};
 use super::observation::{ObservationQuery, Observations};
 use super::omission::Coverage;
@@ -128,12 +131,20 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
         coverage: &coverage,
         claims_tests: claims.passed_tests().next().is_some(),
     };
-    let stated = statement_finding(&claims.statements, &record);
+    let stated = statement_finding(&claims.statements, &claims.open_statements, &record);
     // Beside a check that refutes or doubts, further doubt says nothing new.
     let accepted = |detail: &CheckDetail| detail.verdict <= Verdict::Passed && !detail.warning;
     let accepted = details.iter().all(accepted);
     let stated = stated.filter(|finding| accepted || finding.verdict == Verdict::Failed);
     details.extend(stated.map(|finding| named("statements", finding)));
+    let is_judged =
+        details.iter().any(|detail| detail.check == JUDGE && detail.verdict == Verdict::Passed);
+    let accepted = details.iter().all(|detail| detail.verdict <= Verdict::Passed);
+    let unread = (gate.claims != ClaimPolicy::None && accepted && !is_judged).then(|| {
+        let tests = |claim| executed.test(claim).0;
+        let reading = Reading { record: &record, tests: &tests };
+        Partition::of(gate, claims.writes, &reading).detail()
+    });
     let has_claims = !claims.files.is_empty() || !claims.none_executed();
     let by_output =
         claims.calls.iter().any(|claim| claim.is_about_output(&gate.trace, &gate.tools));
@@ -145,7 +156,11 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
         (false, Confidence::High) if by_output => Confidence::Medium,
         (false, confidence) => confidence,
     };
-    Verification::of(confidence, details)
+    let verification = Verification::of(confidence, details);
+    match unread.flatten() {
+        Some(unread) => verification.lowered_by(unread),
+        None => verification,
+    }
 }
 
 /// The output schema of the step, listed only if the output violates it.
@@ -187,18 +202,9 @@ impl Executed<'_> {
             let finding = if proven { Finding::passed() } else { finding };
             detail(format!("claim command {}", claim.text), (finding, evidence))
         });
-        let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
-        let tests = claims.tests.iter().map(|claim| {
-            let (finding, evidence) = claim.check(runs, known, &edits);
-            let decided = (finding.verdict == Verdict::Inconclusive)
-                .then(|| repeat(claim.counts))
-                .flatten()
-                .filter(|_| claim.passed);
-            let proven = claim.is_proven_by(&gate.criteria, facts);
-            let decided = if proven { Some(Finding::passed()) } else { decided };
-            let checked = (decided.unwrap_or(finding), evidence);
-            detail(format!("claim tests {}", claim.name()), checked)
-        });
+        let tests = claims.tests.iter();
+        let tests = tests
+            .map(|claim| detail(format!("claim tests {}", claim.name()), self.test(*claim)));
         let calls = claims.calls.iter().map(|claim| {
             detail(
                 format!("claim call {}", claim.tool),
@@ -206,6 +212,22 @@ impl Executed<'_> {
             )
         });
         commands.chain(tests).chain(calls).collect()
+    }
+
+    /// The verdict over a result of tests: by the record, a repeated run or a check that ran the tests.
+    fn test(&self, claim: TestClaim) -> (Finding, Json) {
+        let Executed { gate, claims, runs, facts } = self;
+        let (known, observations) = (facts.test_commands, facts.observations);
+        let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
+        let (finding, evidence) = claim.check(runs, known, &edits);
+        let repeat = || claims.rerun(gate, known)?.finding(observations, claim.counts);
+        let is_open = finding.verdict == Verdict::Inconclusive && claim.passed;
+        let repeated = is_open.then(repeat).flatten();
+        // A repeated run refutes only what was understood.
+        let repeated =
+            repeated.filter(|found| claim.understood || found.verdict != Verdict::Failed);
+        let proven = claim.is_proven_by(&gate.criteria, facts).then(Finding::passed);
+        (proven.or(repeated).unwrap_or(finding), evidence)
     }
 }
 

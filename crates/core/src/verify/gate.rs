@@ -34,8 +34,8 @@ pub struct Gate {
     pub test_commands: Vec<String>,
     /// Whether the names in the answer are looked up, because the specialist only reads.
     pub looks_up_names: bool,
-    /// The keys of the output schemas of the step and its specialist.
-    pub asked_keys: Vec<String>,
+    /// The keys of the output that the author calls commentary, and those that a check reads.
+    pub excused: Vec<String>,
     /// The tools of the run.
     pub tools: ToolCatalog,
 }

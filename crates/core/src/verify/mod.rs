@@ -8,8 +8,9 @@
 //!
 //! `check/` has one file per kind of check. Claims are in one file per kind as well: `claim_check` for
 //! files, `command_claim` for commands, `test_claim` for test results, `call_claim` for tool calls. `statement/` is the one
-//! reader of sentences and other keys, and `support` compares what they say with the record. `shell/` decides what the exit
-//! code of a script proves.
+//! reader of sentences and other keys, and `support` compares what they say with the record. `reading` and `unread` find what
+//! no check read: a gate that leaves something of its output unread does not pass. `shell/` decides what the exit code of a
+//! script proves.
 
 mod answer;
 mod basis;
@@ -34,6 +35,7 @@ mod normalized_path;
 mod observation;
 mod omission;
 mod output_claims;
+mod reading;
 mod recheck;
 mod recorded_changes;
 mod recorded_runs;
@@ -50,6 +52,7 @@ mod support_runs;
 mod test_claim;
 mod test_proof;
 mod tool_tier;
+mod unread;
 mod unread_key;
 mod whole_run;
 

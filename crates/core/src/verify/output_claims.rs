@@ -9,8 +9,9 @@ use super::keys::is_key;
 use super::normalized_path::normalized;
 use super::rerun::Rerun;
 use super::runner::TestCommands;
-use super::statement::{Statement, statements};
+use super::statement::{self, Statement};
 use super::test_claim::{self, TestClaim, test_claims};
+use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 
 /// Maximum number of paths of sentences that are looked up.
@@ -25,8 +26,12 @@ pub(super) struct OutputClaims {
     pub(super) calls: Vec<CallClaim>,
     /// What sentences and other keys say.
     pub(super) statements: Vec<Statement>,
+    /// The same without the keys that the author calls commentary, and those that a check reads.
+    pub(super) open_statements: Vec<Statement>,
     /// Paths that plain sentences say the step created or changed, and no claim is about.
     pub(super) stated: Vec<String>,
+    /// Whether the step is one that changes files.
+    pub(super) writes: bool,
 }
 
 impl OutputClaims {
@@ -42,17 +47,18 @@ impl OutputClaims {
             let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
             is_test && tests.iter().any(|claim| !claim.passed)
         });
-        let is_read = |key: &str, value: &kb_base::value::Json| {
+        let is_read = |key: &str, value: &Json| {
             is_key(key, &["nochanges"])
                 || claim::has_entries(key)
                 || call_claim::is_read(key)
                 || command_claim::is_read(key) && !value.is_number()
                 || test_claim::is_read(key, value)
         };
-        // Keys of an output schema are those that the author of the step asked for.
-        let is_asked = |key: &str| gate.asked_keys.iter().any(|asked| is_key(asked, &[key]));
-        let reads_all: Option<&dyn Fn(&str) -> bool> = if writes { Some(&is_asked) } else { None };
-        let statements = statements(&gate.output, &is_read, reads_all);
+        let statements = statement::statements(&gate.output, &is_read);
+        let open_statements = match without(&gate.output, &gate.excused) {
+            Some(rest) => statement::statements(&rest, &is_read),
+            None => statements.clone(),
+        };
         let plain = statements.iter().filter(|said| !said.in_key);
         let plain = plain.flat_map(|said| said.sentence.plain_paths());
         let mut stated: Vec<String> = plain
@@ -63,7 +69,7 @@ impl OutputClaims {
         stated.dedup();
         stated.truncate(STATED);
         let calls = call_claims(&gate.output);
-        OutputClaims { files, commands, tests, calls, statements, stated }
+        OutputClaims { files, commands, tests, calls, statements, open_statements, stated, writes }
     }
 
     /// Whether nothing is claimed about what was executed.
@@ -88,6 +94,15 @@ pub(super) fn test_commands(gate: &Gate) -> TestCommands {
     let commands = gate.criteria.iter().filter_map(Criterion::command);
     let counted = commands.filter_map(|command| command.tests.map(|_| command.argv.clone()));
     counted.fold(named, TestCommands::with)
+}
+
+/// An output without some of its keys; `None` if it has none of them.
+fn without(output: &Json, keys: &[String]) -> Option<Json> {
+    let fields = output.as_object()?;
+    keys.iter().any(|key| fields.contains_key(key)).then(|| {
+        let rest = fields.iter().filter(|(key, _)| !keys.contains(key));
+        Json::Object(rest.map(|(key, value)| (key.clone(), value.clone())).collect())
+    })
 }
 
 /// White space around a claimed path is part of it if a recorded change has that path.

@@ -54,21 +54,23 @@ pub(super) fn refuted_path(
     )))
 }
 
-/// What the record says about the statements together; `None` if it shows all.
-pub(super) fn statement_finding(statements: &[Statement], record: &Record<'_>) -> Option<Finding> {
-    let mut open = Vec::new();
-    for said in statements {
-        match record.supports(said) {
-            Support::Shown => {}
-            Support::Open => open.push(&said.sentence.text),
-            Support::Refuted(reason) => return Some(Finding::failed(reason)),
-        }
-    }
+/// What the record says about the statements together; `None` if it shows all. `open`: those that raise doubt if the
+/// record does not show them.
+pub(super) fn statement_finding(
+    statements: &[Statement],
+    open: &[Statement],
+    record: &Record<'_>,
+) -> Option<Finding> {
+    let refuted = statements.iter().find_map(|said| match record.supports(said) {
+        Support::Refuted(reason) => Some(Finding::failed(reason)),
+        Support::Shown | Support::Open => None,
+    });
+    let doubtful = open.iter().filter(|said| record.supports(said) == Support::Open);
     let shown: Vec<String> =
-        open.iter().take(LISTED).map(|text| format!("`{}`", short(text))).collect();
-    (!shown.is_empty()).then(|| {
+        doubtful.take(LISTED).map(|said| format!("`{}`", short(&said.sentence.text))).collect();
+    refuted.or((!shown.is_empty()).then(|| {
         Finding::inconclusive(format!("claims that cannot be checked: {}", shown.join(", ")))
-    })
+    }))
 }
 
 fn short(text: &str) -> String {

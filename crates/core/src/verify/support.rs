@@ -10,8 +10,8 @@ use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
 use super::statement::{Act, Meaning, Sentence, Statement, means};
-use crate::evidence::{Invocation, InvocationStatus};
-use kb_base::value::{Glob, Json};
+use crate::evidence::Invocation;
+use kb_base::value::Glob;
 use kb_language::toolspec::ToolCatalog;
 
 /// Most names of statements that are looked up in files.
@@ -107,7 +107,6 @@ impl Record<'_> {
             Act::Read => self.has_read(sentence),
             Act::Committed => self.has_commit(sentence),
             Act::Outside => self.has_effect(sentence),
-            Act::Other => self.has_named(sentence),
         };
         Support::shown_if(shown)
     }
@@ -184,28 +183,6 @@ impl Record<'_> {
         known && has_names && has_added
     }
 
-    /// Whether the record has what a sentence names, and it names something.
-    fn has_named(&self, sentence: &Sentence) -> bool {
-        if sentence.has(Meaning::Tests) && self.claims_tests {
-            return true;
-        }
-        let (paths, names) = (sentence.paths(), sentence.names());
-        let is_changed = |path: &&str| self.changes.changed().any(|own| self.is_same(own, path));
-        let has_paths = paths.iter().all(|path| is_changed(path) || self.has_call(path));
-        let known = |name: &&str| self.is_recorded_command(name) || self.has_name(name, &paths);
-        has_paths && names.iter().all(known) && !(paths.is_empty() && names.is_empty())
-    }
-
-    /// Whether a successful call names a path.
-    fn has_call(&self, path: &str) -> bool {
-        let texts = |call: &Invocation| {
-            let named = ["path", "command", "script"].iter().filter_map(|key| call.args.get(*key));
-            named.filter_map(Json::as_str).any(|text| text.contains(path))
-        };
-        let mut done = self.trace.iter().filter(|call| call.status == InvocationStatus::Success);
-        done.any(texts)
-    }
-
     /// Whether the digests of a sentence are those of changed files.
     fn has_digest(&self, sentence: &Sentence) -> bool {
         let mut digests = sentence.words.iter().filter(|word| word.len() >= 32);
@@ -234,7 +211,7 @@ impl Record<'_> {
             || path.contains('*') && self.changes.changed().any(|changed| fits_glob(changed, path))
     }
 
-    fn has_kind(&self, changed: &str, act: Act) -> bool {
+    pub(super) fn has_kind(&self, changed: &str, act: Act) -> bool {
         let history = self.changes.history(changed);
         match act {
             Act::Created => history.before().is_none(),
@@ -250,14 +227,19 @@ impl Record<'_> {
         is_name || changed == normalized(named, self.root)
     }
 
-    /// Whether one of the files has a name in it, or a recorded difference has it.
-    fn has_name(&self, name: &str, paths: &[&str]) -> bool {
-        let name = name.trim_end_matches("()");
-        let in_file = paths.iter().any(|path| {
+    /// Whether one of the files has a name in it.
+    pub(super) fn has_name_in(&self, name: &str, paths: &[&str]) -> bool {
+        paths.iter().any(|path| {
             let seen = self.observations.get(&name_query(path, name, self.root));
             let Some(Observation::Files(Ok(files))) = seen else { return false };
             files.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
-        });
+        })
+    }
+
+    /// Whether one of the files has a name in it, or a recorded difference has it.
+    pub(super) fn has_name(&self, name: &str, paths: &[&str]) -> bool {
+        let in_file = self.has_name_in(name, paths);
+        let name = name.trim_end_matches("()");
         let in_diff = |path: &str| {
             let diffs = self.changes.history(path).diffs();
             diffs.is_some_and(|diffs| diffs.iter().any(|diff| diff.contains(name)))

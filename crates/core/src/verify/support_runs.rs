@@ -125,7 +125,7 @@ impl Record<'_> {
             });
         }
         if sentence.has(Meaning::Tests) {
-            let (_, count) = sentence.test_counts();
+            let count = sentence.failed_tests();
             let mut tests = self.commands().filter(|(_, used)| self.tests.contains(&used.argv));
             return tests.any(|found| {
                 let printed = found.0.tests.map(|tests| tests.failed);

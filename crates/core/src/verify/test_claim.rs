@@ -135,8 +135,9 @@ fn numbers(fields: &JsonMap) -> Option<TestClaim> {
     };
     let passed = number(&["passed", "passing", "pass"]);
     let failed = number(&["failed", "failing", "failures"]);
+    let total = number(&["total", "count", "run", "ran"]);
     let is_passed = failed.map(|failed| failed == 0).or(passed.map(|passed| passed > 0))?;
-    Some(TestClaim { passed: is_passed, counts: (passed, failed), in_prose: false })
+    Some(TestClaim::counted(is_passed, (passed, failed), total))
 }
 
 /// An entry such as `{name: unit tests, status: pass}`.
@@ -170,10 +171,24 @@ impl TestClaim {
                 let stated = status.and_then(TestClaim::of).map(|claim| claim.passed);
                 let counted = failed.map(|failed| failed == 0).or(passed.map(|_| true));
                 let is_passed = stated.or(counted)?;
-                Some(TestClaim { passed: is_passed, counts: (passed, failed), in_prose: false })
+                let total = number(&["total", "count", "run", "ran", "of", "all"]);
+                Some(TestClaim::counted(is_passed, (passed, failed), total))
             }
             _ => None,
         }
+    }
+
+    /// The claim of numbers in keys; the number of all gives the missing one.
+    fn counted(passed: bool, counts: (Option<u64>, Option<u64>), total: Option<u64>) -> TestClaim {
+        let (own, failed) = counts;
+        let rest = |part: u64| total.and_then(|total| total.checked_sub(part));
+        let understood = match (own, failed, total) {
+            (Some(own), Some(failed), Some(total)) => own + failed == total,
+            (Some(part), None, Some(total)) | (None, Some(part), Some(total)) => part <= total,
+            _ => true,
+        };
+        let counts = (own.or(failed.and_then(rest)), failed.or(own.and_then(rest)));
+        TestClaim { passed, counts, in_prose: false, understood }
     }
 }
 
@@ -185,6 +200,7 @@ mod tests {
     #[test]
     fn results_of_tests_are_read_in_all_keys_and_in_definite_sentences() {
         let passed = |counts| TestClaim { counts, ..TestClaim::of_result(true) };
+        let plain = |claim: TestClaim| TestClaim { in_prose: false, understood: true, ..claim };
         for (output, expected) in [
             (json!({"testsPassed": 5, "testsFailed": 0}), Some((Some(5), Some(0)))),
             (json!({"testSummary": "5 passed, 0 failed"}), Some((Some(5), Some(0)))),
@@ -208,7 +224,7 @@ mod tests {
         ] {
             let found: Vec<TestClaim> = test_claims(&output)
                 .into_iter()
-                .map(|claim| TestClaim { in_prose: false, ..claim })
+                .map(plain)
                 .collect();
             let expected: Vec<TestClaim> = expected.map(passed).into_iter().collect();
             assert_eq!(found, expected, "{output}");

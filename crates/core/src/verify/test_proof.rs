@@ -15,7 +15,8 @@ use kb_base::value::Json;
 use serde_json::json;
 
 impl TestClaim {
-    /// The verdict over the claim, with the evidence. Numbers of a sentence can be those of a part: they refute nothing.
+    /// The verdict over the claim, with the evidence. What a clause says besides can turn its result: one that was not
+    /// understood as a whole refutes nothing.
     pub(super) fn check(
         self,
         runs: &RecordedRuns<'_>,
@@ -23,13 +24,11 @@ impl TestClaim {
         edits: &LaterEdits<'_>,
     ) -> (Finding, Json) {
         let (finding, evidence) = self.checked(runs, commands, edits);
-        let uncounted = TestClaim { counts: (None, None), in_prose: false, ..self };
-        let by_numbers = self.in_prose
-            && finding.verdict == Verdict::Failed
-            && uncounted.checked(runs, commands, edits).0.verdict != Verdict::Failed;
-        match finding.reason.clone().filter(|_| by_numbers) {
-            Some(reason) => (Finding::inconclusive(reason), evidence),
-            None => (finding, evidence),
+        match finding.reason.clone().filter(|_| !self.understood) {
+            Some(reason) if finding.verdict == Verdict::Failed => {
+                (Finding::inconclusive(reason), evidence)
+            }
+            _ => (finding, evidence),
         }
     }
 

@@ -56,7 +56,7 @@ fn is_read(key: &str, value: &Json) -> bool {
         || test_claim::is_read(key, value)
         || !test_claims(&output).is_empty()
         || !claims_of(&output, "/", true).is_empty()
-        || statements(&neutral, &|_, _| false, None).iter().any(|said| said.act.is_some())
+        || statements(&neutral, &|_, _| false).iter().any(|said| said.act.is_some())
 }
 
 /// The keys that are read in place of one with such words; `None` if the key sounds like no claim.

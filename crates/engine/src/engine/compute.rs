@@ -3,7 +3,6 @@
 use super::items::{self, Listing};
 use super::scope::RunScope;
 use kb_base::value::{Json, JsonMap};
-use kb_core::evidence::Verdict;
 use kb_core::run::{Evaluation, InstanceIx};
 use kb_language::definition::Until;
 use kb_language::expression::EvalError;
@@ -28,7 +27,7 @@ pub(super) fn until(scope: &RunScope<'_>, ix: InstanceIx) -> Result<bool, EvalEr
     match step.details().repeat.as_ref().map(|repeat| &repeat.until) {
         Some(Until::Expression(until)) => scope.check_reads(until.truth(scope)),
         Some(Until::Checks) => {
-            Ok(instance.verification().is_some_and(|found| found.verdict == Verdict::Passed))
+            Ok(instance.verification().is_some_and(|found| found.holds()))
         }
         None => Ok(true),
     }

@@ -16,7 +16,7 @@ pub(super) fn relied(scope: &RunScope<'_>, ix: InstanceIx) -> Vec<ReliedFile> {
     for dependency in scope.plan.dependencies(step) {
         let on = InstanceIx(dependency.on.at() as u32);
         let Some(verification) = scope.state.instance(on).verification() else { continue };
-        if verification.verdict != Verdict::Passed {
+        if !verification.holds() {
             continue;
         }
         let id = &scope.plan.step(dependency.on).step.id;

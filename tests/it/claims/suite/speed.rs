@@ -69,7 +69,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             changes_declared: false,
             after_refuted: false,
             expect_changes: true,
-            output: Arc::new(json!({ "artifacts": {"filesCreated": claimed}, "beside": "src/" })),
+            output: Arc::new(json!({ "artifacts": {"filesCreated": claimed}, "summary": "Done: changed src/." })),
             output_schema: None,
             trace: trace.clone(),
             unwatched: false,
@@ -80,7 +80,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             timeout: None,
             judged: None,
             received: None,
-            asked_keys: Vec::new(),
+            excused: Vec::new(),
         };
         let began = Instant::now();
         let verification =

@@ -1,7 +1,7 @@
 //! Starts of attempts and gates, within the slots and locks.
 
 use super::Decider;
-use crate::evidence::{Approach, Feedback, Verdict};
+use crate::evidence::{Approach, Feedback};
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::recovery;
@@ -78,7 +78,7 @@ impl Decider<'_> {
     /// What did not pass in the pass before of a specialist's loop, for the first attempt of the next one.
     fn refuted_pass(&self, ix: InstanceIx) -> Option<Feedback> {
         let last = self.instance(ix).previous_pass()?.verification.as_ref()?;
-        let refuted = self.step(ix).kind.is_specialist() && last.verdict != Verdict::Passed;
+        let refuted = self.step(ix).kind.is_specialist() && !last.holds();
         refuted.then(|| Feedback {
             failure: None,
             verification: Some(last.clone()),

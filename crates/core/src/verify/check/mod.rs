@@ -31,6 +31,9 @@ use kb_language::definition::{Check, Schema};
 use kb_language::expression::Scope;
 use serde::{Deserialize, Serialize};
 
+/// The name of the check of a judge in the details of a verdict.
+pub(super) const JUDGE: &str = "judge";
+
 /// One check with all placeholders evaluated.
 #[derive(Debug, Clone)]
 pub enum Criterion {
@@ -140,7 +143,7 @@ impl Criterion {
             Criterion::Command(command) => format!("command {}", command.argv.join(" ")),
             Criterion::Expression(expression) => format!("expr {}", expression.source),
             Criterion::Diff(_) => "diff".to_owned(),
-            Criterion::Judge(_) => "judge".to_owned(),
+            Criterion::Judge(_) => JUDGE.to_owned(),
             Criterion::Unresolved { check, .. } => check.clone(),
             Criterion::NotYet(name) => (*name).to_owned(),
         }

@@ -83,7 +83,7 @@ pub(super) const RUNNERS: &[Runner] = &[
     },
     Runner {
         programs: "unittest nose nose2",
-        harmless: "discover -b --buffer -f --failfast -s tests tests/ . test",
+        harmless: "discover -b --buffer -f --failfast -s -t tests tests/ . test",
         files: "unittest.py unittest/* sitecustomize.py usercustomize.py *.pth *.pyc",
         ..PLAIN
     },

@@ -22,6 +22,4 @@ pub(in crate::verify) enum Act {
     /// A file has something in it.
     Contains,
     Read,
-    /// Something that no word of the table names was done or found.
-    Other,
 }

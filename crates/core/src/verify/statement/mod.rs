@@ -5,15 +5,16 @@
 //! `{files: [{path: a.py, action: created}]}` says `files path a.py action created`.
 
 mod act;
-mod reports;
 mod sentence;
 mod tests;
+mod tokens;
 mod words;
 
 pub(super) use act::Act;
 pub(super) use sentence::{Sentence, is_path, paths};
-pub(super) use tests::{TestClaim, of_text, tests_of};
-pub(super) use words::{Meaning, means};
+pub(super) use tests::{TestClaim, is_runner, of_text, tests_of};
+pub(super) use tokens::{Token, is_function_word, tokens};
+pub(super) use words::{Meaning, means, number};
 
 use super::keys;
 use kb_base::value::Json;
@@ -32,15 +33,13 @@ pub(super) struct Statement {
     pub(super) in_key: bool,
 }
 
-/// The statements of an output, without the keys that another check reads. `reads_all`: what a sentence or a key that
-/// no author asked for reports in other words is a statement as well.
+/// The statements of an output, without the keys that another check reads.
 pub(super) fn statements(
     output: &Json,
     is_read: &dyn Fn(&str, &Json) -> bool,
-    reads_all: Option<&dyn Fn(&str) -> bool>,
 ) -> Vec<Statement> {
     let mut found = Vec::new();
-    Reader { is_read, reads_all, found: &mut found }.collect(output, "");
+    Reader { is_read, found: &mut found }.collect(output, "");
     found.truncate(READ);
     found
 }
@@ -74,8 +73,6 @@ fn beginning(text: &str) -> &str {
 
 struct Reader<'r> {
     is_read: &'r dyn Fn(&str, &Json) -> bool,
-    /// Whether a key was asked for; `None`: only the words of the table count.
-    reads_all: Option<&'r dyn Fn(&str) -> bool>,
     found: &'r mut Vec<Statement>,
 }
 
@@ -85,29 +82,12 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, sentence: Sentence, in_key: bool) {
-        let reports = || self.reads_all.is_some() && !in_key && sentence.reports();
-        let act = sentence.act().or_else(|| reports().then_some(Act::Other));
+        let act = sentence.act();
         self.found.push(Statement { sentence, act, in_key });
     }
 
-    /// Whether a short value of a key is a statement: no author asked for it, and it describes nothing.
-    fn is_open(&self, key: &str) -> bool {
-        let Some(is_asked) = self.reads_all else { return false };
-        let words: Vec<&str> = key.split(' ').collect();
-        let asked = (1..=words.len()).any(|end| is_asked(&words[..end].concat()));
-        let last = words.last().copied().unwrap_or_default();
-        !asked && !key.is_empty() && !means(last, Meaning::Attribute)
-    }
-
-    /// A value of a key, which is a statement also if the table has no word of it.
     fn value(&mut self, key: &str, value: &Json) {
-        let before = self.found.len();
         self.add(&format!("{key} {}", text_of(value)), true);
-        if self.is_open(key) {
-            for said in &mut self.found[before..] {
-                said.act = said.act.or(Some(Act::Other));
-            }
-        }
     }
 
     /// The statements of a value below the words of its keys.
@@ -120,7 +100,7 @@ impl Reader<'_> {
                     let named = Sentence::all(&format!("{key} `{text}`"));
                     let said = |sentence| Statement { sentence, act: None, in_key: true };
                     self.found.extend(named.into_iter().map(said));
-                } else if states || is_definite(text) || self.is_open(key) {
+                } else if states || is_definite(text) {
                     self.value(key, value);
                 }
             }
@@ -203,7 +183,7 @@ mod cases {
             (json!({"summary": "The page says: \"I created a.py and b.py.\""}), None),
             (json!({"answer": "blue", "score": 5}), None),
         ] {
-            let found = statements(&output, &|_, _| false, None);
+            let found = statements(&output, &|_, _| false);
             assert_eq!(found.iter().find_map(|said| said.act), expected, "{output}");
         }
     }

@@ -21,22 +21,17 @@ impl Sentence {
     /// The sentences of a text: split at punctuation that ends a word, and before words such as `but`.
     pub(in crate::verify) fn all(text: &str) -> Vec<Sentence> {
         let (own, quoted) = without_quotes(text);
-        let mut parts = vec![String::new()];
-        let mut in_code = false;
-        let mut chars = own.chars().peekable();
-        while let Some(c) = chars.next() {
-            in_code ^= c == '`';
-            let ends = chars.peek().is_none_or(|next| next.is_whitespace());
-            match c {
-                '\n' => parts.push(String::new()),
-                '.' | '!' | '?' | ';' if ends && !in_code => {
-                    parts.push(String::new());
-                }
-                c => parts.last_mut().into_iter().for_each(|part| part.push(c)),
-            }
-        }
-        let clauses = parts.iter().flat_map(|part| clauses(part));
-        clauses.filter(|text| !text.is_empty()).map(|text| Sentence::of(&text, &quoted)).collect()
+        split(&own).iter().map(|text| Sentence::of(text, &quoted)).collect()
+    }
+
+    /// The sentences of a text with what they quote.
+    pub(in crate::verify) fn all_with_quotes(text: &str) -> Vec<Sentence> {
+        split(text).iter().map(|text| Sentence::of(text, &[])).collect()
+    }
+
+    /// A text as one sentence.
+    pub(in crate::verify) fn whole(text: &str) -> Sentence {
+        Sentence::of(text, &[])
     }
 
     fn of(text: &str, quoted: &[String]) -> Sentence {
@@ -158,6 +153,24 @@ impl Sentence {
             false => Vec::new(),
         }
     }
+}
+
+/// The sentences of a text, split at punctuation that ends a word, and before words such as `but`.
+fn split(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut in_code = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        in_code ^= c == '`';
+        let ends = chars.peek().is_none_or(|next| next.is_whitespace());
+        match c {
+            '\n' => parts.push(String::new()),
+            '.' | '!' | '?' | ';' if ends && !in_code => parts.push(String::new()),
+            c => parts.last_mut().into_iter().for_each(|part| part.push(c)),
+        }
+    }
+    let clauses = parts.iter().flat_map(|part| clauses(part));
+    clauses.filter(|text| !text.is_empty()).collect()
 }
 
 /// The clauses of a sentence, split before words such as `but`.

@@ -1,7 +1,11 @@
 //! Results of tests in texts: values such as `5 passed, 0 failed`, and sentences such as `All 5 tests pass`.
+//!
+//! Each number gets a role from the words beside it. A claim is understood if every word has a role: only then its
+//! numbers and its result can refute it.
 
 use super::act::Act;
-use super::sentence::{Sentence, words};
+use super::sentence::Sentence;
+use super::tokens::{Token, is_function_word, tokens};
 use super::words::{Meaning, means, number};
 
 /// A statement of an output about the result of tests.
@@ -12,12 +16,14 @@ pub(in crate::verify) struct TestClaim {
     pub(in crate::verify) counts: (Option<u64>, Option<u64>),
     /// Whether a sentence says so and no key.
     pub(in crate::verify) in_prose: bool,
+    /// Whether it says nothing else that was not read.
+    pub(in crate::verify) understood: bool,
 }
 
 impl TestClaim {
     /// A claim without numbers.
     pub(in crate::verify) fn of_result(passed: bool) -> TestClaim {
-        TestClaim { passed, counts: (None, None), in_prose: false }
+        TestClaim { passed, counts: (None, None), in_prose: false, understood: true }
     }
 
     /// The name of the claim.
@@ -28,26 +34,29 @@ impl TestClaim {
 
 /// The claim of a value that is about tests alone, such as `passed` and `5 passed, 0 failed`.
 pub(in crate::verify) fn of_text(text: &str) -> Option<TestClaim> {
-    let words = words(&text.replace('/', " of ").replace(['✅', '✓'], " pass "));
-    let counts = counts(&words);
-    let own = without_failures(&words);
-    let starts = |meaning| own.first().is_some_and(|word| means(word, meaning));
-    let is_failure = |word: &&String| is_failure_word(word);
-    let fails = own.iter().any(is_failure) && counts.1 != Some(0);
-    let failed = fails || starts(Meaning::Unreal) || counts.1.is_some_and(|failed| failed > 0);
-    let says_passed = own.iter().any(|word| means(word, Meaning::Success)) || text.trim() == "true";
-    let passed = says_passed || counts.0.is_some() || own.len() < words.len();
-    let not_run =
-        own.iter().any(|word| ["run", "ran", "available", "applicable"].contains(&word.as_str()));
-    let skipped = own
-        .first()
-        .is_some_and(|word| word.starts_with("skip") || ["none", "n"].contains(&word.as_str()))
+    let parts = tokens(text);
+    let said = Outcome::of(&parts);
+    let first = parts.iter().find_map(|part| match part {
+        Token::Word(word) => Some(word.as_str()),
+        Token::Path(_) | Token::Code(_) => None,
+    });
+    let starts = |meaning| first.is_some_and(|word| means(word, meaning));
+    let not_run = said.words.iter().any(|word| {
+        means(word, Meaning::Act(Act::Ran)) || ["run", "available", "applicable"].contains(word)
+    });
+    let is_skipped = first
+        .is_some_and(|word| word.starts_with("skip") || ["none", "n"].contains(&word) || word == "n/a")
         || starts(Meaning::Unreal) && not_run;
-    let red = own.first().is_some_and(|word| word.as_str() == "red");
-    (!skipped && (failed || passed || red)).then_some(TestClaim {
-        passed: !failed && !red,
-        counts,
+    let is_red = first == Some("red");
+    let failed = said.fails() || starts(Meaning::Unreal) || is_red;
+    let passed =
+        said.success || said.passed.is_some() || said.none_failed || first == Some("true");
+    let understood = said.understood && (!said.denied || starts(Meaning::Unreal)) || is_red || first == Some("true");
+    (!is_skipped && (failed || passed)).then_some(TestClaim {
+        passed: !failed,
+        counts: said.counts(),
         in_prose: false,
+        understood,
     })
 }
 
@@ -59,92 +68,233 @@ pub(in crate::verify) fn tests_of(text: &str) -> Vec<TestClaim> {
 impl Sentence {
     /// The claim of a sentence that says that the tests passed.
     pub(in crate::verify) fn tests(&self) -> Option<TestClaim> {
-        let words = words(&self.text.replace('/', " of ").replace(['✅', '✓'], " pass "));
-        let counts = counts(&words);
-        let own = without_failures(&words);
-        let has = |meaning| own.iter().any(|word| means(word, meaning));
-        let none_failed = counts.1 == Some(0) || own.len() < words.len();
-        let passed = has(Meaning::Success) || counts.0.is_some() || none_failed;
-        let ran = own.iter().any(|word| means(word, Meaning::Act(Act::Ran)));
+        let parts = tokens(&self.text);
+        let said = Outcome::of(&parts);
+        let has = |meaning| said.open().any(|word| means(word, meaning));
+        let passed = said.success || said.passed.is_some() || said.none_failed;
+        let ran = has(Meaning::Act(Act::Ran));
         // `Added a test that passes a list`: the tests must be the subject.
-        let definite = ran || counts.0.is_some() || !has(Meaning::Wrote);
-        let is_other = |pair: &[&String]| {
-            ["to", "that", "which"].contains(&pair[0].as_str()) && means(pair[1], Meaning::Success)
+        let definite = ran || said.passed.is_some() || !has(Meaning::Wrote);
+        let is_other = |pair: &[&str]| {
+            ["to", "that", "which"].contains(&pair[0]) && means(pair[1], Meaning::Success)
         };
-        let denied = has(Meaning::Unreal) || has(Meaning::Partly) || own.windows(2).any(is_other);
+        let denied = has(Meaning::Unreal)
+            || has(Meaning::Partly)
+            || said.fails()
+            || said.words.windows(2).any(is_other);
         let states = has(Meaning::Tests) && passed && definite && !denied;
-        states.then_some(TestClaim { passed: true, counts, in_prose: true })
+        states.then_some(TestClaim {
+            passed: true,
+            counts: said.counts(),
+            in_prose: true,
+            understood: said.understood,
+        })
     }
 
-    /// The numbers of passed and failed tests in the sentence.
-    pub(in crate::verify) fn test_counts(&self) -> (Option<u64>, Option<u64>) {
-        counts(&words(&self.text.replace('/', " of ")))
+    /// What the sentence says about tests, if all of it was understood.
+    pub(in crate::verify) fn understood_tests(&self) -> Option<TestClaim> {
+        let parts = tokens(&self.text);
+        let said = Outcome::of(&parts);
+        let is_about = said.tests && said.understood && !said.denied;
+        let failed = is_about && said.fails();
+        let failure =
+            failed.then(|| TestClaim { counts: said.counts(), ..TestClaim::of_result(false) });
+        let passed = self.tests().filter(|claim| claim.understood);
+        failure.or(passed)
     }
+
+    /// The number of failed tests in the sentence.
+    pub(in crate::verify) fn failed_tests(&self) -> Option<u64> {
+        Outcome::of(&tokens(&self.text)).counts().1
+    }
+}
+
+/// What the words of a clause say about tests.
+#[derive(Default)]
+struct Outcome<'t> {
+    words: Vec<&'t str>,
+    /// Words of pairs that deny a failure, such as `no errors`, `0 failed`.
+    settled: Vec<bool>,
+    passed: Option<u64>,
+    failed: Option<u64>,
+    total: Option<u64>,
+    skipped: bool,
+    success: bool,
+    failure: bool,
+    none_failed: bool,
+    tests: bool,
+    denied: bool,
+    understood: bool,
+}
+
+impl<'t> Outcome<'t> {
+    fn of(parts: &'t [Token]) -> Outcome<'t> {
+        let mut said = Outcome { understood: true, ..Outcome::default() };
+        for part in parts {
+            match part {
+                Token::Word(word) => said.words.push(word),
+                // A command beside a result is read by itself.
+                Token::Code(_) => {}
+                Token::Path(_) => said.understood = false,
+            }
+        }
+        said.settled = vec![false; said.words.len()];
+        (0..said.words.len()).for_each(|at| said.number(at));
+        (0..said.words.len()).for_each(|at| said.denied_failure(at));
+        (0..said.words.len()).for_each(|at| said.word(at));
+        said.understood &= !said.skipped && said.is_consistent();
+        said
+    }
+
+    /// The words without those that deny a failure.
+    fn open(&self) -> impl Iterator<Item = &&'t str> {
+        self.words.iter().zip(&self.settled).filter(|(_, settled)| !**settled).map(|(word, _)| word)
+    }
+
+    fn fails(&self) -> bool {
+        let failed = self.counts().1;
+        failed.is_some_and(|count| count > 0) || self.failure && failed != Some(0)
+    }
+
+    /// The numbers of passed and failed tests, one of them from the number of all if that is said.
+    fn counts(&self) -> (Option<u64>, Option<u64>) {
+        match (self.passed, self.failed, self.total) {
+            (Some(passed), None, Some(total)) => (Some(passed), total.checked_sub(passed)),
+            (None, Some(failed), Some(total)) => (total.checked_sub(failed), Some(failed)),
+            (None, None, Some(total)) if !self.failure => (Some(total), None),
+            (passed, failed, _) => (passed, failed),
+        }
+    }
+
+    fn is_consistent(&self) -> bool {
+        match (self.passed, self.failed, self.total) {
+            (Some(passed), Some(failed), Some(total)) => passed + failed == total,
+            (Some(part), None, Some(total)) | (None, Some(part), Some(total)) => part <= total,
+            _ => true,
+        }
+    }
+
+    fn at(&self, at: usize) -> &'t str {
+        self.words.get(at).copied().unwrap_or_default()
+    }
+
+    /// The role of a number.
+    fn number(&mut self, at: usize) {
+        let Some(count) = number(self.at(at)).filter(|_| !self.settled[at]) else { return };
+        if let Some((all, place)) = self.share(at) {
+            let before = at.checked_sub(1).map(|before| self.at(before)).unwrap_or_default();
+            let next = (place + 1..self.words.len()).map(|next| self.at(next));
+            let next = next.take_while(|word| number(word).is_none()).find(|word| is_result(word));
+            let fails = next.map_or_else(|| is_failure_word(before), is_failure_word);
+            let role = if fails { &mut self.failed } else { &mut self.passed };
+            self.understood &= role.replace(count).is_none() && count <= all;
+            self.understood &= self.total.replace(all).is_none_or(|known| known == all);
+            (at..=place).for_each(|place| self.settled[place] = true);
+            return;
+        }
+        let after = (at + 1..self.words.len()).map(|next| self.at(next)).find(|word| !is_filler(word));
+        let before = at.checked_sub(1).map(|before| self.at(before)).unwrap_or_default();
+        let after = after.unwrap_or_default();
+        let role = match () {
+            () if is_failure_word(after) => &mut self.failed,
+            () if means(after, Meaning::Success) => &mut self.passed,
+            () if after.starts_with("skip") || before.starts_with("skip") => {
+                self.skipped = true;
+                return;
+            }
+            () if is_failure_word(before) => &mut self.failed,
+            () if means(before, Meaning::Success) => &mut self.passed,
+            () if is_all(before)
+                || is_of(before)
+                || means(self.at(at + 1), Meaning::Tests)
+                || means(before, Meaning::Tests)
+                || is_run(after) =>
+            {
+                &mut self.total
+            }
+            () => {
+                self.understood = false;
+                return;
+            }
+        };
+        self.understood &= role.is_none_or(|known| known == count);
+        *role = Some(count);
+        self.settled[at] = true;
+    }
+
+    /// The number of all behind `1 of 3` and `1 out of 3`, with its place.
+    fn share(&self, at: usize) -> Option<(u64, usize)> {
+        let of = if self.at(at + 1) == "out" { at + 2 } else { at + 1 };
+        let place = if is_function_word(self.at(of + 1)) { of + 2 } else { of + 1 };
+        number(self.at(place)).filter(|_| is_of(self.at(of))).map(|all| (all, place))
+    }
+
+    /// Settles a failure that is denied: `no errors`, `0 failed`, `ошибок нет`.
+    fn denied_failure(&mut self, at: usize) {
+        if !is_failure_word(self.at(at)) || self.settled[at] {
+            return;
+        }
+        let is_none = |word: &str| means(word, Meaning::Without);
+        let near = [at.checked_sub(1), Some(at + 1), at.checked_sub(2)];
+        let denial = near.into_iter().flatten().find(|place| {
+            let between = place + 2 == at && !means(self.at(at - 1), Meaning::Tests);
+            is_none(self.at(*place)) && !between
+        });
+        if let Some(place) = denial {
+            self.none_failed = true;
+            self.failed = self.failed.or(Some(0));
+            self.settled[at] = true;
+            self.settled[place] = true;
+        }
+    }
+
+    fn word(&mut self, at: usize) {
+        let word = self.at(at);
+        match () {
+            () if self.settled[at] => {}
+            () if means(word, Meaning::Tests) => self.tests = true,
+            () if means(word, Meaning::Success) => self.success = true,
+            () if is_failure_word(word) => self.failure = true,
+            () if word.starts_with("skip") => {}
+            () if means(word, Meaning::Denial) => self.denied = true,
+            () if means(word, Meaning::Unreal) => {
+                self.denied = true;
+                self.understood = false;
+            }
+            () if is_filler(word) || is_all(word) || is_run(word) || is_runner(word) => {}
+            () => self.understood = false,
+        }
+    }
+}
+
+fn is_result(word: &str) -> bool {
+    means(word, Meaning::Success) || is_failure_word(word)
 }
 
 /// Whether a word is a failure of tests; skipped tests and warnings are none.
 fn is_failure_word(word: &str) -> bool {
-    means(word, Meaning::Failure) && !word.starts_with("skip") && !word.starts_with("warn")
+    let fails = means(word, Meaning::Failure) || means(word, Meaning::Act(Act::Failed));
+    fails && !word.starts_with("skip") && !word.starts_with("warn")
 }
 
-/// The words without pairs that deny a failure: `no errors`, `0 failed`, `2 skipped`, `ошибок нет`.
-fn without_failures(words: &[String]) -> Vec<&String> {
-    let denies = |a: &String, b: &String| {
-        means(a, Meaning::Without) && means(b, Meaning::Failure)
-            || number(a).is_some() && b.starts_with("skip")
-    };
-    let at = |at: usize| words.get(at);
-    let is_denied = |place: usize| {
-        let next = at(place + 1).is_some_and(|next| {
-            denies(&words[place], next)
-                || denies(next, &words[place]) && !means(next, Meaning::Tests)
-        });
-        let last = place
-            .checked_sub(1)
-            .and_then(at)
-            .is_some_and(|last| denies(last, &words[place]) || denies(&words[place], last));
-        next || last
-    };
-    (0..words.len()).filter(|place| !is_denied(*place)).map(|place| &words[place]).collect()
+fn is_of(word: &str) -> bool {
+    ["of", "из", "von"].contains(&word)
 }
 
-/// The numbers of passed and failed tests: `5/5`, `5 из 5`, `5 passed, 0 failed`, `all 5 tests`, `тестов: 5`.
-fn counts(words: &[String]) -> (Option<u64>, Option<u64>) {
-    let number_at = |at: usize| words.get(at).and_then(|word| number(word));
-    let digits = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
-    let failed = (0..words.len()).find_map(|at| {
-        let count = number_at(at)?;
-        let failed = |at: usize| words.get(at).is_some_and(|word| is_failure_word(word));
-        let filler =
-            |at: usize| words.get(at).is_some_and(|w| means(w, Meaning::Tests) || w == "still");
-        let denied = words
-            .get(at + 2)
-            .is_some_and(|word| means(word, Meaning::Without) && number(word).is_none());
-        let says = failed(at + 1) && !denied || filler(at + 1) && failed(at + 2);
-        says.then_some(count)
-    });
-    for (at, word) in words.iter().enumerate().skip(1) {
-        let (Some(passed), Some(all)) = (digits(at - 1), digits(at + 1)) else { continue };
-        if ["of", "из", "von"].contains(&word.as_str()) && passed <= all {
-            return (Some(passed), Some(all - passed));
-        }
-    }
-    let passed = (0..words.len()).find_map(|at| {
-        let count = digits(at)?;
-        let passed = |at: usize| words.get(at).is_some_and(|w| means(w, Meaning::Success));
-        let is_test = words.get(at + 1).is_some_and(|word| means(word, Meaning::Tests));
-        (passed(at + 1) || is_test && passed(at + 2)).then_some(count)
-    });
-    let all = || {
-        let added = words.iter().any(|word| means(word, Meaning::Wrote));
-        (0..words.len()).find_map(|at| {
-            let count = digits(at)?;
-            let is_test = |at: usize| words.get(at).is_some_and(|word| means(word, Meaning::Tests));
-            let is_all = at > 0 && ["all", "все", "alle"].contains(&words[at - 1].as_str());
-            let beside = is_test(at + 1) || is_test(at + 2) || at > 0 && is_test(at - 1);
-            (beside && (is_all || !added && failed.is_none_or(|failed| failed == 0)))
-                .then_some(count)
-        })
-    };
-    (passed.or_else(all), failed)
+fn is_filler(word: &str) -> bool {
+    is_function_word(word) || means(word, Meaning::Tests) || word == "still"
+}
+
+fn is_all(word: &str) -> bool {
+    ["all", "every", "total", "все", "всего", "alle", "insgesamt"].contains(&word)
+}
+
+fn is_run(word: &str) -> bool {
+    means(word, Meaning::Act(Act::Ran)) || ["run", "runs", "running"].contains(&word)
+}
+
+/// Whether a word names a program that runs tests, in a sentence without backticks.
+pub(in crate::verify) fn is_runner(word: &str) -> bool {
+    const RUNNERS: &str = "npm pnpm yarn bun deno cargo pytest unittest jest vitest mocha make just go node python python3 tox";
+    RUNNERS.split_whitespace().any(|known| known == word)
 }

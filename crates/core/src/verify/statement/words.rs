@@ -47,8 +47,6 @@ pub(in crate::verify) enum Meaning {
     Joint,
     /// Plans and texts of others, as words of a key.
     OtherKey,
-    /// What something is called or like, as the last word of a key: it says nothing about the work.
-    Attribute,
 }
 
 use super::act::Act;
@@ -184,17 +182,10 @@ const WORDS: [(Meaning, &str); 35] = [
 const OTHER_KEYS: &str = "recommendations recommendation nextsteps suggestions suggestion plan todo todos quotes quote \
     excerpt aftersnippet beforesnippet snippet context input args arguments diff patch limitations risks notdone remaining";
 
-/// Last words of keys whose short values describe something.
-const ATTRIBUTES: &str = "summary description reason reasoning rationale title name id language model note notes type kind format \
-    author date time duration topic confidence priority severity version text message";
-
 /// Whether a word in small letters has a meaning.
 pub(in crate::verify) fn means(word: &str, meaning: Meaning) -> bool {
     if meaning == Meaning::OtherKey {
         return OTHER_KEYS.split_whitespace().any(|key| key == word);
-    }
-    if meaning == Meaning::Attribute {
-        return ATTRIBUTES.split_whitespace().any(|key| key == word);
     }
     let rows = TABLE.iter().filter(|(known, _)| *known == meaning);
     let mut starts = rows.flat_map(|(_, starts)| starts);
@@ -225,14 +216,21 @@ pub(super) fn acts() -> impl Iterator<Item = Act> {
 }
 
 /// A number that is written as a word.
-pub(super) fn number(word: &str) -> Option<u64> {
-    const NUMBERS: [&[&str]; 6] = [
+pub(in crate::verify) fn number(word: &str) -> Option<u64> {
+    const NUMBERS: [&[&str]; 13] = [
         &["zero", "ноль", "null"],
         &["one", "один", "одна", "eins", "einer"],
         &["two", "both", "два", "две", "zwei", "beide"],
         &["three", "три", "drei"],
         &["four", "четыре", "vier"],
         &["five", "пять", "fünf"],
+        &["six", "шесть", "sechs"],
+        &["seven", "семь", "sieben"],
+        &["eight", "восемь", "acht"],
+        &["nine", "девять", "neun"],
+        &["ten", "десять", "zehn"],
+        &["eleven", "одиннадцать", "elf"],
+        &["twelve", "двенадцать", "zwölf"],
     ];
     let known = NUMBERS.iter().position(|names| names.contains(&word));
     known.map(|number| number as u64).or_else(|| word.parse().ok())

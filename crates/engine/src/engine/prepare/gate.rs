@@ -10,9 +10,8 @@ use crate::engine::trees::tree;
 use kb_attempt::{GateRequest, JudgeSubject, Received};
 use kb_base::value::{Json, JsonMap, json_strings};
 use kb_core::evidence::{Invocation, Payload, Purpose, Record, SessionBrief};
-use kb_core::run::InstanceIx;
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
-use kb_language::expression::{EvalError, Reference};
+use kb_language::expression::{EvalError, Reference, Root};
 use kb_language::plan::Plan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,6 +56,7 @@ pub(in crate::engine) fn gate(
         (None, None) => (Vec::new(), ClaimPolicy::None, false),
     };
     let references: Vec<Reference> = checks.iter().flat_map(references).collect();
+    let excused = excused(step, &references);
     let snapshot = Snapshot::of(&references, scope);
     let request = GateRequest {
         checks,
@@ -69,7 +69,7 @@ pub(in crate::engine) fn gate(
         after_refuted: scope.state.instance(ix).was_refuted(),
         output,
         output_schema: step.details().output_schema.clone(),
-        asked_keys: asked_keys(scope, ix),
+        excused,
         unwatched: is_unwatched(step, &trace),
         trace,
         env: env(scope, step)?,
@@ -85,14 +85,17 @@ pub(in crate::engine) fn gate(
     Ok((request, snapshot))
 }
 
-/// The keys of the output schemas of a step and its specialist.
-fn asked_keys(scope: &RunScope<'_>, ix: InstanceIx) -> Vec<String> {
-    let step = &scope.plan.step(scope.state.instance(ix).step).step;
-    let own = step.details().output_schema.as_ref();
-    let specialist = scope.state.specialist(scope.plan, ix);
-    let schemas = own.into_iter().chain(specialist.and_then(|s| s.output_schema.as_ref()));
-    let keys = schemas.filter_map(|schema| schema.json().get("properties")?.as_object());
-    keys.flat_map(|keys| keys.keys().cloned()).collect()
+/// The keys of the output that the step calls commentary, and those that one of its checks reads.
+fn excused(step: &Step, references: &[Reference]) -> Vec<String> {
+    let commentary = step.verify().map(|verify| verify.commentary.clone()).unwrap_or_default();
+    let read = references.iter().filter_map(|reference| match (&reference.root, &*reference.path()) {
+        (Root::Step(id), ["output", key, ..]) if *id == step.id => Some((*key).to_owned()),
+        _ => None,
+    });
+    let mut keys: Vec<String> = commentary.into_iter().chain(read).collect();
+    keys.sort();
+    keys.dedup();
+    keys
 }
 
 /// Most bytes of results that a gate loads.

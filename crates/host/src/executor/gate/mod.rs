@@ -58,7 +58,7 @@ pub async fn run_gate(
         root: host.workspace.root().to_string_lossy().into_owned(),
         test_commands: host.test_commands.to_vec(),
         looks_up_names: request.received.as_ref().is_some_and(|received| received.looks_up),
-        asked_keys: request.asked_keys,
+        excused: request.excused,
         tools: request.tools,
     };
     let observer = Observer {

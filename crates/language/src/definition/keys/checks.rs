@@ -1,7 +1,7 @@
 //! Keys of `verify`. The keys of a check are beside its decoder, in `gate_check`.
 
 use super::choices::{CLAIMS_NAMES, ON_FAILED_NAMES, ON_INCONCLUSIVE_NAMES};
-use super::table::KeyType::{Boolean, Choice, Integer, List, Map};
+use super::table::KeyType::{Boolean, Choice, Integer, List, Map, Text};
 use super::table::{KeySpec, KeyTable, key, table};
 use crate::definition::gate_check::CHECK;
 
@@ -21,6 +21,12 @@ const VERIFY_KEYS: &[KeySpec] = &[
         "Whether the step is there to change files: no claim and no change then fails the gate.",
     )
     .default("`true` for specialists with a writing tool"),
+    key(
+        "commentary",
+        List(&Text),
+        "Keys of the output whose texts comment on the work: what no check reads there leaves the verdict as it is.",
+    )
+    .example("[summary]"),
     key("checks", List(const { &Map(&CHECK) }), "The checks, in order.")
         .example("[{file: out.txt}]"),
     key("onFailed", Choice(ON_FAILED_NAMES), "What follows a `failed` verdict.")

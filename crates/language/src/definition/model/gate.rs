@@ -12,6 +12,8 @@ pub struct Verify {
     /// Whether a step without file changes makes the gate inconclusive. `None`: only if the
     /// specialist has a writing tool.
     pub expect_changes: Option<bool>,
+    /// Keys of the output that comment on the work: what no check reads there does not lower the verdict.
+    pub commentary: Vec<String>,
     /// The checks, in the order of the file.
     pub checks: Vec<Check>,
     /// What follows a `failed` verdict. `None`: `rework` for specialists without `recovery`, else

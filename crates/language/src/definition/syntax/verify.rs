@@ -12,6 +12,7 @@ pub(crate) fn default_verify(specialist: bool) -> Verify {
     Verify {
         claims: if specialist { ClaimPolicy::Strict } else { ClaimPolicy::None },
         expect_changes: None,
+        commentary: Vec::new(),
         checks: Vec::new(),
         on_failed: None,
         undecided: Undecided::default(),
@@ -37,6 +38,7 @@ pub(crate) fn verify(
     let Some(fields) = decoder.fields(node, &keys::checks::VERIFY) else { return verify };
     verify.claims = fields.choice("claims", CLAIMS, decoder).unwrap_or(verify.claims);
     verify.expect_changes = fields.boolean("expectChanges", decoder);
+    verify.commentary = fields.texts("commentary", decoder);
     if let Some(node) = fields.get("checks") {
         verify.checks = work_checks(node, "checks", specialist, decoder, not_yet);
     }

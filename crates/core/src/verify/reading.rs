@@ -1,0 +1,266 @@
+//! Whether a check read the whole of a sentence: the record shows what it says, and nothing is left of it but words that
+//! say nothing by themselves.
+//!
+//! No list says which words are suspicious. A word, number, path or name that no check compared leaves its sentence
+//! unchecked, in any language.
+
+use super::finding::Finding;
+use super::omission::says_only;
+use super::shell::Script;
+use super::statement::{
+    Act, Meaning, Sentence, Statement, TestClaim, Token, is_function_word, is_path, is_runner,
+    means, number, tokens,
+};
+use super::support::{Record, Support};
+use crate::evidence::Verdict;
+
+/// The record, as far as it can show a sentence.
+pub(super) struct Reading<'r> {
+    pub(super) record: &'r Record<'r>,
+    /// The verdict over a result of tests.
+    pub(super) tests: &'r dyn Fn(TestClaim) -> Finding,
+}
+
+impl Reading<'_> {
+    /// Whether a sentence was read as a whole, or each of its clauses.
+    pub(super) fn has_read(&self, text: &str) -> bool {
+        let all = clauses(text);
+        self.is_shown(text, false)
+            || all.len() > 1 && all.iter().all(|clause| self.is_shown(clause, false))
+    }
+
+    /// Whether a key with its value was read, as the sentence of their words.
+    pub(super) fn has_read_key(&self, text: &str) -> bool {
+        self.is_shown(text, true)
+    }
+
+    fn is_shown(&self, text: &str, in_key: bool) -> bool {
+        let sentence = Sentence::whole(text);
+        if let Some(claim) = sentence.understood_tests() {
+            let commands = tokens(text).iter().all(|part| match part {
+                Token::Code(code) => self.record.is_recorded_command(code),
+                Token::Word(word) => !is_runner(word) || self.has_run(word),
+                Token::Path(_) => false,
+            });
+            return commands && (self.tests)(claim).verdict == Verdict::Passed;
+        }
+        let Some(act) = sentence.act() else { return false };
+        let said = Statement { sentence, act: Some(act), in_key };
+        self.record.supports(&said) == Support::Shown && self.is_covered(text, &said, act)
+    }
+
+    /// Whether a recorded command has a word.
+    fn has_run(&self, word: &str) -> bool {
+        let mut used = self.record.runs.iter().flat_map(|run| &run.script.commands);
+        used.any(|used| used.argv.iter().any(|own| own.rsplit('/').next() == Some(word)))
+    }
+
+    /// Whether each part of a sentence that the record supports was compared.
+    fn is_covered(&self, text: &str, said: &Statement, act: Act) -> bool {
+        let parts = tokens(text);
+        let compared = Compared::of(self.record, said, act, &parts);
+        compared.is_enough()
+            && parts.iter().all(|part| match part {
+                Token::Path(path) => compared.path(path),
+                Token::Code(code) => compared.code(code),
+                Token::Word(word) => is_function_word(word) || compared.word(word),
+            })
+    }
+}
+
+/// What the check of an act compares.
+struct Compared<'c> {
+    record: &'c Record<'c>,
+    said: &'c Statement,
+    act: Act,
+    paths: Vec<&'c str>,
+    has_command: bool,
+}
+
+impl<'c> Compared<'c> {
+    fn of(record: &'c Record<'c>, said: &'c Statement, act: Act, parts: &'c [Token]) -> Self {
+        let paths = parts.iter().filter_map(|part| match part {
+            Token::Path(path) => Some(path.as_str()),
+            Token::Word(_) | Token::Code(_) => None,
+        });
+        let is_command = |part: &Token| match part {
+            Token::Code(code) => !Script::of_text(code).commands.is_empty() && !is_path(code),
+            Token::Word(_) | Token::Path(_) => false,
+        };
+        let has_command = parts.iter().any(is_command);
+        Compared { record, said, act, paths: paths.collect(), has_command }
+    }
+
+    /// Whether the sentence names what its check needs, so that it is not supported by anything that happened.
+    fn is_enough(&self) -> bool {
+        let names_check = || self.said.sentence.words.iter().any(|word| is_check(word));
+        match self.act {
+            Act::Created | Act::Changed | Act::Deleted | Act::Renamed => {
+                !self.paths.is_empty() || self.record.changes.changed().any(|path| self.fits(path))
+            }
+            Act::Contains | Act::Read => !self.paths.is_empty(),
+            Act::Ran | Act::Failed => self.has_command,
+            Act::Passed => self.has_command || names_check(),
+            Act::Only => says_only(self.said),
+            Act::Committed | Act::Outside | Act::Digest => true,
+        }
+    }
+
+    fn path(&self, path: &str) -> bool {
+        let is_changed = |path: &str| {
+            let mut changed = self.record.changes.changed();
+            changed.any(|own| self.record.is_same(own, path) && self.fits(own))
+        };
+        match self.act {
+            Act::Created | Act::Changed | Act::Deleted | Act::Renamed | Act::Only => {
+                is_changed(path)
+            }
+            Act::Contains | Act::Read | Act::Digest => true,
+            Act::Committed | Act::Outside | Act::Failed | Act::Passed | Act::Ran => false,
+        }
+    }
+
+    /// Whether a change is of the kind that the sentence says.
+    fn fits(&self, path: &str) -> bool {
+        let history = self.record.changes.history(path);
+        let (was, is) = (history.before().is_some(), history.after().is_some());
+        match self.act {
+            Act::Created => !was && is,
+            Act::Changed => is,
+            Act::Renamed => was != is,
+            _ => self.record.has_kind(path, self.act),
+        }
+    }
+
+    /// A command is compared by the support of the sentence; a name has to be in one of its files, or in a difference.
+    fn code(&self, code: &str) -> bool {
+        match self.act {
+            Act::Contains => self.record.has_name_in(code, &self.paths),
+            Act::Created | Act::Changed if self.paths.is_empty() => {
+                self.record.has_name(code, &[])
+            }
+            Act::Created | Act::Changed => self.record.has_name_in(code, &self.paths),
+            Act::Passed | Act::Ran | Act::Failed | Act::Committed | Act::Outside => {
+                self.record.is_recorded_command(code)
+            }
+            Act::Deleted | Act::Renamed | Act::Only | Act::Digest | Act::Read => false,
+        }
+    }
+
+    fn word(&self, word: &str) -> bool {
+        let is = |act| means(word, Meaning::Act(act));
+        if let Some(number) = number(word) {
+            return self.number(word, number);
+        }
+        if self.said.in_key && word == "true" {
+            return true;
+        }
+        match self.act {
+            Act::Created => is(Act::Created) || word == "added" || is_file(word),
+            Act::Changed | Act::Deleted | Act::Renamed => {
+                is(self.act) || is_file(word) || self.is_counted_line(word)
+            }
+            Act::Contains => is(Act::Contains) || is_file(word) || means(word, Meaning::Part),
+            Act::Read => is(Act::Read) || is_file(word),
+            Act::Digest => {
+                is(Act::Digest) || word.len() >= 32 && word.chars().all(|c| c.is_ascii_hexdigit())
+            }
+            Act::Only => {
+                is(Act::Only) || means(word, Meaning::Change) || is_file(word) || is_only(word)
+            }
+            Act::Passed | Act::Ran | Act::Failed => {
+                is(Act::Ran) || is_check(word) || is_result(word, self.act)
+            }
+            Act::Committed => is_commit(word) || is_commit_digest(word) || word == "git",
+            Act::Outside => is(Act::Outside),
+        }
+    }
+
+    fn is_counted_line(&self, word: &str) -> bool {
+        let lines = self.said.sentence.numbers_of(Meaning::Lines, self.said.in_key);
+        means(word, Meaning::Lines) && !lines.is_empty()
+    }
+
+    /// Whether a number was compared as one of files or of lines. An exit code of 0 is what its command must have.
+    fn number(&self, word: &str, number: u64) -> bool {
+        let Statement { sentence, in_key, .. } = self.said;
+        let exits = || sentence.words.iter().any(|word| word.starts_with("exit"));
+        let of = |unit| sentence.numbers_of(unit, *in_key).contains(&number);
+        let changed = self.record.changes.changed().filter(|path| self.fits(path)).count() as u64;
+        match self.act {
+            Act::Passed | Act::Ran => word == "0" && self.has_command && exits(),
+            Act::Created | Act::Changed | Act::Deleted | Act::Renamed => {
+                let is_share = sentence.numbers().count() > 1 && !of(Meaning::Lines);
+                !is_share && (of(Meaning::Files) && number == changed || of(Meaning::Lines))
+            }
+            Act::Contains | Act::Only | Act::Read | Act::Digest => false,
+            Act::Committed | Act::Outside | Act::Failed => false,
+        }
+    }
+}
+
+/// Whether a word is one for files of any kind.
+fn is_file(word: &str) -> bool {
+    const FILES: &str = "file files folder folders path paths datei dateien ordner файл файлы файла файлов папка папки";
+    FILES.split_whitespace().any(|known| known == word)
+}
+
+/// Whether a word names a check that the record is searched for.
+fn is_check(word: &str) -> bool {
+    let starts = ["lint", "typecheck", "build", "built", "compil", "сбор", "соб"];
+    word == "types" || starts.iter().any(|start| word.starts_with(start))
+}
+
+fn is_result(word: &str, act: Act) -> bool {
+    let exits = ["exit", "exits", "exited", "code"].contains(&word);
+    match act {
+        Act::Failed => means(word, Meaning::Act(Act::Failed)),
+        _ => exits || means(word, Meaning::Success) || word == "clean",
+    }
+}
+
+fn is_only(word: &str) -> bool {
+    ["no", "these", "this", "ничего", "не", "другие", "эти", "этот"].contains(&word)
+}
+
+fn is_commit(word: &str) -> bool {
+    ["commit", "commits", "committed", "sha", "закоммичено", "коммит", "committet"].contains(&word)
+}
+
+/// Whether a word is a digest that the check of a commit compares.
+fn is_commit_digest(word: &str) -> bool {
+    word.len() >= 7
+        && word.chars().all(|c| c.is_ascii_hexdigit())
+        && word.contains(|c: char| c.is_ascii_digit())
+}
+
+/// The clauses of a sentence, split at commas, brackets and joints. One without a verb belongs to the one before it.
+fn clauses(text: &str) -> Vec<String> {
+    const JOINTS: [&str; 5] = ["and", "then", "und", "и", "dann"];
+    let mut parts = vec![String::new()];
+    let mut in_code = false;
+    for word in text.split_inclusive([' ', '\n']) {
+        let bare = word.trim();
+        if !in_code && JOINTS.contains(&bare.to_lowercase().as_str())
+            || !in_code && bare.starts_with('(')
+        {
+            parts.push(String::new());
+        }
+        let last = parts.len() - 1;
+        parts[last].push_str(word);
+        in_code ^= word.matches('`').count() % 2 == 1;
+        if !in_code && bare.ends_with([',', ':', ')']) || bare == "–" || bare == "—" {
+            parts.push(String::new());
+        }
+    }
+    let mut found: Vec<String> = Vec::new();
+    for part in parts.into_iter().filter(|part| !tokens(part).is_empty()) {
+        let sentence = Sentence::whole(&part);
+        let states = sentence.act().is_some() || sentence.understood_tests().is_some();
+        match found.last_mut() {
+            Some(last) if !states => last.push_str(&part),
+            _ => found.push(part),
+        }
+    }
+    found
+}

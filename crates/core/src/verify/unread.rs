@@ -1,0 +1,268 @@
+//! The statements of an output that no check read: values of keys, and sentences of texts.
+//!
+//! A value was read if the claims of the output would be others with another value, and each key above it if they would
+//! be others below another key. So nothing here has to know what the readers of claims read.
+
+use super::call_claim::{CallClaim, call_claims};
+use super::claim::{Claim, claims_of, has_entries, listed_kinds};
+use super::command_claim::{CommandClaim, command_claims};
+use super::gate::Gate;
+use super::keys::words;
+use super::reading::Reading;
+use super::statement::{Sentence, TestClaim, Token, is_function_word, tokens};
+use super::test_claim::test_claims;
+use crate::evidence::{CheckDetail, Verdict};
+use kb_base::value::{Json, JsonMap};
+use serde_json::json;
+
+/// Most values that are compared one by one; further ones count as unread.
+const VALUES: usize = 300;
+/// Statements that the evidence lists, and the characters of each.
+const LISTED: usize = 20;
+const SHOWN: usize = 160;
+
+/// Keys that say nothing about what is below them.
+const NEUTRAL: &str = "summary result results output outputs report artifacts details answer description message text \
+    changes checks work handoff verification stats statistics";
+
+/// How many statements of an output were read, and those that were not.
+#[derive(Default)]
+pub(super) struct Partition {
+    read: usize,
+    unread: Vec<Unread>,
+    /// Number of unread statements, also of those that are not listed.
+    open: usize,
+}
+
+struct Unread {
+    key: String,
+    text: String,
+}
+
+impl Partition {
+    /// The statements of the output of a gate. Keys that the author calls commentary, and those that a check of the
+    /// gate reads, have none.
+    pub(super) fn of(gate: &Gate, writes: bool, reading: &Reading<'_>) -> Partition {
+        let mut walk = Walk { gate, writes, reading, keys: Vec::new(), found: Partition::default() };
+        match &*gate.output {
+            Json::Object(fields) => {
+                let own = fields.iter().filter(|(key, _)| !gate.excused.contains(key));
+                own.for_each(|(key, value)| walk.field(key, value, fields));
+            }
+            other => walk.value(other, None),
+        }
+        walk.found
+    }
+
+    /// What lowers a gate that passed otherwise.
+    pub(super) fn detail(&self) -> Option<CheckDetail> {
+        let first = self.unread.first()?;
+        let place = if first.key.is_empty() { String::new() } else { format!("{}: ", first.key) };
+        let verb = if self.open == 1 { "was" } else { "were" };
+        let more = match self.open - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let held = match self.read {
+            0 => String::new(),
+            1 => "1 statement holds, ".to_owned(),
+            read => format!("{read} statements hold, "),
+        };
+        let noun = match (self.read, self.open) {
+            (0, 1) => " statement",
+            (0, _) => " statements",
+            _ => "",
+        };
+        let reason =
+            format!("{held}{}{noun} {verb} not checked: {place}\"{}\"{more}", self.open, first.text);
+        let listed = self.unread.iter().map(|own| json!({"key": own.key, "text": own.text}));
+        let evidence = json!({"read": self.read, "unread": listed.collect::<Vec<_>>()});
+        Some(CheckDetail {
+            check: "unchecked statements".to_owned(),
+            verdict: Verdict::Unchecked,
+            warning: false,
+            reason: Some(reason),
+            evidence: Some(evidence),
+        })
+    }
+}
+
+/// A step from a value to one below it.
+#[derive(Clone)]
+enum Step<'v> {
+    Key(&'v str),
+    Item,
+}
+
+struct Walk<'w, 'v> {
+    gate: &'w Gate,
+    writes: bool,
+    reading: &'w Reading<'w>,
+    keys: Vec<Step<'v>>,
+    found: Partition,
+}
+
+/// The claims that are no sentences.
+#[derive(PartialEq)]
+struct Typed {
+    files: Vec<Claim>,
+    commands: Vec<CommandClaim>,
+    tests: Vec<TestClaim>,
+    calls: Vec<CallClaim>,
+    lists: usize,
+}
+
+impl<'v> Walk<'_, 'v> {
+    fn field(&mut self, key: &'v str, value: &'v Json, parent: &'v JsonMap) {
+        self.keys.push(Step::Key(key));
+        self.value(value, Some((key, parent)));
+        self.keys.pop();
+    }
+
+    /// `parent`: the object that has the value, with its key there.
+    fn value(&mut self, value: &'v Json, parent: Option<(&'v str, &'v JsonMap)>) {
+        match value {
+            Json::Object(fields) if !fields.is_empty() => {
+                fields.iter().for_each(|(key, value)| self.field(key, value, fields));
+            }
+            Json::Array(items) if !items.is_empty() => {
+                self.keys.push(Step::Item);
+                items.iter().for_each(|item| self.value(item, None));
+                self.keys.pop();
+            }
+            Json::Null => {}
+            Json::String(text) if text.trim().is_empty() => {}
+            value if self.found.read + self.found.open >= VALUES => self.leave(&shown(value)),
+            value if self.is_claim(value, parent) => self.found.read += 1,
+            Json::String(text) => self.text(text),
+            value => {
+                let text = format!("{} {}", self.said_keys(), shown(value));
+                let has_number = value.is_number() || value == &Json::Bool(true);
+                match has_number && self.reading.has_read_key(text.trim()) {
+                    true => self.found.read += 1,
+                    false => self.leave(&shown(value)),
+                }
+            }
+        }
+    }
+
+    /// The sentences of a text. A word or two are the value of their key.
+    fn text(&mut self, text: &str) {
+        let keys = self.said_keys();
+        if !keys.is_empty() && self.reading.has_read_key(format!("{keys} {text}").trim()) {
+            self.found.read += 1;
+            return;
+        }
+        for sentence in Sentence::all_with_quotes(text) {
+            match keys.is_empty() && self.reading.has_read(&sentence.text) {
+                true => self.found.read += 1,
+                false if says_nothing(&sentence.text) => {}
+                false => self.leave(&sentence.text),
+            }
+        }
+    }
+
+    /// The words of the keys above a value, without keys that say nothing.
+    fn said_keys(&self) -> String {
+        let own = self.keys.iter().filter_map(|step| match step {
+            Step::Key(key) if key.contains(['/', '.']) => Some((*key).to_owned()),
+            Step::Key(key) if !is_neutral(key) => Some(words(key).join(" ")),
+            Step::Key(_) | Step::Item => None,
+        });
+        own.collect::<Vec<_>>().join(" ")
+    }
+
+    fn leave(&mut self, text: &str) {
+        self.found.open += 1;
+        if self.found.unread.len() < LISTED {
+            let keys = self.keys.iter().filter_map(|step| match step {
+                Step::Key(key) => Some(*key),
+                Step::Item => None,
+            });
+            let key = keys.collect::<Vec<_>>().join(".");
+            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let cut: String = line.chars().take(SHOWN).collect();
+            let text = if cut.len() < line.len() { format!("{cut}…") } else { cut };
+            self.found.unread.push(Unread { key, text });
+        }
+    }
+
+    /// Whether the claims of the output depend on a value and on all keys above it: of the value alone, or of the
+    /// object that has it.
+    fn is_claim(&self, value: &Json, parent: Option<(&str, &JsonMap)>) -> bool {
+        let alone = |value: &Json, keys: &[Step<'_>]| self.claims(&nested(value.clone(), keys));
+        let depends = |own: &dyn Fn(&Json, &[Step<'_>]) -> Typed| {
+            let claimed = own(value, &self.keys);
+            let named = |at: usize| {
+                let Step::Key(key) = self.keys[at] else { return true };
+                let mut keys = self.keys.clone();
+                keys[at] = Step::Key("zq");
+                is_neutral(key) || is_list(key) || own(value, &keys) != claimed
+            };
+            own(&other(value), &self.keys) != claimed && (0..self.keys.len()).all(named)
+        };
+        if depends(&alone) {
+            return true;
+        }
+        let Some((own_key, fields)) = parent else { return false };
+        let beside = |value: &Json, keys: &[Step<'_>]| {
+            let mut fields = fields.clone();
+            let (last, above) = keys.split_last().unwrap_or((&Step::Item, &[]));
+            fields.remove(own_key);
+            let Step::Key(key) = last else { return self.claims(&Json::Null) };
+            fields.insert((*key).to_owned(), value.clone());
+            self.claims(&nested(Json::Object(fields), above))
+        };
+        depends(&beside)
+    }
+
+    fn claims(&self, output: &Json) -> Typed {
+        let files = claims_of(output, &self.gate.root, self.writes);
+        let tests = test_claims(output).into_iter();
+        Typed {
+            lists: listed_kinds(output, &[]).len(),
+            files: files.into_iter().filter(|claim| !claim.noted).collect(),
+            commands: command_claims(output, |_| false),
+            tests: tests.filter(|claim| claim.understood && !claim.in_prose).collect(),
+            calls: call_claims(output),
+        }
+    }
+}
+
+fn is_neutral(key: &str) -> bool {
+    let key = words(key).concat();
+    NEUTRAL.split_whitespace().any(|known| known == key)
+}
+
+/// Whether a key has a list of changed files, whose entries say what happened.
+fn is_list(key: &str) -> bool {
+    has_entries(key) || words(key) == ["files"]
+}
+
+/// Whether a sentence has no word that says something by itself.
+fn says_nothing(text: &str) -> bool {
+    tokens(text).iter().all(|part| matches!(part, Token::Word(word) if is_function_word(word)))
+}
+
+/// A value below keys and lists.
+fn nested(value: Json, keys: &[Step<'_>]) -> Json {
+    keys.iter().rev().fold(value, |value, step| match step {
+        Step::Key(key) => json!({ *key: value }),
+        Step::Item => json!([value]),
+    })
+}
+
+/// Another value of the same kind, which no report has.
+fn other(value: &Json) -> Json {
+    match value {
+        Json::Bool(value) => json!(!value),
+        Json::Number(number) => json!(number.as_u64().unwrap_or(1).wrapping_add(1_000_003)),
+        Json::String(_) => json!("zq/zq zq.zq"),
+        Json::Array(_) => json!(["zq/zq zq.zq"]),
+        Json::Object(_) | Json::Null => Json::Null,
+    }
+}
+
+fn shown(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
