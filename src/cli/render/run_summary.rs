@@ -226,9 +226,7 @@ impl RunSummary {
             Some(Verdict::Inconclusive) => {
                 self.warn(&name, format!("its gate is inconclusive{reason}"))
             }
-            Some(Verdict::Unchecked) => {
-                self.warn(&name, format!("its gate is unchecked{reason}"))
-            }
+            Some(Verdict::Unchecked) => self.warn(&name, format!("its gate is unchecked{reason}")),
             Some(Verdict::Passed) | None => {}
         }
         for claim in self.claims.remove(&name).unwrap_or_default() {

@@ -25,7 +25,7 @@ pub enum OutcomeKind {
     GateFailed,
     /// The gate was inconclusive, and the policy does not accept that.
     GateInconclusive,
-    /// The gate found nothing to check, and the policy does not accept that.
+    /// The gate left something unchecked, and the policy does not accept that.
     GateUnchecked,
     /// The specialist repeated the same call or reached a limit.
     Stuck,

@@ -37,7 +37,17 @@ impl Claim {
         let spaced = (plain != path).then(|| normalized_exact(path, root));
         let noted = has_notes(path, plain);
         let path = normalized(plain, root);
-        Claim { kind, path, spaced, noted, named: None, hash: None, snippet: None, earlier: None, lines: None }
+        Claim {
+            kind,
+            path,
+            spaced,
+            noted,
+            named: None,
+            hash: None,
+            snippet: None,
+            earlier: None,
+            lines: None,
+        }
     }
 
     /// Adds the digest and the texts of an entry, or of its `anchor`.

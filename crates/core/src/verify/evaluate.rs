@@ -9,13 +9,11 @@ use super::expected_changes::expected_changes;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::later_edits::LaterEdits;
-use super::reading::Reading;
-use super::test_claim::TestClaim;
-use super::unread::Partition;
 use super::names::{named_findings, names_query};
 use super::observation::{ObservationQuery, Observations};
 use super::omission::Coverage;
 use super::output_claims::{OutputClaims, test_commands};
+use super::reading::Reading;
 use super::recheck::WrittenFiles;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
@@ -23,6 +21,8 @@ use super::runner::{TestCommands, is_indirect};
 use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
 use super::support::{Record, name_queries};
+use super::test_claim::TestClaim;
+use super::unread::Partition;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
@@ -203,8 +203,8 @@ impl Executed<'_> {
             detail(format!("claim command {}", claim.text), (finding, evidence))
         });
         let tests = claims.tests.iter();
-        let tests = tests
-            .map(|claim| detail(format!("claim tests {}", claim.name()), self.test(*claim)));
+        let tests =
+            tests.map(|claim| detail(format!("claim tests {}", claim.name()), self.test(*claim)));
         let calls = claims.calls.iter().map(|claim| {
             detail(
                 format!("claim call {}", claim.tool),

@@ -108,8 +108,12 @@ impl<'c> Compared<'c> {
 
     fn path(&self, path: &str) -> bool {
         let is_changed = |path: &str| {
+            let is_named = |own: &str| {
+                let below = path.ends_with('/') && own.starts_with(path.trim_start_matches("./"));
+                below || self.record.is_same(own, path)
+            };
             let mut changed = self.record.changes.changed();
-            changed.any(|own| self.record.is_same(own, path) && self.fits(own))
+            changed.any(|own| is_named(own) && self.fits(own))
         };
         match self.act {
             Act::Created | Act::Changed | Act::Deleted | Act::Renamed | Act::Only => {
@@ -136,9 +140,7 @@ impl<'c> Compared<'c> {
     fn code(&self, code: &str) -> bool {
         match self.act {
             Act::Contains => self.record.has_name_in(code, &self.paths),
-            Act::Created | Act::Changed if self.paths.is_empty() => {
-                self.record.has_name(code, &[])
-            }
+            Act::Created | Act::Changed if self.paths.is_empty() => self.record.has_name(code, &[]),
             Act::Created | Act::Changed => self.record.has_name_in(code, &self.paths),
             Act::Passed | Act::Ran | Act::Failed | Act::Committed | Act::Outside => {
                 self.record.is_recorded_command(code)

@@ -222,10 +222,7 @@ mod tests {
             (json!({"testsAdded": ["tests/a.py"], "tests": ["tests/a.py"]}), None),
             (json!({"testResult": "skipped"}), None),
         ] {
-            let found: Vec<TestClaim> = test_claims(&output)
-                .into_iter()
-                .map(plain)
-                .collect();
+            let found: Vec<TestClaim> = test_claims(&output).into_iter().map(plain).collect();
             let expected: Vec<TestClaim> = expected.map(passed).into_iter().collect();
             assert_eq!(found, expected, "{output}");
         }

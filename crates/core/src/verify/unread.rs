@@ -12,7 +12,7 @@ use super::reading::Reading;
 use super::statement::{Sentence, TestClaim, Token, is_function_word, tokens};
 use super::test_claim::test_claims;
 use crate::evidence::{CheckDetail, Verdict};
-use kb_base::value::{Json, JsonMap};
+use kb_base::value::Json;
 use serde_json::json;
 
 /// Most values that are compared one by one; further ones count as unread.
@@ -43,11 +43,13 @@ impl Partition {
     /// The statements of the output of a gate. Keys that the author calls commentary, and those that a check of the
     /// gate reads, have none.
     pub(super) fn of(gate: &Gate, writes: bool, reading: &Reading<'_>) -> Partition {
-        let mut walk = Walk { gate, writes, reading, keys: Vec::new(), found: Partition::default() };
+        let mut walk =
+            Walk { gate, writes, reading, keys: Vec::new(), found: Partition::default() };
         match &*gate.output {
             Json::Object(fields) => {
                 let own = fields.iter().filter(|(key, _)| !gate.excused.contains(key));
-                own.for_each(|(key, value)| walk.field(key, value, fields));
+                let around = Around { value: &gate.output, depth: 0, is_entry: false };
+                own.for_each(|(key, value)| walk.field(key, value, around));
             }
             other => walk.value(other, None),
         }
@@ -73,8 +75,10 @@ impl Partition {
             (0, _) => " statements",
             _ => "",
         };
-        let reason =
-            format!("{held}{}{noun} {verb} not checked: {place}\"{}\"{more}", self.open, first.text);
+        let reason = format!(
+            "{held}{}{noun} {verb} not checked: {place}\"{}\"{more}",
+            self.open, first.text
+        );
         let listed = self.unread.iter().map(|own| json!({"key": own.key, "text": own.text}));
         let evidence = json!({"read": self.read, "unread": listed.collect::<Vec<_>>()});
         Some(CheckDetail {
@@ -92,6 +96,15 @@ impl Partition {
 enum Step<'v> {
     Key(&'v str),
     Item,
+}
+
+/// What is read together with a value: the entry of a list that has it, or the object that has it.
+#[derive(Clone, Copy)]
+struct Around<'v> {
+    value: &'v Json,
+    /// Number of steps from the output.
+    depth: usize,
+    is_entry: bool,
 }
 
 struct Walk<'w, 'v> {
@@ -113,27 +126,30 @@ struct Typed {
 }
 
 impl<'v> Walk<'_, 'v> {
-    fn field(&mut self, key: &'v str, value: &'v Json, parent: &'v JsonMap) {
+    fn field(&mut self, key: &'v str, value: &'v Json, around: Around<'v>) {
         self.keys.push(Step::Key(key));
-        self.value(value, Some((key, parent)));
+        self.value(value, Some(around));
         self.keys.pop();
     }
 
-    /// `parent`: the object that has the value, with its key there.
-    fn value(&mut self, value: &'v Json, parent: Option<(&'v str, &'v JsonMap)>) {
+    fn value(&mut self, value: &'v Json, around: Option<Around<'v>>) {
         match value {
             Json::Object(fields) if !fields.is_empty() => {
-                fields.iter().for_each(|(key, value)| self.field(key, value, fields));
+                let own = Around { value, depth: self.keys.len(), is_entry: false };
+                let around = around.filter(|around| around.is_entry).unwrap_or(own);
+                fields.iter().for_each(|(key, value)| self.field(key, value, around));
             }
             Json::Array(items) if !items.is_empty() => {
                 self.keys.push(Step::Item);
-                items.iter().for_each(|item| self.value(item, None));
+                let depth = self.keys.len();
+                let entry = |value| Some(Around { value, depth, is_entry: true });
+                items.iter().for_each(|item| self.value(item, entry(item)));
                 self.keys.pop();
             }
             Json::Null => {}
             Json::String(text) if text.trim().is_empty() => {}
             value if self.found.read + self.found.open >= VALUES => self.leave(&shown(value)),
-            value if self.is_claim(value, parent) => self.found.read += 1,
+            value if self.is_claim(value, around) => self.found.read += 1,
             Json::String(text) => self.text(text),
             value => {
                 let text = format!("{} {}", self.said_keys(), shown(value));
@@ -187,9 +203,9 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    /// Whether the claims of the output depend on a value and on all keys above it: of the value alone, or of the
-    /// object that has it.
-    fn is_claim(&self, value: &Json, parent: Option<(&str, &JsonMap)>) -> bool {
+    /// Whether the claims of the output depend on a value and on the keys above it: of the value alone, or of the entry
+    /// or the object that has it.
+    fn is_claim(&self, value: &Json, around: Option<Around<'v>>) -> bool {
         let alone = |value: &Json, keys: &[Step<'_>]| self.claims(&nested(value.clone(), keys));
         let depends = |own: &dyn Fn(&Json, &[Step<'_>]) -> Typed| {
             let claimed = own(value, &self.keys);
@@ -199,21 +215,16 @@ impl<'v> Walk<'_, 'v> {
                 keys[at] = Step::Key("zq");
                 is_neutral(key) || is_list(key) || own(value, &keys) != claimed
             };
-            own(&other(value), &self.keys) != claimed && (0..self.keys.len()).all(named)
+            let above = self.keys.len().saturating_sub(1);
+            own(&other(value), &self.keys) != claimed && (0..above).all(named)
         };
-        if depends(&alone) {
-            return true;
-        }
-        let Some((own_key, fields)) = parent else { return false };
+        let Some(around) = around else { return depends(&alone) };
         let beside = |value: &Json, keys: &[Step<'_>]| {
-            let mut fields = fields.clone();
-            let (last, above) = keys.split_last().unwrap_or((&Step::Item, &[]));
-            fields.remove(own_key);
-            let Step::Key(key) = last else { return self.claims(&Json::Null) };
-            fields.insert((*key).to_owned(), value.clone());
-            self.claims(&nested(Json::Object(fields), above))
+            let (above, below) = keys.split_at(around.depth);
+            let names = &self.keys[around.depth..];
+            self.claims(&nested(replaced(around.value, names, below, value), above))
         };
-        depends(&beside)
+        depends(&alone) || depends(&beside)
     }
 
     fn claims(&self, output: &Json) -> Typed {
@@ -250,6 +261,21 @@ fn nested(value: Json, keys: &[Step<'_>]) -> Json {
         Step::Key(key) => json!({ *key: value }),
         Step::Item => json!([value]),
     })
+}
+
+/// A value with another one at the end of keys, and other names for these keys.
+fn replaced(within: &Json, keys: &[Step<'_>], names: &[Step<'_>], value: &Json) -> Json {
+    let (Some((Step::Key(key), keys)), Some((Step::Key(name), names))) =
+        (keys.split_first(), names.split_first())
+    else {
+        return value.clone();
+    };
+    let fields = within.as_object().into_iter().flatten();
+    let fields = fields.map(|(own, below)| match own == key {
+        true => ((*name).to_owned(), replaced(below, keys, names, value)),
+        false => (own.clone(), below.clone()),
+    });
+    Json::Object(fields.collect())
 }
 
 /// Another value of the same kind, which no report has.

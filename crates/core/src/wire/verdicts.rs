@@ -14,7 +14,7 @@ pub struct VerdictsView {
     pub failed: u32,
     /// Number of gates that could not decide.
     pub inconclusive: u32,
-    /// Number of gates that found nothing to check.
+    /// Number of gates that left something of the output unchecked.
     pub unchecked: u32,
     /// Number of steps and items that succeeded although their gate did not pass.
     pub unproven: u32,

@@ -26,9 +26,7 @@ pub(super) fn until(scope: &RunScope<'_>, ix: InstanceIx) -> Result<bool, EvalEr
     let step = &scope.plan.step(instance.step).step;
     match step.details().repeat.as_ref().map(|repeat| &repeat.until) {
         Some(Until::Expression(until)) => scope.check_reads(until.truth(scope)),
-        Some(Until::Checks) => {
-            Ok(instance.verification().is_some_and(|found| found.holds()))
-        }
+        Some(Until::Checks) => Ok(instance.verification().is_some_and(|found| found.holds())),
         None => Ok(true),
     }
 }

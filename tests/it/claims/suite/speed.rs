@@ -69,7 +69,9 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             changes_declared: false,
             after_refuted: false,
             expect_changes: true,
-            output: Arc::new(json!({ "artifacts": {"filesCreated": claimed}, "summary": "Done: changed src/." })),
+            output: Arc::new(
+                json!({ "artifacts": {"filesCreated": claimed}, "summary": "Done: changed src/." }),
+            ),
             output_schema: None,
             trace: trace.clone(),
             unwatched: false,

@@ -229,7 +229,7 @@ impl Decider<'_> {
             ),
             OutcomeKind::GateUnchecked => Failure::new(
                 Code::GATE_UNCHECKED,
-                format!("the gate checked nothing: {}", reason()),
+                format!("the gate left something unchecked: {}", reason()),
             ),
             OutcomeKind::Ok
             | OutcomeKind::Transient

@@ -34,10 +34,7 @@ pub(super) struct Statement {
 }
 
 /// The statements of an output, without the keys that another check reads.
-pub(super) fn statements(
-    output: &Json,
-    is_read: &dyn Fn(&str, &Json) -> bool,
-) -> Vec<Statement> {
+pub(super) fn statements(output: &Json, is_read: &dyn Fn(&str, &Json) -> bool) -> Vec<Statement> {
     let mut found = Vec::new();
     Reader { is_read, found: &mut found }.collect(output, "");
     found.truncate(READ);

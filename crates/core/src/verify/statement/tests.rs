@@ -44,14 +44,15 @@ pub(in crate::verify) fn of_text(text: &str) -> Option<TestClaim> {
     let not_run = said.words.iter().any(|word| {
         means(word, Meaning::Act(Act::Ran)) || ["run", "available", "applicable"].contains(word)
     });
-    let is_skipped = first
-        .is_some_and(|word| word.starts_with("skip") || ["none", "n"].contains(&word) || word == "n/a")
-        || starts(Meaning::Unreal) && not_run;
+    let is_skipped = first.is_some_and(|word| {
+        word.starts_with("skip") || ["none", "n"].contains(&word) || word == "n/a"
+    }) || starts(Meaning::Unreal) && not_run;
     let is_red = first == Some("red");
     let failed = said.fails() || starts(Meaning::Unreal) || is_red;
-    let passed =
-        said.success || said.passed.is_some() || said.none_failed || first == Some("true");
-    let understood = said.understood && (!said.denied || starts(Meaning::Unreal)) || is_red || first == Some("true");
+    let passed = said.success || said.passed.is_some() || said.none_failed || first == Some("true");
+    let understood = said.understood && (!said.denied || starts(Meaning::Unreal))
+        || is_red
+        || first == Some("true");
     (!is_skipped && (failed || passed)).then_some(TestClaim {
         passed: !failed,
         counts: said.counts(),
@@ -141,6 +142,9 @@ impl<'t> Outcome<'t> {
         said.settled = vec![false; said.words.len()];
         (0..said.words.len()).for_each(|at| said.number(at));
         (0..said.words.len()).for_each(|at| said.denied_failure(at));
+        if said.failed == Some(0) {
+            said.settle_failures();
+        }
         (0..said.words.len()).for_each(|at| said.word(at));
         said.understood &= !said.skipped && said.is_consistent();
         said
@@ -192,10 +196,12 @@ impl<'t> Outcome<'t> {
             (at..=place).for_each(|place| self.settled[place] = true);
             return;
         }
-        let after = (at + 1..self.words.len()).map(|next| self.at(next)).find(|word| !is_filler(word));
+        let after =
+            (at + 1..self.words.len()).map(|next| self.at(next)).find(|word| !is_filler(word));
         let before = at.checked_sub(1).map(|before| self.at(before)).unwrap_or_default();
         let after = after.unwrap_or_default();
         let role = match () {
+            () if is_all(after) => &mut self.total,
             () if is_failure_word(after) => &mut self.failed,
             () if means(after, Meaning::Success) => &mut self.passed,
             () if after.starts_with("skip") || before.starts_with("skip") => {
@@ -224,9 +230,17 @@ impl<'t> Outcome<'t> {
 
     /// The number of all behind `1 of 3` and `1 out of 3`, with its place.
     fn share(&self, at: usize) -> Option<(u64, usize)> {
-        let of = if self.at(at + 1) == "out" { at + 2 } else { at + 1 };
+        let is_between = |word| word == "out" || means(word, Meaning::Tests);
+        let of = if is_between(self.at(at + 1)) { at + 2 } else { at + 1 };
         let place = if is_function_word(self.at(of + 1)) { of + 2 } else { of + 1 };
         number(self.at(place)).filter(|_| is_of(self.at(of))).map(|all| (all, place))
+    }
+
+    /// `0 of 5 tests failed` says that none did.
+    fn settle_failures(&mut self) {
+        let fails: Vec<bool> = self.words.iter().map(|word| is_failure_word(word)).collect();
+        self.settled.iter_mut().zip(fails).for_each(|(settled, fails)| *settled |= fails);
+        self.none_failed = true;
     }
 
     /// Settles a failure that is denied: `no errors`, `0 failed`, `ошибок нет`.

@@ -79,10 +79,16 @@ mod tests {
             Token::Code(code) => format!("code {code}"),
         };
         for (text, expected) in [
-            ("Created `src/a.rs`, and lib/b.py.", &["created", "path src/a.rs", "and", "path lib/b.py"][..]),
+            (
+                "Created `src/a.rs`, and lib/b.py.",
+                &["created", "path src/a.rs", "and", "path lib/b.py"][..],
+            ),
             ("- **5/5** pass ✅ (`npm test`)", &["5", "of", "5", "pass", "✅", "code npm test"]),
             ("Coverage 98 %, v1.3.0 → 2x 👍", &["coverage", "98", "v1.3.0", "2x", "👍"]),
-            ("The page says: \"all green\" — «всё»", &["the", "page", "says", "all", "green", "все"]),
+            (
+                "The page says: \"all green\" — «всё»",
+                &["the", "page", "says", "all", "green", "все"],
+            ),
             ("割引を直しました。", &["割引を直しました。"]),
         ] {
             let found: Vec<String> = tokens(text).iter().map(shown).collect();

@@ -88,10 +88,11 @@ pub(in crate::engine) fn gate(
 /// The keys of the output that the step calls commentary, and those that one of its checks reads.
 fn excused(step: &Step, references: &[Reference]) -> Vec<String> {
     let commentary = step.verify().map(|verify| verify.commentary.clone()).unwrap_or_default();
-    let read = references.iter().filter_map(|reference| match (&reference.root, &*reference.path()) {
-        (Root::Step(id), ["output", key, ..]) if *id == step.id => Some((*key).to_owned()),
-        _ => None,
-    });
+    let read =
+        references.iter().filter_map(|reference| match (&reference.root, &*reference.path()) {
+            (Root::Step(id), ["output", key, ..]) if *id == step.id => Some((*key).to_owned()),
+            _ => None,
+        });
     let mut keys: Vec<String> = commentary.into_iter().chain(read).collect();
     keys.sort();
     keys.dedup();
