@@ -243,9 +243,8 @@ fn clauses(text: &str) -> Vec<String> {
     let mut in_code = false;
     for word in text.split_inclusive([' ', '\n']) {
         let bare = word.trim();
-        if !in_code && JOINTS.contains(&bare.to_lowercase().as_str())
-            || !in_code && bare.starts_with('(')
-        {
+        let begins = JOINTS.contains(&bare.to_lowercase().as_str()) || bare.starts_with('(');
+        if begins && !in_code {
             parts.push(String::new());
         }
         let last = parts.len() - 1;
