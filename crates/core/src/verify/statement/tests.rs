@@ -223,8 +223,7 @@ impl<'t> Outcome<'t> {
                 return;
             }
         };
-        self.understood &= role.is_none_or(|known| known == count);
-        *role = Some(count);
+        self.understood &= *role.get_or_insert(count) == count;
         self.settled[at] = true;
     }
 
@@ -311,4 +310,38 @@ fn is_run(word: &str) -> bool {
 pub(in crate::verify) fn is_runner(word: &str) -> bool {
     const RUNNERS: &str = "npm pnpm yarn bun deno cargo pytest unittest jest vitest mocha make just go node python python3 tox";
     RUNNERS.split_whitespace().any(|known| known == word)
+}
+
+#[cfg(test)]
+mod cases {
+    use super::of_text;
+
+    #[test]
+    fn each_number_of_tests_has_a_role_or_the_text_is_not_understood() {
+        let (some, none) = (Some, None::<u64>);
+        for (text, passed, counts, understood) in [
+            ("1 of 3 failed", false, (some(2), some(1)), true),
+            ("1/3 failed", false, (some(2), some(1)), true),
+            ("failed: 1 of 3", false, (some(2), some(1)), true),
+            ("1 failed of 3", false, (some(2), some(1)), true),
+            ("2 of 3 pass", false, (some(2), some(1)), true),
+            ("one of three tests fails", false, (some(2), some(1)), true),
+            ("1 von 3 Tests schlägt fehl", false, (some(2), some(1)), true),
+            ("1 тест из 3 упал", false, (some(2), some(1)), true),
+            ("FAILED (failures=1)", false, (none, some(1)), true),
+            ("3 run, 1 failing", false, (some(2), some(1)), true),
+            ("2 passed, 1 failed, 3 total", false, (some(2), some(1)), true),
+            ("0 of 5 tests failed", true, (some(5), some(0)), true),
+            ("5/5", true, (some(5), some(0)), true),
+            ("twelve tests pass", true, (some(12), none), true),
+            ("5 passed, 3 new", true, (some(5), none), false),
+            ("5 passed, 2 skipped", true, (some(5), none), false),
+            ("5 passed on 3 platforms", true, (some(5), none), false),
+            ("2 passed, 1 failed, 4 total", false, (some(2), some(1)), false),
+        ] {
+            let found = of_text(text).unwrap();
+            let found = (found.passed, found.counts, found.understood);
+            assert_eq!(found, (passed, counts, understood), "{text}");
+        }
+    }
 }
