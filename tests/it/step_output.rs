@@ -70,6 +70,27 @@ fn a_secret_is_masked_in_the_output_of_a_running_step() {
     assert!(!(log + &events).contains("5f1e9a77c0d2b4"));
 }
 
+/// A terminal removes colours; a value that they divide is masked all the same.
+#[test]
+fn a_secret_that_colours_divide_is_not_shown() {
+    let scratch = Scratch::new(&[
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps: [{id: slow, env: {T: '{{secrets.T}}'}, \
+             run: 'printf \"${T:0:9}\\033[31m${T:9:3}\\033[0m${T:12}\\n\"; sleep 0.3; echo end'}]\n",
+        ),
+        (".kb/kb.config.yml", "secrets: {T: \"env:MY_TOKEN\"}\n"),
+    ]);
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]).env("MY_TOKEN", "tok-5f1e9a77c0d2b4");
+    let ran = command.finish();
+    let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+    let said = anstream::adapter::strip_str(&said).to_string();
+    assert!(said.contains("end") && !said.contains("tok-5f1e9a77c0d2b4"), "{said}");
+    let log = anstream::adapter::strip_str(&logs(&scratch)).to_string();
+    assert!(log.contains("end") && !log.contains("tok-5f1e9a77c0d2b4"), "{log}");
+}
+
 /// A secret over the places where a long line, or the kept beginning of the output, ends.
 #[test]
 fn half_a_secret_is_in_no_log_where_output_is_divided() {

@@ -127,6 +127,22 @@ steps:
     assert!(page.contains("greeting.txt") && page.contains("+hello"), "{page}");
 }
 
+/// An approval on the page is about all changes: none is left out or cut, or there is no button.
+#[test]
+fn an_approval_on_the_page_shows_all_changes() {
+    let run = "mkdir d; for n in $(seq 250); do echo $n > d/$n.txt; done; seq 5000 > long.txt; echo last >> long.txt";
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: write, evidence: full, run: '{run}'}}\n  - {{id: ok, dependsOn: write, approve: Publish?}}\n"
+    );
+    let site = Site::new(&[("playbooks/p.yml", &playbook)]);
+    let token = site.token(Role::Approve);
+    site.run(&site.token(Role::Run), &serde_json::json!({"definition": "p"}), &["waiting"]);
+    let page = site.get("/inbox", &token).text();
+    assert_eq!(page.matches(".txt</code>").count(), 251);
+    assert!(page.contains("+last"), "the end of long.txt");
+    assert!(page.contains("value=\"approve\""));
+}
+
 /// The page of a run has what was done, not only how it ended.
 #[test]
 fn the_page_of_a_run_has_contents() {
@@ -287,5 +303,25 @@ fn a_step_is_run_again_with_the_current_definition() {
     site.until("the success", || {
         let view = site.get(&format!("/api/v1/runs/{new}"), &token).json();
         (view["status"] == "succeeded").then_some(())
+    });
+}
+
+/// A proxy on this machine names the person; the name gives no right.
+#[test]
+fn a_proxy_names_the_person_who_starts_a_run() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'true'}]\n";
+    let settings = "serve: {userHeader: X-Forwarded-User}\n";
+    let site = Site::new(&[("playbooks/p.yml", playbook), (".kb/kb.config.yml", settings)]);
+    let start = |authorization: &str| {
+        let mut headers = vec![("Content-Type", "application/json"), ("X-Forwarded-User", "anna")];
+        headers.extend(Some(("Authorization", authorization)).filter(|(_, text)| !text.is_empty()));
+        site.send("POST", "/api/v1/runs", &headers, r#"{"definition": "p"}"#)
+    };
+    assert_eq!(start("").status, 401);
+    let token = site.token(Role::Run);
+    let run = start(&format!("Bearer {token}")).json()["run"].as_str().unwrap().to_owned();
+    site.until("the run", || {
+        let page = site.get(&format!("/runs/{run}"), &token).text();
+        page.contains("anna, the page or the API").then_some(())
     });
 }

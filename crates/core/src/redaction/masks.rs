@@ -4,6 +4,7 @@ use super::encodings::{encodings, long_encodings};
 use super::escapes::ESCAPES;
 use super::excerpts::Excerpts;
 use super::index::Index;
+use anstream::adapter::strip_str;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -150,7 +151,19 @@ impl Masks {
     }
 
     pub(super) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        masked(text, &self.found_in(text))
+        let styled = masked(text, &self.found_in(text));
+        match self.divided(&styled) {
+            Some(plain) => Cow::Owned(plain),
+            None => styled,
+        }
+    }
+
+    /// The text without colours, masked, if colours divide a value in it: whoever removes them would show the value.
+    fn divided(&self, text: &str) -> Option<String> {
+        const ESCAPE: char = '\u{1b}';
+        let plain = text.contains(ESCAPE).then(|| strip_str(text).to_string())?;
+        let found = self.found_in(&plain);
+        (!found.is_empty()).then(|| masked(&plain, &found).into_owned())
     }
 
     /// Masks a text that was truncated, perhaps within an encoding.
@@ -159,7 +172,10 @@ impl Masks {
         let (found, open) = self.found_before(text, open, found);
         match text.len() - open {
             0..4 => self.mask(text),
-            _ => Cow::Owned(masked(&text[..open], &found).into_owned() + MASK + "…»"),
+            _ => {
+                let styled = masked(&text[..open], &found).into_owned();
+                Cow::Owned(self.divided(&styled).unwrap_or(styled) + MASK + "…»")
+            }
         }
     }
 }

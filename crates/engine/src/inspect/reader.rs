@@ -354,9 +354,8 @@ impl Reader {
         };
         let Some(place) = self.translator.place(ix) else { return Ok(Vec::new()) };
         let (instance, step) = (place.instance.to_string(), place.step.to_string());
-        let at = stored.at;
         let entry = |(channel, text)| LogEntry::Text {
-            at,
+            at: stored.at,
             instance: instance.clone(),
             step: step.clone(),
             channel,

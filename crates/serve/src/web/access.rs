@@ -9,6 +9,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use kb_base::value::Digest;
 use kb_service::trigger::Role;
+use std::net::IpAddr;
 use tokio_util::sync::CancellationToken;
 
 /// Who asks, and with which right.
@@ -46,6 +47,18 @@ pub(super) fn identify(state: &WebState, headers: &HeaderMap) -> Result<Identity
         }
         (Some(_), Some(_)) => Err(Problem::unauthenticated()),
     }
+}
+
+/// The longest name that a proxy gives, in bytes.
+const LONGEST_NAME: usize = 200;
+
+/// The name that a proxy on this machine gives for the person, if the settings name its header. It gives no right.
+pub(super) fn person(state: &WebState, headers: &HeaderMap, peer: IpAddr) -> Option<String> {
+    let header = state.user_header().filter(|_| peer.is_loopback())?;
+    let mut given = headers.get_all(header).iter();
+    let (Some(name), None) = (given.next(), given.next()) else { return None };
+    let name = name.to_str().ok()?.trim();
+    (!name.is_empty() && name.len() <= LONGEST_NAME).then(|| name.to_owned())
 }
 
 /// Who has a token.

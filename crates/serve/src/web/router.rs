@@ -149,11 +149,15 @@ async fn serve(state: Arc<WebState>, route: &'static Route, request: Request) ->
 
 async fn answer(state: Arc<WebState>, route: &'static Route, request: Request) -> Answer {
     let (mut parts, body) = request.into_parts();
-    let identity = identity(&state, route, &parts.method, &parts.headers)?;
+    let mut identity = identity(&state, route, &parts.method, &parts.headers)?;
     let path = path_params(&mut parts).await?;
     let query = Query::read(parts.uri.query().unwrap_or_default(), route.query)?;
     let peer = parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |p| p.0);
     let headers = parts.headers;
+    if let (Some(identity), Some(person)) = (&mut identity, access::person(&state, &headers, peer))
+    {
+        identity.name = person;
+    }
     let (body, unread) = match route.handler {
         Handler::Blocking(_) => (call::read(body, &headers).await?, None::<Body>),
         Handler::Waiting(_) => (Bytes::new(), Some(body)),

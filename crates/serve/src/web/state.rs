@@ -36,6 +36,7 @@ pub struct WebState {
     hosts: Hosts,
     cookie: String,
     user: String,
+    user_header: Option<String>,
     clock: Clock,
     stop: CancellationToken,
     sessions: Mutex<Sessions>,
@@ -60,6 +61,8 @@ impl WebState {
         document: String,
     ) -> WebState {
         let ids = ids(&shared);
+        let first = shared.first().map(|one| one.state().project);
+        let user_header = first.and_then(|project| project.catalog.settings.user_header.clone());
         let folders = shared.iter().map(|one| one.context.root.display().to_string()).collect();
         let kept = KeptSessions::new(shared.first().map(|one| one.store.clone()), folders);
         let project = |(id, shared)| Arc::new(WebProject { id, shared });
@@ -68,6 +71,7 @@ impl WebState {
             hosts,
             cookie: format!("kb_{port}"),
             user,
+            user_header,
             stop,
             sessions: Mutex::new(Sessions::of(kept)),
             hook_failures: Mutex::default(),
@@ -109,6 +113,11 @@ impl WebState {
     /// The person who runs the daemon.
     pub fn user(&self) -> &str {
         &self.user
+    }
+
+    /// The header with the name of the person, which a proxy on this machine sets.
+    pub(super) fn user_header(&self) -> Option<&str> {
+        self.user_header.as_deref()
     }
 
     /// The clock of the daemon; tests replace it.

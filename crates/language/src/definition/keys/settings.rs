@@ -347,6 +347,12 @@ const SERVE_KEYS: &[KeySpec] = &[
     )
     .example("[../website, ~/reports]"),
     key(
+        "userHeader",
+        Pattern("^[A-Za-z0-9-]+$"),
+        "Header with the name of the person, which a proxy on this machine sets.",
+    )
+    .example("X-Forwarded-User"),
+    key(
         "traces",
         OneOf(const { &[Text, Map(&TRACES)] }),
         "Sends the trace of each run that has ended to a collector. A text is short for `{endpoint: TEXT}`.",

@@ -74,6 +74,8 @@ pub struct Settings {
     pub max_runs: Option<u32>,
     /// `serve.projects`: further projects that the daemon of this project serves.
     pub projects: Vec<String>,
+    /// `serve.userHeader`: the header of a proxy with the name of the person.
+    pub user_header: Option<String>,
     /// `serve.traces`: where the traces of runs are sent.
     pub traces: Option<Box<TraceSettings>>,
     /// `notify`: the receivers of notifications about runs.
@@ -164,6 +166,7 @@ impl Settings {
             max_parallel: own.max_parallel,
             max_runs: own.max_runs,
             projects: own.projects,
+            user_header: own.user_header,
             traces: own.traces,
             notify: own.notify,
             test_commands: own.test_commands,

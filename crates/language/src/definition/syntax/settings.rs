@@ -86,6 +86,19 @@ fn serve(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, &keys::SERVE) else { return };
     settings.max_runs = fields.integer("maxRuns", decoder);
     settings.projects = fields.texts("projects", decoder);
+    settings.user_header = fields.get("userHeader").and_then(|node| {
+        let name = decoder.text(node, "userHeader")?;
+        let is_name = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        };
+        if is_name(name) {
+            return Some(name.to_owned());
+        }
+        let message = "`userHeader` is not the name of a header";
+        let problem = Diagnostic::error(Code::BAD_SETTING, node.span, message);
+        decoder.push(problem.help("write a name such as `X-Forwarded-User`"));
+        None
+    });
     settings.traces = fields.get("traces").and_then(|node| traces(node, decoder)).map(Box::new);
 }
 

@@ -15,8 +15,8 @@ use kb_service::service::{
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
 
-/// Maximum number of changed files of one question.
-const FILES: usize = 200;
+/// Maximum size of the changes of one question in bytes: what is not shown here cannot be approved here.
+const CHANGES: usize = 8 << 20;
 
 /// The page of open questions.
 pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
@@ -42,6 +42,9 @@ fn ask(ask: &AskView) -> Value {
         QuestionKind::Approve => (Vec::new(), "none"),
         QuestionKind::Ask => fields(question),
     };
+    let changes = changes(ask);
+    let size = |change: &Value| change["text"].as_str().map_or(0, str::len) + 200;
+    let too_large = changes.iter().map(size).sum::<usize>() > CHANGES;
     json!({
         "anchor": anchor(&ask.run, &ask.instance),
         "run": ask.run,
@@ -54,7 +57,8 @@ fn ask(ask: &AskView) -> Value {
         "question": short(&question.text, 8000),
         "expires": question.due.map(Timestamp::rfc3339),
         "evidence": ask.evidence.iter().map(evidence).collect::<Vec<_>>(),
-        "changes": changes(ask),
+        "changes": if too_large { Vec::new() } else { changes },
+        "tooLarge": too_large,
         "then": ask.then,
         "fields": fields,
         "shape": shape,
@@ -71,12 +75,12 @@ fn changes(ask: &AskView) -> Vec<Value> {
         let text: Vec<&str> = file.patches.iter().map(|patch| patch.text.as_str()).collect();
         json!({
             "path": file.path, "change": file.change.as_str(), "step": step.instance,
-            "text": short(&text.concat(), 20_000),
+            "text": text.concat(),
             "href": format!("/runs/{}?step={}#step", run.run, part(&step.instance)),
         })
     };
     let differs = files.filter(|(_, _, file)| file.change != FileDiffKind::Rewritten);
-    differs.take(FILES).map(file).collect()
+    differs.map(file).collect()
 }
 
 /// A step that the question depends on, with what its gate found.
