@@ -39,5 +39,7 @@ fn parse(line: &str) -> Option<Line> {
         _ => return None,
     };
     let attempt = attempt.parse().ok()?;
-    Some(Line { starts, who: who.to_owned(), key: key.to_owned(), attempt, tag: tag.to_owned() })
+    // Keys of items are written as in a URL.
+    let key = percent_encoding::percent_decode_str(key).decode_utf8().ok()?.into_owned();
+    Some(Line { starts, who: who.to_owned(), key, attempt, tag: tag.to_owned() })
 }

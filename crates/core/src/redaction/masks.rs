@@ -158,7 +158,7 @@ impl Masks {
         }
     }
 
-    /// The text without colours, masked, if colours divide a value in it: whoever removes them would show the value.
+    /// The text without colours, masked, if colours divide a value in it: a program that removes them would show the value.
     fn divided(&self, text: &str) -> Option<String> {
         const ESCAPE: char = '\u{1b}';
         let plain = text.contains(ESCAPE).then(|| strip_str(text).to_string())?;

@@ -91,6 +91,13 @@ fn workspace(context: &ProjectContext, frozen: &Frozen) -> Result<Workspace, Ser
     })
 }
 
+/// The plugins of a run, and the tools that servers declared when it started.
+fn tools(context: &ProjectContext, frozen: &Frozen, plan: &Plan) -> Vec<ToolImplementation> {
+    let present = &context.environment.tools;
+    let declared = frozen.tools.iter().map(|spec| ToolImplementation::frozen(spec, present));
+    plan.plugins_with_children().iter().map(Into::into).chain(declared).collect()
+}
+
 /// Builds the parts of one run, and tells the redactor its secrets.
 pub(super) fn assemble(
     context: &ProjectContext,
@@ -108,9 +115,6 @@ pub(super) fn assemble(
     let workspace = workspace(context, frozen)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
-    let declared = frozen.tools.iter();
-    let present = &context.environment.tools;
-    let tools = declared.map(|spec| ToolImplementation::frozen(spec, present));
     let parts = ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),
@@ -118,7 +122,7 @@ pub(super) fn assemble(
         approvals: Approvals { yes: frozen.yes },
         redactor: redactor.clone(),
         sandbox,
-        tools: plan.plugins_with_children().iter().map(Into::into).chain(tools).collect(),
+        tools: tools(context, frozen, plan),
         doubles: context.doubles.tools.clone(),
         clock: clock.clone(),
     };
