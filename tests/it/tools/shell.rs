@@ -216,7 +216,7 @@ async fn a_specialist_that_changes_what_ignore_rules_hide_has_failed() {
         ("rm .git/hooks/pre-commit", ".git/hooks/pre-commit"),
         ("ln -s /etc/hosts .git/hooks/update", ".git/hooks/update"),
         ("mkdir .git/info; echo '*' > .git/info/exclude", ".git/info/exclude"),
-        ("mv .git/config .git/kept; ln -s kept .git/config", ".git/config"),
+        ("mv .git/config kept; ln -s ../kept .git/config", ".git/config"),
         ("cp -p .git/config k; printf xyz > .git/config; touch -r k .git/config", ".git/config"),
         ("mkdir .KB; echo x > .KB/y", ".KB/y"),
         ("echo x > .git/HEAD; mkdir -p .git/info; echo x > .git/info/refs", ""),
