@@ -219,13 +219,17 @@ impl Browser {
         Ok(found.as_object().unwrap().values().next().unwrap().as_str().unwrap().to_owned())
     }
 
-    /// Clicks on an element as a person does: it must be visible and not covered. A page that is being updated may
-    /// replace the element in between, so a click that the driver refuses is repeated.
+    /// Clicks on an element as a person does, who scrolls it away from the bars of the page first: it must be visible and
+    /// not covered. A page that is being updated may replace the element in between, so a click that the driver refuses is
+    /// repeated.
     #[track_caller]
     pub(super) fn click(&self, selector: &str) {
         let deadline = Instant::now() + Duration::from_secs(60);
         let click = || {
             let element = self.find(selector)?;
+            let middle = "document.querySelector(arguments[0])?.scrollIntoView({block: 'center'})";
+            let scroll = json!({"script": middle, "args": [selector]});
+            self.try_call("/execute/sync", Some(scroll))?;
             self.try_call(&format!("/element/{element}/click"), Some(json!({})))
         };
         while let Err(message) = click() {
