@@ -154,9 +154,10 @@ impl<'v> Walk<'_, 'v> {
             value => {
                 let text = format!("{} {}", self.said_keys(), shown(value));
                 let has_number = value.is_number() || value == &Json::Bool(true);
-                match has_number && self.reading.has_read_key(text.trim()) {
-                    true => self.found.read += 1,
-                    false => self.leave(&shown(value)),
+                if has_number && self.reading.has_read_key(text.trim()) {
+                    self.found.read += 1;
+                } else {
+                    self.leave(&shown(value));
                 }
             }
         }
@@ -170,10 +171,10 @@ impl<'v> Walk<'_, 'v> {
             return;
         }
         for sentence in Sentence::all_with_quotes(text) {
-            match keys.is_empty() && self.reading.has_read(&sentence.text) {
-                true => self.found.read += 1,
-                false if says_nothing(&sentence.text) => {}
-                false => self.leave(&sentence.text),
+            if keys.is_empty() && self.reading.has_read(&sentence.text) {
+                self.found.read += 1;
+            } else if !says_nothing(&sentence.text) {
+                self.leave(&sentence.text);
             }
         }
     }

@@ -181,15 +181,17 @@ pub(super) fn closed_in_git(git: &Path) -> Vec<PathBuf> {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let (path, name) = (entry.path(), normalized(&entry.file_name().to_string_lossy()));
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            match () {
-                () if is_repository && is_git_data(&name) => {}
+            if is_repository && is_git_data(&name) {
+                continue;
+            }
+            if is_folder && !is_repository {
                 // Below `modules` and `worktrees`.
-                () if is_folder && !is_repository => {
-                    let is_repository = is_git_folder(|name| path.join(name).exists());
-                    open.push((path, is_repository));
-                }
-                () if is_folder && GIT_NESTED.contains(&name.as_str()) => open.push((path, false)),
-                () => closed.push(path),
+                let is_repository = is_git_folder(|name| path.join(name).exists());
+                open.push((path, is_repository));
+            } else if is_folder && GIT_NESTED.contains(&name.as_str()) {
+                open.push((path, false));
+            } else {
+                closed.push(path);
             }
         }
         if closed.len() + open.len() > MAX_GIT_SOURCES {
