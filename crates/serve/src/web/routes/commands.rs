@@ -167,7 +167,8 @@ fn accepted(run: &RunId) -> Answer {
     reply::json_with(StatusCode::ACCEPTED, &RunRef { run: run.to_string() })
 }
 
-fn begin(project: &WebProject, run: &RunId, name: &str, args: Vec<String>) -> Answer {
+/// Starts a process that does something with a run.
+fn begin(project: &WebProject, run: &RunId, name: &str, args: Vec<String>) -> Result<(), Problem> {
     let process = if name == "cancel" { RunId::new(format!("cancel-{run}")).ok() } else { None };
     let command = RunCommand {
         root: project.shared.context.root.clone(),
@@ -175,7 +176,7 @@ fn begin(project: &WebProject, run: &RunId, name: &str, args: Vec<String>) -> An
         args: ["run", name, run.as_str()].map(str::to_owned).into_iter().chain(args).collect(),
     };
     if project.shared.daemon.start(command) {
-        accepted(run)
+        Ok(())
     } else {
         Err(Problem::too_many("too many commands wait", 5))
     }
@@ -189,7 +190,8 @@ fn cancel(call: &Call) -> Answer {
     if row.status.has_ended() {
         return Err(has_ended(&row.run, row.status));
     }
-    begin(&project, &row.run, "cancel", Vec::new())
+    begin(&project, &row.run, "cancel", Vec::new())?;
+    accepted(&row.run)
 }
 
 /// Cancels a run that waits for its start.
@@ -210,7 +212,8 @@ fn resume(call: &Call) -> Answer {
         return Err(has_ended(&row.run, row.status));
     }
     refuse_driven(&project, &row.run)?;
-    begin(&project, &row.run, "resume", Vec::new())
+    begin(&project, &row.run, "resume", Vec::new())?;
+    accepted(&row.run)
 }
 
 fn retry(call: &Call) -> Answer {
@@ -238,18 +241,18 @@ fn retry(call: &Call) -> Answer {
     if let Some((_, step)) = arg {
         reader.require_step(step)?;
     }
-    let args = arg.map(|(name, step)| format!("--{name}={step}"));
-    if !body.with_current {
-        return begin(&project, &row.run, "retry", args.into_iter().collect());
+    let mut args: Vec<String> = arg.iter().map(|(name, step)| format!("--{name}={step}")).collect();
+    let mut run = row.run.clone();
+    if body.with_current {
+        if body.only.is_some() {
+            return Err(Problem::unprocessable("`only` keeps the definitions of the run"));
+        }
+        // A key counts for each run by itself.
+        run = run_id(&format!("retry {}", row.run), &key(call)?);
+        args.extend(["--with-current".to_owned(), format!("--run-id={run}")]);
     }
-    if body.only.is_some() {
-        return Err(Problem::unprocessable("`only` keeps the definitions of the run"));
-    }
-    let new = run_id(API_TRIGGER, &key(call)?);
-    let current = ["--with-current".to_owned(), format!("--run-id={new}")];
-    let args = args.into_iter().chain(current).collect();
-    begin(&project, &row.run, "retry", args).map(|_| ())?;
-    accepted(&new)
+    begin(&project, &row.run, "retry", args)?;
+    accepted(&run)
 }
 
 fn refuse_driven(project: &WebProject, run: &RunId) -> Result<(), Problem> {

@@ -150,10 +150,18 @@ fn with<T: Serialize>(
     let name = call.path("trigger");
     let has = |project: &crate::web::state::WebProject| project.state().triggers.contains_key(name);
     let project = call.project_with(&format!("the trigger `{name}`"), has)?;
-    let definitions = project.state().project.acting_as(call.user());
-    let value = use_case(&definitions, name)?;
+    let value = use_case(&project.state().project, name)?;
     project.shared.daemon.wake();
     reply::json_with(status, &OfProject { project: project.id.clone(), value })
+}
+
+/// [`with`] for a use case that records who asked.
+fn changing<T: Serialize>(
+    call: &Call,
+    status: StatusCode,
+    use_case: impl FnOnce(&Project, &str) -> Result<T, ServiceError>,
+) -> Answer {
+    with(call, status, |project, name| use_case(&project.acting_as(call.user()), name))
 }
 
 fn show(call: &Call) -> Answer {
@@ -165,25 +173,25 @@ fn pause(call: &Call) -> Answer {
     let body: Pause = call.json()?;
     let reason = body.reason.unwrap_or_else(|| format!("by {}", call.user()));
     let reason: String = reason.chars().take(200).collect();
-    with(call, StatusCode::OK, |project, name| serve::pause(project, name, &reason))
+    changing(call, StatusCode::OK, |project, name| serve::pause(project, name, &reason))
 }
 
 fn resume(call: &Call) -> Answer {
-    with(call, StatusCode::OK, serve::resume)
+    changing(call, StatusCode::OK, serve::resume)
 }
 
 fn fire(call: &Call) -> Answer {
     let body: Fire = call.json()?;
-    with(call, StatusCode::ACCEPTED, |project, name| serve::fire(project, name, &body.payload))
+    changing(call, StatusCode::ACCEPTED, |project, name| serve::fire(project, name, &body.payload))
 }
 
 fn enable(call: &Call) -> Answer {
     let body: Enable = call.json()?;
-    with(call, StatusCode::OK, |project, name| serve::enable(project, name, Some(&body.digest)))
+    changing(call, StatusCode::OK, |project, name| serve::enable(project, name, Some(&body.digest)))
 }
 
 fn disable(call: &Call) -> Answer {
-    with(call, StatusCode::OK, serve::disable)
+    changing(call, StatusCode::OK, serve::disable)
 }
 
 fn backfill(call: &Call) -> Answer {
@@ -203,7 +211,7 @@ fn backfill(call: &Call) -> Answer {
             serve::backfill_times(project, name, from, to)
         });
     };
-    with(call, StatusCode::ACCEPTED, |project, name| {
+    changing(call, StatusCode::ACCEPTED, |project, name| {
         let found = serve::backfill_times(project, name, from, to)?.times.len();
         if found != confirmed {
             let message = format!("there are {found} times now, not {confirmed}");
