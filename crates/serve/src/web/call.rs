@@ -11,7 +11,7 @@ use kb_base::diagnostic::{Code, nearest};
 use kb_base::value::{Json, RunId, Timestamp};
 use kb_engine::journal::{JournalError, RunRow};
 use kb_service::trigger::Role;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -73,6 +73,17 @@ impl Call {
             }
             _ => Ok(found),
         }
+    }
+
+    /// The id of a project, if the caller sees several.
+    pub fn name_of<'p>(&self, project: &'p WebProject) -> Option<&'p str> {
+        (self.visible_projects().len() > 1).then_some(project.id.as_str())
+    }
+
+    /// The query that names a project in addresses; empty if the caller sees no other one.
+    pub fn query_of(&self, project: &WebProject) -> String {
+        let percent = |id| utf8_percent_encode(id, NON_ALPHANUMERIC);
+        self.name_of(project).map(|id| format!("?project={}", percent(id))).unwrap_or_default()
     }
 
     /// The index of a project in the state.

@@ -96,8 +96,9 @@ pub use project::{BrokenFile, Project};
 pub use project_files::ProjectFiles;
 pub use pruning::{PruneRequest, Pruned, prune_runs};
 pub use recorded::{
-    PointInTime, audit_run, audited_calls, damaged_runs, difference, has_changed, list_runs,
-    read_run, run_diff, run_output, run_session, show_children, show_run,
+    PointInTime, audit_run, audited_calls, damaged_runs, difference, has_changed,
+    has_changed_since, list_runs, read_run, run_diff, run_output, run_session, show_children,
+    show_run,
 };
 pub use runs::start;
 pub use scaffold::{Initialized, init};

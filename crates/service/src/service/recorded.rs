@@ -9,7 +9,9 @@ use kb_core::wire::RunView;
 use kb_engine::inspect::{
     self, Audit, AuditedCall, Frozen, Reader, RecordedSession, RunDiff, RunFilter, find_run,
 };
+use kb_engine::journal::Journal;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,12 +67,14 @@ pub fn show_run(context: &ProjectContext, run: &str) -> Result<Masked<RunView>, 
 
 /// Whether a file of the definitions of a run is not what it was when the run started.
 pub fn has_changed(context: &ProjectContext, run: &str) -> bool {
-    let frozen = || {
-        let journal = context.journal(Default::default()).ok()?;
-        let run = find_run(&*journal, run).ok()?;
-        Frozen::of_run(&*journal, &run).ok()
-    };
-    frozen().is_some_and(|frozen| !frozen.changed_since(&context.root).is_empty())
+    let journal = context.journal(Default::default());
+    journal.is_ok_and(|journal| has_changed_since(&*journal, &context.root, run))
+}
+
+/// The same for a run of an open journal, with the folder of the project.
+pub fn has_changed_since(journal: &dyn Journal, root: &Path, run: &str) -> bool {
+    let frozen = find_run(journal, run).and_then(|run| Frozen::of_run(journal, &run));
+    frozen.is_ok_and(|frozen| !frozen.changed_since(root).is_empty())
 }
 
 /// One run with all its child runs, by id, each with its steps.

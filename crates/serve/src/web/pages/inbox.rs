@@ -21,14 +21,13 @@ const CHANGES: usize = 8 << 20;
 /// The page of open questions.
 pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
     let mut asks = Vec::new();
-    let several = call.visible_projects().len() > 1;
     for project in call.projects()? {
         for open in open_asks(&project.shared.journal, call.now())? {
             let started_by = RunId::new(&open.run)
                 .map_or_else(|_| String::new(), |id| started_by(&project, &id));
             let mut card = ask(&open);
             card["startedBy"] = json!(started_by);
-            card["project"] = json!(several.then_some(&project.id));
+            card["project"] = json!(call.name_of(&project));
             asks.push(card);
         }
     }

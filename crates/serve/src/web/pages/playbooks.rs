@@ -1,7 +1,7 @@
 //! Playbooks: the list, and one with its plan and the form that starts a run.
 
 use super::form_fields::fields;
-use super::format::{cost_range, part, short};
+use super::format::{cost_range, short};
 use super::frame;
 use super::graph::graph;
 use crate::serve::{self, TriggerStateName};
@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 /// The page of all playbooks.
 pub(in crate::web) fn playbooks(call: &Call) -> Result<String, Problem> {
     let (mut all, mut broken) = (Vec::new(), Vec::new());
-    let several = call.visible_projects().len() > 1;
     for project in call.projects()? {
         let state = project.state();
         let (mut last, mut next) = (BTreeMap::new(), BTreeMap::new());
@@ -44,7 +43,7 @@ pub(in crate::web) fn playbooks(call: &Call) -> Result<String, Problem> {
             json!({
                 "id": playbook.id, "description": description, "steps": playbook.steps.len(),
                 "last": last, "next": next.get(&playbook.id),
-                "project": several.then_some(&project.id),
+                "project": call.name_of(&project),
             })
         }));
         broken.extend(state.project.broken_files().into_iter().map(|file| {
@@ -79,10 +78,7 @@ pub(in crate::web) fn playbook(call: &Call) -> Result<String, Problem> {
                 "finally": step.finally, "model": model, "sandbox": service::ConfinedAhead::line(&step.sandbox),
             })
         });
-        let query = match call.visible_projects().len() {
-            0 | 1 => String::new(),
-            _ => format!("?project={}", part(&project.id)),
-        };
+        let query = call.query_of(&project);
         let cost = match models.cost {
             _ if models.models.is_empty() => None,
             None => Some("unknown: a model or its price is missing".to_owned()),

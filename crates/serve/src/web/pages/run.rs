@@ -11,7 +11,7 @@ use crate::web::problem::Problem;
 use kb_base::value::{RunId, one_line};
 use kb_core::wire::{InstanceView, RunView, StepStatus};
 use kb_language::plan::{Plan, graph as drawing};
-use kb_service::service::{Reader, RunStatus, has_changed};
+use kb_service::service::{Reader, RunStatus, has_changed_since};
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     let view = reader.view(call.now())?;
     let chosen = call.query.get("step").or_else(|| of_interest(&view));
     let is_timeline = call.query.get("view") == Some("timeline");
-    let name = (call.visible_projects().len() > 1).then(|| project.id.clone());
+    let name = call.name_of(&project).map(str::to_owned);
     let line = RunLine::of(&view, started_by(&project, reader.run()), name);
     let mode = if is_timeline { "timeline" } else { "graph" };
     let panel = match chosen {
@@ -51,7 +51,8 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
     };
     let may = call.has(Role::Run);
     let (status, ended) = (view.status, view.status.has_ended());
-    let changed = ended && has_changed(&project.shared.context, &id);
+    let root = &project.shared.context.root;
+    let changed = ended && has_changed_since(&*project.shared.journal, root, &id);
     let questions: Vec<Value> = view
         .steps
         .iter()

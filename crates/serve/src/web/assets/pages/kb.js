@@ -197,12 +197,13 @@ async function send(form, path, content) {
   return found;
 }
 
-// Opens a page as soon as it exists.
-async function exists(path) {
+// Opens the page of a run as soon as the run exists.
+async function openOnceThere(path) {
   for (let tries = 0; tries < 40; tries++) {
     if ((await fetch(path, { headers: { accept: "text/html" } })).ok) return location.assign(path);
     await new Promise((done) => setTimeout(done, 250));
   }
+  throw new Error("It has not started yet; the list of runs shows it when it has.");
 }
 
 async function submit(form, button) {
@@ -226,9 +227,8 @@ async function submit(form, button) {
   if (next) location.assign(next);
   else if (other) {
     say(form, `Run ${found.run} is started.`, true);
-    await exists(`/runs/${found.run}`);
-  }
-  else if (start) {
+    await openOnceThere(`/runs/${found.run}`);
+  } else if (start) {
     say(form, "Started.", true);
     location.assign(`/runs/${found.run}`);
   } else {
