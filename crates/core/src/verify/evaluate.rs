@@ -17,6 +17,7 @@ use super::reading::Reading;
 use super::recheck::WrittenFiles;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
+use super::rerun::Rerun;
 use super::runner::{TestCommands, is_indirect};
 use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
@@ -104,7 +105,8 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
         let claimed: Vec<&str> = claims.files.iter().map(|claim| claim.path.as_str()).collect();
         details.extend(WrittenFiles::of(&gate.trace, &gate.tools).details(&claimed, observations));
     }
-    let executed = Executed { gate, claims: &claims, runs: &runs, facts: &facts };
+    let rerun = claims.rerun(gate, facts.test_commands);
+    let executed = Executed { gate, claims: &claims, runs: &runs, facts: &facts, rerun };
     details.extend(executed.check());
     details.extend(call_outcomes(gate, &claims.calls, &claims.commands));
     let named = |check: &str, finding: Finding| {
@@ -177,16 +179,17 @@ struct Executed<'e> {
     claims: &'e OutputClaims,
     runs: &'e RecordedRuns<'e>,
     facts: &'e Facts<'e>,
+    /// The repeated run of the tests.
+    rerun: Option<Rerun>,
 }
 
 impl Executed<'_> {
     fn check(&self) -> Vec<CheckDetail> {
-        let Executed { gate, claims, runs, facts } = self;
-        let (known, observations) = (facts.test_commands, facts.observations);
+        let Executed { gate, claims, runs, facts, rerun } = self;
+        let observations = facts.observations;
         let detail = |check: String, (finding, evidence): (Finding, Json)| {
             with_policy(finding, gate.claims).into_detail(check, Some(evidence))
         };
-        let rerun = claims.rerun(gate, known);
         let repeat = |counts| rerun.as_ref().and_then(|rerun| rerun.finding(observations, counts));
         let repeated = repeat(claims.passed_tests().next().map(|c| c.counts).unwrap_or_default());
         let commands = claims.commands.iter();
@@ -216,11 +219,11 @@ impl Executed<'_> {
 
     /// The verdict over a result of tests: by the record, a repeated run or a check that ran the tests.
     fn test(&self, claim: TestClaim) -> (Finding, Json) {
-        let Executed { gate, claims, runs, facts } = self;
+        let Executed { gate, runs, facts, rerun, .. } = self;
         let (known, observations) = (facts.test_commands, facts.observations);
         let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
         let (finding, evidence) = claim.check(runs, known, &edits);
-        let repeat = || claims.rerun(gate, known)?.finding(observations, claim.counts);
+        let repeat = || rerun.as_ref()?.finding(observations, claim.counts);
         let is_open = finding.verdict == Verdict::Inconclusive && claim.passed;
         let repeated = is_open.then(repeat).flatten();
         // A repeated run refutes only what was understood.

@@ -183,7 +183,7 @@ impl TestClaim {
         let (own, failed) = counts;
         let rest = |part: u64| total.and_then(|total| total.checked_sub(part));
         let understood = match (own, failed, total) {
-            (Some(own), Some(failed), Some(total)) => own + failed == total,
+            (Some(own), Some(failed), Some(total)) => own.checked_add(failed) == Some(total),
             (Some(part), None, Some(total)) | (None, Some(part), Some(total)) => part <= total,
             _ => true,
         };
@@ -226,5 +226,12 @@ mod tests {
             let expected: Vec<TestClaim> = expected.map(passed).into_iter().collect();
             assert_eq!(found, expected, "{output}");
         }
+    }
+
+    #[test]
+    fn numbers_that_no_test_run_has_are_not_understood() {
+        let output = json!({"tests": {"passed": u64::MAX, "failed": 1, "total": 3}});
+        let found = test_claims(&output);
+        assert!(!found.is_empty() && found.iter().all(|claim| !claim.understood), "{found:?}");
     }
 }

@@ -29,10 +29,13 @@ pub(in crate::verify) fn is_function_word(word: &str) -> bool {
 pub(in crate::verify) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
     for (at, part) in text.split('`').enumerate() {
-        match at % 2 == 1 {
-            true if is_path(part) => found.push(Token::Path(part.to_owned())),
-            true => found.push(Token::Code(part.to_owned())),
-            false => plain(part, &mut found),
+        let is_quoted = at % 2 == 1;
+        if !is_quoted {
+            plain(part, &mut found);
+        } else if is_path(part) {
+            found.push(Token::Path(part.to_owned()));
+        } else {
+            found.push(Token::Code(part.to_owned()));
         }
     }
     found
