@@ -4,7 +4,7 @@ use crate::running::Start;
 use crate::scratch::Scratch;
 use futures::FutureExt as _;
 use kb::definition::Budget;
-use kb::specialist::{Amount, Ledger, Reservation};
+use kb::specialist::{Amount, Ledger, Left, Need, Reservation};
 use kb::value::{Money, RunLimits, StepId};
 use serde_json::json;
 use std::sync::Arc;
@@ -123,6 +123,25 @@ async fn parallel_calls_wait_for_each_other_and_spend_the_whole_budget() {
     assert_eq!((spent.tokens, reserved.tokens), (910, 0));
 }
 
+/// A call that takes all that is left waits for one that has reserved it, and then takes what that one left.
+#[tokio::test]
+async fn what_a_call_needs_is_computed_when_it_is_reserved() {
+    let run = Budget { max_tokens: Some(1_000), ..Budget::default() };
+    let ledger = Arc::new(Ledger::new(run, []));
+    let call = |tokens| Amount { tokens, ..Amount::default() };
+    let all = |left: Left| {
+        let amount = call(left.tokens.expect("a limit").max(100));
+        Need { amount, at_most: amount }
+    };
+    let a = step("a");
+    let first = ledger.reserve_estimate(Some(&a), all).await.expect("the whole budget");
+    let mut second = Box::pin(ledger.reserve_estimate(Some(&a), all));
+    assert!(second.as_mut().now_or_never().is_none(), "it waits");
+    drop(first.settle(call(120)));
+    let _second = second.now_or_never().expect("at once").expect("the rest");
+    assert_eq!(ledger.totals(), (call(120), call(880)));
+}
+
 /// Estimates of 100 tokens that turn out as 250: at the end of the budget, calls are made one by one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn parallel_calls_with_low_estimates_exceed_a_budget_by_one_difference() {
@@ -133,7 +152,8 @@ async fn parallel_calls_with_low_estimates_exceed_a_budget_by_one_difference() {
         let ledger = ledger.clone();
         tokio::spawn(async move {
             let a = step("a");
-            if let Ok(reserved) = ledger.reserve_estimate(Some(&a), call(100), call(400)).await {
+            let need = |_left| Need { amount: call(100), at_most: call(400) };
+            if let Ok(reserved) = ledger.reserve_estimate(Some(&a), need).await {
                 tokio::task::yield_now().await;
                 reserved.settle(call(250));
             }

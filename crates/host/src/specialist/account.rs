@@ -51,6 +51,24 @@ impl Amount {
     }
 }
 
+/// What one call needs of a budget.
+#[derive(Debug, Clone, Copy)]
+pub struct Need {
+    /// The estimate, which is reserved.
+    pub amount: Amount,
+    /// The most that the call can use.
+    pub at_most: Amount,
+}
+
+/// What neither is spent nor reserved of the limits; `None` without a limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Left {
+    /// Cost of model calls.
+    pub cost: Option<Money>,
+    /// Prompt and completion tokens.
+    pub tokens: Option<u64>,
+}
+
 /// Why a call is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -75,15 +93,11 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Whether a call that reserves `amount` may be made. An estimate can be too low, so a call is made beside
+    /// Whether a call that needs this may be made. An estimate can be too low, so a call is made beside
     /// others only where the most that all of them can use fits. A budget is then exceeded at most by the
     /// difference of one call.
-    pub(super) fn check(
-        &self,
-        whose: &str,
-        amount: Amount,
-        at_most: Amount,
-    ) -> Result<(), Refusal> {
+    pub(super) fn check(&self, whose: &str, need: Need) -> Result<(), Refusal> {
+        let Need { amount, at_most } = need;
         let Budget { max_cost, max_tokens, max_tool_calls, .. } = self.budget;
         let dollars = |amount: Amount| amount.cost.0.max(0) as u64;
         let money = |n: u64| Money(i64::try_from(n).unwrap_or(i64::MAX)).to_string();
@@ -118,11 +132,13 @@ impl Account {
         Ok(())
     }
 
-    /// What neither is spent nor reserved of the limits: cost and tokens.
-    pub(super) fn left(&self) -> (Option<Money>, Option<u64>) {
+    /// What is left of its limits.
+    pub(super) fn left(&self) -> Left {
         let used = self.spent.and(self.reserved);
-        let cost = self.budget.max_cost.map(|cap| Money(cap.0.saturating_sub(used.cost.0).max(0)));
-        (cost, self.budget.max_tokens.map(|cap| cap.saturating_sub(used.tokens)))
+        Left {
+            cost: self.budget.max_cost.map(|cap| Money(cap.0.saturating_sub(used.cost.0).max(0))),
+            tokens: self.budget.max_tokens.map(|cap| cap.saturating_sub(used.tokens)),
+        }
     }
 
     /// Adds what was spent before this process. A threshold that it reaches was reported then.

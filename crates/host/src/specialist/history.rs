@@ -33,8 +33,8 @@ impl Attempt<'_> {
             return Ok(());
         }
         let Ok(model) = self.provider.resolve(Tier::Small, None) else { return Ok(()) };
-        let request = self.history_request(&brief, model);
-        match self.chat(&request).await {
+        let mut request = self.history_request(&brief, model);
+        match self.chat(&mut request).await {
             Ok(reply) => {
                 let limit = cut_off::Limit::Fixed(RESPONSE_TOKENS);
                 let tokens = reply.usage.completion_tokens;

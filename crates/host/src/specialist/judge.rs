@@ -1,7 +1,7 @@
 //! The judge of an answer: one call of a larger model, which submits its assessment with a tool.
 
 use super::SpecialistRunner;
-use super::account::Amount;
+use super::account::{Amount, Need};
 use super::compression::estimated_tokens;
 use super::cut_off;
 use super::fencing::fenced;
@@ -238,7 +238,8 @@ impl SpecialistRunner {
             return Ok((None, Some(estimate)));
         }
         let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
-        let reserved = self.ledger.reserve_estimate(payer, Amount::of(&estimate), at_most).await;
+        let need = Need { amount: Amount::of(&estimate), at_most };
+        let reserved = self.ledger.reserve_estimate(payer, |_left| need).await;
         Ok((Some(reserved.map_err(|error| error.to_string())?), Some(estimate)))
     }
 }

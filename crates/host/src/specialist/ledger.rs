@@ -1,7 +1,7 @@
 //! The ledger of a run: what its specialists have spent and reserved, against the budgets of the run
 //! and its steps: cost limits and token budgets. One ledger is shared by all attempts of a process. Start at [`Ledger::reserve`].
 
-use super::account::{Account, Amount, Exhausted, Refusal};
+use super::account::{Account, Amount, Exhausted, Left, Need, Refusal};
 use super::pace::Pace;
 use kb_base::value::{Digest, Money, RunId, RunLimits, StepId};
 use kb_language::definition::{Budget, GlobalLimits};
@@ -118,6 +118,17 @@ impl Accounts {
         }
     }
 
+    /// The least that is left of the limits of a payer.
+    fn left(&mut self, payer: Payer<'_>) -> Left {
+        let mut least = Left::default();
+        self.visit(payer, |_, account| {
+            let left = account.left();
+            least.cost = [least.cost, left.cost].into_iter().flatten().min();
+            least.tokens = [least.tokens, left.tokens].into_iter().flatten().min();
+        });
+        least
+    }
+
     /// Whether an account that a call of a payer counts for has this property.
     fn any(&mut self, payer: Payer<'_>, has: impl Fn(&Budget) -> bool) -> bool {
         let mut found = false;
@@ -232,17 +243,6 @@ impl Ledger {
         self.lock().any(payer.into(), |budget| !budget.is_unlimited())
     }
 
-    /// The least that is left of the limits of a payer: cost and tokens.
-    pub(super) fn left(&self, payer: Payer<'_>) -> (Option<Money>, Option<u64>) {
-        let (mut cost, mut tokens) = (None, None);
-        self.lock().visit(payer, |_, account| {
-            let left = account.left();
-            cost = [cost, left.0].into_iter().flatten().min();
-            tokens = [tokens, left.1].into_iter().flatten().min();
-        });
-        (cost, tokens)
-    }
-
     /// Whether the cost of calls of a payer is limited.
     pub fn limits_cost<'a>(&self, payer: impl Into<Payer<'a>>) -> bool {
         self.lock().any(payer.into(), |budget| budget.max_cost.is_some())
@@ -276,27 +276,25 @@ impl Ledger {
         payer: impl Into<Payer<'a>>,
         amount: Amount,
     ) -> Result<Reservation, Exhausted> {
-        self.reserve_estimate(payer, amount, amount).await
+        self.reserve_estimate(payer, |_left| Need { amount, at_most: amount }).await
     }
 
-    /// Reserves an estimate for one call that uses no more than `at_most`. Waits while other calls have reserved
-    /// what is left, or may use it.
+    /// Reserves what one call needs, which may depend on what is left. Waits while other calls have reserved
+    /// that, or may use it.
     pub async fn reserve_estimate<'a>(
         self: &Arc<Self>,
         payer: impl Into<Payer<'a>>,
-        amount: Amount,
-        at_most: Amount,
+        mut need: impl FnMut(Left) -> Need,
     ) -> Result<Reservation, Exhausted> {
         let payer = payer.into();
         loop {
             // Created before the check, so that no settlement in between is missed.
             let settled = self.settled.notified();
-            match self.try_reserve(payer, amount, at_most) {
-                Ok(()) => {
+            match self.try_reserve(payer, &mut need) {
+                Ok(need) => {
                     let (run, step) = (payer.run.cloned(), payer.step.cloned());
                     let (ledger, share) = (self.clone(), payer.share.map(str::to_owned));
-                    let open = true;
-                    return Ok(Reservation { ledger, run, step, share, amount, at_most, open });
+                    return Ok(Reservation { ledger, run, step, share, need, open: true });
                 }
                 Err(Refusal::Exhausted(error)) => return Err(error),
                 Err(Refusal::Busy) => settled.await,
@@ -313,33 +311,30 @@ impl Ledger {
     fn try_reserve(
         &self,
         payer: Payer<'_>,
-        amount: Amount,
-        at_most: Amount,
-    ) -> Result<(), Refusal> {
+        need: &mut impl FnMut(Left) -> Need,
+    ) -> Result<Need, Refusal> {
         let mut accounts = self.lock();
+        let need = need(accounts.left(payer));
         let mut refused: Vec<Refusal> = Vec::new();
-        accounts.visit(payer, |whose, account| {
-            refused.extend(account.check(&whose, amount, at_most).err())
-        });
+        accounts.visit(payer, |whose, account| refused.extend(account.check(&whose, need).err()));
         // Waiting does not help if one of the budgets is used up.
         let exhausted = |refusal: &Refusal| matches!(refusal, Refusal::Exhausted(_));
         if let Some(refusal) = refused.into_iter().max_by_key(exhausted) {
             return Err(refusal);
         }
         accounts.visit(payer, |_, account| {
-            account.reserved.add(amount);
-            account.at_most.add(at_most);
+            account.reserved.add(need.amount);
+            account.at_most.add(need.at_most);
         });
-        Ok(())
+        Ok(need)
     }
 
-    fn settle(&self, payer: Payer<'_>, open: (Amount, Amount), spent: Amount) -> Vec<String> {
-        let (reserved, at_most) = open;
+    fn settle(&self, payer: Payer<'_>, open: Need, spent: Amount) -> Vec<String> {
         let mut accounts = self.lock();
         let mut warnings = Vec::new();
         accounts.visit(payer, |whose, account| {
-            account.reserved.subtract(reserved);
-            account.at_most.subtract(at_most);
+            account.reserved.subtract(open.amount);
+            account.at_most.subtract(open.at_most);
             account.spent.add(spent);
             warnings.extend(account.warning(&whose));
         });
@@ -361,8 +356,7 @@ pub struct Reservation {
     run: Option<RunId>,
     step: Option<StepId>,
     share: Option<String>,
-    amount: Amount,
-    at_most: Amount,
+    need: Need,
     open: bool,
 }
 
@@ -377,14 +371,14 @@ impl Reservation {
     fn end(&self, spent: Amount) -> Vec<String> {
         let Reservation { run, step, share, .. } = &self;
         let payer = Payer { run: run.as_ref(), step: step.as_ref(), share: share.as_deref() };
-        self.ledger.settle(payer, (self.amount, self.at_most), spent)
+        self.ledger.settle(payer, self.need, spent)
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
         if self.open {
-            self.end(self.amount);
+            self.end(self.need.amount);
         }
     }
 }

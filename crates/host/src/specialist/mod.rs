@@ -43,7 +43,7 @@ mod transcript;
 mod transition;
 pub mod turn;
 
-pub use account::{Amount, Exhausted};
+pub use account::{Amount, Exhausted, Left, Need};
 pub use brief::Brief;
 pub use context::ContextLimits;
 pub use conversation::Conversation;

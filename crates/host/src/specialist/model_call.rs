@@ -155,7 +155,10 @@ impl Attempt<'_> {
         Ok(model)
     }
 
-    pub(super) async fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, StopReason> {
+    pub(super) async fn chat(
+        &mut self,
+        request: &mut ChatRequest,
+    ) -> Result<ChatReply, StopReason> {
         let reserved = tokio::select! {
             biased;
             () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
@@ -199,7 +202,7 @@ impl Attempt<'_> {
         };
         let limits = self.provider.limits(&model);
         let reasoning = choice.reasoning.or(self.reasoning);
-        self.within_budget(ChatRequest {
+        ChatRequest {
             model,
             messages: merged(
                 messages.into_iter().chain(turn_message(turn.mode, submission).map(Message::User)),
@@ -221,7 +224,7 @@ impl Attempt<'_> {
                 turn: self.conversation.turns() + 1,
                 params: self.work.params.clone(),
             },
-        })
+        }
     }
 
     fn offered(&self, offer: Offer) -> Vec<ToolDescription> {

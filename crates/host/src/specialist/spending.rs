@@ -1,6 +1,6 @@
 //! Model and tool calls of an attempt against the budgets of the run.
 
-use super::account::{Amount, Exhausted};
+use super::account::{Amount, Exhausted, Left, Need};
 use super::approval;
 use super::compression::estimated_tokens;
 use super::handover::HISTORY_CALL;
@@ -40,6 +40,56 @@ pub(super) fn most_of(
     Amount::of(&most)
 }
 
+/// What a request is expected to use.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    max_tokens: Option<u32>,
+    usage: Usage,
+    price: Option<ModelPrice>,
+}
+
+impl Expected {
+    fn of(request: &ChatRequest, price: Option<ModelPrice>) -> Expected {
+        let mut usage = Usage {
+            prompt_tokens: prompt_tokens(request),
+            completion_tokens: u64::from(request.max_tokens.unwrap_or(RESPONSE_TOKENS)),
+            model_calls: 1,
+            ..Usage::NONE
+        };
+        usage.cost_usd = price.map(|price| cost(&price, &usage));
+        Expected { max_tokens: request.max_tokens, usage, price }
+    }
+
+    /// With a limit of the response that what is left affords. Below a usual response there is no use in a call,
+    /// and its reservation says so.
+    fn within(left: Left, request: &ChatRequest, price: Option<ModelPrice>) -> Expected {
+        let expected = Expected::of(request, price);
+        let prompt = Usage { prompt_tokens: expected.usage.prompt_tokens, ..Usage::NONE };
+        let price = price.filter(|price| price.output > 0.0);
+        let by_cost = price.zip(left.cost).map(|(price, left)| {
+            let rest = Money(left.0 - cost(&price, &prompt).0).usd().max(0.0);
+            (rest / price.output * 1e6) as u64
+        });
+        let by_tokens = left.tokens.map(|left| left.saturating_sub(prompt.prompt_tokens));
+        let Some(most) = [by_cost, by_tokens].into_iter().flatten().min() else { return expected };
+        let most = u32::try_from(most).unwrap_or(u32::MAX).max(RESPONSE_TOKENS);
+        let max_tokens = expected.max_tokens.unwrap_or(RESPONSE_MOST).min(most);
+        expected.with_limit(max_tokens)
+    }
+
+    fn with_limit(mut self, max_tokens: u32) -> Expected {
+        self.max_tokens = Some(max_tokens);
+        self.usage.completion_tokens = u64::from(max_tokens);
+        self.usage.cost_usd = self.price.map(|price| cost(&price, &self.usage));
+        self
+    }
+
+    fn need(&self) -> Need {
+        let at_most = most_of(&self.usage, self.max_tokens, self.price.as_ref());
+        Need { amount: Amount::of(&self.usage), at_most }
+    }
+}
+
 /// A reserved model call, and the usage that it is expected to have at most.
 pub(super) struct ReservedCall {
     /// `None` if nothing is limited.
@@ -60,10 +110,11 @@ impl Attempt<'_> {
     }
 
     /// Reserves a model call and records the reservation, so that a call that a crash interrupts is
-    /// counted; `None` if nothing is limited and the call is free.
+    /// counted; `None` if nothing is limited and the call is free. Unless the author chose the limit of its
+    /// response, the request gets one that the budgets still afford.
     pub(super) async fn reserve(
         &mut self,
-        request: &ChatRequest,
+        request: &mut ChatRequest,
     ) -> Result<Option<ReservedCall>, StopReason> {
         let payer = self.payer(request.origin.step.ends_with(HISTORY_CALL));
         let limited = self.ledger.limits(payer);
@@ -71,47 +122,27 @@ impl Attempt<'_> {
         if !limited && price.is_some_and(|price| price.input == 0.0 && price.output == 0.0) {
             return Ok(None);
         }
-        let mut estimate = Usage {
-            prompt_tokens: prompt_tokens(request),
-            completion_tokens: u64::from(request.max_tokens.unwrap_or(RESPONSE_TOKENS)),
-            model_calls: 1,
-            ..Usage::NONE
-        };
-        match price {
-            Some(price) => estimate.cost_usd = Some(cost(&price, &estimate)),
-            None if self.ledger.limits_cost(payer) => self.may_be_unpriced(&request.model)?,
-            None => {}
+        if price.is_none() && self.ledger.limits_cost(payer) {
+            self.may_be_unpriced(&request.model)?;
         }
+        let mut expected = Expected::of(request, price);
         let reservation = if limited {
-            let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
-            let amount = Amount::of(&estimate);
-            let reserved = self.ledger.reserve_estimate(payer, amount, at_most).await;
+            let is_chosen = self.work.specialist.model.max_tokens.is_some();
+            let need = |left| {
+                if !is_chosen {
+                    expected = Expected::within(left, request, price);
+                }
+                expected.need()
+            };
+            let reserved = self.ledger.reserve_estimate(payer, need).await;
             Some(reserved.map_err(StopReason::Budget)?)
         } else {
             None
         };
+        request.max_tokens = expected.max_tokens;
+        let estimate = expected.usage;
         self.record(Record::Reservation { usage: Some(estimate) }).await?;
         Ok(Some(ReservedCall { reservation, estimate }))
-    }
-
-    /// The request with a limit of its response that the budgets still afford, unless the author chose one. Below
-    /// a usual response there is no use in a call, and its reservation says so.
-    pub(super) fn within_budget(&self, request: ChatRequest) -> ChatRequest {
-        if self.work.specialist.model.max_tokens.is_some() {
-            return request;
-        }
-        let (cost_left, tokens_left) = self.ledger.left(self.payer(false));
-        let prompt = Usage { prompt_tokens: prompt_tokens(&request), ..Usage::NONE };
-        let price = self.provider.price(&request.model).filter(|price| price.output > 0.0);
-        let by_cost = price.zip(cost_left).map(|(price, left)| {
-            let rest = Money(left.0 - cost(&price, &prompt).0).usd().max(0.0);
-            (rest / price.output * 1e6) as u64
-        });
-        let by_tokens = tokens_left.map(|left| left.saturating_sub(prompt.prompt_tokens));
-        let Some(most) = [by_cost, by_tokens].into_iter().flatten().min() else { return request };
-        let most = u32::try_from(most).unwrap_or(u32::MAX).max(RESPONSE_TOKENS);
-        let max_tokens = Some(request.max_tokens.unwrap_or(RESPONSE_MOST).min(most));
-        ChatRequest { max_tokens, ..request }
     }
 
     /// Asks a person whether a model may be called whose cost no budget can limit.
