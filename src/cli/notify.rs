@@ -41,7 +41,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     for n in &all {
         let problem = n.problem.as_ref().map_or("", |problem| problem.as_str());
         let attempts = n.attempts.to_string();
-        table.row([&n.at, &n.hook, &n.event, &n.run, n.state.as_str(), &attempts, problem]);
+        let run = n.run.as_deref().unwrap_or_default();
+        table.row([&n.at, &n.hook, &n.event, run, n.state.as_str(), &attempts, problem]);
     }
     terminal.out(&table.text())?;
     let hooks = &project.catalog.settings.notify;

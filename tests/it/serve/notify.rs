@@ -200,3 +200,77 @@ fn wrong_hooks_are_refused_where_they_are_written() {
         scratch.kb(&["notify"]).code(2).says(&[expected, "kb.config.yml:1:"]);
     }
 }
+
+/// The bodies that a server received, once nothing waits to be sent.
+fn received(runtime: &tokio::runtime::Runtime, server: &MockServer) -> Vec<Value> {
+    runtime.block_on(server.received_requests()).unwrap().iter().map(body).collect()
+}
+
+#[test]
+fn a_run_that_succeeds_after_a_failure_is_told_once() {
+    let runtime = runtime();
+    let _context = runtime.enter();
+    let server = runtime.block_on(server(&[204]));
+    let scratch = scratch(&format!(
+        "serve: {{url: \"https://kb.example.org/\"}}\nnotify: {{on: [ended, recovered], webhook: \"{}/hook\"}}\n",
+        server.uri()
+    ));
+    let steps = "steps: [{id: build, run: test -e fixed}]\n";
+    scratch.write("playbooks/p.yml", &format!("schema: kb.playbook/1\nid: p\n{steps}"));
+    let mut daemon = daemon(&scratch);
+    daemon.tick(now());
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    scratch.write("fixed", "");
+    for _ in 0..2 {
+        scratch.kb(&["playbook", "run", "p"]).code(0);
+    }
+    let run = scratch.last_run();
+    until(&mut daemon, later(0), "three ends", || received(&runtime, &server).len() == 3);
+    let mut all = received(&runtime, &server);
+    all.sort_by_key(|told| told["data"]["startedAt"].to_string());
+    let types: Vec<&str> = all.iter().filter_map(|told| told["type"].as_str()).collect();
+    assert_eq!(types, ["run.failed", "run.recovered", "run.succeeded"]);
+    assert_eq!(all[2]["data"]["link"], format!("https://kb.example.org/runs/{run}"));
+}
+
+#[test]
+fn triggers_that_stop_miss_times_and_recover_are_told() {
+    let runtime = runtime();
+    let _context = runtime.enter();
+    let server = runtime.block_on(server(&[204]));
+    let scratch = scratch(&format!("notify: {{webhook: \"{}/hook\"}}\n", server.uri()));
+    let nightly = |text: &str| {
+        let on = "on: {schedule: {every: 1h}}";
+        let file = format!("schema: kb.playbook/1\nid: p\n{on}\nsteps: [{{id: a, run: {text}}}]\n");
+        scratch.write("playbooks/p.yml", &file);
+    };
+    nightly("\"true\"");
+    scratch.kb(&["trigger", "enable", "p"]).code(0);
+    let mut daemon = daemon(&scratch);
+    let start = now();
+    let after = |seconds: i64| Timestamp(start.0 + seconds * 1000);
+    daemon.tick(start);
+    // What a person does is no news.
+    scratch.kb(&["trigger", "pause", "p"]).code(0);
+    daemon.tick(after(3));
+    scratch.kb(&["trigger", "resume", "p"]).code(0);
+    daemon.tick(after(6));
+    let mut told = |at: i64, count: usize| {
+        until(&mut daemon, after(at), "the news", || received(&runtime, &server).len() == count);
+        received(&runtime, &server).pop().unwrap()
+    };
+    nightly("date");
+    let changed = told(10, 1);
+    assert_eq!(changed["type"], "trigger.stopped");
+    assert_eq!(changed["data"]["triggers"][0]["state"], "changed");
+    assert!(changed["text"].as_str().unwrap().starts_with("p.schedule changed: its definition"));
+    nightly("[");
+    let broken = told(200, 2);
+    assert_eq!(broken["data"]["triggers"][0]["state"], "broken", "{broken}");
+    nightly("\"true\"");
+    let recovered = told(400, 3);
+    assert_eq!(recovered["type"], "trigger.recovered", "{recovered}");
+    let missed = told(24 * 3600, 4);
+    assert_eq!(missed["type"], "trigger.missed", "{missed}");
+    assert_eq!(missed["data"]["triggers"][0]["reason"], "`kb serve` did not run");
+}

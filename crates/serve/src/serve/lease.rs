@@ -9,6 +9,15 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+/// The file in a state folder with the address of the server, while it runs.
+pub(crate) const ADDRESS_FILE: &str = "serve.address";
+
+/// The address of the server that serves a state folder now; `None` if none listens.
+pub(crate) fn address_in(state_dir: &Path) -> Option<String> {
+    let url = std::fs::read_to_string(state_dir.join(ADDRESS_FILE)).ok()?;
+    Some(url.trim().to_owned())
+}
+
 /// The right to serve a project. The kernel ends it with the process.
 #[derive(Debug)]
 pub struct ServeLease {

@@ -1,20 +1,24 @@
-//! Notifies the hooks of `notify` of runs: finds what happened, stores it, and sends each notification
+//! Notifies the hooks of `notify` of runs and triggers: finds what happened, stores it, and sends each notification
 //! until it is delivered or given up.
 //!
 //! What happened is stored before anything is sent, under an id that is a function of hook, run and event,
 //! so that a daemon that is killed forgets nothing and sends each event under one id. A hook may receive
 //! it twice; the id is the same.
 
+use super::catalog::TriggerCatalog;
+use super::lease::address_in;
+use super::trigger_news;
 use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, RunId, Timestamp};
 use kb_core::redaction::Masked;
 use kb_core::run::RunStatus;
 use kb_core::wire::RunView;
-use kb_engine::journal::{Journal, JournalError, RunRow};
+use kb_engine::journal::{Journal, JournalError, RunQuery, RunRow};
 use kb_language::definition::{NotifyEvent, NotifyHook, NotifyTarget};
 use kb_service::service::{
-    Project, Reader, ServiceError, TEST_RUN, notification, send_notification, test_notification,
+    Project, Reader, ServiceError, TEST_RUN, TriggerNews, notification, send_notification,
+    test_notification, trigger_notification,
 };
 use kb_service::trigger::{NewNotification, Notification, NotificationState, TriggerStore};
 use serde::Serialize;
@@ -34,6 +38,7 @@ pub(super) struct Notified<'a> {
     pub(super) project: &'a Arc<Project>,
     pub(super) store: &'a Arc<TriggerStore>,
     pub(super) journal: &'a Arc<dyn Journal>,
+    pub(super) triggers: &'a TriggerCatalog,
 }
 
 /// Tells the hooks of one project.
@@ -46,12 +51,45 @@ pub(super) struct Notifier {
 }
 
 impl Notifier {
-    /// Stores what happened since the last call.
+    /// Stores what happened to triggers and runs since the last call.
     pub(super) fn find(
         &mut self,
         served: &Notified<'_>,
         now: Timestamp,
     ) -> Result<(), ServiceError> {
+        self.find_triggers(served, now)?;
+        self.find_runs(served, now)
+    }
+
+    fn find_triggers(&self, served: &Notified<'_>, now: Timestamp) -> Result<(), ServiceError> {
+        let (project, store) = (served.project, served.store);
+        let found = trigger_news::find(project, served.triggers, store)?;
+        if found.notes.is_empty() {
+            return Ok(());
+        }
+        let pages = pages_of(project);
+        let mut new = Vec::new();
+        for (event, news) in &found.news {
+            trigger_news::log(*event, news);
+            for hook in &project.catalog.settings.notify {
+                let wanted = |playbook: &String| wants(hook, playbook, *event);
+                let own = news.iter().filter(|one| wanted(&one.playbook)).cloned();
+                let own: Vec<TriggerNews> = own.collect();
+                if own.is_empty() {
+                    continue;
+                }
+                let ids: Vec<&str> = own.iter().map(|one| one.trigger.as_str()).collect();
+                let id = id_of(&hook.name, &ids.join(" "), *event, &now.0.to_string());
+                let body =
+                    trigger_notification(&own, *event, now, pages.as_deref(), store.redactor());
+                let (hook, event) = (hook.name.clone(), format!("trigger.{}", event.as_str()));
+                new.push(NewNotification { id, hook, run: None, event, body });
+            }
+        }
+        Ok(store.add_notifications(&new, &found.notes, now)?)
+    }
+
+    fn find_runs(&mut self, served: &Notified<'_>, now: Timestamp) -> Result<(), ServiceError> {
         let hooks = &served.project.catalog.settings.notify;
         let cursor = served.store.note(CURSOR)?.and_then(|text| text.parse().ok()).map(Timestamp);
         let Some(cursor) = cursor else {
@@ -73,11 +111,17 @@ impl Notifier {
             let Some((ended, event)) = row.ended_at.zip(event_of(row.status)) else { continue };
             last = last.max(ended);
             let key = format!("{} {}", row.epoch, event.as_str());
-            self.add(served, hooks, &row, event, &key, ended, &mut found)?;
+            // A hook is notified once of an end, of what says most about it.
+            let events = if event == NotifyEvent::Succeeded && follows_a_failure(served, &row)? {
+                vec![NotifyEvent::Recovered, event]
+            } else {
+                vec![event]
+            };
+            self.add(served, hooks, &row, &events, &key, ended, &mut found)?;
         }
         self.find_waiting(served, hooks, now, &mut found)?;
         if last != cursor || !found.is_empty() {
-            served.store.add_notifications(&found, (CURSOR, &last.0.to_string()), now)?;
+            served.store.add_notifications(&found, &[(CURSOR, last.0.to_string())], now)?;
         }
         Ok(())
     }
@@ -103,8 +147,8 @@ impl Notifier {
                 Some(format!("{name} {iteration} {} {}", step.attempts, question.text))
             });
             let asked: Vec<String> = asked.collect();
-            let event = NotifyEvent::Waiting;
-            self.add(served, hooks, &row, event, &asked.join("\n"), now, found)?;
+            let events = [NotifyEvent::Waiting];
+            self.add(served, hooks, &row, &events, &asked.join("\n"), now, found)?;
         }
         Ok(())
     }
@@ -115,14 +159,16 @@ impl Notifier {
         served: &Notified<'_>,
         hooks: &[NotifyHook],
         row: &RunRow,
-        event: NotifyEvent,
+        events: &[NotifyEvent],
         key: &str,
         at: Timestamp,
         found: &mut Vec<NewNotification>,
     ) -> Result<(), ServiceError> {
         let mut view = None;
-        for hook in hooks.iter().filter(|hook| wants(hook, row, event)) {
-            let id = id_of(&hook.name, &row.run, event, key);
+        for hook in hooks {
+            let wanted = |event: &&NotifyEvent| wants(hook, &row.definition, **event);
+            let Some(event) = events.iter().find(wanted).copied() else { continue };
+            let id = id_of(&hook.name, row.run.as_str(), event, key);
             if served.store.has_notification(&id)? {
                 continue;
             }
@@ -136,8 +182,8 @@ impl Notifier {
             if is_playbook && fire.is_some_and(|fire| fire.trigger == "notify") {
                 continue;
             }
-            let body = notification(view, event, at);
-            let (hook, run) = (hook.name.clone(), row.run.clone());
+            let body = notification(view, event, at, pages_of(served.project).as_deref());
+            let (hook, run) = (hook.name.clone(), Some(row.run.clone()));
             let event = format!("run.{}", event.as_str());
             found.push(NewNotification { id, hook, run, event, body });
         }
@@ -221,13 +267,31 @@ fn event_of(status: RunStatus) -> Option<NotifyEvent> {
     }
 }
 
-fn wants(hook: &NotifyHook, row: &RunRow, event: NotifyEvent) -> bool {
-    hook.on.contains(&event)
-        && (hook.playbooks.is_empty() || hook.playbooks.contains(&row.definition))
+/// Whether the run of the same playbook that ended before this one failed.
+fn follows_a_failure(served: &Notified<'_>, row: &RunRow) -> Result<bool, ServiceError> {
+    let query = RunQuery {
+        statuses: vec![RunStatus::Succeeded, RunStatus::Failed],
+        definition: Some(row.definition.clone()),
+        before: Some(row.run.clone()),
+        limit: 1,
+        ..RunQuery::default()
+    };
+    Ok(served.journal.select(&query)?.iter().any(|before| before.status == RunStatus::Failed))
 }
 
-fn id_of(hook: &str, run: &RunId, event: NotifyEvent, key: &str) -> String {
-    let digest = Digest::of(format!("{hook}\n{run}\n{}\n{key}", event.as_str())).to_string();
+/// The address of the pages for links.
+fn pages_of(project: &Project) -> Option<String> {
+    let address = || address_in(&project.context.state_dir);
+    project.catalog.settings.url.clone().or_else(address)
+}
+
+fn wants(hook: &NotifyHook, playbook: &String, event: NotifyEvent) -> bool {
+    hook.on.contains(&event) && (hook.playbooks.is_empty() || hook.playbooks.contains(playbook))
+}
+
+fn id_of(hook: &str, subject: &str, event: NotifyEvent, key: &str) -> String {
+    let text = format!("{hook}\n{subject}\n{}\n{key}", event.as_str());
+    let digest = Digest::of(text).to_string();
     format!("msg_{}", &digest[..32])
 }
 
@@ -246,9 +310,10 @@ pub struct NotificationView {
     pub id: String,
     /// Name of the hook.
     pub hook: String,
-    /// Id of the run.
-    pub run: String,
-    /// What happened: `run.failed` and so on.
+    /// Id of the run; absent for one about triggers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// What happened: `run.failed`, `trigger.stopped` and so on.
     pub event: String,
     /// `waiting`, `delivered` or `failed`.
     pub state: NotificationState,
@@ -278,7 +343,7 @@ fn view(n: Notification) -> NotificationView {
         at: n.at.rfc3339(),
         id: n.id,
         hook: n.hook,
-        run: n.run,
+        run: Some(n.run).filter(|run| !run.is_empty()),
         event: n.event,
         attempts: n.attempts,
         problem: n.problem,

@@ -265,7 +265,7 @@ impl ServedProject {
     /// Stores notifications for the hooks of `notify`, and sends them.
     pub(super) fn notify(&mut self, now: Timestamp) -> Result<(), ServiceError> {
         let (project, store, journal) = (&self.project, &self.store, &self.journal);
-        let notified = Notified { project, store, journal };
+        let notified = Notified { project, store, journal, triggers: &self.triggers };
         self.notifier.find(&notified, now)?;
         self.notifier.send(&notified, now)
     }

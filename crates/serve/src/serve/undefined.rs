@@ -1,7 +1,7 @@
 //! Triggers that a person enabled and that are not defined now: their file has errors, or they were removed.
 
 use super::catalog::TriggerCatalog;
-use super::views::{self, TriggerView};
+use super::views::{self, TriggerStateName, TriggerView, playbook_of};
 use kb_service::service::{Project, ServiceError};
 use kb_service::trigger::{FireFilter, TriggerStore};
 
@@ -18,11 +18,18 @@ pub(super) fn undefined(
             continue;
         }
         let filter = FireFilter { trigger: Some(id.clone()), open: false, limit: count };
-        let playbook = id.split('.').next().unwrap_or(&id);
-        let error = project.broken(playbook).map(|error| first(&error));
-        all.push(views::undefined(&id, &state, error, store.fires(&filter)?));
+        all.push(views::undefined(&id, &state, why(project, &id), store.fires(&filter)?));
     }
     Ok(all)
+}
+
+/// The state of a trigger that is not defined now, and why.
+pub(super) fn why(project: &Project, id: &str) -> (TriggerStateName, String) {
+    let playbook = playbook_of(id);
+    match project.broken(playbook) {
+        Some(error) => (TriggerStateName::Broken, first(&error)),
+        None => (TriggerStateName::Removed, format!("`{playbook}` does not declare it any more")),
+    }
 }
 
 /// The first error in one line.

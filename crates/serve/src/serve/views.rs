@@ -243,21 +243,21 @@ pub(super) fn view(
     }
 }
 
+/// The playbook of the trigger with this id.
+pub(super) fn playbook_of(id: &str) -> &str {
+    id.split('.').next().unwrap_or(id)
+}
+
 /// A trigger that a person enabled and that is not defined now.
 pub(super) fn undefined(
     id: &str,
     state: &TriggerState,
-    error: Option<String>,
+    (name, problem): (TriggerStateName, String),
     fires: Vec<Fire>,
 ) -> TriggerView {
-    let playbook = id.split('.').next().unwrap_or(id).to_owned();
-    let (name, problem) = match error {
-        Some(error) => (TriggerStateName::Broken, error),
-        None => (TriggerStateName::Removed, format!("`{playbook}` does not declare it any more")),
-    };
     TriggerView {
         id: id.to_owned(),
-        playbook,
+        playbook: playbook_of(id).to_owned(),
         kind: "unknown",
         source: String::new(),
         state: name,

@@ -8,7 +8,7 @@ use super::router;
 use super::secret;
 use super::state::WebState;
 use super::watching;
-use crate::serve::SharedProject;
+use crate::serve::{ADDRESS_FILE, SharedProject, address_in};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Timestamp};
 use kb_clock::Clock;
@@ -28,8 +28,6 @@ use tokio_util::sync::CancellationToken;
 const PORT: u16 = 7900;
 /// The file in a state folder with a token of the role `admin`, for programs of the same user.
 const TOKEN_FILE: &str = "serve.token";
-/// The file in a state folder with the address of the server, while it runs.
-const ADDRESS_FILE: &str = "serve.address";
 /// The name of the token in [`TOKEN_FILE`].
 const OWNER: &str = "owner";
 
@@ -123,9 +121,9 @@ pub fn login_url_of(
     store: &TriggerStore,
     now: Timestamp,
 ) -> Result<Option<String>, ServiceError> {
-    let Ok(url) = fs::read_to_string(state_dir.join(ADDRESS_FILE)) else { return Ok(None) };
+    let Some(url) = address_in(state_dir) else { return Ok(None) };
     let code = kept_session::new_code(store, now)?;
-    Ok(Some(format!("{}/login#{code}", url.trim())))
+    Ok(Some(format!("{url}/login#{code}")))
 }
 
 async fn bind(listen: &Listen) -> Result<TcpListener, ServiceError> {

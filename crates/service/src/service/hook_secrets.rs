@@ -54,7 +54,7 @@ pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Live<Option<Tou
     Live::of(move || run_blocking(|| touched_now(&context, &run)))
 }
 
-/// A run that cannot be read counts as one whose step could.
+/// A run that cannot be read counts as one whose step could. Triggers have no run.
 fn touched_now(context: &ProjectContext, run: &str) -> Option<Touched> {
     let run = RunId::new(run).ok().filter(|run| run.as_str() != TEST_RUN)?;
     let unknown = || {

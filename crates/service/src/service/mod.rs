@@ -83,7 +83,9 @@ pub use kb_import::{Effect as ImportEffect, Format as ImportFormat};
 pub use kb_language::expression::Strength;
 pub use kb_language::plan::ConfinedAhead;
 pub use matching::{Choice, Match, choose, match_phrase};
-pub use notify::{notification, send_notification, test_notification};
+pub use notify::{
+    TriggerNews, notification, send_notification, test_notification, trigger_notification,
+};
 pub use outgoing::DeliveryFailure;
 pub use pages::{CodePage, all_codes, explain};
 pub use params::{Ask, ParamQuestion, params_schema};

@@ -13,6 +13,7 @@ use kb_core::wire::RunView;
 use kb_language::definition::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
 use kb_language::plan::Touched;
 use kb_process::{ProcessEnd, Spawn};
+use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Maximum number of failures or questions in one notification.
 const MOST_STEPS: usize = 10;
+/// Maximum number of triggers in one notification.
+const MOST_TRIGGERS: usize = 50;
 /// Maximum number of characters of one text in a notification.
 const LONGEST: usize = 1000;
 /// Time that a program has.
@@ -29,15 +32,90 @@ const DEEPEST: u32 = 8;
 /// The trigger name of runs that a notification started.
 const NOTIFY: &str = "notify";
 
-/// The notification about a run, as JSON: `{type, timestamp, text, data}`.
-pub fn notification(run: &Masked<RunView>, event: NotifyEvent, at: Timestamp) -> Masked<String> {
-    // Its texts are those of the view.
-    Masked::composed(about(run, event, at).to_string())
+/// What happened to one trigger.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TriggerNews {
+    /// Id of the trigger.
+    pub trigger: String,
+    /// Id of its playbook.
+    pub playbook: String,
+    /// Its state, such as `changed`, or `missed`.
+    pub state: &'static str,
+    /// Why it starts nothing.
+    pub reason: Option<String>,
+    /// The first nominal time that was missed, in RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The last one of several in a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
 }
 
-/// The notification with which a hook is tested, about a run that does not exist.
+/// The notification about a run, as JSON: `{type, timestamp, text, data}`. `pages` is the address of the pages.
+pub fn notification(
+    run: &Masked<RunView>,
+    event: NotifyEvent,
+    at: Timestamp,
+    pages: Option<&str>,
+) -> Masked<String> {
+    // Its texts are those of the view.
+    Masked::composed(about(run, event, at, pages).to_string())
+}
+
+/// The notification about triggers, as JSON with the same keys.
+pub fn trigger_notification(
+    news: &[TriggerNews],
+    event: NotifyEvent,
+    at: Timestamp,
+    pages: Option<&str>,
+    redactor: &Redactor,
+) -> Masked<String> {
+    let what = match news {
+        [one] => {
+            let reason = one.reason.as_deref().map(|text| format!(": {}", one_line(text, 200)));
+            let what = if event == NotifyEvent::Missed { "missed a time" } else { one.state };
+            format!("{} {what}{}", one.trigger, reason.unwrap_or_default())
+        }
+        many => {
+            let ids: Vec<&str> = many.iter().map(|one| one.trigger.as_str()).collect();
+            let ids = one_line(&ids.join(", "), 200);
+            let what = match event {
+                NotifyEvent::Recovered => "start runs again",
+                NotifyEvent::Missed => "missed times",
+                _ => "start nothing any more",
+            };
+            format!("{} triggers {what}: {ids}", many.len())
+        }
+    };
+    let shown = &news[..news.len().min(MOST_TRIGGERS)];
+    let body = json!({
+        "type": format!("trigger.{}", event.as_str()),
+        "timestamp": at.rfc3339(),
+        "text": what,
+        "data": {
+            "triggers": shown,
+            "count": news.len(),
+            "link": pages.map(|pages| format!("{pages}/triggers")),
+        },
+    });
+    redactor.mask(body).map(|body| body.to_string())
+}
+
+/// The notification with which a hook is tested, about a run or trigger that does not exist.
 pub fn test_notification(hook: &NotifyHook, event: NotifyEvent, at: Timestamp) -> Masked<String> {
     let playbook = hook.playbooks.first().map_or("test", String::as_str);
+    if matches!(event, NotifyEvent::Stopped | NotifyEvent::Missed) {
+        let one = TriggerNews {
+            trigger: format!("{playbook}.test"),
+            playbook: playbook.to_owned(),
+            state: event.as_str(),
+            reason: Some("a test of `kb notify`".to_owned()),
+            from: None,
+            until: None,
+        };
+        return trigger_notification(&[one], event, at, None, &Redactor::default());
+    }
     let body = json!({
         "type": format!("run.{}", event.as_str()),
         "timestamp": at.rfc3339(),
@@ -51,7 +129,7 @@ pub fn test_notification(hook: &NotifyHook, event: NotifyEvent, at: Timestamp) -
     Masked::composed(body.to_string())
 }
 
-fn about(run: &RunView, event: NotifyEvent, at: Timestamp) -> Json {
+fn about(run: &RunView, event: NotifyEvent, at: Timestamp, pages: Option<&str>) -> Json {
     let failures: Vec<Json> = run
         .steps
         .iter()
@@ -90,6 +168,7 @@ fn about(run: &RunView, event: NotifyEvent, at: Timestamp) -> Json {
             "costUsd": run.usage.cost_usd,
             "failures": failures,
             "questions": questions,
+            "link": pages.map(|pages| format!("{pages}/runs/{}", run.run)),
         },
     })
 }

@@ -121,6 +121,9 @@ choices! {
         "failed" => &[NotifyEvent::Failed],
         "cancelled" => &[NotifyEvent::Cancelled],
         "waiting" => &[NotifyEvent::Waiting],
+        "recovered" => &[NotifyEvent::Recovered],
+        "stopped" => &[NotifyEvent::Stopped],
+        "missed" => &[NotifyEvent::Missed],
     }
     /// `type` of a parameter.
     PARAM_TYPE, PARAM_TYPE_NAMES: ParamType = {

@@ -7,7 +7,7 @@ use super::table::{KeyRule, KeySpec, KeyTable, key, table};
 pub(crate) static NOTIFY: KeyTable = table(
     "notify",
     "a hook of `notify`",
-    "Tells a web service, a program or a playbook about runs while `kb serve` runs.",
+    "Tells a web service, a program or a playbook about runs and triggers while `kb serve` runs.",
     &[NOTIFY_KEYS],
 )
 .rule(KeyRule::ExactlyOne(&["webhook", "command", "playbook"]));
@@ -17,9 +17,9 @@ const NOTIFY_KEYS: &[KeySpec] = &[
         .default("the kind and the position, such as `webhook-1`")
         .example("on-call"),
     key("on", ListOrOne(&Choice(NOTIFY_EVENT_NAMES)), "Events to notify it of; `ended` is every end of a run.")
-        .default("`[failed, waiting]`")
+        .default("`[failed, waiting, recovered, stopped, missed]`; of a `playbook` `[failed, waiting]`")
         .example("[ended, waiting]"),
-    key("playbooks", ListOrOne(&Text), "Ids of the playbooks whose runs count.")
+    key("playbooks", ListOrOne(&Text), "Ids of the playbooks whose runs and triggers count.")
         .default("all")
         .example("[nightly]"),
     key(

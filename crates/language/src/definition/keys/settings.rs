@@ -353,6 +353,13 @@ const SERVE_KEYS: &[KeySpec] = &[
     )
     .example("X-Forwarded-User"),
     key(
+        "url",
+        Pattern("^https?://.+"),
+        "Address of the pages for the links of notifications, as people reach it.",
+    )
+    .default("the address that `kb serve` listens on")
+    .example("https://kb.example.org"),
+    key(
         "traces",
         OneOf(const { &[Text, Map(&TRACES)] }),
         "Sends the trace of each run that has ended to a collector. A text is short for `{endpoint: TEXT}`.",

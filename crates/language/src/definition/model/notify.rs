@@ -16,7 +16,7 @@ pub struct NotifyHook {
     pub target: NotifyTarget,
 }
 
-/// What happened to a run.
+/// What happened to a run or to triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotifyEvent {
     /// The run ended and every failed step was tolerated.
@@ -27,16 +27,34 @@ pub enum NotifyEvent {
     Cancelled,
     /// It waits for a person.
     Waiting,
+    /// A run succeeded after the one before it had failed, or a trigger starts runs again.
+    Recovered,
+    /// An enabled trigger starts no runs any more: it is paused after failures, changed, broken or removed.
+    Stopped,
+    /// Times of a schedule passed without a run.
+    Missed,
 }
 
 impl NotifyEvent {
-    /// The name in the settings, which is the name of the run status.
+    /// All events of which a hook is notified unless it says otherwise: those after which a person may have to act.
+    pub const DEFAULT: [NotifyEvent; 5] = [
+        NotifyEvent::Failed,
+        NotifyEvent::Waiting,
+        NotifyEvent::Recovered,
+        NotifyEvent::Stopped,
+        NotifyEvent::Missed,
+    ];
+
+    /// The name in the settings; for the end of a run that of its status.
     pub fn as_str(self) -> &'static str {
         match self {
             NotifyEvent::Succeeded => "succeeded",
             NotifyEvent::Failed => "failed",
             NotifyEvent::Cancelled => "cancelled",
             NotifyEvent::Waiting => "waiting",
+            NotifyEvent::Recovered => "recovered",
+            NotifyEvent::Stopped => "stopped",
+            NotifyEvent::Missed => "missed",
         }
     }
 }

@@ -76,6 +76,8 @@ pub struct Settings {
     pub projects: Vec<String>,
     /// `serve.userHeader`: the header of a proxy with the name of the person.
     pub user_header: Option<String>,
+    /// `serve.url`: the address of the pages in notifications, without a slash at its end.
+    pub url: Option<String>,
     /// `serve.traces`: where the traces of runs are sent.
     pub traces: Option<Box<TraceSettings>>,
     /// `notify`: the receivers of notifications about runs.
@@ -167,6 +169,7 @@ impl Settings {
             max_runs: own.max_runs,
             projects: own.projects,
             user_header: own.user_header,
+            url: own.url,
             traces: own.traces,
             notify: own.notify,
             test_commands: own.test_commands,

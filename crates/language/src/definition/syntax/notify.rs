@@ -55,7 +55,10 @@ fn hook(
             on.extend(decoder.one_of(one, "on", NOTIFY_EVENT).unwrap_or_default());
         }
     } else {
-        on.extend([NotifyEvent::Failed, NotifyEvent::Waiting]);
+        // A playbook gets the run that it is about.
+        let of_runs = [NotifyEvent::Failed, NotifyEvent::Waiting];
+        let is_playbook = targets[2].is_some();
+        on.extend(if is_playbook { &of_runs[..] } else { &NotifyEvent::DEFAULT });
     }
     let playbooks = fields.texts("playbooks", decoder);
     let target = target?;

@@ -99,6 +99,16 @@ fn serve(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
         decoder.push(problem.help("write a name such as `X-Forwarded-User`"));
         None
     });
+    settings.url = fields.get("url").and_then(|node| {
+        let url = decoder.text(node, "url")?.trim_end_matches('/');
+        if url.starts_with("https://") || url.starts_with("http://") {
+            return Some(url.to_owned());
+        }
+        let problem = Diagnostic::error(Code::BAD_SETTING, node.span, "`url` is not a URL");
+        decoder
+            .push(problem.help("write the address of the pages, such as `https://kb.example.org`"));
+        None
+    });
     settings.traces = fields.get("traces").and_then(|node| traces(node, decoder)).map(Box::new);
 }
 

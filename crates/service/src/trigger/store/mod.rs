@@ -170,6 +170,23 @@ impl TriggerStore {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Nominal times that passed without a run and were recorded after the fire with this number, oldest first.
+    pub fn missed_after(&self, fire: i64) -> Result<Vec<Fire>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection.prepare_cached(&format!(
+            "SELECT {} FROM fires WHERE id > ?1 AND state = 'missed' ORDER BY id",
+            rows::COLUMNS
+        ))?;
+        let rows = query.query_map([fire], rows::fire)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The number of the newest fire; 0 if there is none.
+    pub fn last_fire(&self) -> Result<i64, JournalError> {
+        let sql = "SELECT coalesce(max(id), 0) FROM fires";
+        Ok(self.connection().query_row(sql, [], |row| row.get(0))?)
+    }
+
     /// The fire that a run belongs to.
     pub fn fire_of(&self, run: &RunId) -> Result<Option<Fire>, JournalError> {
         let connection = self.connection();

@@ -40,17 +40,17 @@ impl NotificationState {
     }
 }
 
-/// A notification to store. The id is a function of the hook, the run and what happened, so that the
-/// same event is stored once.
+/// A notification to store. The id is a function of the hook and what happened, so that the same event is stored
+/// once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewNotification {
     /// The id, which the receiver gets too.
     pub id: String,
     /// Name of the hook.
     pub hook: String,
-    /// Id of the run that it is about.
-    pub run: RunId,
-    /// What happened: `run.failed` and so on.
+    /// Id of the run that it is about; `None`: it is about triggers.
+    pub run: Option<RunId>,
+    /// What happened: `run.failed`, `trigger.stopped` and so on.
     pub event: String,
     /// The notification as JSON text.
     pub body: Masked<String>,
@@ -63,7 +63,7 @@ pub struct Notification {
     pub id: String,
     /// Name of the hook.
     pub hook: String,
-    /// Id of the run.
+    /// Id of the run; empty for one about triggers.
     pub run: String,
     /// What happened.
     pub event: String,
@@ -89,11 +89,11 @@ impl TriggerStore {
         Ok(query.query_row([id], |_| Ok(())).optional()?.is_some())
     }
 
-    /// Stores notifications and keeps a note with them, in one transaction. Ids that exist change nothing.
+    /// Stores notifications and keeps notes with them, in one transaction. Ids that exist change nothing.
     pub fn add_notifications(
         &self,
         all: &[NewNotification],
-        note: (&str, &str),
+        notes: &[(&str, String)],
         now: Timestamp,
     ) -> Result<(), JournalError> {
         self.transaction(|c| {
@@ -114,7 +114,7 @@ impl TriggerStore {
                 .execute(params![
                     new.id,
                     new.hook,
-                    new.run.as_str(),
+                    new.run.as_ref().map_or("", RunId::as_str),
                     new.event,
                     new.body.as_str(),
                     state.as_str(),
@@ -122,13 +122,15 @@ impl TriggerStore {
                     problem
                 ])?;
             }
-            c.execute(
-                "INSERT INTO notes (name, value) VALUES (?1, ?2)
-                 ON CONFLICT (name) DO UPDATE SET value = ?2",
-                [note.0, note.1],
-            )
+            for (name, value) in notes {
+                c.prepare_cached(
+                    "INSERT INTO notes (name, value) VALUES (?1, ?2)
+                     ON CONFLICT (name) DO UPDATE SET value = ?2",
+                )?
+                .execute([name, value.as_str()])?;
+            }
+            Ok(())
         })
-        .map(drop)
     }
 
     /// Notifications whose next attempt is due, oldest first.
