@@ -235,6 +235,11 @@ impl Spec {
         !self.is_conditional() || self.condition.unwrap_or(true)
     }
 
+    /// Whether the changes of an iteration can be merged.
+    pub(super) fn can_merge(&self, iteration: u32) -> bool {
+        self.merges != Some(false) || self.heals && iteration > 1
+    }
+
     /// How that attempt of an iteration ends.
     pub(super) fn end(&self, item: usize, iteration: u32, entry: usize) -> End {
         if self.heals && iteration > 1 {

@@ -67,7 +67,8 @@ pub(super) fn case(seed: u64) -> Case {
 
 fn preset(dice: &mut Dice, spec: &Spec) -> Option<PresetSpec> {
     // Of an expansion, the list was evaluated before.
-    let expands = spec.for_each.is_some() && spec.edges.is_empty();
+    // Items with files of their own are not kept without their step, as `choose` decides.
+    let expands = spec.for_each.is_some() && spec.edges.is_empty() && spec.merges.is_none();
     let kind = dice.below(24);
     let items = dice.below(32) as u8;
     match kind {

@@ -7,6 +7,7 @@
 //! runs more seeds.
 
 mod case;
+mod changes;
 mod coverage;
 mod dice;
 mod generate;
@@ -142,6 +143,19 @@ fn a_run_cut_off_after_any_event_goes_on_to_its_end() {
         }
     }
     proof::record("simulator: cut off after every event", Some(0), [("cuts", cuts)]);
+}
+
+#[test]
+fn a_run_that_continues_another_one_has_all_changes_that_were_verified() {
+    let (mut runs, mut kept) = (0, 0);
+    for seed in 0..proof::amount("KB_SIMULATE_CONTINUED", 400, 20_000) as u64 {
+        let case = generate::case(seed);
+        kept += changes::continued(&case, &mut Coverage::default())
+            .unwrap_or_else(|fault| panic!("seed {seed}: {fault}\n{}", shrink::show(&case)));
+        runs += 1;
+    }
+    assert!(kept > runs / 2, "{runs} runs kept {kept} results");
+    proof::record("simulator: runs that continue others", Some(0), [("runs", runs), ("kept", kept)]);
 }
 
 #[test]

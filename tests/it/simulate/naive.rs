@@ -148,11 +148,12 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
             || !(known.refused)(at, item)
                 && works(case, spec, item.unwrap_or(0), iteration, (known.took)(at, item))
     };
+    let merges = spec.can_merge((known.iteration)(at, None));
     let works = match spec.for_each {
-        None => well(None) && ((known.had)(at, None) || spec.merges != Some(false)),
+        None => well(None) && ((known.had)(at, None) || merges),
         Some(each) => {
             let all = (0..spec.ends.len()).all(|item| well(Some(item)));
-            (all || each.tolerates) && spec.merges != Some(false) && spec.gathers
+            (all || each.tolerates) && merges && spec.gathers
         }
     };
     if works { StepStatus::Succeeded } else { StepStatus::Failed }

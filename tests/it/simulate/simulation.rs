@@ -40,8 +40,12 @@ struct Open {
 pub(super) struct Simulation<'a> {
     pub(super) case: &'a Case,
     pub(super) plan: Plan,
-    state: State,
-    watch: Watch,
+    pub(super) state: State,
+    pub(super) watch: Watch,
+    /// What it keeps of an earlier run, instead of what the case says.
+    pub(super) kept: Option<Vec<Preset>>,
+    /// The instances whose changes an earlier run merged.
+    pub(super) merged_before: BTreeSet<String>,
     journal: MemoryJournal,
     run: RunId,
     epoch: u64,
@@ -102,12 +106,16 @@ pub(super) fn story(case: &Case) -> Vec<String> {
 }
 
 impl<'a> Simulation<'a> {
-    fn new(case: &'a Case, seen: &'a mut Coverage) -> Self {
+    pub(super) fn new(case: &'a Case, seen: &'a mut Coverage) -> Self {
         let plan = case.plan();
         let rules = case.rules();
+        let whole = case.steps.iter().filter(|spec| spec.preset == Some(PresetSpec::Kept));
         Simulation {
             state: State::new(&plan, rules),
             watch: Watch::new(&plan, rules),
+            kept: None,
+            // What is kept whole was merged by the run that did it.
+            merged_before: whole.map(|spec| spec.id.clone()).collect(),
             case,
             plan,
             journal: MemoryJournal::new(),
@@ -146,7 +154,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn play(&mut self) -> Result<(), Fault> {
+    pub(super) fn play(&mut self) -> Result<(), Fault> {
+        self.watch.changes.keep(&self.merged_before);
         let new = self.new_run();
         self.epoch = self.journal.create(new).unwrap();
         self.begin()?;
@@ -170,6 +179,9 @@ impl<'a> Simulation<'a> {
     }
 
     fn presets(&self) -> Vec<Preset> {
+        if let Some(kept) = &self.kept {
+            return kept.clone();
+        }
         let specs = (0..).map(StepIx).zip(&self.case.steps);
         let preset = |(ix, spec): (StepIx, &Spec)| match spec.preset? {
             PresetSpec::Skipped => Some(Preset::Skipped(ix)),
@@ -564,6 +576,7 @@ impl<'a> Simulation<'a> {
         self.epoch = epoch;
         self.watch = Watch::new(&self.plan, self.case.rules());
         self.watch.torn = self.torn;
+        self.watch.changes.keep(&self.merged_before);
         let stored = self.journal.events(&self.run, 0).unwrap();
         for event in &stored {
             self.watch.see(self.case, &self.plan, event.at, event.epoch, &event.event)?;
@@ -709,10 +722,10 @@ impl<'a> Simulation<'a> {
                 self.tell(Input::UntilEvaluated { instance, iteration, attempt, done })
             }
             Effect::Merge { instance, iteration } => {
-                let fails = || Failure::new(Code::OTHER, "cannot be merged");
-                let failure = (self.spec(instance).merges == Some(false)).then(fails);
-                let merged = masked(kb::evidence::Merged { trees: Vec::new(), failure });
-                self.tell(Input::Merged { instance, iteration, merged })
+                let spec = self.spec(instance);
+                let conflicts = !spec.can_merge(iteration);
+                let merged = self.watch.changes.merge(&self.plan, &self.state, instance, conflicts);
+                self.tell(Input::Merged { instance, iteration, merged: masked(merged) })
             }
             Effect::Gather { instance, iteration } => {
                 let fails = || Failure::new(Code::OTHER, "cannot be gathered");
@@ -860,7 +873,7 @@ fn masked<T: Mask>(value: T) -> Masked<T> {
 }
 
 /// The list of a `forEach` step, which tells its iteration.
-fn list(spec: &Spec, iteration: u32) -> Result<Evaluation, Failure> {
+pub(super) fn list(spec: &Spec, iteration: u32) -> Result<Evaluation, Failure> {
     let count = spec.ends.len();
     let keys = (0..count).map(|i| i.to_string()).collect();
     let items = Payload::inline(Json::Array(vec![Json::from(iteration); count]));
@@ -868,7 +881,7 @@ fn list(spec: &Spec, iteration: u32) -> Result<Evaluation, Failure> {
 }
 
 /// The result of a step or item in an earlier run.
-fn kept(spec: &Spec, item: Option<usize>) -> KeptResult {
+pub(super) fn kept(spec: &Spec, item: Option<usize>) -> KeptResult {
     KeptResult {
         run: RunId::new("earlier-1").unwrap(),
         instance: item.map_or(spec.id.clone(), |item| format!("{}[{item}]", spec.id)),

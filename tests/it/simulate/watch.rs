@@ -2,6 +2,7 @@
 //! that the state which decides is compared with what is stored.
 
 use super::case::{Case, Kind, Spec};
+use super::changes::Changes;
 use super::naive::{self, Ended, Known};
 use kb::definition::{HookEvent, OnTimeout};
 use kb::evidence::{Payload, Record};
@@ -23,7 +24,7 @@ macro_rules! hold {
 pub(super) use hold;
 
 /// An instance in one of its iterations.
-type Turned = (InstanceIx, u32);
+pub(super) type Turned = (InstanceIx, u32);
 
 pub(super) struct Watch {
     pub(super) folded: State,
@@ -53,6 +54,7 @@ pub(super) struct Watch {
     pub(super) resets: u32,
     /// What people decided about models, by their digest.
     pub(super) models: BTreeMap<Digest, bool>,
+    pub(super) changes: Changes,
 }
 
 impl Watch {
@@ -72,6 +74,7 @@ impl Watch {
             kept_instances: BTreeSet::new(),
             took: BTreeSet::new(),
             models: BTreeMap::new(),
+            changes: Changes::default(),
             disturbed: false,
             torn: false,
             failed: false,
@@ -270,7 +273,10 @@ impl Watch {
             }
             Event::Kept { instance, .. } | Event::Skipped { instance } => {
                 let item = self.folded.instance(*instance).item.is_some();
+                // The list of a `forEach` step is kept before its result is.
+                let listed = self.folded.instance(*instance).items().is_some();
                 let untouched = matches!(status(*instance), StepStatus::Pending)
+                    || listed && status(*instance) == StepStatus::Running
                     || item && status(*instance) == StepStatus::Ready;
                 hold!(untouched, "{} is kept and was {}", name(*instance), status(*instance));
                 hold!(self.starts.is_empty(), "{} is kept after a start", name(*instance));
@@ -326,9 +332,14 @@ impl Watch {
                     *self.child_waits.entry(self.turned(*instance)).or_default() += 1;
                 }
             }
-            Event::AttemptEnded { instance, .. } => {
-                *self.entries.entry(self.turned(*instance)).or_default() += 1;
+            Event::AttemptEnded { instance, outcome, .. } => {
+                let turned = self.turned(*instance);
+                *self.entries.entry(turned).or_default() += 1;
+                if *outcome == OutcomeKind::Ok {
+                    self.changes.made(turned);
+                }
             }
+            Event::Merged { trees, .. } => self.changes.merged(trees),
             Event::Judged { instance, .. } if self.spec(case, *instance).kind == Kind::Gate => {
                 *self.entries.entry(self.turned(*instance)).or_default() += 1;
             }
@@ -358,12 +369,12 @@ impl Watch {
                 let step = instance.at() < case.steps.len() && !self.spec(case, *instance).finally;
                 self.failed |= step && *status == StepStatus::Failed && !tolerated;
             }
-            Event::Kept { instance, .. } => {
+            Event::Kept { instance, kept } => {
                 let turned = self.turned(*instance);
                 self.ended.insert(turned);
                 self.kept_instances.insert(turned);
                 if instance.at() < case.steps.len() {
-                    self.kept.insert(instance.at(), (StepStatus::Succeeded, false));
+                    self.kept.insert(instance.at(), (kept.status, false));
                 }
             }
             Event::Skipped { instance } => {
@@ -650,6 +661,10 @@ impl Watch {
         for (ix, instance) in self.folded.instances() {
             let name = self.folded.key(plan, ix);
             hold!(instance.status.has_ended(), "the run ended while {name} is {}", instance.status);
+        }
+        // A history that was cut between a failed merge and the end of its step tells nothing of the failure.
+        if !self.torn {
+            self.changes.are_kept(plan, &self.folded, &self.kept_instances)?;
         }
         if let Some(resets) = outputs.as_inline().and_then(|told| told.as_u64()) {
             hold!(resets == u64::from(self.resets), "the outputs are those of another iteration");

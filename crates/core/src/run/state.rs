@@ -225,6 +225,14 @@ impl State {
             && plan.step(instance.step).step.kind.child().is_some()
     }
 
+    /// The instances whose files are merged at the end of a step: the step itself, or its items that
+    /// succeeded, also in an earlier iteration.
+    pub fn merged_at_end(&self, step: InstanceIx) -> Vec<InstanceIx> {
+        let Some(items) = self.instance(step).items() else { return vec![step] };
+        let done = |item: &InstanceIx| self.instance(*item).status == StepStatus::Succeeded;
+        items.all().filter(done).collect()
+    }
+
     /// Whether the run drains, so that no attempt starts.
     pub fn is_draining(&self) -> bool {
         self.draining

@@ -2,7 +2,7 @@
 
 use super::scope::RunScope;
 use kb_attempt::TreeRequest;
-use kb_core::run::{InstanceIx, StepStatus};
+use kb_core::run::InstanceIx;
 
 /// The worktree or copy that a step or item runs in.
 pub(super) fn tree(scope: &RunScope<'_>, ix: InstanceIx) -> Option<TreeRequest> {
@@ -14,9 +14,6 @@ pub(super) fn tree(scope: &RunScope<'_>, ix: InstanceIx) -> Option<TreeRequest> 
 
 /// The files whose changes are merged at the end of a step: its own, or those of its items.
 pub(super) fn trees(scope: &RunScope<'_>, ix: InstanceIx) -> Vec<TreeRequest> {
-    let Some(items) = scope.state.instance(ix).items() else {
-        return tree(scope, ix).into_iter().collect();
-    };
-    let done = |item: &InstanceIx| scope.state.instance(*item).status == StepStatus::Succeeded;
-    items.all().filter(done).filter_map(|item| tree(scope, item)).collect()
+    let merged = scope.state.merged_at_end(ix);
+    merged.into_iter().filter_map(|ix| tree(scope, ix)).collect()
 }
