@@ -155,7 +155,11 @@ fn a_run_that_continues_another_one_has_all_changes_that_were_verified() {
         runs += 1;
     }
     assert!(kept > runs / 2, "{runs} runs kept {kept} results");
-    proof::record("simulator: runs that continue others", Some(0), [("runs", runs), ("kept", kept)]);
+    proof::record(
+        "simulator: runs that continue others",
+        Some(0),
+        [("runs", runs), ("kept", kept)],
+    );
 }
 
 #[test]
