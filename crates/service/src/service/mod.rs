@@ -10,6 +10,7 @@ mod adopting;
 mod asks;
 mod backup;
 mod caching;
+mod changed_file;
 mod claim_hints;
 mod demo;
 mod difference;
@@ -55,6 +56,7 @@ pub use caching::{
     CacheSheet, CachedView, Cleared, LookupView, PartState, PartView, clear_cache, list_cached,
     show_cached,
 };
+pub use changed_file::{FileContent, changed_file};
 pub use demo::{Demo, create_demo};
 pub use difference::Difference;
 pub use digests::DefinitionDigests;
