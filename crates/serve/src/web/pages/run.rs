@@ -129,8 +129,11 @@ fn queued(call: &Call) -> Result<Option<String>, Problem> {
         if project.shared.journal.run(&id).is_ok() {
             return Ok(None);
         }
+        let state = project.state();
+        let queue = state.project.catalog.settings.queue_of(&fire.playbook);
         let content = json!({
             "run": id.as_str(),
+            "queue": queue.map(|queue| json!({"name": queue.name, "most": queue.max_runs})),
             "playbook": fire.playbook,
             "state": fire.state.as_str(),
             "reason": fire.reason,
