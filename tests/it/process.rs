@@ -539,6 +539,31 @@ async fn what_is_held_writes_where_it_may_and_sees_its_own_proc() {
     assert!(!mounts.contains("/kept "), "{mounts}");
 }
 
+/// A path that is replaced from outside between two commands stays hidden or read-only, also where the new file gets the
+/// inode of the old one.
+#[tokio::test]
+async fn what_is_replaced_between_two_commands_stays_hidden_and_read_only() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    let supervisor = supervisor();
+    if KernelSandbox::detect().is_none() || !supervisor.can_hide_paths() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    for _ in 0..4 {
+        for name in ["hidden", "kept"] {
+            let _ = std::fs::remove_file(root.join(name));
+            std::fs::write(root.join(name), "x").unwrap();
+        }
+        let limits = Confinement::to([root.clone()]).with_scratch(1);
+        let limits = limits.with_read_only([root.join("kept")]).with_hidden([root.join("hidden")]);
+        let step = Spawn { cwd: root.clone(), ..shell("cat hidden; echo y >> kept") };
+        let exited = supervisor.confined(limits).run(step, &CancellationToken::new(), None).await;
+        assert_eq!(exited.stdout, "", "{exited:?}");
+        assert_eq!(std::fs::read_to_string(root.join("kept")).unwrap(), "x", "{exited:?}");
+    }
+}
+
 // --- Kills from outside
 
 /// Not a test by itself: others run it in a process of its own, and kill that.
