@@ -154,7 +154,7 @@ impl LocalExecutor {
         let before = states.of_step(&request.run, &request.instance, &self.host.redactor);
         let workspace = self.host.workspace.with_state_before(before);
         match &request.work {
-            StepWork::Run { .. } if request.evidence || is_foreign(request) => {
+            StepWork::Run { .. } if request.evidence || request.confined.now().is_some() => {
                 let host = self.host.within(&workspace);
                 LocalExecutor { host, ..self }
             }
@@ -183,8 +183,12 @@ impl LocalExecutor {
     async fn done(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
         let killed = self.killed(&request);
-        if left_changes::record(&self.host, &request, killed, &context).await.is_err()
-            || gate::recheck_relied_files(&self.host, &request, &context).await.is_err()
+        match left_changes::record(&self.host, &request, killed, &context).await {
+            Ok(None) => {}
+            Ok(Some(failure)) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
+            Err(_) => return lease_lost(),
+        }
+        if gate::recheck_relied_files(&self.host, &request, &context).await.is_err()
             || gate::run_before(&self.host, &request, &context).await.is_err()
         {
             return lease_lost();
@@ -273,11 +277,6 @@ impl Executor for LocalExecutor {
         }
         .boxed()
     }
-}
-
-/// Whether what its commands execute may not be the work of the author, so that changes are recorded.
-fn is_foreign(request: &Request) -> bool {
-    request.confined.now().is_some_and(|confined| confined.is_foreign())
 }
 
 fn no_trees() -> Failure {

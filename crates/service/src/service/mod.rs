@@ -58,7 +58,7 @@ pub use caching::{
 };
 pub use changed_file::{FileContent, changed_file};
 pub use demo::{Demo, create_demo};
-pub use difference::Difference;
+pub use difference::{Difference, Unshown};
 pub use digests::DefinitionDigests;
 pub use doctor::{Finding, FindingLevel, doctor};
 pub use environment::Environment;
