@@ -6,6 +6,7 @@ mod escapes;
 mod git_settings;
 mod ignore_rules;
 mod killed_commands;
+mod later_commands;
 mod later_moment;
 mod later_steps;
 mod later_values;
