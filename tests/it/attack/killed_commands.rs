@@ -69,10 +69,13 @@ fn a_protected_path_that_a_killed_command_made_is_noticed() {
         return;
     }
     let always = "  - {id: a, sandbox: always, run: sh t.sh}\n";
-    for (steps, command) in
-        [(WORK, "echo evil > .envrc"), (always, "mkdir -p sub/.git; echo evil > sub/.git/config")]
-    {
+    let gate = "  - {id: a, sandbox: always, gate: [{command: [sh, t.sh]}]}\n";
+    for (steps, command) in [
+        (WORK, "echo evil > .envrc"),
+        (always, "mkdir -p sub/.git; echo evil > sub/.git/config"),
+        (gate, "echo evil > .envrc"),
+    ] {
         let (said, _) = interrupt(&project(steps, command), &[Signal::KILL]);
-        said.code(1).says(&["KB0606", "protected paths"]);
+        said.code(1).says(&["the command changed protected paths"]);
     }
 }

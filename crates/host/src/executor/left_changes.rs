@@ -56,6 +56,20 @@ pub(super) async fn record(
     Ok(failure)
 }
 
+/// Why the gate fails that a killed process executed: one of its commands changed protected paths. It is told once.
+pub(super) async fn protected(
+    host: &HostAccess,
+    before: &StateBefore,
+    alive: Timestamp,
+) -> Option<Failure> {
+    let (workspace, asked) = (host.workspace.clone(), before.clone());
+    let look = move || workspace.protected_left_by_killed(&asked, alive);
+    let changes = tokio::task::spawn_blocking(look).await;
+    let changes = changes.ok().and_then(Result::ok).unwrap_or_default();
+    before.forget();
+    protected_failure(&changes, &host.workspace).await
+}
+
 /// The changes, in path order, and whether the state before an interrupted call is known.
 async fn found(
     host: &HostAccess,

@@ -268,12 +268,31 @@ impl Executor for LocalExecutor {
                 Some(tree) => executor.within(tree),
                 None => executor,
             };
-            let LocalExecutor { host, specialists: runner, .. } = executor;
+            let LocalExecutor { host, specialists: runner, states, .. } = executor;
+            let of = request.of.as_deref();
+            let before = states
+                .zip(of)
+                .map(|(states, of)| states.of_gate(&of.run, &of.instance, &host.redactor));
+            let left = match before.as_ref().zip(of.and_then(|of| of.killed)) {
+                Some((before, at)) => left_changes::protected(&host, before, at).await,
+                None => None,
+            };
+            if let Some(failure) = left {
+                return gate::refused(&failure);
+            }
+            let host = match &before {
+                Some(before) => host.within(&host.workspace.with_state_before(before.clone())),
+                None => host,
+            };
             let Context { cancel, recorder, .. } = &context;
             let judges =
                 runner.as_deref().map(|runner| Judges { runner, recorder: recorder.as_ref() });
             let run = (cancel, Some(recorder.as_ref()));
-            gate::run_gate(request, &*scope, &host, run, judges).await
+            let verification = gate::run_gate(request, &*scope, &host, run, judges).await;
+            if let Some(before) = before {
+                before.forget();
+            }
+            verification
         }
         .boxed()
     }

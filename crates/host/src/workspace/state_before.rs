@@ -31,7 +31,23 @@ impl StatesBefore {
         masks: &Arc<Redactor>,
     ) -> StateBefore {
         let name = format!("{run}.{}.before", Digest::of(instance.to_string()).short(6));
-        StateBefore { path: self.home.join(name), paths: Arc::default(), masks: masks.clone() }
+        StateBefore {
+            path: self.home.join(name),
+            paths: Arc::default(),
+            masks: masks.clone(),
+            is_gate: false,
+        }
+    }
+
+    /// Where that before the gate of a step or item is stored: its protected paths alone.
+    pub(crate) fn of_gate(
+        &self,
+        run: &RunId,
+        instance: &InstanceKey,
+        masks: &Arc<Redactor>,
+    ) -> StateBefore {
+        let of_step = self.of_step(run, instance, masks);
+        StateBefore { path: of_step.path.with_extension("gate.before"), is_gate: true, ..of_step }
     }
 
     /// Removes what ended runs left.
@@ -55,6 +71,8 @@ pub(crate) struct StateBefore {
     paths: Arc<Mutex<BTreeMap<String, Option<FileState>>>>,
     /// Knows the secrets: no name with one is stored.
     masks: Arc<Redactor>,
+    /// Only protected paths are stored.
+    is_gate: bool,
 }
 
 /// What is known of the time before a call.
@@ -98,6 +116,9 @@ impl StateBefore {
     /// Stores the state before a process that may change all files. A name with a secret is not stored: its file counts
     /// as new after a kill.
     pub(super) fn store_all(&self, files: &Manifest, racy: &[String]) {
+        if self.is_gate {
+            return;
+        }
         let is_public = |name: &String| self.is_public(name);
         let public = files.files.iter().filter(|(name, _)| is_public(name));
         let public = public.map(|(name, state)| (name.clone(), state.clone())).collect();
@@ -113,7 +134,7 @@ impl StateBefore {
     /// Stores the state before a file tool changes a path. One whose name has a secret is not stored: after a kill, a
     /// change of it is of unknown origin.
     pub(super) fn store_path(&self, path: &str, state: Option<FileState>) {
-        if !self.is_public(path) {
+        if self.is_gate || !self.is_public(path) {
             return;
         }
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
