@@ -3,6 +3,8 @@
 //!
 //! `cargo test --test it -- claims:: --nocapture` prints the verdicts of each operator.
 
+#[path = "claims/annotated.rs"]
+mod annotated;
 #[path = "claims/bench.rs"]
 mod bench;
 #[path = "claims/call_outcomes.rs"]

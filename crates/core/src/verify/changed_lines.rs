@@ -41,6 +41,26 @@ impl ChangedLines {
     }
 }
 
+/// How far from a changed line a stated line may be: as the context of a diff.
+const CLOSE: u64 = 3;
+
+/// Whether these diffs change one of these lines of the last content, or one close to it.
+pub(super) fn has_changed_line<'d>(
+    diffs: impl IntoIterator<Item = &'d str>,
+    numbers: std::ops::RangeInclusive<u64>,
+) -> bool {
+    let mut file = Lines::default();
+    for diff in diffs {
+        let Some(hunks) = hunks(diff) else { return false };
+        if hunks.iter().rev().any(|hunk| file.apply(hunk).is_none()) {
+            return false;
+        }
+    }
+    let (first, last) = numbers.into_inner();
+    let close = first.saturating_sub(CLOSE)..=last.saturating_add(CLOSE);
+    first <= last && file.changed().iter().any(|number| close.contains(number))
+}
+
 /// A hunk: its first line in the earlier content, from 0, and its lines with their marks.
 struct Hunk<'d> {
     start: usize,
@@ -96,6 +116,25 @@ impl<'d> Lines<'d> {
             self.lines.push(Line::Original(self.taken));
             self.taken += 1;
         }
+    }
+
+    /// The numbers, from 1, of lines that were added, and of those before which lines were removed.
+    fn changed(&self) -> Vec<u64> {
+        let mut found = Vec::new();
+        let mut next = 0;
+        let ends = self.lines.iter().copied().chain([Line::Original(self.taken)]);
+        for (number, line) in (1..).zip(ends) {
+            match line {
+                Line::Added(_) => found.push(number),
+                Line::Original(own) => {
+                    if self.removed.range(next..own).next().is_some() {
+                        found.push(number);
+                    }
+                    next = own + 1;
+                }
+            }
+        }
+        found
     }
 
     /// Compares the removed and the added lines between lines that are still there.
@@ -195,6 +234,24 @@ mod tests {
                 .map(|lines| lines.added + lines.removed)
                 .sum();
             assert!(found.added + found.removed <= steps, "{round}");
+        }
+    }
+
+    #[test]
+    fn a_stated_line_is_close_to_a_changed_one() {
+        let before: String = (1..=40).map(|n| format!("{n}\n")).collect();
+        let after = before.replace("\n20\n", "\ntwenty\n").replace("\n30\n", "\n");
+        let diff = diff(&before, &after);
+        for (first, last, expected) in [
+            (20, 20, true),
+            (17, 17, true),
+            (16, 16, false),
+            (30, 30, true),
+            (35, 40, false),
+            (1, 40, true),
+            (40, 1, false),
+        ] {
+            assert_eq!(has_changed_line([diff.as_str()], first..=last), expected, "{first}-{last}");
         }
     }
 

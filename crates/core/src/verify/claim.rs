@@ -23,12 +23,14 @@ pub(super) struct Claim {
     pub(super) named: Option<ClaimKind>,
     /// Claimed SHA-256 of the content, in hexadecimal digits.
     pub(super) hash: Option<String>,
-    /// A text that the file is claimed to contain.
+    /// A text that the file is claimed to contain, with its indentation.
     pub(super) snippet: Option<String>,
     /// A text that the file is claimed to contain, or to have contained before the change.
     pub(super) earlier: Option<String>,
     /// Claimed number of changed lines.
     pub(super) lines: Option<u64>,
+    /// Whether the output says of the path that it was created and that it was deleted.
+    pub(super) temporary: bool,
 }
 
 impl Claim {
@@ -47,6 +49,7 @@ impl Claim {
             snippet: None,
             earlier: None,
             lines: None,
+            temporary: false,
         }
     }
 
@@ -60,12 +63,14 @@ impl Claim {
         let hash = text(&["contenthash", "sha256"]);
         let hash = hash.map(|hash| hash.trim_start_matches("sha256:").to_owned());
         let snippet = |names: &[&str]| {
-            let text = text(names).map(str::trim).filter(|text| !text.is_empty());
+            let text = text(names).filter(|text| !text.trim().is_empty());
             text.map(str::to_owned)
         };
         let after = snippet(&["aftersnippet", "snippet", "inserted"]);
         let earlier = snippet(&["beforesnippet"]);
-        let lines = field(entry, &["lineschanged", "changedlines"]).and_then(Json::as_u64);
+        let is_new = self.kind == ClaimKind::Created;
+        let all = field(entry, &["lines", "linecount"]).filter(|_| is_new);
+        let lines = field(entry, &["lineschanged", "changedlines"]).or(all).and_then(Json::as_u64);
         Claim { named: kind_of_change(entry), hash, snippet: after, earlier, lines, ..self }
     }
 
@@ -77,13 +82,15 @@ impl Claim {
 
     /// Whether a digest is the one of the claimed text instead of the whole file.
     pub(super) fn is_digest_of_text(&self, hash: &str) -> bool {
-        let text = self.snippet.as_ref();
-        text.is_some_and(|text| Digest::of(text.as_bytes()).to_string().eq_ignore_ascii_case(hash))
+        let is = |text: &str| Digest::of(text.as_bytes()).to_string().eq_ignore_ascii_case(hash);
+        let text = self.snippet.as_deref();
+        text.is_some_and(|text| [text, text.trim_end(), text.trim()].into_iter().any(is))
     }
 
     /// The query for a text in the file; its lines are compared without their indentation.
     pub(super) fn text_query(&self, text: &str) -> ObservationQuery {
-        let lines: Vec<String> = text.lines().map(|line| regex::escape(line.trim())).collect();
+        let lines = text.trim().lines();
+        let lines: Vec<String> = lines.map(|line| regex::escape(line.trim())).collect();
         let count = lines.join(r"[ \t]*\r?\n[ \t]*");
         ObservationQuery::Files { pattern: self.path.clone(), count: Some(count) }
     }
@@ -204,7 +211,16 @@ pub(super) fn has_entries(key: &str) -> bool {
 pub(super) fn claims_of(output: &Json, root: &str, writes: bool) -> Vec<Claim> {
     let mut reader = Reader { root, writes, claims: Vec::new() };
     reader.read(output, 0);
-    reader.claims
+    let mut claims = reader.claims;
+    let of = |is: &dyn Fn(ClaimKind) -> bool| -> BTreeSet<String> {
+        claims.iter().filter(|claim| is(claim.kind)).map(|claim| claim.path.clone()).collect()
+    };
+    let made = of(&|kind| matches!(kind, ClaimKind::Created | ClaimKind::Written));
+    let deleted = of(&|kind| kind == ClaimKind::Deleted);
+    for claim in &mut claims {
+        claim.temporary = made.contains(&claim.path) && deleted.contains(&claim.path);
+    }
+    claims
 }
 
 /// The kinds of changes that an output lists, also those whose list is empty.
@@ -301,19 +317,35 @@ impl Reader<'_> {
         let path = field(entry, PATHS).and_then(Json::as_str).filter(|path| is_path(path));
         let kind = kind_of_change(entry);
         let old = field(entry, &["oldpath", "from", "previouspath"]);
-        if let Some((path, kind)) = path.zip(kind).filter(|_| self.writes && old.is_none()) {
-            self.add(kind, path, entry);
+        let has_old = old.is_some();
+        let old = old.and_then(Json::as_str).filter(|old| is_path(old));
+        let renames =
+            name_of_change(entry).iter().any(|word| means(word, Meaning::Act(Act::Renamed)));
+        match (path, old, kind) {
+            (Some(path), Some(old), _) if self.writes && renames => {
+                self.add(ClaimKind::Deleted, old, &Json::Null);
+                self.add(ClaimKind::Written, path, &Json::Null);
+            }
+            (Some(path), None, Some(kind)) if self.writes && !has_old => {
+                self.add(kind, path, entry)
+            }
+            _ => {}
         }
     }
 }
 
 /// The kind of change that an entry names: `{path: a.rs, changeType: delete}`.
 fn kind_of_change(entry: &Json) -> Option<ClaimKind> {
-    let keys = ["action", "kind", "type", "change", "changetype", "operation", "status"];
-    match words(field(entry, &keys)?.as_str()?).as_slice() {
+    match name_of_change(entry).as_slice() {
         [word] => ClaimKind::of_word(word),
         _ => None,
     }
+}
+
+/// The words of the kind of change that an entry names.
+fn name_of_change(entry: &Json) -> Vec<String> {
+    let keys = ["action", "kind", "type", "change", "changetype", "operation", "status"];
+    field(entry, &keys).and_then(Json::as_str).map(words).unwrap_or_default()
 }
 
 /// The kind of an entry of a list of edits. A word for any change says no more than the list.

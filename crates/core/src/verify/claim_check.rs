@@ -190,6 +190,9 @@ fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) ->
             _ => unrecorded(claim, recorded, now.is_some(), *ignored),
         };
     }
+    if claim.temporary && history.was_temporary() && now.is_none() {
+        return Finding::passed();
+    }
     match claim.kind {
         ClaimKind::Created => created(claim, history, *now),
         ClaimKind::Modified => modified(claim, history, *now),

@@ -88,8 +88,7 @@ impl CommandClaim {
             _ => false,
         };
         let result = match code {
-            Some(0) => ClaimedResult::Succeeded,
-            Some(code) => ClaimedResult::Failed(Some(code)),
+            Some(code) => ClaimedResult::of_code(code),
             None if failed => ClaimedResult::Failed(None),
             None => ClaimedResult::Succeeded,
         };
@@ -273,36 +272,42 @@ pub(super) fn is_question(command: &str) -> bool {
         || command.starts_with("git grep")
 }
 
-/// Splits `npm test (exit 1)` into the command and the claimed result.
+/// Splits `npm test (exit 1)` into the command and the claimed result: after an arrow, in brackets, or after a verb.
 fn annotated(text: &str) -> (&str, ClaimedResult) {
-    let none = (text, ClaimedResult::Succeeded);
-    for arrow in ["→", "->", "=>"] {
-        let parts = text.rsplit_once(arrow).map(|(command, note)| (command, note.trim()));
-        let code = |note: &str| note.rsplit(' ').next().and_then(|last| last.parse::<i64>().ok());
-        match parts.and_then(|(command, note)| Some((command, note, code(note)?))) {
-            Some((command, note, 0)) if note.starts_with("exit") => {
-                return (command, ClaimedResult::Succeeded);
-            }
-            Some((command, note, code)) if note.starts_with("exit") => {
-                return (command, ClaimedResult::Failed(Some(code)));
-            }
-            _ => {}
+    let verbs = [" exited with ", " exits with "];
+    let verbs = verbs.iter().filter_map(|verb| text.rsplit_once(verb)).map(|(command, code)| {
+        let code = code.trim_end_matches('.').rsplit(' ').next().unwrap_or_default();
+        (command, code.parse().ok().map(ClaimedResult::of_code))
+    });
+    let arrows = ["→", "->", "=>"].iter().filter_map(|arrow| text.rsplit_once(arrow));
+    let brackets = text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('));
+    let notes =
+        arrows.chain(brackets).map(|(command, note)| (command, ClaimedResult::of_note(note)));
+    let mut results = verbs.chain(notes).filter_map(|(command, result)| Some((command, result?)));
+    results.next().unwrap_or((text, ClaimedResult::Succeeded))
+}
+
+impl ClaimedResult {
+    fn of_code(code: i64) -> ClaimedResult {
+        match code {
+            0 => ClaimedResult::Succeeded,
+            code => ClaimedResult::Failed(Some(code)),
         }
     }
-    let Some((command, note)) =
-        text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('))
-    else {
-        return none;
-    };
-    let note = note.trim().to_ascii_lowercase();
-    let number = note.rsplit(' ').next().and_then(|last| last.parse::<i64>().ok());
-    match number {
-        Some(0) if note.starts_with("exit") => (command, ClaimedResult::Succeeded),
-        Some(code) if note.starts_with("exit") => (command, ClaimedResult::Failed(Some(code))),
-        _ if note.starts_with("fail") => (command, ClaimedResult::Failed(None)),
-        _ if ["ok", "passed", "success"].contains(&note.as_str()) => {
-            (command, ClaimedResult::Succeeded)
+
+    /// The result that a note behind a command says: `exit 1`, `exit code: 1`, `1`, `failed`, `ok`.
+    fn of_note(note: &str) -> Option<ClaimedResult> {
+        let note = note.trim().to_ascii_lowercase();
+        let code = note.rsplit([' ', ':', '=']).next().and_then(|last| last.parse::<i64>().ok());
+        match code {
+            Some(code) if note.starts_with("exit") || note == code.to_string() => {
+                Some(ClaimedResult::of_code(code))
+            }
+            _ if note.starts_with("fail") => Some(ClaimedResult::Failed(None)),
+            _ if ["ok", "passed", "success"].contains(&note.as_str()) => {
+                Some(ClaimedResult::Succeeded)
+            }
+            _ => None,
         }
-        _ => none,
     }
 }

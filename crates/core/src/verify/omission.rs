@@ -5,7 +5,7 @@ use super::claim::{Claim, ClaimKind, listed_kinds};
 use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
-use super::statement::{Act, Meaning, Statement, means};
+use super::statement::{Act, Meaning, Statement, is_function_word, means};
 use crate::evidence::{Invocation, is_code};
 use kb_base::value::Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,13 +160,21 @@ pub(super) fn says_only(said: &Statement) -> bool {
         let at = words.windows(phrase.len()).position(|part| part == *phrase)?;
         Some(at..at + phrase.len())
     });
+    let is_plain = |word: &str| {
+        is_function_word(word)
+            || means(word, Meaning::Change)
+            || means(word, Meaning::Files)
+            || ["only", "nur", "только"].contains(&word)
+    };
+    let names_all = !said.sentence.paths().is_empty() && words.iter().all(|word| is_plain(word));
     said.act == Some(Act::Only)
-        && places.into_iter().any(|place| {
-            let mut others = words.iter().enumerate().filter(|(at, _)| !place.contains(at));
-            let otherwise =
-                |word: &str| means(word, Meaning::Unreal) || means(word, Meaning::Limited);
-            others.all(|(_, word)| !otherwise(word))
-        })
+        && (names_all
+            || places.into_iter().any(|place| {
+                let mut others = words.iter().enumerate().filter(|(at, _)| !place.contains(at));
+                let otherwise =
+                    |word: &str| means(word, Meaning::Unreal) || means(word, Meaning::Limited);
+                others.all(|(_, word)| !otherwise(word))
+            }))
 }
 
 /// All texts and keys of an output.

@@ -8,11 +8,14 @@ use super::finding::Finding;
 use super::omission::says_only;
 use super::shell::Script;
 use super::statement::{
-    Act, Meaning, Sentence, Statement, TestClaim, Token, is_function_word, is_path, is_runner,
-    means, number, tokens,
+    Act, Meaning, Sentence, Statement, TestClaim, Token, is_function_word, is_runner, means,
+    number, tokens,
 };
 use super::support::{Record, Support};
 use crate::evidence::Verdict;
+use regex::{Captures, Regex};
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// The record, as far as it can show a sentence.
 pub(super) struct Reading<'r> {
@@ -35,6 +38,7 @@ impl Reading<'_> {
     }
 
     fn is_shown(&self, text: &str, in_key: bool) -> bool {
+        let text = &self.without_places(text);
         let sentence = Sentence::whole(text);
         if let Some(claim) = sentence.understood_tests() {
             let commands = tokens(text).iter().all(|part| match part {
@@ -47,6 +51,29 @@ impl Reading<'_> {
         let Some(act) = sentence.act() else { return false };
         let said = Statement { sentence, act: Some(act), in_key };
         self.record.supports(&said) == Support::Shown && self.is_covered(text, &said, act)
+    }
+
+    /// A text without the lines behind its paths (`a.py:12`, `a.py#L3-L9`, `a.py (line 12)`) that the step changed.
+    fn without_places<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+            let lines = r"(\d+)(?:[-–]L?(\d+))?";
+            let place = format!(
+                r"([^\s`()\[\],;:]+)(`?)(?:(?::|#L){lines}|\s\((?:lines?|L|строк\S*|Zeilen?) ?{lines}\))"
+            );
+            Regex::new(&place).expect("a pattern")
+        });
+        PLACE.replace_all(text, |found: &Captures<'_>| {
+            let number = |at: usize| found.get(at).and_then(|number| number.as_str().parse().ok());
+            let first: Option<u64> = number(3).or_else(|| number(5));
+            let last = number(4).or_else(|| number(6)).or(first);
+            let path = &found[1];
+            let changes = self.record.changes;
+            let is_there = first.zip(last).is_some_and(|(first, last)| {
+                let mut own = changes.changed().filter(|own| self.record.is_same(own, path));
+                own.any(|own| changes.history(own).has_changed_line(first..=last))
+            });
+            if is_there { format!("{path}{}", &found[2]) } else { found[0].to_owned() }
+        })
     }
 
     /// Whether a recorded command has a word.
@@ -84,7 +111,7 @@ impl<'c> Compared<'c> {
             Token::Word(_) | Token::Code(_) => None,
         });
         let is_command = |part: &Token| match part {
-            Token::Code(code) => !Script::of_text(code).commands.is_empty() && !is_path(code),
+            Token::Code(code) => !Script::of_text(code).commands.is_empty(),
             Token::Word(_) | Token::Path(_) => false,
         };
         let has_command = parts.iter().any(is_command);
@@ -140,6 +167,9 @@ impl<'c> Compared<'c> {
     fn code(&self, code: &str) -> bool {
         match self.act {
             Act::Contains => self.record.has_name_in(code, &self.paths),
+            Act::Created | Act::Changed if self.said.in_key && self.paths.is_empty() => {
+                self.record.has_new_name(code)
+            }
             Act::Created | Act::Changed if self.paths.is_empty() => self.record.has_name(code, &[]),
             Act::Created | Act::Changed => self.record.has_name_in(code, &self.paths),
             Act::Passed | Act::Ran | Act::Failed | Act::Committed | Act::Outside => {
@@ -159,6 +189,10 @@ impl<'c> Compared<'c> {
         }
         match self.act {
             Act::Created => is(Act::Created) || word == "added" || is_file(word),
+            // The names of the parts are compared.
+            Act::Changed if self.said.in_key && means(word, Meaning::Part) => {
+                !self.said.sentence.names().is_empty()
+            }
             Act::Changed | Act::Deleted | Act::Renamed => {
                 is(self.act) || is_file(word) || self.is_counted_line(word)
             }

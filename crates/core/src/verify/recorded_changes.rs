@@ -1,6 +1,6 @@
 //! The file changes that the runtime recorded for one step, by path.
 
-use super::changed_lines::ChangedLines;
+use super::changed_lines::{ChangedLines, has_changed_line};
 use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
 use std::collections::BTreeMap;
 
@@ -152,6 +152,17 @@ impl<'a> History<'a> {
     /// The state after the last recorded call.
     pub(super) fn after(&self) -> Option<&'a FileState> {
         self.0.last().and_then(|(_, change)| change.after.as_ref())
+    }
+
+    /// Whether the step created the path and deleted it.
+    pub(super) fn was_temporary(&self) -> bool {
+        !self.is_empty() && self.before().is_none() && self.after().is_none()
+    }
+
+    /// Whether the step changed one of these lines of the file as it is now, or one close to it.
+    pub(super) fn has_changed_line(&self, numbers: std::ops::RangeInclusive<u64>) -> bool {
+        let diffs = self.diffs().filter(|_| self.after().is_some());
+        diffs.is_some_and(|diffs| has_changed_line(diffs, numbers))
     }
 
     /// Whether a call changed the path while it existed. Writing the same content again is no change.

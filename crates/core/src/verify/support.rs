@@ -172,7 +172,8 @@ impl Record<'_> {
         let named_by_key = sentence.text.split_once(" added ").filter(|(kind, _)| {
             ["functions", "classes", "methods", "symbols", "tests"].contains(kind)
         });
-        let has_added = named_by_key.is_none_or(|(_, name)| self.has_name(name, &[]));
+        let has_added =
+            named_by_key.is_none_or(|(_, name)| self.has_name(name.trim_matches('`'), &[]));
         let known = match paths.is_empty() {
             true => self.changes.changed().any(|path| {
                 let after = self.changes.history(path).after();
@@ -234,6 +235,16 @@ impl Record<'_> {
             let Some(Observation::Files(Ok(files))) = seen else { return false };
             files.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
         })
+    }
+
+    /// Whether the step added lines with a name to a file, and no other line of the recorded differences has it.
+    pub(super) fn has_new_name(&self, name: &str) -> bool {
+        let name = name.trim_end_matches("()");
+        let diffs = |path| self.changes.history(path).diffs().unwrap_or_default();
+        let diffs: Vec<&str> = self.changes.changed().flat_map(diffs).collect();
+        let mut lines =
+            diffs.iter().flat_map(|diff| diff.lines()).filter(|line| line.contains(name));
+        lines.clone().next().is_some() && lines.all(|line| line.starts_with('+'))
     }
 
     /// Whether one of the files has a name in it, or a recorded difference has it.

@@ -3,7 +3,7 @@
 use super::recorded_runs::{CommandResult, RecordedRun};
 use super::runner::canonical;
 use super::shell::{CommandUse, Script};
-use super::statement::{Act, Meaning, Sentence, is_path, means};
+use super::statement::{Act, Meaning, Sentence, is_quoted_path, means};
 use super::support::Record;
 use crate::evidence::{EvidenceKind, Invocation, InvocationStatus};
 use kb_base::value::Json;
@@ -60,7 +60,9 @@ impl Record<'_> {
             ),
             (&["compil"], "build compile check tsc make cargo go javac gcc cc clang py_compile"),
         ];
-        if sentence.code().any(|text| !Script::of_text(text).commands.is_empty() && !is_path(text))
+        if sentence
+            .code()
+            .any(|text| !Script::of_text(text).commands.is_empty() && !is_quoted_path(text))
         {
             let runs = self.has_run_of_code(sentence);
             return runs || sentence.tests().is_some() && self.claims_tests;
@@ -97,7 +99,7 @@ impl Record<'_> {
     }
 
     fn has_run_of_code(&self, sentence: &Sentence) -> bool {
-        let mut scripts = sentence.code().filter(|text| !is_path(text)).map(Script::of_text);
+        let mut scripts = sentence.code().filter(|text| !is_quoted_path(text)).map(Script::of_text);
         scripts.all(|script| {
             script.commands.iter().all(|wanted| {
                 let argv = canonical(&wanted.argv);

@@ -9,7 +9,7 @@ use super::command_claim::{CommandClaim, command_claims};
 use super::gate::Gate;
 use super::keys::words;
 use super::reading::Reading;
-use super::statement::{Sentence, TestClaim, Token, is_function_word, tokens};
+use super::statement::{Sentence, TestClaim, Token, is_function_word, names_code, tokens};
 use super::test_claim::test_claims;
 use crate::evidence::{CheckDetail, Verdict};
 use kb_base::value::Json;
@@ -166,7 +166,9 @@ impl<'v> Walk<'_, 'v> {
     /// The sentences of a text. A word or two are the value of their key.
     fn text(&mut self, text: &str) {
         let keys = self.said_keys();
-        if !keys.is_empty() && self.reading.has_read_key(format!("{keys} {text}").trim()) {
+        let is_name = names_code(&keys) && !text.contains(char::is_whitespace);
+        let said = if is_name { format!("{keys} `{text}`") } else { format!("{keys} {text}") };
+        if !keys.is_empty() && self.reading.has_read_key(said.trim()) {
             self.found.read += 1;
             return;
         }
@@ -251,9 +253,16 @@ fn is_list(key: &str) -> bool {
     has_entries(key) || words(key) == ["files"]
 }
 
-/// Whether a sentence has no word that says something by itself.
+/// Whether a sentence has no word that says something by itself, or only refers to other parts of the report.
 fn says_nothing(text: &str) -> bool {
-    tokens(text).iter().all(|part| matches!(part, Token::Word(word) if is_function_word(word)))
+    let parts = tokens(text);
+    let has_only = |parts: &[Token], known: fn(&str) -> bool| {
+        parts.iter().all(|part| matches!(part, Token::Word(word) if known(word)))
+    };
+    let refers = |first: &Token| matches!(first, Token::Word(word) if ["see", "siehe", "см"].contains(&word.as_str()));
+    let of_report = |word: &str| is_function_word(word) || is_neutral(word) || word == "fields";
+    let is_reference = |(first, rest)| refers(first) && has_only(rest, of_report);
+    has_only(&parts, is_function_word) || parts.split_first().is_some_and(is_reference)
 }
 
 /// A value below keys and lists.

@@ -11,7 +11,7 @@ mod tokens;
 mod words;
 
 pub(super) use act::Act;
-pub(super) use sentence::{Sentence, is_path, paths};
+pub(super) use sentence::{Sentence, is_path, is_quoted_path, paths};
 pub(super) use tests::{TestClaim, is_runner, of_text, tests_of};
 pub(super) use tokens::{Token, is_function_word, tokens};
 pub(super) use words::{Meaning, means, number};
@@ -148,7 +148,7 @@ fn is_short(text: &str) -> bool {
 }
 
 /// Whether the values of a key are names of code or of packages.
-fn names_code(key: &str) -> bool {
+pub(super) fn names_code(key: &str) -> bool {
     let key = Sentence::all(key);
     key.iter().any(|words| words.has(Meaning::Symbol) || words.has(Meaning::Part))
 }

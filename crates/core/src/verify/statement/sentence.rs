@@ -91,7 +91,7 @@ impl Sentence {
     /// The names in backticks; of a part of a file, such as a section, also those in quotation marks.
     pub(in crate::verify) fn names(&self) -> Vec<&str> {
         let quoted = self.quoted.iter().map(String::as_str).filter(|_| self.has(Meaning::Part));
-        self.code().filter(|text| !is_path(text)).chain(quoted).collect()
+        self.code().filter(|text| !is_quoted_path(text)).chain(quoted).collect()
     }
 
     /// The words that are paths.
@@ -275,6 +275,11 @@ pub(in crate::verify) fn paths(text: &str) -> Vec<&str> {
         found.extend(words.filter(|word| is_path(word)));
     }
     found
+}
+
+/// Whether a text in backticks is a path. One with spaces is, if its first word is a part of a path and no program.
+pub(in crate::verify) fn is_quoted_path(text: &str) -> bool {
+    paths(&format!("`{text}`")) == [text]
 }
 
 /// Whether a word is a path: a name with an extension, or a folder with a `/` at its end.

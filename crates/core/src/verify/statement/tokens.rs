@@ -1,6 +1,6 @@
 //! The parts of a sentence for a reader that has to understand each of them: words, paths, texts in backticks.
 
-use super::sentence::is_path;
+use super::sentence::{is_path, is_quoted_path};
 
 /// One part of a sentence. Punctuation is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(in crate::verify) fn tokens(text: &str) -> Vec<Token> {
         let is_quoted = at % 2 == 1;
         if !is_quoted {
             plain(part, &mut found);
-        } else if is_path(part) {
+        } else if is_quoted_path(part) {
             found.push(Token::Path(part.to_owned()));
         } else {
             found.push(Token::Code(part.to_owned()));
@@ -87,6 +87,10 @@ mod tests {
                 &["created", "path src/a.rs", "and", "path lib/b.py"][..],
             ),
             ("- **5/5** pass ✅ (`npm test`)", &["5", "of", "5", "pass", "✅", "code npm test"]),
+            (
+                "`sh a/t.sh` reads `docs/my notes.md`",
+                &["code sh a/t.sh", "reads", "path docs/my notes.md"],
+            ),
             ("Coverage 98 %, v1.3.0 → 2x 👍", &["coverage", "98", "v1.3.0", "2x", "👍"]),
             (
                 "The page says: \"all green\" — «всё»",

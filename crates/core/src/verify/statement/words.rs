@@ -100,7 +100,7 @@ const WORDS: [(Meaning, &str); 35] = [
     ),
     (
         M::Act(Act::Read),
-        "read$ reviewed reviewing analyzed analysed inspected examined audited checked$ прочит просмотр проверил изучил \
+        "read$ worked$ gearbeitet работал reviewed reviewing analyzed analysed inspected examined audited checked$ прочит просмотр проверил изучил \
          gelesen geprüft",
     ),
     (
