@@ -3,10 +3,7 @@
 
 mod clock;
 mod escapes;
-mod git_settings;
 mod ignore_rules;
-mod killed_commands;
-mod later_commands;
 mod later_moment;
 mod later_steps;
 mod later_values;
@@ -24,7 +21,6 @@ mod shared_places;
 mod state;
 mod terminal;
 mod unproven;
-mod unshown_changes;
 mod urls;
 mod values;
 

@@ -3,7 +3,6 @@
 //! them without reading Rust.
 
 mod keys;
-pub(crate) use keys::file_with;
 mod sentences;
 
 use crate::scratch::{Said, Scratch};

@@ -425,13 +425,13 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
         (
             "test.testResult == 'failed'",
             "KB0303 the step `test` has no field `testResult` | a step has output, byKey, status, error, \
-             errors, verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; its \
+             errors, verdict, verdictDetails, handoff, exitCode, stdout, stderr, attempts, durationMs; its \
              result is below `test.output`, as in `test.output.testResult`",
         ),
         (
             "test[0]",
             "KB0303 the step `test` is not a list | a step has output, byKey, status, error, errors, \
-             verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; its result is below `test.output`",
+             verdict, verdictDetails, handoff, exitCode, stdout, stderr, attempts, durationMs; its result is below `test.output`",
         ),
         (
             "output == 'x'",

@@ -53,6 +53,25 @@ fn prompt(scratch: &Scratch, step: &str) -> String {
 }
 
 #[test]
+fn conditions_read_what_a_specialist_passed_on() {
+    let steps = "  - {id: research, specialist: researcher, task: Find the API}
+  - {id: build, condition: \"{{research.handoff.suggestedNext}} == 'builder'\", run: touch built}
+  - {id: ask, condition: \"{{research.handoff.suggestedNext}} == 'somebody'\", run: touch asked}
+  - {id: stop, condition: \"'no test data' in {{research.handoff.blockers}}\", run: touch stopped}
+";
+    let passed = json!({"suggestedNext": "builder", "blockers": ["no test data"]});
+    let research = json!([{"output": {"summary": "found the API", "handoff": passed}}]);
+    let scratch = project(steps, &json!({"research": research}));
+    scratch.kb(&RUN).code(0);
+    assert_eq!(["built", "asked", "stopped"].map(|name| scratch.has(name)), [true, false, true]);
+    // A new run that keeps the result reads it, too.
+    let text = scratch.read("playbooks/p.yml").replace("touch asked", "touch again");
+    scratch.write("playbooks/p.yml", &text.replace("'somebody'", "'builder'"));
+    scratch.kb(&["run", "retry", "@last", "--with-current"]).code(0).says(&["kept"]);
+    assert!(scratch.has("again"));
+}
+
+#[test]
 fn a_step_sees_what_the_steps_before_it_handed_over_and_nothing_else() {
     let build = json!([
         {"calls": [{"tool": "artifact:get", "args": {"id": "research/api"}}]},

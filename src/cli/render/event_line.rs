@@ -13,7 +13,8 @@ use kb_base::value::OutcomeKind;
 use kb_base::value::{Json, Timestamp, counted, json_text};
 use kb_core::wire::{
     Body, CacheHitView, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus,
-    MergedView, QuestionKind, QuestionView, StepStatus, UsageView, Verdict, change_kind_name,
+    MergedView, PhaseView, QuestionKind, QuestionView, StepStatus, UsageView, Verdict,
+    change_kind_name,
 };
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub(in crate::cli) fn line(event: &Event, seen: &EventClock) -> Option<String> {
 fn describe(event: &Event, seen: &EventClock) -> Option<String> {
     Some(match &event.body {
         Body::StepReady {} | Body::StepToken { .. } | Body::StepOutput(_) => return None,
-        Body::AgentPhase(phase) => phase_line(phase.phase, phase.round, phase.previous.as_deref()),
+        Body::AgentPhase(phase) => phase_line(phase),
         Body::AttemptEnd { outcome, .. } if *outcome == OutcomeKind::Ok => return None,
         Body::RunStart { .. } | Body::RunResume { .. } | Body::RunWaiting { .. } => {
             describe_run(event)
@@ -340,17 +341,18 @@ fn error_with_help(error: &ErrorView) -> String {
     format!(": {} [{}]{help}", plain(&error.message), error.code)
 }
 
-fn phase_line(phase: &str, round: u32, previous: Option<&str>) -> String {
-    let number = match round {
+fn phase_line(view: &PhaseView) -> String {
+    let number = match view.round {
         0 | 1 => String::new(),
         number => format!(", round {number}"),
     };
-    let text = previous.map(|text| plain(text.lines().next().unwrap_or_default()));
+    let text = view.previous.as_deref().map(|text| plain(text.lines().next().unwrap_or_default()));
     let text = text.map(|text| match text.char_indices().nth(120) {
         Some((at, _)) => format!(": {}…", &text[..at]),
         None => format!(": {text}"),
     });
-    format!("phase {phase}{number}{}", text.unwrap_or_default())
+    let PhaseView { phase, progress_percent, .. } = view;
+    format!("phase {phase}{number} ({progress_percent} %){}", text.unwrap_or_default())
 }
 
 /// The main argument of a tool call: its path, command, URL or pattern.

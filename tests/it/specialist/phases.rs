@@ -189,12 +189,12 @@ fn phases_are_events_and_lines_of_the_run() {
     let run = scratch.kb(&["playbook", "run", "p", "--script", "script.json"]).code(0);
     let run = run.says(&[
         "four rhyming lines",
-        "phase understand",
-        "phase execute, round 2: it does not rhyme",
+        "phase understand (0 %)",
+        "phase execute, round 2 (70 %): it does not rhyme",
     ]);
     assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'));
-    scratch
-        .kb(&["run", "events", "@last", "--json"])
-        .code(0)
-        .says(&["\"agent:phase\"", "\"round\":2"]);
+    scratch.kb(&["run", "events", "@last", "--json"]).code(0).says(&[
+        "\"agent:phase\"",
+        "\"round\":2,\"progressPercent\":70,\"nextMilestone\":\"critique\"",
+    ]);
 }

@@ -30,4 +30,46 @@ impl Phase {
             Phase::Finish => "finish",
         }
     }
+
+    /// An estimate of how much of the work is done when the phase begins, in percent. It never falls: each further round
+    /// begins where the review before it began.
+    pub fn percent_done(self, round: u32) -> u8 {
+        let reviewed = |round: u32| 100 - (30u8 >> round.saturating_sub(1).min(7));
+        match self {
+            Phase::Understand => 0,
+            Phase::Plan => 10,
+            Phase::Execute if round < 2 => 20,
+            Phase::Execute => reviewed(round - 1),
+            Phase::Critique => reviewed(round),
+            Phase::Finish => 100,
+        }
+    }
+
+    /// The phase that usually follows; `None` after the last.
+    pub fn next(self) -> Option<Phase> {
+        match self {
+            Phase::Understand | Phase::Plan => Some(Phase::Execute),
+            Phase::Execute => Some(Phase::Critique),
+            Phase::Critique => Some(Phase::Finish),
+            Phase::Finish => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Phase;
+
+    #[test]
+    fn the_estimate_grows_with_phases_and_rounds_and_ends_at_100() {
+        let rounds = (1..20).flat_map(|round| [(Phase::Execute, round), (Phase::Critique, round)]);
+        let all = [(Phase::Understand, 1), (Phase::Plan, 1)].into_iter().chain(rounds);
+        let percents: Vec<u8> = all
+            .chain([(Phase::Finish, 19)])
+            .map(|(phase, round)| phase.percent_done(round))
+            .collect();
+        assert!(percents.is_sorted(), "{percents:?}");
+        assert_eq!(percents[..6], [0, 10, 20, 70, 70, 85]);
+        assert_eq!(percents.last(), Some(&100));
+    }
 }

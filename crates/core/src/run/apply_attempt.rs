@@ -42,7 +42,8 @@ impl State {
 
     /// Folds the end of an attempt.
     pub(super) fn end_attempt(&mut self, ix: InstanceIx, event: &Event) {
-        let Event::AttemptEnded { outcome, output, streams, failure, usage, .. } = event else {
+        let Event::AttemptEnded { outcome, output, streams, failure, usage, handoff, .. } = event
+        else {
             return;
         };
         let target = &mut self.instances[ix.at()];
@@ -55,6 +56,7 @@ impl State {
         target.streams = streams.as_ref().map(CompactPayload::boxed);
         target.set_failure(failure.clone());
         target.set_verification(None);
+        target.set_handoff(handoff.as_deref());
         if *outcome == OutcomeKind::Ok {
             target.status = StepStatus::Verifying;
         }

@@ -24,6 +24,7 @@ impl State {
         target.streams = kept.streams.as_ref().map(CompactPayload::boxed);
         target.set_verification(kept.verification.clone());
         target.set_failure(kept.failure.clone());
+        target.set_handoff(kept.handoff.as_deref());
         target.set_kept_from(Some(kept.run.clone()));
     }
 }

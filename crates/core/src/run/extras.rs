@@ -3,9 +3,10 @@
 use super::child_link::ChildLink;
 use super::compact::CompactPayload;
 use super::items::Items;
+use super::optional_time::OptionalTime;
 use super::question::Question;
-use crate::evidence::Verification;
-use kb_base::value::{Digest, Failure, RunId, SpecialistId, Tier, Timestamp, Usage};
+use crate::evidence::{Handoff, Verification};
+use kb_base::value::{Digest, Failure, RunId, SpecialistId, Tier, Usage};
 use kb_language::definition::RecoveryKind;
 
 /// Fields that few instances use. Those that are large and rare are behind pointers of their own, because
@@ -15,7 +16,8 @@ pub(super) struct Extras {
     pub(super) failure: Option<Box<Failure>>,
     pub(super) verification: Option<Box<Verification>>,
     pub(super) usage: Option<Box<Usage>>,
-    pub(super) due: Option<Timestamp>,
+    pub(super) due: OptionalTime,
+    pub(super) handoff: Option<Box<Handoff>>,
     pub(super) items: Option<Box<Items>>,
     pub(super) recovery: Option<Box<Recovery>>,
     pub(super) question: Option<Box<Question>>,
@@ -99,7 +101,8 @@ impl Default for Extras {
             failure: None,
             verification: None,
             usage: None,
-            due: None,
+            due: OptionalTime::NONE,
+            handoff: None,
             items: None,
             recovery: None,
             question: None,

@@ -8,7 +8,7 @@ use super::items::{Item, Items};
 use super::join::DependencyEnds;
 use super::optional_time::OptionalTime;
 use super::question::Question;
-use crate::evidence::{CacheHit, Verdict, Verification};
+use crate::evidence::{CacheHit, Handoff, Verdict, Verification};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, OutcomeKind, RunId, Timestamp, Usage};
 use kb_language::definition::RecoveryKind;
@@ -91,7 +91,7 @@ impl Instance {
 
     /// The time that it waits for; `None` if it waits for a person without a timeout.
     pub fn due(&self) -> Option<Timestamp> {
-        self.extras.as_ref()?.due
+        self.extras.as_ref()?.due.get()
     }
 
     /// The number of the current pass of its loop, from 1.
@@ -315,7 +315,10 @@ impl Instance {
     }
 
     pub(super) fn set_due(&mut self, due: Option<Timestamp>) {
-        self.set(due, |extras| &mut extras.due);
+        let due = due.map_or(OptionalTime::NONE, OptionalTime::at);
+        if due != OptionalTime::NONE || self.extras.is_some() {
+            self.extras.get_or_insert_default().due = due;
+        }
     }
 
     pub(super) fn set_question(&mut self, question: Option<Box<Question>>) {
@@ -328,6 +331,16 @@ impl Instance {
 
     pub(super) fn set_verification(&mut self, verification: Option<Verification>) {
         self.set(verification.map(Box::new), |extras| &mut extras.verification);
+    }
+
+    /// What the specialist of the last attempt passed on, without its artifacts.
+    pub fn handoff(&self) -> Option<&Handoff> {
+        self.extras.as_ref()?.handoff.as_deref()
+    }
+
+    pub(super) fn set_handoff(&mut self, handoff: Option<&Handoff>) {
+        let words = handoff.map(|handoff| Handoff { artifacts: Vec::new(), ..handoff.clone() });
+        self.set(words.map(Box::new), |extras| &mut extras.handoff);
     }
 
     pub(super) fn set_items(&mut self, items: Option<Items>) {

@@ -353,11 +353,17 @@ impl FileChange {
 
 /// A phase of a specialist with `agentLoop`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PhaseView {
     /// `understand`, `plan`, `execute`, `critique` or `finish`.
     pub phase: &'static str,
     /// Number of the round of execution and critique, from 1.
     pub round: u32,
+    /// An estimate of how much of the work is done, from the phases and rounds before.
+    pub progress_percent: u8,
+    /// The phase that usually follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_milestone: Option<&'static str>,
     /// What the phase before gave: the understanding, the plan, the critique; for `finish`, the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,

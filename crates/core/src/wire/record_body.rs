@@ -6,7 +6,7 @@ use super::parts::{
     inline_or_blob,
 };
 use super::verdicts::VerdictsView;
-use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Purpose, Record};
+use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Phase, Purpose, Record};
 
 /// The public event of a record; `None` for records that only a resumed attempt needs.
 pub(super) fn record_body(record: &Record) -> Option<Body> {
@@ -37,10 +37,13 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             status: *status,
             verdicts: verdicts.map(VerdictsView::from),
         },
-        Record::Phase { phase, round, previous } => {
-            let (phase, previous) = (phase.as_str(), previous.clone());
-            Body::AgentPhase(PhaseView { phase, round: *round, previous })
-        }
+        Record::Phase { phase, round, previous } => Body::AgentPhase(PhaseView {
+            phase: phase.as_str(),
+            round: *round,
+            progress_percent: phase.percent_done(*round),
+            next_milestone: phase.next().map(Phase::as_str),
+            previous: previous.clone(),
+        }),
         Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
         Record::CacheHit(hit) => Body::CacheHit(Box::new(CacheHitView::from(&**hit))),
         Record::Output { parts, omitted } => {

@@ -251,6 +251,7 @@ impl RunScope<'_> {
             "error" => self.error_with_partial(instance),
             "verdict" => json!(instance.verification().map(|v| v.verdict)),
             "verdictDetails" => json!(instance.verification()),
+            "handoff" => json!(instance.handoff()?),
             "attempts" => json!(instance.attempt),
             "durationMs" => {
                 let ended = instance.ended_at()?;

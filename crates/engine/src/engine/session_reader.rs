@@ -1,11 +1,15 @@
-//! Which steps read the session state.
+//! Which steps read what a specialist passes on.
 
 use kb_language::definition::{SpecialistStep, StepKind, StepPhase};
+use kb_language::expression::Root;
 use kb_language::plan::{Plan, StepIx};
 use std::collections::BTreeSet;
 
-/// Whether a later step is a specialist that sees what a step passes on.
+/// Whether a later step is a specialist that sees what a step passes on, or an expression reads it.
 pub(super) fn has_reader(plan: &Plan, step: StepIx) -> bool {
+    if is_read(plan, step) {
+        return true;
+    }
     let reads = |ix: StepIx| reader(plan, ix).is_some_and(|step| step.session);
     let is_main = plan.step(step).step.phase == StepPhase::Main;
     let is_finally = |ix: StepIx| plan.step(ix).step.phase == StepPhase::Finally;
@@ -25,6 +29,14 @@ pub(super) fn has_reader(plan: &Plan, step: StepIx) -> bool {
         }
     }
     false
+}
+
+/// Whether an expression reads `STEP.handoff`.
+fn is_read(plan: &Plan, step: StepIx) -> bool {
+    let own = Root::Step(plan.step(step).step.id.clone());
+    let steps = plan.iter().flat_map(|(_, planned)| planned.references());
+    let outputs = plan.playbook().outputs.iter().flat_map(|(_, value)| value.references());
+    steps.chain(outputs).any(|read| read.root == own && read.field() == Some("handoff"))
 }
 
 /// The specialist step at a place of the plan.

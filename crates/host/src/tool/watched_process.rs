@@ -130,9 +130,6 @@ impl WatchedStart<'_> {
             supervisor,
             confined,
         };
-        if let (Origin::Author(_), None) = (origin, &watched.confined) {
-            self.workspace.forget_code_sources();
-        }
         self.end(watches, &mut watched).await;
         Ok(watched)
     }
@@ -176,10 +173,7 @@ impl WatchedStart<'_> {
 
 /// The failure of a command that changed protected paths, which the sandbox cannot always prevent. The change is not
 /// undone, because a person may have edited the file meanwhile.
-pub(crate) async fn protected_failure(
-    changes: &[Change],
-    workspace: &Workspace,
-) -> Option<Failure> {
+async fn protected_failure(changes: &[Change], workspace: &Workspace) -> Option<Failure> {
     const SHOWN: usize = 20;
     let changed = protected_among(changes, workspace).await;
     if changed.is_empty() {

@@ -16,6 +16,7 @@ pub const STEP_FIELDS: &[&str] = &[
     "errors",
     "verdict",
     "verdictDetails",
+    "handoff",
     "exitCode",
     "stdout",
     "stderr",

@@ -79,8 +79,7 @@ impl Plan {
         };
         let start_hooks = (0u32..).zip(&steps).filter(|(_, step)| is_start(step));
         let start_hooks = start_hooks.map(|(i, _)| StepIx(i)).collect();
-        let settings = &children.catalog().settings;
-        let (sandbox, opened) = (settings.sandbox_steps, settings.sandbox_write.clone());
+        let sandbox = children.catalog().settings.sandbox_steps;
         let tools = children.catalog().tools.clone();
         let plugins = plugins::plugins(&steps, children.catalog());
         let playbook = playbook.clone();
@@ -97,7 +96,6 @@ impl Plan {
             plugins,
             tools,
             sandbox,
-            opened,
         }
     }
 }

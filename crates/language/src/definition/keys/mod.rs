@@ -21,7 +21,6 @@ mod reach;
 mod reference;
 pub(crate) mod sandbox;
 pub(crate) mod script;
-pub(crate) mod serve;
 pub(crate) mod settings;
 pub(crate) mod specialist;
 pub(crate) mod step;

@@ -67,11 +67,10 @@ impl SkipAnalysis {
             })
         };
         match (field, self.skipped_by[target.at()]) {
-            (Some("output" | "byKey" | "stdout" | "stderr" | "exitCode" | "errors"), Some(by))
-                if !implied() =>
-            {
-                Some(NoOutput::Skipped(by))
-            }
+            (
+                Some("output" | "byKey" | "handoff" | "stdout" | "stderr" | "exitCode" | "errors"),
+                Some(by),
+            ) if !implied() => Some(NoOutput::Skipped(by)),
             // A failed process still has an exit code, stdout and stderr.
             (Some("output" | "byKey"), _) if tolerated => Some(NoOutput::Tolerated),
             _ => None,

@@ -1,6 +1,5 @@
 //! All routes, one file per group.
 
-mod artifacts;
 mod asks;
 mod commands;
 mod hooks;
@@ -20,7 +19,6 @@ use super::route::Route;
 /// The tables of all routes.
 pub static ROUTE_GROUPS: &[&[Route]] = &[
     runs::ROUTES,
-    artifacts::ROUTES,
     commands::ROUTES,
     streams::ROUTES,
     asks::ROUTES,
