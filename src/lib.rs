@@ -51,7 +51,7 @@
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction |
 //! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |
-//! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process |
+//! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
 //! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, attempt, process, workspace, http, git |
 //! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition |
 //! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, tool, llm |

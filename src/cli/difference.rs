@@ -1,6 +1,6 @@
 //! The changes about which an approval decides, on a terminal.
 
-use super::run::{INCOMPLETE, diff_text, named_diffs};
+use super::run::{diff_text, named_diffs};
 use super::terminal::{DIM, TITLE, Terminal, paint};
 use kb_service::service::Difference;
 
@@ -9,8 +9,8 @@ const SHOWN: usize = 100;
 
 /// Shows the changes; of many, the first lines. Returns whether there are more.
 pub(super) fn show(difference: &Difference, terminal: &mut Terminal) -> std::io::Result<bool> {
-    if difference.seen().is_none() {
-        terminal.note(INCOMPLETE)?;
+    if let Some(why) = difference.unshown() {
+        terminal.note(&format!("{}\n", why.as_str()))?;
     }
     if difference.is_empty() {
         return Ok(false);

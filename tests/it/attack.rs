@@ -3,7 +3,10 @@
 
 mod clock;
 mod escapes;
+mod git_settings;
 mod ignore_rules;
+mod killed_commands;
+mod later_commands;
 mod later_moment;
 mod later_steps;
 mod later_values;
@@ -21,6 +24,7 @@ mod shared_places;
 mod state;
 mod terminal;
 mod unproven;
+mod unshown_changes;
 mod urls;
 mod values;
 

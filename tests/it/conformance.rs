@@ -3,6 +3,7 @@
 //! them without reading Rust.
 
 mod keys;
+pub(crate) use keys::file_with;
 mod sentences;
 
 use crate::scratch::{Said, Scratch};

@@ -9,6 +9,7 @@ use kb::process::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -537,6 +538,58 @@ async fn what_is_held_writes_where_it_may_and_sees_its_own_proc() {
     assert_eq!(next.stdout, "free\n", "{next:?}");
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!mounts.contains("/kept "), "{mounts}");
+}
+
+/// A path that is replaced from outside between two commands stays hidden or read-only, also where the new file gets the
+/// inode of the old one.
+#[tokio::test]
+async fn what_is_replaced_between_two_commands_stays_hidden_and_read_only() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    let supervisor = supervisor();
+    if KernelSandbox::detect().is_none() || !supervisor.can_hide_paths() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    for _ in 0..4 {
+        for name in ["hidden", "kept"] {
+            let _ = std::fs::remove_file(root.join(name));
+            std::fs::write(root.join(name), "x").unwrap();
+        }
+        let limits = Confinement::to([root.clone()]).with_scratch(1);
+        let limits = limits.with_read_only([root.join("kept")]).with_hidden([root.join("hidden")]);
+        let step = Spawn { cwd: root.clone(), ..shell("cat hidden; echo y >> kept") };
+        let exited = supervisor.confined(limits).run(step, &CancellationToken::new(), None).await;
+        assert_eq!(exited.stdout, "", "{exited:?}");
+        assert_eq!(std::fs::read_to_string(root.join("kept")).unwrap(), "x", "{exited:?}");
+    }
+}
+
+/// No file of the project runs as the user of `kb` for everybody, whatever sets its mode.
+#[tokio::test]
+async fn a_command_in_the_sandbox_sets_no_set_id_bits_and_no_capabilities() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    if KernelSandbox::detect().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let attempts = "set +e; cp /bin/sh a; cp a b; chmod 4755 a; chmod g+s b; install -m 6755 a c
+        python3 -c 'import os; os.close(os.open(\"d\", os.O_CREAT | os.O_WRONLY, 0o4755))'
+        python3 -c 'import os; os.fchmod(os.open(\"a\", os.O_RDONLY), 0o2755)'
+        python3 -c 'import os; os.mknod(\"e\", 0o104755)'
+        python3 -c 'import os, struct; os.setxattr(\"b\", \"security.capability\", struct.pack(\"<5I\", 0x2000001, 1 << 7, 0, 0, 0))'
+        find . -perm /6000; getfattr -n security.capability b 2> /dev/null; echo done";
+    let step = Spawn { cwd: root.clone(), ..shell(attempts) };
+    let limits = Confinement::to([root.clone()]);
+    let exited = supervisor().confined(limits).run(step, &CancellationToken::new(), None).await;
+    assert_eq!(exited.stdout, "done\n", "{exited:?}");
+    let marked = |name: &str| {
+        let file = root.join(name);
+        file.metadata().is_ok_and(|found| found.permissions().mode() & 0o6000 != 0)
+            || rustix::fs::getxattr(&file, "security.capability", &mut [0u8; 64]).is_ok()
+    };
+    assert!(!["a", "b", "c", "d", "e"].iter().any(|name| marked(name)));
 }
 
 // --- Kills from outside

@@ -101,6 +101,7 @@ impl Work {
 
     fn request(&self, output: Json) -> GateRequest {
         GateRequest {
+            of: None,
             tree: None,
             tools: Default::default(),
             checks: Vec::new(),

@@ -1,7 +1,7 @@
 //! The inputs of one gate.
 
 use crate::{Live, TreeRequest};
-use kb_base::value::{InstanceKey, Json, RunId, Tier};
+use kb_base::value::{InstanceKey, Json, RunId, Tier, Timestamp};
 use kb_core::evidence::{Invocation, Record};
 use kb_language::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use kb_language::plan::Confined;
@@ -13,6 +13,8 @@ use std::time::Duration;
 /// The inputs of one gate.
 #[derive(Debug, Clone)]
 pub struct GateRequest {
+    /// The run and instance that the gate belongs to; `None` if nothing is stored for a process that is killed meanwhile.
+    pub of: Option<Box<GateOf>>,
     /// The checks, in order.
     pub checks: Vec<Check>,
     /// How strictly claims in the output are compared with the evidence.
@@ -52,6 +54,17 @@ pub struct GateRequest {
     pub received: Option<Arc<Received>>,
     /// What a `judge` check needs to know, if the gate has one.
     pub judged: Option<Box<JudgeSubject>>,
+}
+
+/// The run and instance that a gate belongs to.
+#[derive(Debug, Clone)]
+pub struct GateOf {
+    /// The run whose process may be killed.
+    pub run: RunId,
+    /// The step or item.
+    pub instance: InstanceKey,
+    /// The last sign of life of a process that was killed while it executed the gate.
+    pub killed: Option<Timestamp>,
 }
 
 /// What a specialist received: what it was told, and what its calls returned.

@@ -21,7 +21,7 @@ mod work;
 pub use blocking::run_blocking;
 pub use context::{Context, Shutdown};
 pub use executor::Executor;
-pub use gate::{GateRequest, JudgeSubject, Received};
+pub use gate::{GateOf, GateRequest, JudgeSubject, Received};
 pub use items::FileItems;
 pub use left_changes::{KilledWork, LeftChanges};
 pub use live::Live;

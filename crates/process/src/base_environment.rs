@@ -26,11 +26,12 @@ pub(super) const HELPER_MARKER: &str = "KB_HELPER";
 pub struct BaseEnvironment {
     variables: BTreeMap<String, String>,
     temporary_root: Option<PathBuf>,
-    project: Option<PathBuf>,
+    /// The folders and files that commands in the sandbox can write.
+    untrusted: Vec<PathBuf>,
     outer_marker: Option<String>,
     sandbox_cap: SandboxCap,
-    /// Where variables of the user tell git to look for settings.
-    git_settings: Vec<PathBuf>,
+    /// Variables of the user about the settings of git, which no process gets.
+    git_variables: Vec<(String, String)>,
 }
 
 impl BaseEnvironment {
@@ -44,11 +45,8 @@ impl BaseEnvironment {
                 "TMPDIR" if !value.is_empty() => base.temporary_root = Some(value.clone().into()),
                 MARKER => base.outer_marker = Some(value.clone()),
                 SandboxCap::VARIABLE => base.sandbox_cap = SandboxCap::parse(&value),
-                "XDG_CONFIG_HOME" if !value.is_empty() => {
-                    base.git_settings.push(Path::new(&value).join("git"));
-                }
-                "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" if !value.is_empty() => {
-                    base.git_settings.push(value.clone().into());
+                _ if name == "XDG_CONFIG_HOME" || name.starts_with("GIT_CONFIG") => {
+                    base.git_variables.push((name.clone(), value.clone()));
                 }
                 _ => {}
             }
@@ -66,18 +64,45 @@ impl BaseEnvironment {
         let in_home = [".gitconfig", ".config/git"].map(|path| home.map(|home| home.join(path)));
         let of_machine = Some(PathBuf::from("/etc/gitconfig"));
         let all = in_home.into_iter().chain([of_machine]).flatten();
-        all.chain(self.git_settings.iter().cloned()).collect()
+        let named = self.git_variables.iter().filter_map(|(name, value)| match name.as_str() {
+            _ if value.is_empty() => None,
+            "XDG_CONFIG_HOME" => Some(Path::new(value).join("git")),
+            "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" => Some(PathBuf::from(value)),
+            _ => None,
+        });
+        all.chain(named).collect()
     }
 
-    /// The project, none of whose files is a program that `kb` chooses.
+    /// The variables of the user that tell git where its settings are. Steps get them only by `env.pass`.
+    pub fn git_variables(&self) -> &[(String, String)] {
+        &self.git_variables
+    }
+
+    /// The project, and the paths outside of it that `sandbox` opens for writing; `~/` is the home directory. None of
+    /// their files is a program that `kb` chooses.
     #[must_use]
-    pub fn in_project(self, root: &Path) -> Self {
-        BaseEnvironment { project: Some(root.to_owned()), ..self }
+    pub fn in_project(self, root: &Path, opened: &[String]) -> Self {
+        let home = self.get("HOME").map(PathBuf::from);
+        let full = |path: &String| match path.strip_prefix("~/") {
+            Some(rest) => home.as_ref().map(|home| home.join(rest)),
+            None => Some(root.join(path)),
+        };
+        let untrusted = opened.iter().filter_map(full);
+        let untrusted = [root.to_owned()].into_iter().chain(untrusted).collect();
+        BaseEnvironment { untrusted, ..self }
     }
 
-    /// The project, if there is one.
-    pub(super) fn project(&self) -> Option<&Path> {
-        self.project.as_deref()
+    /// The folders and files that commands in the sandbox can write.
+    pub fn untrusted(&self) -> &[PathBuf] {
+        &self.untrusted
+    }
+
+    /// Whether commands in the sandbox can write a file, or the folder that names it.
+    pub fn is_untrusted(&self, file: &Path) -> bool {
+        let roots = self.untrusted.iter().filter_map(|root| root.canonicalize().ok());
+        let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+        let real: Vec<PathBuf> = file.canonicalize().ok().into_iter().chain(folder).collect();
+        roots.into_iter().any(|root| real.iter().any(|path| path.starts_with(&root)))
     }
 
     /// Whether every process gets a variable of this name, if `kb` has one or sets it itself.

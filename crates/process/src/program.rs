@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 /// Finds a program by its path relative to the working directory, or by its name in `PATH`. Returns
 /// an absolute path, which `posix_spawn` needs. Does not check that a path can be executed; after a
-/// failed start [`Program::explain`] finds the reason. A program that lies in the project `outside` is skipped. The
-/// error is a human-readable message.
+/// failed start [`Program::explain`] finds the reason. A program that is `refused` is skipped. The error is a
+/// human-readable message.
 pub(super) fn find_program(
     name: &str,
     cwd: &Path,
     path: &str,
-    outside: Option<&Path>,
+    refused: impl Fn(&Path) -> bool,
 ) -> Result<PathBuf, String> {
     if name.is_empty() {
         return Err("the command has no program".into());
@@ -23,7 +23,7 @@ pub(super) fn find_program(
     for directory in path.split(':').filter(|directory| directory.starts_with('/')) {
         let program = Path::new(directory).join(name);
         match inspect(&program) {
-            ProgramFile::Program if outside.is_some_and(|root| lies_in(&program, root)) => {
+            ProgramFile::Program if refused(&program) => {
                 inside = Some(program);
             }
             ProgramFile::Program => return Ok(program),
@@ -34,19 +34,12 @@ pub(super) fn find_program(
     Err(match (forbidden, inside) {
         (Some(program), _) => format!("`{}` is not executable", program.display()),
         (None, Some(program)) => format!(
-            "the only `{name}` in PATH is a file of the project, `{}`, which `kb` does not start; add the \
-             folder of another `{name}` to PATH",
+            "the only `{name}` in PATH is a file of the project, or of a folder that `sandbox` opens, `{}`, which \
+             `kb` does not start; add the folder of another `{name}` to PATH",
             program.display()
         ),
         (None, None) => format!("no program `{name}` in PATH"),
     })
-}
-
-/// Whether a program, or the folder that names it, lies in a project.
-fn lies_in(program: &Path, root: &Path) -> bool {
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let is_inside = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&root));
-    is_inside(program) || program.parent().is_some_and(is_inside)
 }
 
 /// What a path names.

@@ -65,13 +65,13 @@ impl Supervisor {
     /// The program that `kb` starts for a name of its own choice. The error is a human-readable message.
     pub fn own_program(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.base.get("PATH").unwrap_or_default();
-        find_program(name, Path::new("/"), path, self.base.project())
+        find_program(name, Path::new("/"), path, |program| self.base.is_untrusted(program))
     }
 
     /// The file that the first word of a command stands for in a working directory; `None` if there is none.
     pub fn program_of(&self, name: &str, cwd: &Path) -> Option<PathBuf> {
         let path = self.base.get("PATH").unwrap_or_default();
-        find_program(name, cwd, path, None).ok()
+        find_program(name, cwd, path, |_| false).ok()
     }
 
     /// A supervisor whose processes run in the kernel sandbox. They do not start if the kernel cannot
@@ -243,8 +243,8 @@ impl Supervisor {
         let name = spawn.argv.first().map(String::as_str).unwrap_or_default();
         let path = spawn.env.iter().rev().find(|(name, _)| name == "PATH");
         let path = path.map(|(_, value)| value.as_str()).or(self.base.get("PATH"));
-        let outside = self.base.project().filter(|_| spawn.own_program);
-        let found = find_program(name, &spawn.cwd, path.unwrap_or_default(), outside);
+        let refused = |program: &Path| spawn.own_program && self.base.is_untrusted(program);
+        let found = find_program(name, &spawn.cwd, path.unwrap_or_default(), refused);
         let path = found.map_err(|reason| {
             if spawn.cwd.is_dir() {
                 reason

@@ -7,7 +7,7 @@ use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, pai
 use kb_core::wire::{InstanceView, QuestionKind, RunView};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{
-    self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
+    self, Difference, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff,
 };
 
 /// Show the file changes of each step
@@ -47,13 +47,12 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     terminal.out(&named_diffs(others.unwrap_or_default()))?;
     notes(&diff, terminal)?;
     terminal.err(&child_notes(&view, args.step.as_deref()))?;
-    match decided.map(|decided| decided.seen()) {
-        Some(Some(seen)) => {
-            let approve = format!("kb run approve {} --seen {seen}", view.run);
-            terminal.note(&format!("`{approve}` approves what was read here\n"))?;
-        }
-        Some(None) => terminal.note(INCOMPLETE)?,
-        None => {}
+    if let Some(seen) = decided.as_ref().and_then(Difference::seen) {
+        let approve = format!("kb run approve {} --seen {seen}", view.run);
+        terminal.note(&format!("`{approve}` approves what was read here\n"))?;
+    }
+    if let Some(why) = decided.as_ref().and_then(Difference::unshown) {
+        terminal.note(&format!("{}\n", why.as_str()))?;
     }
     Ok(Exit::Done)
 }
@@ -62,10 +61,6 @@ fn waits_for_approval(view: &RunView) -> bool {
     let mut questions = view.steps.iter().filter_map(|step| step.question.as_ref());
     questions.any(|question| question.kind == QuestionKind::Approve)
 }
-
-/// What a person is told who cannot be shown everything.
-pub(in crate::cli) const INCOMPLETE: &str = "not all changes of specialists were recorded, so an approval releases nothing: later \
-     commands stay in the sandbox\n";
 
 /// The changes of runs, each below the name of its run.
 pub(in crate::cli) fn named_diffs(runs: &[RunDiff]) -> String {

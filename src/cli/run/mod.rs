@@ -22,7 +22,7 @@ mod trace;
 mod verify;
 mod watch;
 
-pub(super) use diff::{INCOMPLETE, diff_text, named_diffs};
+pub(super) use diff::{diff_text, named_diffs};
 
 use super::terminal::Terminal;
 use crate::cli::exit::CliResult;

@@ -510,7 +510,7 @@ fn an_approval_of_changes_that_were_not_recorded_releases_nothing() {
     let last = ["run", "approve", "@last", "ok", "--seen", "999"];
     let (said, escaped) = run(&scratch, &last, "kernel");
     assert!(!escaped && said.code != 0, "{said:?}");
-    assert!(said.err.contains("not all changes of the run were recorded"), "{said:?}");
+    assert!(said.err.contains("not all changes of specialists were recorded"), "{said:?}");
     let (said, escaped) = run(&scratch, &["run", "approve", "@last", "ok"], "kernel");
     assert!(!escaped && said.code == 1, "{said:?}");
 }

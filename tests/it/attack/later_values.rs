@@ -114,6 +114,50 @@ fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
     }
 }
 
+/// Texts of errors and verdicts have the values of what failed.
+#[test]
+fn texts_of_errors_and_verdicts_are_foreign() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    // Makes an expression of the part of a text that bash executes.
+    let reads = "'case $V in *PATH*) V=\"PATH[${V#*PATH[}\"; V=\"${V%%)]*})]\"; (( V > 3 )) || true;; esac'";
+    let n = "{{think.output.n}}";
+    let waits = format!("wait: {{until: \"{n}\"}}");
+    let list = format!("[{{command: [ls, \"{n}\"]}}]");
+    for (before, value, more) in [
+        (waits.clone(), "{{a.error}}", String::new()),
+        (format!("run: [echo], verify: {{checks: {list}}}"), "{{a.error}}", String::new()),
+        (format!("run: [echo], verify: {{checks: {list}}}"), "{{a.verdictDetails}}", String::new()),
+        (
+            "run: [echo]".to_owned(),
+            "{{loop.previous.reason | default('1')}}",
+            format!("loop: {{max: 2, until: {list}}}, "),
+        ),
+    ] {
+        let steps = |sandbox: &str| {
+            format!(
+                "  - {{id: a, dependsOn: think, onError: continue, {before}}}\n  - {{id: later, dependsOn: [a, think], runIf: allDone, onError: continue, {sandbox}{more}run: {reads}, env: {{V: \"{value}\"}}}}\n"
+            )
+        };
+        let (said, escaped) = run(&project(&steps("")), &RUN);
+        assert!(!escaped, "{before} {value}: {said:?}");
+        let (said, trusted) = run(&project(&steps("sandbox: never, ")), &RUN);
+        assert!(trusted, "{before} {value}: {said:?}");
+    }
+    // Where only parameters are foreign.
+    for (sandbox, is_free) in [("", false), ("sandbox: never, ", true)] {
+        let child = format!(
+            "schema: kb.playbook/1\nid: waits\nparams: [{{name: v}}]\nsteps:\n  - {{id: a, wait: {{until: '{{{{v}}}}'}}}}\nfinally:\n  - {{id: later, {sandbox}run: {reads}, env: {{V: '{{{{run.error}}}}'}}}}\n"
+        );
+        let scratch =
+            project(&format!("  - {{id: call, playbook: waits, with: {{v: \"{n}\"}}}}\n"));
+        scratch.write(".kb/playbooks/waits.yml", &child);
+        let (said, executed) = run(&scratch, &RUN);
+        assert_eq!(executed, is_free, "{sandbox}: {said:?}");
+    }
+}
+
 /// The variables that name the step of a process have the key of an item in a form that no shell executes, also in a
 /// command that nothing confines.
 #[test]

@@ -58,6 +58,18 @@ fn an_opened_path_leaves_out_repositories() {
             "~/o",
             "o/h/x",
         ),
+        // What the settings of the project name there.
+        (
+            "git init -q; mkdir -p ~/sh/h; touch ~/sh/h/x; git config core.hooksPath ~/sh/h",
+            "~/sh",
+            "sh/h/x",
+        ),
+        ("git init -q; mkdir ~/sh; touch ~/sh/i; git config include.path ~/sh/i", "~/sh", "sh/i"),
+        (
+            "git init -q; mkdir -p ~/sh/h; touch ~/sh/h/x; rm -r .git/hooks; ln -s ~/sh/h .git/hooks",
+            "~/sh",
+            "sh/h/x",
+        ),
     ] {
         let scratch = project(
             prepare,

@@ -39,12 +39,16 @@ fn prepare(scratch: &Scratch, script: &str) {
 
 /// Runs with the folder of programs of the project first on `PATH`. Returns whether one of them ran.
 fn run(scratch: &Scratch, level: &str, rest: &str) -> (Said, bool) {
+    let path = format!("{}{rest}", scratch.root().join(".venv/bin").display());
+    run_with(scratch, level, &path)
+}
+
+fn run_with(scratch: &Scratch, level: &str, path: &str) -> (Said, bool) {
     let home = scratch.root().parent().unwrap().join("home");
     std::fs::create_dir_all(&home).unwrap();
     let _ = std::fs::remove_file(home.join("pwned"));
-    let path = format!("{}{rest}", scratch.root().join(".venv/bin").display());
     let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
-        kb.env("HOME", &home).env("PATH", &path).env("KB_SANDBOX_AT_MOST", level);
+        kb.env("HOME", &home).env("PATH", path).env("KB_SANDBOX_AT_MOST", level);
     });
     (said, home.join("pwned").exists())
 }
@@ -65,6 +69,24 @@ fn kb_starts_no_shell_and_no_git_of_the_project() {
     }
 }
 
+/// What `sandbox` opens for writing counts as inside of the project.
+#[test]
+fn kb_starts_no_shell_of_an_opened_folder() {
+    let rest = format!(":{}", std::env::var("PATH").unwrap());
+    for (settings, own) in
+        [("sandbox: {write: ['~/tools']}\n", ""), ("", ", sandbox: {write: [~/tools]}")]
+    {
+        let scratch = project(&format!("steps: [{{id: a, run: 'true'{own}}}]"));
+        if !settings.is_empty() {
+            scratch.write(".kb/kb.config.yml", settings);
+        }
+        plant(&scratch, "../home/tools/bash", &real("bash"));
+        let tools = scratch.root().parent().unwrap().join("home/tools");
+        let (said, executed) = run_with(&scratch, "kernel", &format!("{}{rest}", tools.display()));
+        assert!(said.code == 0 && !executed, "{settings}{own}: {said:?}");
+    }
+}
+
 /// Without another one, the message names the file and the way out.
 #[test]
 fn a_path_with_only_the_shell_of_the_project_is_an_error() {
@@ -76,7 +98,7 @@ fn a_path_with_only_the_shell_of_the_project_is_an_error() {
         let (said, executed) = run(&scratch, "kernel", "");
         assert!(said.code != 0 && !executed, "{said:?}");
         let file = scratch.root().join(".venv/bin").join(name).display().to_string();
-        said.says(&[&format!("the only `{name}` in PATH is a file of the project"), &file]);
+        said.says(&[&format!("the only `{name}` in PATH is a file of the project, or of a folder that `sandbox` opens"), &file]);
     }
 }
 

@@ -137,6 +137,54 @@ fn a_secret_that_was_read_before_a_specialist_started_is_kept() {
     assert!(said.code == 0 && !escaped, "{said:?}");
 }
 
+/// In the sandbox it changes nothing of the project, so no change is left out before an approval.
+#[test]
+fn the_command_of_a_secret_changes_nothing_of_the_project() {
+    let Some(_) = sandbox() else { return };
+    let steps = format!("{WORK}  - {{id: later, dependsOn: work, {LATER}}}\n");
+    let scratch = project("secrets: {T: {command: [sh, token.sh]}}\n", &steps);
+    scratch.write("ci.sh", "true\n");
+    let text = format!(
+        "{{ echo evil > ci.sh; echo x > .envrc; mkdir -p sub/.git; touch token.py; }} 2> seen || true\n{TELLS}\n"
+    );
+    let call = json!({"tool": "fs:write", "args": {"path": "token.sh", "content": text}});
+    let turns = json!([{"calls": [call]}, {"output": {"summary": "done"}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    scratch.write("script.yml", &script.to_string());
+    run(&scratch, &RUN, "kernel").0.code(0);
+    assert_eq!(scratch.read("ci.sh"), "true\n");
+    assert!([".envrc", "sub", "seen"].iter().all(|path| !scratch.has(path)));
+}
+
+/// What `sandbox` opens for writing counts as inside of the project.
+#[test]
+fn a_command_of_the_settings_executes_nothing_of_an_opened_folder_outside_of_the_sandbox() {
+    let Some(can_hide) = sandbox() else { return };
+    for (command, named) in [("sh TOOLS/token.sh", true), ("sh -c '. TOOLS/token.sh'", false)] {
+        for by_step in [false, true] {
+            let own = if by_step { "sandbox: {write: [~/tools]}, " } else { "" };
+            let steps = format!(
+                "{WORK}  - {{id: a, dependsOn: work, {own}run: 'true'}}\n  - {{id: later, dependsOn: a, {LATER}}}\n"
+            );
+            let scratch = project("", &steps);
+            let tools = home(&scratch).join("tools");
+            std::fs::create_dir_all(&tools).unwrap();
+            std::fs::write(tools.join("token.sh"), PLANT).unwrap();
+            let command = command.replace("TOOLS", &tools.display().to_string());
+            let command: Vec<&str> =
+                command.splitn(3, ' ').map(|word| word.trim_matches('\'')).collect();
+            let mut settings = json!({"secrets": {"T": {"command": command}}});
+            if !by_step {
+                settings["sandbox"] = json!({"write": ["~/tools"]});
+            }
+            scratch.write(".kb/kb.config.yml", &settings.to_string());
+            let (said, escaped) = run(&scratch, &RUN, "kernel");
+            assert!(!escaped, "{command:?} {by_step}: {said:?}");
+            assert_eq!(said.code == 0, named || !can_hide, "{command:?} {by_step}: {said:?}");
+        }
+    }
+}
+
 /// A command that names nothing of the project has all but the project and the state of `kb`.
 #[test]
 fn a_command_outside_of_the_project_is_free_but_for_the_project() {
@@ -182,6 +230,7 @@ fn the_command_of_a_notification_executes_what_a_specialist_wrote_in_the_sandbox
             continue;
         }
         let settings = format!("notify: [{{on: ended, command: {command}}}]\n");
+        // The one in the sandbox can change nothing of the project.
         let scratch = project(&settings, WORK);
         let plant = json!({"tool": "fs:write", "args": {"path": "token.sh", "content": format!("{PLANT}; touch told")}});
         let turns = json!([{"calls": [plant]}, {"output": {"summary": "done"}}]);
@@ -194,10 +243,11 @@ fn the_command_of_a_notification_executes_what_a_specialist_wrote_in_the_sandbox
         let (said, _) = run(&scratch, &RUN, "kernel");
         assert_eq!(said.code, 0, "{said:?}");
         until("the notification", || match shows {
-            "token" => scratch.has("told"),
+            "token" => scratch.kb(&["notify"]).out.contains("cannot change the project"),
             "told" => home(&scratch).join("told").exists(),
             _ => scratch.kb(&["notify"]).out.contains("without the project folder"),
         });
+        assert!(!scratch.has("told"), "{command}");
         assert!(!home(&scratch).join("pwned").exists(), "{command}");
     }
 }

@@ -192,6 +192,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         .replace("$ALIAS", &dir.path().join("alias").display().to_string());
     let output: Json = serde_json::from_str(&output).unwrap();
     let request = GateRequest {
+        of: None,
         tree: None,
         tools: Default::default(),
         checks: case.checks.clone(),

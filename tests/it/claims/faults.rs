@@ -48,6 +48,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
     let (host, _tools) = host(dir.path());
     for _ in 0..20 {
         let request = GateRequest {
+            of: None,
             tree: None,
             tools: Default::default(),
             checks: Vec::new(),

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 /// The cases of the keys of one map.
 #[derive(Debug, Deserialize)]
@@ -95,6 +95,18 @@ impl TableCases {
         });
         both.collect()
     }
+}
+
+/// A file with this entry in a map of a table: the path, and the text of the case of the table.
+pub(crate) fn file_with(table: &str, key: &str, value: &str) -> (String, String) {
+    static CASES: LazyLock<Vec<TableCases>> = LazyLock::new(cases);
+    let found = CASES.iter().find(|cases| cases.table == table);
+    let cases = found.unwrap_or_else(|| panic!("`{table}` has no cases"));
+    let others = cases.others.iter().filter(|(name, _)| *name != key);
+    let others = others.map(|(name, value)| format!("{}: {value}", Value::from(name.as_str())));
+    let entries: Vec<String> = others.chain([format!("{}: {value}", Value::from(key))]).collect();
+    let text = cases.text.replace('@', &format!("{}\n", entries.join(", ")));
+    (cases.file.replace("ID", "x"), text.replace("ID", "x"))
 }
 
 /// What the files of the cases refer to.

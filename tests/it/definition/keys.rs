@@ -91,130 +91,28 @@ fn examples_fit_the_types_of_their_keys() {
     }
 }
 
-/// A definition with a map of one table in it, in flow style; `@` is where the map's entries go.
-fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
-    let playbook = |text| Some((FileRole::Playbook, "p.yml", text));
-    let specialist = |text| Some((FileRole::Specialist, ".kb/specialists/s.yml", text));
-    let plugin = |text| Some((FileRole::Plugin, ".kb/plugins/p.yml", text));
-    let settings = |text| Some((FileRole::Settings, ".kb/kb.config.yml", text));
-    match table.name {
-        "playbook" => playbook("{@}"),
-        "workflow" => Some((FileRole::Workflow, "workflows/w.md", "---\n{@}\n---\n")),
-        "param" => playbook("{params: [{@}]}"),
-        "limits" => playbook("{limits: {@}}"),
-        "budget" => playbook("{budget: {@}}"),
-        "concurrency" => playbook("{concurrency: {@}}"),
-        "on" => playbook("{on: {@}}"),
-        "schedule" => playbook("{on: {schedule: {@}}}"),
-        "catchUp" => playbook("{on: {schedule: {cron: \"@daily\", catchUp: {@}}}}"),
-        "webhook" => playbook("{on: {webhook: {@}}}"),
-        "webhookForm" => playbook("{on: {webhook: {secret: S, form: {@}}}}"),
-        "fileTrigger" => playbook("{on: {file: {@}}}"),
-        "message" => playbook("{on: {message: {@}}}"),
-        "runTrigger" => playbook("{on: {run: {@}}}"),
-        "defaults" => playbook("{defaults: {@}}"),
-        "step" => playbook("{steps: [{@}]}"),
-        "http" => playbook("{steps: [{http: {@}}]}"),
-        "ask" => playbook("{steps: [{ask: {@}}]}"),
-        "approve" => playbook("{steps: [{approve: {@}}]}"),
-        "onReject" => playbook("{steps: [{approve: {message: x, onReject: {@}}}]}"),
-        "wait" => playbook("{steps: [{wait: {@}}]}"),
-        "timeout" => playbook("{steps: [{run: x, timeout: {@}}]}"),
-        "retry" => playbook("{steps: [{run: x, retry: {@}}]}"),
-        "recovery" => playbook("{steps: [{run: x, recovery: [{@}]}]}"),
-        "stepSandbox" => playbook("{steps: [{run: x, sandbox: {@}}]}"),
-        "cache" => playbook("{steps: [{run: x, cache: {@}}]}"),
-        "loop" => playbook("{steps: [{run: x, loop: {@}}]}"),
-        "hooks" => playbook("{hooks: {@}}"),
-        "requires" => playbook("{requires: {@}}"),
-        "matrix" => playbook("{steps: [{run: x, matrix: {@}}]}"),
-        "forEach" => playbook("{steps: [{run: x, forEach: {@}}]}"),
-        "output" => playbook("{steps: [{run: x, output: {@}}]}"),
-        "verify" => playbook("{steps: [{run: x, verify: {@}}]}"),
-        "check" => playbook("{steps: [{gate: [{@}]}]}"),
-        "file" => playbook("{steps: [{gate: [{file: {@}}]}]}"),
-        "count" => playbook("{steps: [{gate: [{file: {path: x, count: {@}}}]}]}"),
-        "tests" => playbook("{steps: [{gate: [{command: [x], tests: {@}}]}]}"),
-        "judge" => playbook("{steps: [{gate: [{judge: {@}}]}]}"),
-        "diff" => playbook("{steps: [{gate: [{diff: {@}}]}]}"),
-        "specialist" => specialist("{@}"),
-        "agentFile" => specialist("{agent: {name: a}, @}"),
-        "agent" => specialist("{agent: {@}}"),
-        "agentTools" => specialist("{agent: {tools: {@}}}"),
-        "singleton" => specialist("{agent: {name: x, singleton: {@}}}"),
-        "agentLoop" => specialist("{agent: {agent_loop: {@}}}"),
-        "agentLimits" => specialist("{agent: {limits: {@}}}"),
-        "display" => specialist("{display: {@}}"),
-        "context" => specialist("{context: {@}}"),
-        "example" => specialist("{examples: [{@}]}"),
-        "specialistLimits" => specialist("{limits: {@}}"),
-        "llm" => specialist("{llm: {@}}"),
-        "fallback" => specialist("{llm: {fallback: {@}}}"),
-        "brain" => specialist("{brain: {@}}"),
-        "capability" => specialist("{capabilities: [{@}]}"),
-        "specialistInput" => specialist("{input: {@}}"),
-        "specialistOutput" => specialist("{output: {@}}"),
-        "plugin" => plugin("{@}"),
-        "pluginInput" => plugin("{input: {@}}"),
-        "pluginOutput" => plugin("{output: {@}}"),
-        "probe" => plugin("{probes: [{@}]}"),
-        "probeExpect" => plugin("{probes: [{tool: fs:list, expect: {@}}]}"),
-        "pluginManifest" => plugin("{@, tools: [{id: a}]}"),
-        "manifestTool" => plugin("{tools: [{@}]}"),
-        "profile" => Some((FileRole::AgentProfile, "agents/a.md", "---\n{@}\n---\nx\n")),
-        "settings" => settings("{@}"),
-        "llmSettings" => settings("{llm: {@}}"),
-        "tiers" => settings("{llm: {tiers: {@}}}"),
-        "tier" => settings("{llm: {tiers: {small: {@}}}}"),
-        "price" => settings("{llm: {prices: {m: {@}}}}"),
-        "orchestrator" => settings("{orchestrator: {@}}"),
-        "escalation" => settings("{orchestrator: {escalation: {@}}}"),
-        "verifier" => settings("{verifier: {@}}"),
-        "inconclusivePolicy" => settings("{verifier: {inconclusivePolicy: {@}}}"),
-        "toolSettings" => settings("{tools: {@}}"),
-        "toolPolicy" => settings("{tools: {security: {\"fs:read\": {@}}}}"),
-        "httpSettings" => settings("{tools: {http: {@}}}"),
-        "security" => settings("{security: {@}}"),
-        "globalLimits" => settings("{security: {globalLimits: {@}}}"),
-        "secret" => settings("{secrets: {A: {@}}}"),
-        "envSettings" => settings("{env: {@}}"),
-        "sandbox" => settings("{sandbox: {@}}"),
-        "journal" => settings("{journal: {@}}"),
-        "notify" => settings("{notify: [{@}]}"),
-        "notifyWebhook" => settings("{notify: {webhook: {@}}}"),
-        "notifyPlaybook" => settings("{notify: {playbook: {@}}}"),
-        "cacheSettings" => settings("{cache: {@}}"),
-        "serveSettings" => settings("{serve: {@}}"),
-        "traceSettings" => settings("{serve: {traces: {@}}}"),
-        "limitSettings" => settings("{limits: {@}}"),
-        _ => None,
+/// The diagnostics of a definition with this entry in a map of a table; `None` for the files of tests, which have no
+/// loader of their own.
+fn found_with(table: &KeyTable, name: &str, value: &str) -> Option<(Catalog, Vec<Diagnostic>)> {
+    let (path, text) = crate::conformance::file_with(table.name, name, value);
+    if path.starts_with("script") {
+        let (_, sources, found) = definition::load_script("s", text.as_bytes());
+        return Some((Catalog { sources, ..Catalog::default() }, found));
     }
+    let role =
+        kb::project::role_of(Path::new(&path)).filter(|_| !path.starts_with(".kb/tests/"))?;
+    Some(definition::load(vec![super::file(&path, role, &text)]))
 }
 
-/// Tables whose maps the loader reads without a [`wrapper`] here: scripts and tests have loaders of their own,
-/// and the names in `security` are names of tools.
-const ELSEWHERE: [&str; 14] = [
-    "script",
-    "turn",
-    "call",
-    "usage",
-    "error",
-    "toolPolicies",
-    "testFile",
-    "test",
-    "stub",
-    "toolStub",
-    "fault",
-    "reply",
-    "expect",
-    "fileExpectation",
-];
+/// The same as lines.
+fn said_with(table: &KeyTable, name: &str, value: &str) -> Option<String> {
+    found_with(table, name, value).map(|(catalog, found)| lines(&catalog, &found))
+}
 
 #[test]
 fn the_loader_knows_exactly_the_keys_of_the_tables() {
-    let unknown = |table: &KeyTable, entry: &str| {
-        let (role, path, text) = wrapper(table)?;
-        let (_, said) = said(role, path, text.replace('@', entry));
+    let unknown = |table: &KeyTable, name: &str, value: &str| {
+        let said = said_with(table, name, value)?;
         Some(said.lines().any(|line| line.contains("KB0106") && line.contains("unknown key")))
     };
     for file in DefinitionFile::ALL {
@@ -222,13 +120,15 @@ fn the_loader_knows_exactly_the_keys_of_the_tables() {
             for key in table.keys() {
                 for name in [Some(key.name.to_owned()), key.snake_case()].into_iter().flatten() {
                     let example = if key.example.is_empty() { "x" } else { key.example };
-                    match unknown(table, &format!("\"{name}\": {example}")) {
-                        Some(unknown) => assert!(!unknown, "`{name}` of {}", table.name),
-                        None => assert!(ELSEWHERE.contains(&table.name), "{}", table.name),
-                    }
+                    let unknown = unknown(table, &name, example).unwrap_or(false);
+                    assert!(!unknown, "`{name}` of {}", table.name);
                 }
             }
-            let other = unknown(table, "xyzzy: 1");
+            // Its keys are names of tools.
+            if table.name == "toolPolicies" {
+                continue;
+            }
+            let other = unknown(table, "xyzzy", "1");
             assert!(other.is_none_or(|unknown| unknown), "{} takes any key", table.name);
         }
     }
@@ -259,37 +159,13 @@ fn every_error_about_a_value_has_a_help() {
     for file in DefinitionFile::ALL {
         for table in file.all_tables() {
             for (key, value) in table.keys().flat_map(|key| VALUES.map(|value| (key, value))) {
-                let entry = format!("\"{}\": {value}", key.name);
-                let found = match wrapper(table) {
-                    Some((role, path, text)) => {
-                        let text = text.replace('@', &entry);
-                        definition::load(vec![super::file(path, role, &text)]).1
-                    }
-                    None => match script_wrapper(table) {
-                        Some(text) => {
-                            definition::load_script("s", text.replace('@', &entry).as_bytes()).2
-                        }
-                        None => continue,
-                    },
-                };
+                let Some((_, found)) = found_with(table, key.name, value) else { continue };
                 let errors = found.iter().filter(|found| found.is_error() && found.help.is_none());
                 silent.extend(errors.map(|found| format!("{} {}", found.code, found.message)));
             }
         }
     }
     assert!(silent.is_empty(), "{}", silent.into_iter().collect::<Vec<_>>().join("\n"));
-}
-
-/// A script with a map of one table in it.
-fn script_wrapper(table: &KeyTable) -> Option<&'static str> {
-    Some(match table.name {
-        "script" => "{@}",
-        "turn" => "{schema: kb.script/1, steps: {a: [{@}]}}",
-        "call" => "{schema: kb.script/1, steps: {a: [{calls: [{@}]}]}}",
-        "usage" => "{schema: kb.script/1, steps: {a: [{text: x, usage: {@}}]}}",
-        "error" => "{schema: kb.script/1, steps: {a: [{error: {@}}]}}",
-        _ => return None,
-    })
 }
 
 /// What a key does not do is said where the key is written.
@@ -299,12 +175,10 @@ fn no_key_is_dropped_in_silence() {
     for file in DefinitionFile::ALL {
         for table in file.all_tables() {
             for key in table.keys().filter(|key| key.support != Support::Full) {
-                let Some((role, path, text)) = wrapper(table) else {
+                let Some(said) = said_with(table, key.name, key.example) else {
                     silent.push(format!("`{}` of {} is not tested", key.name, table.name));
                     continue;
                 };
-                let entry = format!("\"{}\": {}", key.name, key.example);
-                let (_, said) = said(role, path, text.replace('@', &entry));
                 let code = match key.support {
                     Support::Full => continue,
                     Support::Unused => "info KB0903",

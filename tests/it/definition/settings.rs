@@ -96,3 +96,12 @@ fn a_specialist_has_a_ladder() {
     assert_eq!(said, "");
     assert_eq!(catalog.specialists.len(), 1, "and it is used");
 }
+
+#[test]
+fn a_playbook_is_in_one_queue() {
+    let (_, said) = settings("serve: {queues: {a: {playbooks: [x, y]}, b: {playbooks: [y]}}}\n");
+    assert_eq!(
+        said.trim(),
+        "error KB0221 1:57 the playbook `y` is in the queues `a` and `b` | name it in one queue"
+    );
+}

@@ -307,6 +307,42 @@ fn a_step_is_run_again_with_the_current_definition() {
     });
 }
 
+/// Artifacts and changed files are opened from the page; a file counts only as the run left it.
+#[test]
+fn artifacts_and_changed_files_can_be_opened() {
+    let writer = "schema: kb.specialist/1\nid: w\nrole: You write.\ntools: [fs:write]\n";
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, specialist: w, task: Write.}, {id: b, run: [cp, key, b.txt]}]\n";
+    let site = Site::new(&[
+        ("playbooks/p.yml", playbook),
+        (".kb/specialists/w.yml", writer),
+        (".kb/kb.config.yml", "secrets: {KEY: \"file:key\"}\n"),
+    ]);
+    site.scratch.write("key", "correct-horse-battery");
+    let write = |path: &str, text: &str| serde_json::json!({"tool": "fs:write", "args": {"path": path, "content": text}});
+    let artifact = serde_json::json!({"name": "api", "type": "fact", "content": "GET /v1/ships"});
+    let script = serde_json::json!({"schema": "kb.script/1", "steps": {"a": [
+        {"calls": [write("src/a.txt", "one")]},
+        {"output": {"summary": "done", "handoff": {"artifacts": [artifact]}}},
+    ]}});
+    site.scratch.write("script.json", &script.to_string());
+    site.scratch.kb(&["playbook", "run", "p", "--script", "script.json"]).code(0);
+    let run = site.scratch.last_run();
+    let token = site.token(Role::Read);
+    let page = site.get(&format!("/runs/{run}?step=a"), &token).text().replace("&#x2f;", "/");
+    let artifact = format!("/api/v1/runs/{run}/artifacts/a%2Fapi");
+    let file = format!("/api/v1/runs/{run}/files/src%2Fa%2Etxt?step=a");
+    for address in [&artifact, &file] {
+        assert!(page.contains(&format!("href=\"{address}\"")), "{address}: {page}");
+    }
+    assert_eq!(site.get(&artifact, &token).text(), "GET /v1/ships");
+    assert_eq!(site.get(&file, &token).text(), "one");
+    let masked = site.get(&format!("/api/v1/runs/{run}/files/b.txt"), &token).text();
+    assert_eq!(masked, "«secret:KEY»");
+    assert_eq!(site.get(&format!("/api/v1/runs/{run}/files/key"), &token).status, 404);
+    site.scratch.write("src/a.txt", "two");
+    assert_eq!(site.get(&file, &token).status, 409);
+}
+
 /// A proxy on this machine names the person; the name gives no right.
 #[test]
 fn a_proxy_names_the_person_who_starts_a_run() {

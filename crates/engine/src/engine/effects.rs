@@ -230,8 +230,10 @@ impl Dispatcher {
             let (known, plan) = (&self.folded.known, &self.context.plan);
             let results = self.folded.results.get(&ix).cloned().unwrap_or_default();
             let session = session::brief(&self.context, &self.folded, ix)?;
+            let killed = self.folded.killed_gates.get(&ix).copied();
             let inputs = prepare::GateInputs {
                 work,
+                killed,
                 output,
                 trace,
                 records,

@@ -31,6 +31,8 @@ pub struct Folded {
     pub earlier: EarlierChanges,
     /// Instances whose work a process left when it was killed, with its last sign of life.
     pub killed: BTreeMap<InstanceIx, Timestamp>,
+    /// The same for instances whose gate it left.
+    pub killed_gates: BTreeMap<InstanceIx, Timestamp>,
 }
 
 impl Folded {
@@ -47,6 +49,7 @@ impl Folded {
             known: LiveKnown::default(),
             earlier: EarlierChanges::default(),
             killed: BTreeMap::new(),
+            killed_gates: BTreeMap::new(),
         }
     }
 
@@ -124,6 +127,10 @@ impl Folded {
                 }
                 let working: Vec<_> = self.working().map(|ix| (ix, alive)).collect();
                 self.killed.extend(working);
+                let is_judged =
+                    |ix: &&InstanceIx| self.state.instance(**ix).status == StepStatus::Verifying;
+                let judged = in_flight.iter().filter(is_judged).map(|ix| (*ix, alive));
+                self.killed_gates.extend(judged.collect::<Vec<_>>());
             }
             Event::Ended { instance, .. } => {
                 self.histories.remove(instance);
@@ -133,6 +140,7 @@ impl Folded {
             // The record of a judge is part of the verdict from now on.
             Event::Judged { instance, .. } => {
                 self.histories.remove(instance);
+                self.killed_gates.remove(instance);
             }
             Event::PassEnded { instance, .. } => {
                 self.histories.remove(instance);

@@ -19,6 +19,9 @@ pub struct Known {
     last_write: u64,
     /// Number and time of the event in which each question was opened.
     asked: BTreeMap<InstanceIx, (u64, Timestamp)>,
+    /// Whether a command in the sandbox could write what no difference shows, after a step of this run or of its parent
+    /// could write.
+    unshown: bool,
     /// When the question was opened by whose answer a person released the files.
     released: Option<Timestamp>,
     /// The steps that have started and not ended, and that may change files.
@@ -67,14 +70,19 @@ impl Known {
 
     /// The step that could write to the files.
     fn touched(&self) -> Option<Touched> {
-        self.facts.touched.clone().or_else(|| self.touched_above())
+        let touched = self.facts.touched.clone().or_else(|| self.touched_above());
+        touched.map(|touched| self.with_unshown(touched))
+    }
+
+    fn with_unshown(&self, touched: Touched) -> Touched {
+        Touched { unshown: touched.unshown || self.unshown, ..touched }
     }
 
     /// The step of the parent that could write, since a person has read the changes.
     fn touched_above(&self) -> Option<Touched> {
         let above = self.parent.as_ref()?.now();
         let is_released = self.released.is_some_and(|asked| above.changed <= asked);
-        above.touched.filter(|_| !is_released)
+        above.touched.filter(|touched| touched.unshown || !is_released)
     }
 
     /// Everything that is known.
@@ -86,7 +94,7 @@ impl Known {
     fn touched_besides(&self, instance: InstanceIx) -> Option<Touched> {
         let by_other = self.writers.besides(self.worker(instance)).is_some();
         let own = self.facts.touched.as_ref().filter(|_| by_other).cloned();
-        own.or_else(|| self.touched_above())
+        own.or_else(|| self.touched_above()).map(|touched| self.with_unshown(touched))
     }
 
     /// What the child run of an instance has to know of the files of this run.
@@ -171,6 +179,7 @@ impl Known {
         let step = &plan.step(state.instance(at).step).step;
         let shown = asked.max(self.last_write) <= seen && seen < seq;
         // What executes now may change files after the person read them.
+        let shown = shown && !self.touched().is_some_and(|touched| touched.unshown);
         if matches!(step.kind, StepKind::Approve(_)) && shown && self.executing.is_empty() {
             self.facts.touched = None;
             (self.writers, self.changers) = Default::default();
@@ -200,7 +209,7 @@ impl Known {
     ) {
         if let Some(network) = self.network_of_writer(plan, state, instance, path.is_some()) {
             let id = &plan.step(state.instance(instance).step).step.id;
-            let first = || Touched { step: id.clone(), path: None, network };
+            let first = || Touched { network, ..Touched::by(id.clone()) };
             let touched = self.facts.touched.get_or_insert_with(first);
             if touched.path.is_none() && touched.step == *id {
                 touched.path = path;
@@ -225,6 +234,7 @@ impl Known {
         let is_touched = self.facts.touched.is_some() || self.touched_above().is_some();
         if is_touched && may_change_files(plan, state, instance) {
             self.last_write = seq;
+            self.unshown |= plan.writes_unshown(plan.step(state.instance(instance).step));
             self.changers.note(self.worker(instance), at);
         }
     }

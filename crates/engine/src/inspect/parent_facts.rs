@@ -7,7 +7,6 @@ use crate::journal::Journal;
 use kb_attempt::{Live, ParentFacts, run_blocking};
 use kb_base::value::{RunId, StepId, Timestamp};
 use kb_core::run::{InstanceIx, Rules};
-use kb_language::definition::NetworkAccess;
 use kb_language::plan::{Plan, Touched};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -74,7 +73,6 @@ impl Reading {
 
 /// A parent that cannot be read counts as one whose steps could write.
 fn unknown() -> ParentFacts {
-    let touched = |step| Touched { step, path: None, network: NetworkAccess::default() };
-    let touched = StepId::new("unknown").ok().map(touched);
+    let touched = StepId::new("unknown").ok().map(Touched::by);
     ParentFacts { touched, changed: Timestamp(i64::MAX), is_changing: true }
 }

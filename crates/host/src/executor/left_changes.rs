@@ -1,9 +1,10 @@
 //! Records what earlier attempts left, so that claims and checks compare with the state before the step.
 
 use super::host_access::HostAccess;
+use crate::tool::protected_failure;
 use crate::workspace::StateBefore;
 use kb_attempt::{Context, Request, Stopped};
-use kb_base::value::{Digest, Json, Timestamp};
+use kb_base::value::{Digest, Failure, Json, Timestamp};
 use kb_core::evidence::FILES_BEFORE;
 use kb_core::evidence::{Change, Invocation, InvocationStatus, Note, Payload, Purpose, Record};
 use std::collections::BTreeMap;
@@ -13,16 +14,21 @@ const UNKNOWN: &str = "the state before the interrupted attempt is not known, so
                        there before; if a gate then finds no change, undo it (`git status` shows it) and \
                        run `kb run retry`";
 
-/// Records the changes of earlier attempts that no record of this iteration has.
+/// Records the changes of earlier attempts that no record of this iteration has. Returns why the attempt fails: a command
+/// of a killed process changed protected paths.
 pub(super) async fn record(
     host: &HostAccess,
     request: &Request,
     killed: Vec<(StateBefore, Timestamp)>,
     context: &Context,
-) -> Result<(), Stopped> {
-    let Some(left) = request.left.as_deref() else { return Ok(()) };
+) -> Result<Option<Failure>, Stopped> {
+    let Some(left) = request.left.as_deref() else { return Ok(None) };
     let at = host.clock.now();
     let (found, is_known) = found(host, left.recorded.clone(), killed.clone()).await;
+    let failure = match killed.is_empty() {
+        true => None,
+        false => protected_failure(&found, &host.workspace).await,
+    };
     if !is_known {
         context.recorder.record(Record::Note(Note::warning(UNKNOWN))).await?;
     }
@@ -47,7 +53,21 @@ pub(super) async fn record(
         context.recorder.record(Record::ToolResult { turn: 0, invocation, result }).await?;
     }
     killed.iter().for_each(|(before, _)| before.forget());
-    Ok(())
+    Ok(failure)
+}
+
+/// Why the gate fails that a killed process executed: one of its commands changed protected paths. It is told once.
+pub(super) async fn protected(
+    host: &HostAccess,
+    before: &StateBefore,
+    alive: Timestamp,
+) -> Option<Failure> {
+    let (workspace, asked) = (host.workspace.clone(), before.clone());
+    let look = move || workspace.protected_left_by_killed(&asked, alive);
+    let changes = tokio::task::spawn_blocking(look).await;
+    let changes = changes.ok().and_then(Result::ok).unwrap_or_default();
+    before.forget();
+    protected_failure(&changes, &host.workspace).await
 }
 
 /// The changes, in path order, and whether the state before an interrupted call is known.
@@ -62,6 +82,10 @@ async fn found(
         let mut is_known = true;
         for (before, alive) in &killed {
             match workspace.left_by_killed(before, *alive, &redactor) {
+                Ok(left) => found.extend(left),
+                Err(_) => is_known = false,
+            }
+            match workspace.protected_left_by_killed(before, *alive) {
                 Ok(left) => found.extend(left),
                 Err(_) => is_known = false,
             }

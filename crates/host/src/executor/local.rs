@@ -154,7 +154,7 @@ impl LocalExecutor {
         let before = states.of_step(&request.run, &request.instance, &self.host.redactor);
         let workspace = self.host.workspace.with_state_before(before);
         match &request.work {
-            StepWork::Run { .. } if request.evidence || is_foreign(request) => {
+            StepWork::Run { .. } if request.evidence || request.confined.now().is_some() => {
                 let host = self.host.within(&workspace);
                 LocalExecutor { host, ..self }
             }
@@ -183,8 +183,12 @@ impl LocalExecutor {
     async fn done(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
         let killed = self.killed(&request);
-        if left_changes::record(&self.host, &request, killed, &context).await.is_err()
-            || gate::recheck_relied_files(&self.host, &request, &context).await.is_err()
+        match left_changes::record(&self.host, &request, killed, &context).await {
+            Ok(None) => {}
+            Ok(Some(failure)) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
+            Err(_) => return lease_lost(),
+        }
+        if gate::recheck_relied_files(&self.host, &request, &context).await.is_err()
             || gate::run_before(&self.host, &request, &context).await.is_err()
         {
             return lease_lost();
@@ -264,20 +268,34 @@ impl Executor for LocalExecutor {
                 Some(tree) => executor.within(tree),
                 None => executor,
             };
-            let LocalExecutor { host, specialists: runner, .. } = executor;
+            let LocalExecutor { host, specialists: runner, states, .. } = executor;
+            let of = request.of.as_deref();
+            let before = states
+                .zip(of)
+                .map(|(states, of)| states.of_gate(&of.run, &of.instance, &host.redactor));
+            let left = match before.as_ref().zip(of.and_then(|of| of.killed)) {
+                Some((before, at)) => left_changes::protected(&host, before, at).await,
+                None => None,
+            };
+            if let Some(failure) = left {
+                return gate::refused(&failure);
+            }
+            let host = match &before {
+                Some(before) => host.within(&host.workspace.with_state_before(before.clone())),
+                None => host,
+            };
             let Context { cancel, recorder, .. } = &context;
             let judges =
                 runner.as_deref().map(|runner| Judges { runner, recorder: recorder.as_ref() });
             let run = (cancel, Some(recorder.as_ref()));
-            gate::run_gate(request, &*scope, &host, run, judges).await
+            let verification = gate::run_gate(request, &*scope, &host, run, judges).await;
+            if let Some(before) = before {
+                before.forget();
+            }
+            verification
         }
         .boxed()
     }
-}
-
-/// Whether what its commands execute may not be the work of the author, so that changes are recorded.
-fn is_foreign(request: &Request) -> bool {
-    request.confined.now().is_some_and(|confined| confined.is_foreign())
 }
 
 fn no_trees() -> Failure {

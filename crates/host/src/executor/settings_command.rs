@@ -1,8 +1,8 @@
 //! [`SettingsCommands`]: the commands that settings name, those of secrets and of notifications.
 //!
 //! After a step could write to the project, such a command executes nothing of it outside of the sandbox. One that
-//! names a file of the project runs in the sandbox, with the network of that step. For every other one the project
-//! does not exist.
+//! names a file of the project runs in the sandbox, with the network of that step, and can change nothing of the
+//! project, so that no record of its changes is needed. For every other one the project does not exist.
 
 use crate::tool::ProcessLauncher;
 use kb_attempt::Live;
@@ -62,9 +62,8 @@ impl SettingsCommands {
         Ok(match self.way(&spawn.argv, touched)? {
             Way::Free => (spawn, self.free(), None),
             Way::Sandbox(network) => {
-                let note = because("it ran in the sandbox of the project");
-                let confined = self.processes.confined(&network.into(), Vec::new());
-                (spawn, confined.map_err(|failure| failure.to_string())?, note)
+                let note = because("it ran in the sandbox, where it cannot change the project");
+                (spawn, self.processes.reading(network), note)
             }
             Way::Hidden(supervisor) => {
                 (self.elsewhere(spawn), supervisor, because("it ran without the project folder"))

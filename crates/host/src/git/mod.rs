@@ -1,6 +1,10 @@
 //! `kb`'s own `git`: nothing that configuration files of a repository or user name is executed, and neither is a
 //! program of the project.
 
+mod settings;
+
+pub use settings::GitSettings;
+
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_process::{ProcessEnd, Spawn, Supervisor};

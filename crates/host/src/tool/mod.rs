@@ -38,4 +38,6 @@ pub use process_launcher::{ProcessLauncher, sandbox_level};
 pub use process_trace::ProcessTrace;
 pub use server::ToolServer;
 pub use toolbox::{PresentSettings, Toolbox, ToolboxParts};
-pub(crate) use watched_process::{Origin, Records, WatchedProcess, WatchedStart};
+pub(crate) use watched_process::{
+    Origin, Records, WatchedProcess, WatchedStart, protected_failure,
+};

@@ -1,7 +1,7 @@
 //! The paths that settings and steps open for commands in the sandbox, without the state of `kb` and without
 //! repositories.
 
-use crate::workspace::{OpenedFolder, own_path};
+use crate::workspace::{OpenedFolder, Workspace, own_path};
 use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// Makes the paths that settings and steps open absolute. What `kb` stores is in none of them.
 pub(super) struct OpenedPaths<'a> {
+    workspace: &'a Workspace,
     root: &'a Path,
     state: &'a [PathBuf],
-    supervisor: &'a Supervisor,
     home: Option<PathBuf>,
     can_hide: bool,
     hidden: Vec<PathBuf>,
@@ -20,18 +20,15 @@ pub(super) struct OpenedPaths<'a> {
 }
 
 impl<'a> OpenedPaths<'a> {
-    /// For a project. `state` are the folders in which `kb` stores.
-    pub(super) fn new(
-        root: &'a Path,
-        state: &'a [PathBuf],
-        supervisor: &'a Supervisor,
-    ) -> OpenedPaths<'a> {
+    /// For the files of a project.
+    pub(super) fn new(workspace: &'a Workspace, supervisor: &Supervisor) -> OpenedPaths<'a> {
+        let (root, state) = (workspace.root(), workspace.state_of_kb());
         let home = supervisor.base().get("HOME").map(PathBuf::from);
         // The files of a step in a worktree or copy lie in such a folder, which cannot be hidden then.
         let is_inside = state.iter().any(|state| root.starts_with(state));
         let can_hide = supervisor.can_hide_paths() && !is_inside;
         let (hidden, read_only) = (Vec::new(), Vec::new());
-        OpenedPaths { root, state, supervisor, home, can_hide, hidden, read_only }
+        OpenedPaths { workspace, root, state, home, can_hide, hidden, read_only }
     }
 
     /// The paths of a list that a command may read.
@@ -67,14 +64,12 @@ impl<'a> OpenedPaths<'a> {
         if real.starts_with(self.root) {
             return Ok(());
         }
-        let settings_of_git = self.supervisor.base().git_settings();
-        let folder = OpenedFolder {
-            path: &real,
-            project: self.root,
-            home: self.home.as_deref(),
-            settings_of_git: &settings_of_git,
-        };
-        let left_out = run_blocking(|| folder.left_out())?;
+        let left_out = run_blocking(|| {
+            let sources = self.workspace.all_code_sources();
+            let git = self.workspace.git_sources();
+            let (path, project, sources) = (&*real, self.root, &sources);
+            OpenedFolder { path, project, sources, git }.left_out()
+        })?;
         match left_out.first() {
             Some(path) if !self.can_hide => {
                 Err(format!("this machine cannot leave out `{}`", path.display()))

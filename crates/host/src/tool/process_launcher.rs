@@ -6,6 +6,7 @@ use super::opened_paths::OpenedPaths;
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
 use crate::workspace::{PathRules, TooManyHidden, Workspace, own_path, repository_outside};
+use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
@@ -120,12 +121,29 @@ impl ProcessLauncher {
         number
     }
 
-    /// Starts processes for which neither the project nor the state of `kb`, with the work trees of steps, exists, and
-    /// which are otherwise free; `None` where this machine cannot hide them.
+    /// Starts commands of the settings in the sandbox, where they can read the project and change nothing of it.
+    pub fn reading(&self, network: NetworkAccess) -> Supervisor {
+        let root = self.workspace.root();
+        let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
+        let mut read = opened.readable(&self.settings.sandbox_read);
+        let untrusted = self.supervisor.base().untrusted().iter();
+        let untrusted: Vec<String> = untrusted.map(|path| path.display().to_string()).collect();
+        read.extend(opened.readable(&untrusted));
+        let (hidden, _) = opened.closed();
+        let confinement = Confinement::default().with_read([root.to_owned()]);
+        let confinement = confinement.with_read(repository_outside(root)).with_read(read);
+        let confinement = confinement.with_hidden(hidden).with_network(kernel(network));
+        self.supervisor.confined(confinement.with_scratch(next_scratch()))
+    }
+
+    /// Starts processes for which neither the project, nor what the sandbox opens for writing, nor the state of `kb`, with
+    /// the work trees of steps, exists, and which are otherwise free; `None` where this machine cannot hide them.
     pub fn without_project(&self) -> Option<Supervisor> {
         let everything = Confinement::to([PathBuf::from("/")]).with_network(Network::Open);
+        let untrusted = self.supervisor.base().untrusted().iter();
+        let untrusted = untrusted.filter_map(|path| path.canonicalize().ok());
         let root = self.workspace.root().to_owned();
-        let hidden = self.workspace.state_of_kb().iter().cloned().chain([root]);
+        let hidden = self.workspace.state_of_kb().iter().cloned().chain([root]).chain(untrusted);
         let hidden = everything.with_hidden(hidden);
         let can_hide = self.can_confine() && self.supervisor.can_hide_paths();
         can_hide.then(|| self.supervisor.confined(hidden.with_scratch(next_scratch())))
@@ -136,21 +154,23 @@ impl ProcessLauncher {
         self.settings.sandbox_steps == AuthorSandbox::Never
     }
 
-    /// The files of the project that the words of a command name: its program, also one in `PATH`, and operands.
+    /// The files of the project, and of what the sandbox opens for writing, that the words of a command name: its program,
+    /// also one in `PATH`, and operands.
     pub fn files_named(&self, argv: &[String]) -> Vec<PathBuf> {
         let root = self.workspace.root();
         let named = argv.iter().enumerate().filter_map(|(at, word)| match at {
             0 => self.supervisor.program_of(word, root),
             _ => Some(root.join(word)),
         });
-        let is_inside = |path: &PathBuf| {
-            let Ok(real) = path.canonicalize() else { return false };
+        let is_own = |path: &Path| {
+            let places = [Some(path), path.parent()].into_iter().flatten();
+            let mut real = places.filter_map(|path| path.canonicalize().ok());
             // A link of the project, and what it leads to.
-            let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-            let is_own = real.starts_with(root) || folder.is_some_and(|at| at.starts_with(root));
-            is_own && real.is_file()
+            real.any(|path| path.starts_with(root))
         };
-        named.filter(is_inside).collect()
+        let is_untrusted =
+            |path: &PathBuf| is_own(path) || self.supervisor.base().is_untrusted(path);
+        named.filter(|path| path.is_file() && is_untrusted(path)).collect()
     }
 
     /// The project.
@@ -245,7 +265,7 @@ impl ProcessLauncher {
     /// Starts a program in the sandbox for which nothing exists that a model could write in this run.
     pub(super) fn without_workspace(&self, network: NetworkAccess) -> Supervisor {
         let root = self.workspace.root();
-        let mut opened = OpenedPaths::new(root, self.workspace.state_of_kb(), &self.supervisor);
+        let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
         let read = opened.readable(&self.settings.sandbox_read);
         let is_outside = |path: &PathBuf| {
             let real = path.canonicalize().unwrap_or_default();
@@ -271,7 +291,7 @@ impl ProcessLauncher {
         opening: Option<&SandboxOpening>,
     ) -> Result<Confinement, Failure> {
         let root = self.workspace.root();
-        let mut opened = OpenedPaths::new(root, self.workspace.state_of_kb(), &self.supervisor);
+        let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
         let mut write = opened.writable(&self.settings.sandbox_write)?;
         write.extend(opened.writable(opening.map_or(&[], |opening| &opening.write))?);
         let mut read = opened.readable(&self.settings.sandbox_read);
@@ -286,7 +306,7 @@ impl ProcessLauncher {
             .with_read(repository_outside(root))
             .with_read(read)
             .with_write(write)
-            .with_read_only(self.workspace.protected_now(git_data))
+            .with_read_only(run_blocking(|| self.workspace.protected_now(git_data)))
             .with_read_only(read_only)
             .with_hidden(hidden))
     }

@@ -130,6 +130,9 @@ impl WatchedStart<'_> {
             supervisor,
             confined,
         };
+        if let (Origin::Author(_), None) = (origin, &watched.confined) {
+            self.workspace.forget_code_sources();
+        }
         self.end(watches, &mut watched).await;
         Ok(watched)
     }
@@ -173,7 +176,10 @@ impl WatchedStart<'_> {
 
 /// The failure of a command that changed protected paths, which the sandbox cannot always prevent. The change is not
 /// undone, because a person may have edited the file meanwhile.
-async fn protected_failure(changes: &[Change], workspace: &Workspace) -> Option<Failure> {
+pub(crate) async fn protected_failure(
+    changes: &[Change],
+    workspace: &Workspace,
+) -> Option<Failure> {
     const SHOWN: usize = 20;
     let changed = protected_among(changes, workspace).await;
     if changed.is_empty() {

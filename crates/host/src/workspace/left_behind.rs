@@ -41,10 +41,27 @@ impl Workspace {
                 paths.into_iter().map(change).filter(|change| !is_same(change)).collect()
             }
         };
-        let end = alive.0.saturating_mul(1_000_000).saturating_add(SLACK_NS);
-        changes.retain(|change| change.after.as_ref().is_none_or(|after| after.ctime_ns <= end));
+        changes.retain(|change| is_before(change, alive));
         Ok(changes)
     }
+
+    /// The protected paths that a command changed before its process was killed. Blocks.
+    pub(crate) fn protected_left_by_killed(
+        &self,
+        before: &StateBefore,
+        alive: Timestamp,
+    ) -> std::io::Result<Vec<Change>> {
+        let Some(stored) = before.stored_protected()? else { return Ok(Vec::new()) };
+        let mut changes = self.protected_changes(&stored);
+        changes.retain(|change| is_before(change, alive));
+        Ok(changes)
+    }
+}
+
+/// Whether a change may be that of a process with this last sign of life.
+fn is_before(change: &Change, alive: Timestamp) -> bool {
+    let end = alive.0.saturating_mul(1_000_000).saturating_add(SLACK_NS);
+    change.after.as_ref().is_none_or(|after| after.ctime_ns <= end)
 }
 
 /// Whether a path has the content that it had before.

@@ -1,7 +1,9 @@
 //! Folders outside of the project that are opened for commands in the sandbox: what they leave out.
 
-use super::code_sources::{real, sources_of_repository, sources_of_user};
+use super::code_sources::sources_of_repository;
+use super::git_settings::GitSources;
 use super::protected_names::{ANYWHERE, GIT, is_git_folder, normalized};
+use super::real_path::real;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,19 +19,19 @@ pub(crate) struct OpenedFolder<'a> {
     pub(crate) path: &'a Path,
     /// The project, for which other rules hold.
     pub(crate) project: &'a Path,
-    /// The home directory of the user.
-    pub(crate) home: Option<&'a Path>,
-    /// The files and folders in which git looks for settings of the user and of the machine, whether they exist or not.
-    pub(crate) settings_of_git: &'a [PathBuf],
+    /// What links of definitions and settings of git for the project name, there and elsewhere.
+    pub(crate) sources: &'a BTreeSet<PathBuf>,
+    /// Knows what settings of git name.
+    pub(crate) git: Option<&'a GitSources>,
 }
 
 impl OpenedFolder<'_> {
-    /// The paths in it that stay read-only: repositories, what git executes or reads as settings by their settings and
-    /// those of the user, and settings of `kb`. The error says why the folder cannot be opened.
+    /// The paths in it that stay read-only: repositories, what their settings and those of the user and of the project
+    /// name, and settings of `kb`. The error says why the folder cannot be opened.
     pub(crate) fn left_out(&self) -> Result<Vec<PathBuf>, String> {
         let opened = self.path;
-        let settings = self.settings_of_git.iter().map(|path| placed(path));
-        for path in settings {
+        let settings = self.git.map(GitSources::places).unwrap_or_default();
+        for path in settings.iter().map(|path| placed(path)) {
             if path.starts_with(opened) || opened.starts_with(&path) {
                 return Err(format!("git reads its settings from `{}`", path.display()));
             }
@@ -39,14 +41,16 @@ impl OpenedFolder<'_> {
         if opened.is_dir() {
             search.below(opened)?;
         }
-        let mut sources = sources_of_user(self.settings_of_git, self.home);
+        let mut sources = self.sources.clone();
+        sources.extend(settings.iter().map(|path| real(path)));
+        sources.extend(self.git.map(|git| git.of_user(Path::new("/"))).into_iter().flatten());
         for repository in &search.repositories {
-            sources.extend(sources_of_repository(repository, self.home));
+            sources.extend(sources_of_repository(repository, self.git));
         }
         for path in sources {
             let is_new = path.starts_with(opened) && !path.exists();
             if is_new || opened.starts_with(&path) {
-                return Err(format!("git executes or reads `{}` as settings", path.display()));
+                return Err(format!("git or `kb` executes or reads `{}`", path.display()));
             }
             if path.starts_with(opened) {
                 search.closed.insert(path);
@@ -166,7 +170,9 @@ impl<'a> Search<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::git_settings::tests::Told;
     use super::*;
+    use std::sync::Arc;
 
     /// A home folder with the files, folders (with `/` at the end) and links of a list.
     fn home(entries: &[(&str, &str)]) -> tempfile::TempDir {
@@ -194,11 +200,13 @@ mod tests {
             entries.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let folder = home(&entries);
         let root = folder.path().canonicalize().unwrap();
+        let places = vec![root.join(".gitconfig"), root.join(".config/git")];
+        let git = GitSources::new(Arc::new(Told { home: root.clone(), places }));
         let folder = OpenedFolder {
             path: &root.join(opened),
             project: &root.join("project"),
-            home: Some(&root),
-            settings_of_git: &[root.join(".gitconfig"), root.join(".config/git")],
+            sources: &BTreeSet::from([root.join("named/x")]),
+            git: Some(&git),
         };
         let shown = |path: PathBuf| path.strip_prefix(&root).unwrap().display().to_string();
         folder.left_out().map(|paths| paths.into_iter().map(shown).collect())
@@ -206,7 +214,7 @@ mod tests {
 
     #[test]
     fn repositories_and_what_their_settings_execute_are_left_out() {
-        let hooks = "[core]\nhooksPath = tools/hooks\n";
+        let hooks = "core.hookspath = tools/hooks\n";
         let own = |path: &str, text: &str| (path.to_owned(), text.to_owned());
         let work_tree =
             [repository("code/a/.git", hooks), vec![own("code/a/tools/hooks/x", "")]].concat();
@@ -232,20 +240,19 @@ mod tests {
             (repository("code/x/.git/modules/m", ""), "code", vec!["code/x/.git"]),
             (vec![own("code/a/.kb/playbooks/p.yml", "")], "code", vec!["code/a/.kb"]),
             (vec![own("code/x", "")], "code", vec![]),
+            // What the settings of the project name.
+            (vec![own("named/x", ""), own("named/y", "")], "named", vec!["named/x"]),
             (vec![own("code/x", "")], "code/x", vec![]),
             // The project has rules of its own.
             (repository("project/.git", ""), "project", vec![]),
             (
-                vec![
-                    own(".gitconfig", "[include]\npath = ~/dotfiles/git\n"),
-                    own("dotfiles/git", ""),
-                ],
+                vec![own(".gitconfig", "include.path = ~/dotfiles/git\n"), own("dotfiles/git", "")],
                 "dotfiles",
                 vec!["dotfiles/git"],
             ),
             (
                 vec![
-                    own(".config/git/config", "[core]\nhooksPath = ~/tools/hooks\n"),
+                    own(".config/git/config", "core.hookspath = ~/tools/hooks\n"),
                     own("tools/hooks/x", ""),
                 ],
                 "tools",
@@ -260,7 +267,7 @@ mod tests {
     #[test]
     fn what_cannot_be_left_out_is_not_opened() {
         let own = |path: &str, text: &str| vec![(path.to_owned(), text.to_owned())];
-        let hooks = "[core]\nhooksPath = tools/hooks\n";
+        let hooks = "core.hookspath = tools/hooks\n";
         let many = || (0..=MAX_REPOSITORIES).map(|at| (format!("code/{at}/.git/"), String::new()));
         for (entries, opened, expected) in [
             (own("x", ""), "", "git reads its settings from"),
@@ -275,11 +282,11 @@ mod tests {
             (repository("bare", ""), "bare", "it belongs to the git repository"),
             (repository("bare", ""), "bare/refs", "it belongs to the git repository"),
             // Hooks that do not exist yet.
-            (repository("code/a/.git", hooks), "code", "git executes or reads"),
+            (repository("code/a/.git", hooks), "code", "git or `kb` executes or reads"),
             (
                 [repository("code/a/.git", hooks), own("code/a/tools/hooks/x", "")].concat(),
                 "code/a/tools/hooks",
-                "git executes or reads",
+                "git or `kb` executes or reads",
             ),
             (many().collect(), "code", "more than"),
         ] {

@@ -4,6 +4,7 @@
 use super::content::{Content, MAX_HASHED, link_digest};
 use super::content_cache::ContentCache;
 use super::dir_handle::{DirHandle, OpenedPath, kind_of, state_of};
+use super::git_settings::{GitSources, ListGitSettings};
 use super::ignore_rules::{IgnoreFiles, IgnoreRules, ParsedIgnoreFiles};
 use super::own_writes::OwnWrites;
 use super::path_error::{PathError, refused, wrong_kind};
@@ -13,6 +14,7 @@ use super::state_before::StateBefore;
 use kb_core::evidence::{FileKind, FileState};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -88,22 +90,18 @@ impl Workspace {
         Ok(Workspace::of(root, alias, read, protected, None))
     }
 
-    /// [`Workspace::open`] without further directories. Paths that the settings of git in this home
-    /// directory execute are protected too. With `ignore_files`, evidence and gates use these ignore
-    /// files instead of those on disk.
+    /// [`Workspace::open`] without further directories. Paths that the settings of git name are protected too. With
+    /// `ignore_files`, evidence and gates use these ignore files instead of those on disk.
     pub fn of_run(
         root: &Path,
         protected: &[PathBuf],
-        home: Option<&Path>,
+        git: Arc<dyn ListGitSettings>,
         ignore_files: Option<&IgnoreFiles>,
     ) -> std::io::Result<Workspace> {
         let alias = std::path::absolute(root)?;
         let root = DirHandle::open(root)?;
         let protected = ProtectedPaths::new(&root.path, protected);
-        let protected = match home {
-            Some(home) => protected.with_home(home),
-            None => protected,
-        };
+        let protected = protected.with_git(GitSources::new(git));
         let ignore_files = ignore_files.map(ParsedIgnoreFiles::of).map(Arc::new);
         Ok(Workspace::of(root, alias, Vec::new(), protected, ignore_files))
     }
@@ -308,9 +306,24 @@ impl Workspace {
         self.roots.protected.present(self.root(), git_data)
     }
 
-    /// The paths that settings of git execute or links of definitions lead to.
+    /// The paths in it that settings of git name or links of definitions lead to. Blocks.
     pub(super) fn code_sources(&self) -> Vec<PathBuf> {
         self.roots.protected.sources(self.root())
+    }
+
+    /// The same paths and those elsewhere. Blocks.
+    pub(crate) fn all_code_sources(&self) -> BTreeSet<PathBuf> {
+        self.roots.protected.all_sources(self.root())
+    }
+
+    /// A command ended that may have changed what names the [code sources](Workspace::all_code_sources).
+    pub(crate) fn forget_code_sources(&self) {
+        self.roots.protected.forget_sources();
+    }
+
+    /// Knows what the settings of git name.
+    pub(crate) fn git_sources(&self) -> Option<&GitSources> {
+        self.roots.protected.git()
     }
 
     /// The handle of the workspace root, the only root that may be written.

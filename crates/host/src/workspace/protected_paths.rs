@@ -1,21 +1,26 @@
 //! Protected paths: which paths tools may read and never change.
 
-use super::code_sources::{code_sources, real};
+use super::code_sources::code_sources;
 use super::dir_handle::{DirHandle, FileId, MAX_DEPTH};
+use super::git_settings::GitSources;
 use super::protected_names::{
     ANYWHERE, AT_ROOT, GIT, GIT_NESTED, is_git_data, is_git_folder, normalized, protected_name,
     shown_name,
 };
+use super::real_path::real;
 use kb_clock as clock;
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the list of code sources is used before it is read again.
+/// How long the list of code sources is used before it is read again, at least.
 const SOURCES_VALID: Duration = Duration::from_millis(10);
+/// How many times longer than it took to read it.
+const SOURCES_SHARE: u32 = 10;
 
-/// When the paths were read, and the paths.
-type CachedSources = Option<(Instant, Vec<PathBuf>)>;
+/// Until when the paths are used, and the paths.
+type CachedSources = Option<(Instant, BTreeSet<PathBuf>)>;
 
 /// Paths that tools may read and never change: definitions and settings, repository data and the
 /// state directory of `kb`. They are protected before they exist.
@@ -27,8 +32,8 @@ pub(super) struct ProtectedPaths {
     further: Vec<PathBuf>,
     /// The further paths of the project, also those that contain the root of a step's own files.
     state: Arc<[PathBuf]>,
-    home: Option<PathBuf>,
-    /// The result of [`code_sources`] and when it was read.
+    git: Option<GitSources>,
+    /// The result of [`code_sources`].
     sources: Arc<Mutex<CachedSources>>,
 }
 
@@ -40,7 +45,7 @@ impl ProtectedPaths {
         ProtectedPaths {
             state: further.as_slice().into(),
             further,
-            home: None,
+            git: None,
             sources: Arc::default(),
         }
     }
@@ -57,24 +62,44 @@ impl ProtectedPaths {
         &self.state
     }
 
-    /// Also protects paths that the settings of git in this home directory name.
-    pub(super) fn with_home(self, home: &Path) -> Self {
-        ProtectedPaths { home: Some(home.to_owned()), ..self }
+    /// Also protects paths that the settings of git name.
+    pub(super) fn with_git(self, git: GitSources) -> Self {
+        ProtectedPaths { git: Some(git), ..self }
     }
 
-    /// The paths in the root that settings of git execute or links of definitions lead to.
+    /// Knows what the settings of git name.
+    pub(super) fn git(&self) -> Option<&GitSources> {
+        self.git.as_ref()
+    }
+
+    /// The paths in the root that settings of git name or links of definitions lead to.
     pub(super) fn sources(&self, root: &Path) -> Vec<PathBuf> {
+        let is_inside = |path: &PathBuf| path != root && path.starts_with(root);
+        let mut sources: Vec<PathBuf> =
+            self.all_sources(root).into_iter().filter(is_inside).collect();
+        sources.retain(|path| !path.starts_with(root.join(GIT)) && !self.further.contains(path));
+        sources
+    }
+
+    /// The same paths and those elsewhere.
+    pub(super) fn all_sources(&self, root: &Path) -> BTreeSet<PathBuf> {
         let mut cached = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = clock::instant();
-        match &*cached {
-            Some((read, sources)) if now.duration_since(*read) < SOURCES_VALID => sources.clone(),
-            _ => {
-                let mut sources = code_sources(root, self.home.as_deref());
-                sources.retain(|path| !self.further.contains(path));
-                *cached = Some((now, sources.clone()));
-                sources
-            }
+        let begin = clock::instant();
+        if let Some((until, sources)) = &*cached
+            && begin < *until
+        {
+            return sources.clone();
         }
+        let sources = code_sources(root, self.git.as_ref());
+        let end = clock::instant();
+        let valid = SOURCES_VALID.max(end.duration_since(begin) * SOURCES_SHARE);
+        *cached = Some((end + valid, sources.clone()));
+        sources
+    }
+
+    /// The paths are read again when they are asked for next: a command may have changed what names them.
+    pub(super) fn forget_sources(&self) {
+        *self.sources.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The protected paths that exist now and can be made read-only for a whole process. Links are

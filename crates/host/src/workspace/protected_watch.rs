@@ -7,6 +7,7 @@ use super::manifest::MAX_FILES;
 use super::path_guard::Workspace;
 use super::path_text::nfc;
 use super::protected_names::{ANYWHERE, normalized};
+use super::state_before::StoredProtected;
 use super::watch_rules::{Place, WatchMode};
 use kb_base::value::Digest;
 use kb_core::evidence::{Change, FileKind, FileState, Manifest};
@@ -36,12 +37,19 @@ pub(crate) struct ProtectedWatch {
 impl ProtectedWatch {
     /// Reads the protected paths on a blocking thread. `git_is_open` says whether the process may write to repositories.
     pub(crate) async fn begin(workspace: &Workspace, git_is_open: bool) -> Self {
-        let root = workspace.root();
-        let sources = workspace.code_sources();
-        let sources = sources.iter().filter_map(|path| path.strip_prefix(root).ok());
-        let sources: Arc<Vec<String>> =
-            Arc::new(sources.map(|path| nfc(path.display().to_string())).collect());
+        let asked = workspace.clone();
+        let sources = tokio::task::spawn_blocking(move || {
+            let (root, sources) = (asked.root(), asked.code_sources());
+            let sources = sources.iter().filter_map(|path| path.strip_prefix(root).ok());
+            sources.map(|path| nfc(path.display().to_string())).collect::<Vec<String>>()
+        });
+        let sources = Arc::new(sources.await.unwrap_or_default());
         let (before, nested) = survey(workspace, sources.clone(), git_is_open).await;
+        if let Some(stored) = workspace.state_before().cloned() {
+            let (sources, files) = (sources.to_vec(), before.clone());
+            let state = StoredProtected { sources, git_is_open, files };
+            let _ = tokio::task::spawn_blocking(move || stored.store_protected(state)).await;
+        }
         ProtectedWatch { workspace: workspace.clone(), sources, git_is_open, before, nested }
     }
 
@@ -54,19 +62,30 @@ impl ProtectedWatch {
     /// Reads them again and returns the changes.
     pub(crate) async fn end(self) -> Vec<Change> {
         let (after, _) = survey(&self.workspace, self.sources, self.git_is_open).await;
-        let before = self.before;
-        // If both surveys are partial, a path that one of them lacks proves nothing.
-        let partial = before.truncated && after.truncated;
-        let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
-        paths
-            .into_iter()
-            .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
-                (Some(a), Some(b)) if is_same(a, b) => None,
-                (None, _) | (_, None) if partial => None,
-                (before, after) => Some(Change::new(path.clone(), before.cloned(), after.cloned())),
-            })
-            .collect()
+        changes_between(&self.before, &after)
     }
+}
+
+impl Workspace {
+    /// The protected paths that changed since they were stored. Blocks.
+    pub(super) fn protected_changes(&self, stored: &StoredProtected) -> Vec<Change> {
+        let (after, _) = look(self, &stored.sources, stored.git_is_open);
+        changes_between(&stored.files, &after)
+    }
+}
+
+fn changes_between(before: &Manifest, after: &Manifest) -> Vec<Change> {
+    // If both surveys are partial, a path that one of them lacks proves nothing.
+    let partial = before.truncated && after.truncated;
+    let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
+    paths
+        .into_iter()
+        .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
+            (Some(a), Some(b)) if is_same(a, b) => None,
+            (None, _) | (_, None) if partial => None,
+            (before, after) => Some(Change::new(path.clone(), before.cloned(), after.cloned())),
+        })
+        .collect()
 }
 
 /// Compares content and mode: a hook that becomes executable is a change.
@@ -85,19 +104,24 @@ async fn survey(
     git_is_open: bool,
 ) -> (Manifest, BTreeSet<String>) {
     let workspace = workspace.clone();
-    let work = move || {
-        let (manifest, nested) = (Manifest::default(), BTreeSet::new());
-        let (workspace, sources, names) = (&workspace, sources.as_slice(), Vec::new());
-        let mut survey =
-            Survey { workspace, sources, git_is_open, manifest, nested, names, searched: 0 };
-        match workspace.writable().open_folder(Path::new("")) {
-            Ok(root) => survey.folder(&root, "", Place::Open),
-            Err(_) => survey.manifest.truncated = true,
-        }
-        (survey.manifest, survey.nested)
-    };
+    let work = move || look(&workspace, &sources, git_is_open);
     let truncated = Manifest { truncated: true, ..Manifest::default() };
     tokio::task::spawn_blocking(work).await.unwrap_or((truncated, BTreeSet::new()))
+}
+
+fn look(
+    workspace: &Workspace,
+    sources: &[String],
+    git_is_open: bool,
+) -> (Manifest, BTreeSet<String>) {
+    let (manifest, nested, names) = (Manifest::default(), BTreeSet::new(), Vec::new());
+    let mut survey =
+        Survey { workspace, sources, git_is_open, manifest, nested, names, searched: 0 };
+    match workspace.writable().open_folder(Path::new("")) {
+        Ok(root) => survey.folder(&root, "", Place::Open),
+        Err(_) => survey.manifest.truncated = true,
+    }
+    (survey.manifest, survey.nested)
 }
 
 /// A walk through the protected paths by directory handles, so that no link diverts it.

@@ -4,6 +4,7 @@
 use kb_base::value::{Digest, InstanceKey, RunId};
 use kb_core::evidence::{FileState, Manifest};
 use kb_core::redaction::Redactor;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
@@ -30,7 +31,23 @@ impl StatesBefore {
         masks: &Arc<Redactor>,
     ) -> StateBefore {
         let name = format!("{run}.{}.before", Digest::of(instance.to_string()).short(6));
-        StateBefore { path: self.home.join(name), paths: Arc::default(), masks: masks.clone() }
+        StateBefore {
+            path: self.home.join(name),
+            paths: Arc::default(),
+            masks: masks.clone(),
+            is_gate: false,
+        }
+    }
+
+    /// Where that before the gate of a step or item is stored: its protected paths alone.
+    pub(crate) fn of_gate(
+        &self,
+        run: &RunId,
+        instance: &InstanceKey,
+        masks: &Arc<Redactor>,
+    ) -> StateBefore {
+        let of_step = self.of_step(run, instance, masks);
+        StateBefore { path: of_step.path.with_extension("gate.before"), is_gate: true, ..of_step }
     }
 
     /// Removes what ended runs left.
@@ -45,7 +62,8 @@ impl StatesBefore {
     }
 }
 
-/// Where the state before the present call of a step is stored. Cheap to clone.
+/// Where the state before the present call of a step is stored, and beside it that of the protected paths. Cheap to
+/// clone.
 #[derive(Debug, Clone)]
 pub(crate) struct StateBefore {
     path: PathBuf,
@@ -53,6 +71,8 @@ pub(crate) struct StateBefore {
     paths: Arc<Mutex<BTreeMap<String, Option<FileState>>>>,
     /// Knows the secrets: no name with one is stored.
     masks: Arc<Redactor>,
+    /// Only protected paths are stored.
+    is_gate: bool,
 }
 
 /// What is known of the time before a call.
@@ -64,16 +84,47 @@ pub(super) enum StoredState {
     Paths(BTreeMap<String, Option<FileState>>),
 }
 
+/// The protected paths before a command in the sandbox, and how they were found.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct StoredProtected {
+    /// The code sources, relative to the workspace.
+    pub(super) sources: Vec<String>,
+    /// Whether the command may write to repositories.
+    pub(super) git_is_open: bool,
+    pub(super) files: Manifest,
+}
+
 impl StateBefore {
+    /// Stores the protected paths before a command that may not change them.
+    pub(super) fn store_protected(&self, state: StoredProtected) {
+        let StoredProtected { files, .. } = &state;
+        let public = files.files.iter().filter(|(name, _)| self.is_public(name));
+        let public = public.map(|(name, state)| (name.clone(), state.clone())).collect();
+        let files = Manifest { files: public, truncated: files.truncated };
+        self.store(&self.of_protected(), &StoredProtected { files, ..state });
+    }
+
+    /// The protected paths before the last command, if they are stored.
+    pub(super) fn stored_protected(&self) -> Result<Option<StoredProtected>> {
+        read(&self.of_protected())
+    }
+
+    fn of_protected(&self) -> PathBuf {
+        self.path.with_extension("protected")
+    }
+
     /// Stores the state before a process that may change all files. A name with a secret is not stored: its file counts
     /// as new after a kill.
     pub(super) fn store_all(&self, files: &Manifest, racy: &[String]) {
+        if self.is_gate {
+            return;
+        }
         let is_public = |name: &String| self.is_public(name);
         let public = files.files.iter().filter(|(name, _)| is_public(name));
         let public = public.map(|(name, state)| (name.clone(), state.clone())).collect();
         let files = Manifest { files: public, truncated: files.truncated };
         let racy = racy.iter().filter(|name| is_public(name)).cloned().collect();
-        self.store(&StoredState::All { files, racy });
+        self.store(&self.path, &StoredState::All { files, racy });
     }
 
     fn is_public(&self, name: &str) -> bool {
@@ -83,41 +134,46 @@ impl StateBefore {
     /// Stores the state before a file tool changes a path. One whose name has a secret is not stored: after a kill, a
     /// change of it is of unknown origin.
     pub(super) fn store_path(&self, path: &str, state: Option<FileState>) {
-        if !self.is_public(path) {
+        if self.is_gate || !self.is_public(path) {
             return;
         }
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         paths.entry(path.to_owned()).or_insert(state);
-        self.store(&StoredState::Paths(paths.clone()));
+        self.store(&self.path, &StoredState::Paths(paths.clone()));
     }
 
     /// Without the stored state a killed call leaves changes of unknown origin, as on a full disk.
-    fn store(&self, state: &StoredState) {
-        if let Err(error) = write(&self.path, state) {
-            tracing::warn!(%error, path = %self.path.display(), "the state before a step is not stored");
+    fn store(&self, path: &Path, state: &impl Serialize) {
+        if let Err(error) = write(path, state) {
+            tracing::warn!(%error, path = %path.display(), "the state before a step is not stored");
         }
     }
 
     /// What is stored; `None` if no call of the step was left.
     pub(super) fn stored(&self) -> Result<Option<StoredState>> {
-        match std::fs::read(&self.path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map(Some)
-                .map_err(|error| Error::new(ErrorKind::InvalidData, error)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        read(&self.path)
     }
 
     /// The changes of the last call are recorded.
     pub(crate) fn forget(&self) {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(self.of_protected());
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| Error::new(ErrorKind::InvalidData, error)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
 /// Writes a file whole or not at all.
-fn write(path: &Path, state: &StoredState) -> Result<()> {
+fn write(path: &Path, state: &impl Serialize) -> Result<()> {
     let text = serde_json::to_vec(state).map_err(Error::other)?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

@@ -79,7 +79,8 @@ impl Plan {
         };
         let start_hooks = (0u32..).zip(&steps).filter(|(_, step)| is_start(step));
         let start_hooks = start_hooks.map(|(i, _)| StepIx(i)).collect();
-        let sandbox = children.catalog().settings.sandbox_steps;
+        let settings = &children.catalog().settings;
+        let (sandbox, opened) = (settings.sandbox_steps, settings.sandbox_write.clone());
         let tools = children.catalog().tools.clone();
         let plugins = plugins::plugins(&steps, children.catalog());
         let playbook = playbook.clone();
@@ -96,6 +97,7 @@ impl Plan {
             plugins,
             tools,
             sandbox,
+            opened,
         }
     }
 }

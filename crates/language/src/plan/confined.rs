@@ -37,6 +37,17 @@ pub struct Touched {
     pub path: Option<String>,
     /// The widest network of the specialists that could write.
     pub network: NetworkAccess,
+    /// Whether it, or a command in the sandbox after it, could write what no difference shows: data of the repository,
+    /// or files outside of the project.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unshown: bool,
+}
+
+impl Touched {
+    /// One that wrote to the project at most, with the default network.
+    pub fn by(step: StepId) -> Touched {
+        Touched { step, path: None, network: NetworkAccess::default(), unshown: false }
+    }
 }
 
 /// A value that neither the author nor the person who started the run wrote: of a model, a server, the payload of a
@@ -143,8 +154,8 @@ impl Facts {
         let follows =
             || reads::of_output(step).into_iter().any(|found| self.foreign(step, found).is_some());
         match step.kind.execution() {
-            Execution::Ask(_) | Execution::Wait(_) => false,
-            Execution::Compute(_) => follows(),
+            Execution::Ask(_) => false,
+            Execution::Compute(_) | Execution::Wait(_) => follows(),
             Execution::Specialist(_)
             | Execution::Attempt(_)
             | Execution::Child(_)
@@ -189,6 +200,8 @@ impl Facts {
         let output = |id: &StepId| {
             self.foreign_outputs.contains(id).then(|| ForeignValue::Output(id.clone()))
         };
+        let param =
+            || self.foreign_params.first().map(|name| ForeignValue::Param(name.as_str().into()));
         match &reference.root {
             // One of a few names that `kb` chooses.
             Root::Step(_) if matches!(reference.field(), Some("status" | "verdict")) => None,
@@ -197,9 +210,7 @@ impl Facts {
             Root::Param(name) => {
                 self.foreign_params.contains(&**name).then(|| ForeignValue::Param(name.clone()))
             }
-            Root::Params => {
-                self.foreign_params.first().map(|name| ForeignValue::Param(name.as_str().into()))
-            }
+            Root::Params => param(),
             Root::Item => {
                 let items = reads::of_items(step).into_iter();
                 let mut others = items.filter(|found| found.root != Root::Item);
@@ -207,7 +218,8 @@ impl Facts {
             }
             // The text of an error has what a model or a command said, and names of items.
             Root::Run if !matches!(reference.field(), Some("id" | "status")) => {
-                self.foreign_outputs.first().map(|id| ForeignValue::Output(id.clone()))
+                let first = self.foreign_outputs.first();
+                first.map(|id| ForeignValue::Output(id.clone())).or_else(param)
             }
             Root::Run | Root::Env(_) | Root::Secret(_) | Root::Index => None,
         }

@@ -2,7 +2,7 @@
 
 use super::confined::{Confined, Facts, ForeignValue, Touched};
 use super::{Plan, PlanStep, StepIx};
-use crate::definition::{AuthorSandbox, NetworkAccess, StepKind, TriggerSource};
+use crate::definition::{AuthorSandbox, StepKind, TriggerSource};
 use kb_base::value::StepId;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -166,7 +166,7 @@ impl ConfinedAhead {
     /// The step that could write before.
     fn touched(&self) -> Option<Touched> {
         let ConfinedAhead::Once(step) = self else { return None };
-        Some(Touched { step: step.clone(), path: None, network: NetworkAccess::default() })
+        Some(Touched::by(step.clone()))
     }
 }
 

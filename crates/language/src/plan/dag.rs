@@ -13,6 +13,7 @@ use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 /// The graph of a plan. Node `n` is step `n`; an edge points from a step to a step that depends on it.
@@ -34,6 +35,8 @@ pub struct Plan {
     pub(super) plugins: Vec<Arc<Plugin>>,
     pub(super) tools: ToolCatalog,
     pub(super) sandbox: AuthorSandbox,
+    /// The paths that the settings open for writing.
+    pub(super) opened: Vec<String>,
 }
 
 impl Plan {
@@ -145,6 +148,27 @@ impl Plan {
         planned.step.details().sandbox.clone().unwrap_or_else(|| self.sandbox.into())
     }
 
+    /// The paths that the settings and the steps open for writing, those of child runs included.
+    pub fn opened(&self) -> Vec<String> {
+        let plans = self.with_children().into_iter();
+        let of_steps = |plan: &Plan| {
+            let steps = plan.steps.iter().map(|step| plan.sandbox_of(step).opening);
+            steps.flat_map(|opening| opening.write.clone()).collect::<Vec<_>>()
+        };
+        plans.flat_map(|plan| plan.opened.iter().cloned().chain(of_steps(plan))).collect()
+    }
+
+    /// Whether commands of a step in the sandbox can write what no difference shows: data of the repository, or files
+    /// outside of the project.
+    pub fn writes_unshown(&self, planned: &PlanStep) -> bool {
+        let StepSandbox { when, opening } = self.sandbox_of(planned);
+        let is_confined = planned.specialist.is_some() || when != AuthorSandbox::Never;
+        let mut opened = self.opened.iter().chain(&opening.write);
+        let below = |child: &Plan| child.steps.iter().any(|step| child.writes_unshown(step));
+        is_confined && opened.any(|path| is_unshown(path))
+            || planned.child().is_some_and(|child| below(child))
+    }
+
     /// The ladder of a specialist: its own, else the one in the settings; empty if neither names one.
     pub fn ladder<'p>(&'p self, specialist: &'p Specialist) -> &'p [Tier] {
         match specialist.model.ladder.as_slice() {
@@ -157,6 +181,17 @@ impl Plan {
     pub fn iter(&self) -> impl Iterator<Item = (StepIx, &PlanStep)> {
         self.steps.iter().enumerate().map(|(i, step)| (StepIx(i as u32), step))
     }
+}
+
+/// Whether a path is the repository of the project, or lies outside of the project.
+fn is_unshown(path: &str) -> bool {
+    let path = Path::new(path);
+    let mut parts = path.components().filter(|part| *part != Component::CurDir);
+    let is_git = |part: &Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    let first = parts.next();
+    path.starts_with("~")
+        || first.as_ref().is_some_and(is_git)
+        || first.into_iter().chain(parts).any(|part| !matches!(part, Component::Normal(_)))
 }
 
 /// A step of a plan. [`Plan`] has its dependencies.

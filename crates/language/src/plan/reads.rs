@@ -61,11 +61,12 @@ pub(super) fn references(step: &Step) -> impl Iterator<Item = &Reference> {
     of_texts(step).found.into_iter().map(|(_, _, reference)| reference)
 }
 
-/// The references whose values can be part of the output of a step: those in its work and in `collect`.
+/// The references whose values can be part of the output of a step, of its verdict or of its error: all but those of
+/// its condition.
 pub(super) fn of_output(step: &Step) -> Vec<&Reference> {
     let found = of_texts(step).found.into_iter();
-    let flows = |context| matches!(context, ReadContext::Work | ReadContext::Collect);
-    found.filter(|(context, ..)| flows(*context)).map(|(_, _, reference)| reference).collect()
+    let found = found.filter(|(context, ..)| *context != ReadContext::Condition);
+    found.map(|(_, _, reference)| reference).collect()
 }
 
 /// The references in the source of the items of a step.

@@ -2,8 +2,9 @@
 //! than a command.
 //!
 //! The mounts of a namespace cannot be changed by a command, so only what a command can leave in it counts: files in
-//! memory, and the state of network connections. A namespace with either is not used again. All processes of a
-//! command have ended before the next one starts.
+//! memory, and the state of network connections. A namespace with either is not used again. Neither is one that lost a
+//! mount, because what it lay on was removed or replaced from outside. All processes of a command have ended before the
+//! next one starts.
 
 use super::clone::{Stack, until_exec};
 use super::landlock_rule::allow_below;
@@ -11,6 +12,7 @@ use super::loopback;
 use super::network_counters::NetworkCounters;
 use super::new_root;
 use crate::sandbox::{Isolation, READ_ACCESS, WRITE_ACCESS, kind};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatFs, fstat, fstatfs, statat};
 use rustix::io::Errno;
@@ -41,8 +43,12 @@ struct Root {
     /// Device and inode of what is mounted.
     found: Vec<Option<(u64, u64)>>,
     namespace: OwnedFd,
+    mounts: MountTable,
     memory: Vec<Memory>,
 }
+
+/// The table of mounts of a namespace.
+struct MountTable(OwnedFd);
 
 /// A file system in memory, as it was before the first command.
 struct Memory {
@@ -158,17 +164,43 @@ impl Root {
         let memories = plan.iter().filter(|text| text.to_bytes().first() == Some(&kind::MEMORY));
         // The child must not allocate.
         let mut trees = Vec::with_capacity(memories.count());
+        let mut mounts = Err(Errno::IO);
         let namespace = of_child(stack, libc::CLONE_NEWNS, c"/proc/self/ns/mnt", &mut || {
+            // The new root hides the path of the table.
+            mounts = MountTable::open();
             new_root::enter(plan, &mut trees)
         })?;
+        let mounts = mounts?;
+        // From here on, changes of the table count.
+        mounts.has_changed();
         let memory = |tree: OwnedFd| Some(Memory { before: Content::of(&tree)?, tree });
         let memory: Option<Vec<Memory>> = trees.into_iter().map(memory).collect();
         let plan = plan.iter().map(|text| (*text).to_owned()).collect();
-        Ok(Root { plan, found, namespace, memory: memory.ok_or(Errno::IO)? })
+        Ok(Root { plan, found, namespace, mounts, memory: memory.ok_or(Errno::IO)? })
     }
 
+    /// Whether it is as it was created.
     fn is_unused(&self) -> bool {
-        self.memory.iter().all(|memory| Content::of(&memory.tree).as_ref() == Some(&memory.before))
+        !self.mounts.has_changed()
+            && self
+                .memory
+                .iter()
+                .all(|memory| Content::of(&memory.tree).as_ref() == Some(&memory.before))
+    }
+}
+
+impl MountTable {
+    /// That of the namespace of this process.
+    fn open() -> Result<MountTable, Errno> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        rustix::fs::open(c"/proc/self/mountinfo", flags, Mode::empty()).map(MountTable)
+    }
+
+    /// Whether a mount came or went since the last call: the kernel tells it as an exceptional condition.
+    fn has_changed(&self) -> bool {
+        let mut asked = [PollFd::new(&self.0, PollFlags::PRI)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut asked, Some(&now)) != Ok(0)
     }
 }
 

@@ -3,8 +3,8 @@
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 /// The capabilities that root keeps in the sandbox: those of root in a container, without creating
-/// devices. The others bypass file rules: reading other processes, raw disks and memory, file
-/// handles.
+/// devices and without giving files capabilities, with which others would run them. The others bypass file rules:
+/// reading other processes, raw disks and memory, file handles.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -13,7 +13,6 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID)
     .union(CapabilitySet::SETPCAP)
-    .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::NET_BIND_SERVICE)
     .union(CapabilitySet::NET_RAW);
 

@@ -288,7 +288,8 @@ impl Daemon {
                 |fire: &Fire| states.get(&fire.trigger).is_some_and(|state| state.paused.is_some());
             let delayed =
                 |fire: &Fire| fire.run.as_ref().is_some_and(|run| served.delays.holds(run, now));
-            let next = queue::next(&open, is_running, overlap, held, delayed);
+            let settings = &served.project.catalog.settings;
+            let next = queue::next(&open, is_running, overlap, held, delayed, settings);
             let Some(next) = next else { return Ok(()) };
             let next = next.clone();
             self.start(index, &next, now)?;

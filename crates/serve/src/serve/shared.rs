@@ -105,6 +105,12 @@ impl SharedProject {
         learn_secrets(&self.state().project, &self.redactor);
     }
 
+    /// The redactor with the secrets of the settings as they are now.
+    pub fn redactor(&self) -> &Redactor {
+        self.learn_secrets();
+        &self.redactor
+    }
+
     /// The definitions as they are now.
     pub fn state(&self) -> ProjectState {
         self.state.borrow().clone()

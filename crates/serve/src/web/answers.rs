@@ -93,10 +93,12 @@ pub(super) struct PlaybookSheet<D> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Health {
-    /// `ok` or `stalled`.
+    /// `ok`, `problem` (a project cannot be served) or `stalled`.
     pub status: String,
     /// Version of `kb`.
     pub version: String,
+    /// Number of projects that cannot be served; `GET /api/v1/projects` says why.
+    pub problems: usize,
     /// Seconds since the last turn of the scheduler; null before the first one.
     pub scheduler_idle_seconds: Option<u64>,
 }

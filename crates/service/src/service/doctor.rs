@@ -220,7 +220,7 @@ fn triggers(project: &Project) -> Option<Finding> {
 }
 
 fn bash(project: &Project) -> Finding {
-    match project.context.supervisor(&project.catalog.settings).own_program("bash") {
+    match project.supervisor().own_program("bash") {
         Ok(path) => Finding::new(FindingLevel::Ok, "bash", path.display().to_string()),
         Err(reason) => Finding::new(FindingLevel::Error, "bash", reason)
             .help("`run:` steps with a text need it; `run:` steps with a list do not"),
@@ -228,8 +228,7 @@ fn bash(project: &Project) -> Finding {
 }
 
 fn processes(project: &Project) -> Finding {
-    let settings = &project.catalog.settings;
-    let supervisor = project.context.supervisor(settings);
+    let (settings, supervisor) = (&project.catalog.settings, project.supervisor());
     let level = supervisor.level();
     let message = format!("{}: {}", level.as_str(), level.description());
     match supervisor.shortfall() {
@@ -281,7 +280,7 @@ fn sandbox(project: &Project) -> Finding {
     let holds = if level == ApprovalLevel::Kernel { holds } else { OWN_CHECKS.to_owned() };
     let message = format!("{name}: `shell:exec` of specialists runs without approval{holds}");
     let missing = match level {
-        ApprovalLevel::Kernel => project.context.supervisor(settings).missing_isolation(),
+        ApprovalLevel::Kernel => project.supervisor().missing_isolation(),
         _ => Vec::new(),
     };
     if missing.is_empty() {

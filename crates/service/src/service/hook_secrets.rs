@@ -10,7 +10,6 @@ use kb_engine::engine::Secrets;
 use kb_engine::inspect::Earlier;
 use kb_engine::journal::JournalError;
 use kb_host::executor::SettingsCommands;
-use kb_language::definition::NetworkAccess;
 use kb_language::plan::Touched;
 use std::sync::Arc;
 
@@ -44,7 +43,8 @@ pub(super) fn secrets_of(project: &Project, redactor: Arc<Redactor>) -> Configur
 
 /// Starts the commands of the settings of a project outside of a run; `None` if its folder cannot be opened.
 pub(super) fn settings_commands(project: &Project) -> Option<SettingsCommands> {
-    let processes = project.context.processes(&project.catalog.settings).ok()?;
+    let catalog = &project.catalog;
+    let processes = project.context.processes(&catalog.settings, &catalog.opened()).ok()?;
     Some(SettingsCommands::new(processes, false))
 }
 
@@ -57,10 +57,7 @@ pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Live<Option<Tou
 /// A run that cannot be read counts as one whose step could. Triggers have no run.
 fn touched_now(context: &ProjectContext, run: &str) -> Option<Touched> {
     let run = RunId::new(run).ok().filter(|run| run.as_str() != TEST_RUN)?;
-    let unknown = || {
-        let step = StepId::new("unknown").ok()?;
-        Some(Touched { step, path: None, network: NetworkAccess::default() })
-    };
+    let unknown = || StepId::new("unknown").ok().map(Touched::by);
     let facts = context.journal(Default::default()).ok().map(|journal| {
         let earlier = Earlier::read(&*journal, &run, u64::MAX).ok()?;
         facts_of(&journal, &earlier).ok()

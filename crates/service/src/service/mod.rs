@@ -10,6 +10,7 @@ mod adopting;
 mod asks;
 mod backup;
 mod caching;
+mod changed_file;
 mod claim_hints;
 mod demo;
 mod difference;
@@ -55,8 +56,9 @@ pub use caching::{
     CacheSheet, CachedView, Cleared, LookupView, PartState, PartView, clear_cache, list_cached,
     show_cached,
 };
+pub use changed_file::{FileContent, changed_file};
 pub use demo::{Demo, create_demo};
-pub use difference::Difference;
+pub use difference::{Difference, Unshown};
 pub use digests::DefinitionDigests;
 pub use doctor::{Finding, FindingLevel, doctor};
 pub use environment::Environment;

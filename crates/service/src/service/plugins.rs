@@ -13,7 +13,7 @@ use kb_host::workspace::Workspace;
 use kb_language::definition::{FileRole, Plugin};
 use kb_language::toolspec::ToolLevel;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -125,10 +125,10 @@ pub async fn test_plugin(
     project.require_valid_settings()?;
     let plugin = find(project, id)?;
     let (context, settings) = (&project.context, &project.catalog.settings);
-    let supervisor = supervisor(context, settings)?;
-    let home = context.environment.variables.get("HOME").map(Path::new);
+    let supervisor = supervisor(context, settings, &project.catalog.opened())?;
+    let git = context.git_settings();
     let protected = std::slice::from_ref(&context.state_dir);
-    let workspace = Workspace::of_run(&context.root, protected, home, None).map_err(|error| {
+    let workspace = Workspace::of_run(&context.root, protected, git, None).map_err(|error| {
         let message =
             format!("the project folder `{}` cannot be opened: {error}", context.root.display());
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))

@@ -10,6 +10,7 @@ use kb_language::definition::{
     Catalog, FileBytes, FileRole, InputFile, Playbook, Step, link_triggers, load_with,
 };
 use kb_language::plan::Plan;
+use kb_process::Supervisor;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,6 +49,11 @@ pub struct BrokenFile {
 }
 
 impl Project {
+    /// The supervisor for the processes of the project.
+    pub(super) fn supervisor(&self) -> Supervisor {
+        self.context.supervisor(&self.catalog.settings, &self.catalog.opened())
+    }
+
     /// The project for a person who acts through this process.
     #[must_use]
     pub fn acting_as(&self, person: &str) -> Project {

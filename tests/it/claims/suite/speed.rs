@@ -62,6 +62,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             })
             .collect();
         let request = GateRequest {
+            of: None,
             tree: None,
             tools: Default::default(),
             checks: Vec::new(),

@@ -7,8 +7,8 @@ use crate::engine::known::LiveKnown;
 use crate::engine::payloads::journal_failure;
 use crate::engine::scope::{RunScope, Snapshot};
 use crate::engine::trees::tree;
-use kb_attempt::{GateRequest, JudgeSubject, Received};
-use kb_base::value::{Json, JsonMap, json_strings};
+use kb_attempt::{GateOf, GateRequest, JudgeSubject, Received};
+use kb_base::value::{Json, JsonMap, Timestamp, json_strings};
 use kb_core::evidence::{Invocation, Payload, Purpose, Record, SessionBrief};
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
 use kb_language::expression::{EvalError, Reference, Root};
@@ -19,6 +19,8 @@ use std::sync::Arc;
 /// The inputs of a gate that are not in the definition.
 pub(in crate::engine) struct GateInputs<'a> {
     pub(in crate::engine) work: Attempt,
+    /// The last sign of life of a process that was killed while it executed the gate.
+    pub(in crate::engine) killed: Option<Timestamp>,
     pub(in crate::engine) output: Arc<Json>,
     pub(in crate::engine) trace: Vec<Invocation>,
     /// The records since the end of the attempt.
@@ -40,7 +42,9 @@ pub(in crate::engine) fn gate(
 ) -> Result<(GateRequest, Snapshot), EvalError> {
     let received = received(scope, &inputs)?.map(Arc::new);
     let judged = received.as_deref().and_then(|received| judged(scope, &inputs, received));
-    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, known, plan, .. } = inputs;
+    let GateInputs {
+        work: Attempt { instance: ix, .. }, output, trace, known, plan, killed, ..
+    } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
     let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
@@ -58,7 +62,10 @@ pub(in crate::engine) fn gate(
     let references: Vec<Reference> = checks.iter().flat_map(references).collect();
     let excused = excused(step, &references);
     let snapshot = Snapshot::of(&references, scope);
+    let (run, instance) = (scope.run.clone(), scope.state.key(scope.plan, ix));
+    let of = GateOf { run, instance, killed };
     let request = GateRequest {
+        of: Some(Box::new(of)),
         checks,
         claims,
         expect_changes,

@@ -21,6 +21,7 @@ mod reach;
 mod reference;
 pub(crate) mod sandbox;
 pub(crate) mod script;
+pub(crate) mod serve;
 pub(crate) mod settings;
 pub(crate) mod specialist;
 pub(crate) mod step;

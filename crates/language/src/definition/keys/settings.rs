@@ -6,6 +6,7 @@ use super::choices::{
 };
 use super::notify::NOTIFY;
 use super::sandbox::SANDBOX;
+use super::serve::SERVE;
 use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, ListOrOne, Map, MapOf, Number, OneOf,
     Pattern, Text,
@@ -329,63 +330,6 @@ const CACHE_KEYS: &[KeySpec] = &[key(
     "Size in MiB above which the results that were not used for the longest time are removed.",
 )
 .default("1024")];
-
-pub(crate) static SERVE: KeyTable =
-    table("serveSettings", "`serve`", "The daemon `kb serve`.", &[SERVE_KEYS]);
-
-const SERVE_KEYS: &[KeySpec] = &[
-    key(
-        "maxRuns",
-        Integer(1, 10_000),
-        "Maximum number of runs that triggers and the API keep running; further starts wait.",
-    )
-    .default("number of processors, at least 2"),
-    key(
-        "projects",
-        TEXTS,
-        "Further projects that a `kb serve` of this project serves, relative to the project root; `~/` is the home directory.",
-    )
-    .example("[../website, ~/reports]"),
-    key(
-        "userHeader",
-        Pattern("^[A-Za-z0-9-]+$"),
-        "Header with the name of the person, which a proxy on this machine sets.",
-    )
-    .example("X-Forwarded-User"),
-    key(
-        "url",
-        Pattern("^https?://.+"),
-        "Address of the pages for the links of notifications, as people reach it.",
-    )
-    .default("the address that `kb serve` listens on")
-    .example("https://kb.example.org"),
-    key(
-        "traces",
-        OneOf(const { &[Text, Map(&TRACES)] }),
-        "Sends the trace of each run that has ended to a collector. A text is short for `{endpoint: TEXT}`.",
-    )
-    .example("{endpoint: \"http://127.0.0.1:4318\"}"),
-];
-
-pub(crate) static TRACES: KeyTable = table(
-    "traceSettings",
-    "`traces` of `serve`",
-    "Export of traces as OTLP/JSON over HTTP.",
-    &[TRACES_KEYS],
-);
-
-const TRACES_KEYS: &[KeySpec] = &[
-    key(
-        "endpoint",
-        Pattern("^(https?://|env:|file:).+"),
-        "Address of the collector, or a reference to it: `env:NAME` or `file:PATH`. `/v1/traces` is added if it is missing.",
-    )
-    .required()
-    .example("http://127.0.0.1:4318"),
-    key("headers", MapOf(&Text), "Headers of each request; `env:NAME` and `file:PATH` are references.")
-        .example("{authorization: env:OTLP_AUTHORIZATION}"),
-    key("service", Text, "The attribute `service.name` of all spans.").default("kb").example("kb-ci"),
-];
 
 pub(crate) static LIMITS: KeyTable =
     table("limitSettings", "`limits`", "Limits of runs.", &[LIMITS_KEYS]);

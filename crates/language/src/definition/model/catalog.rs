@@ -52,6 +52,14 @@ impl Catalog {
         found.into_values().collect()
     }
 
+    /// The paths that the settings and the steps of all playbooks open for writing.
+    pub fn opened(&self) -> Vec<String> {
+        let steps = self.playbooks.values().flat_map(|playbook| steps_of(playbook));
+        let own = steps.filter_map(|step| step.details().sandbox.as_ref());
+        let own = own.flat_map(|sandbox| sandbox.opening.write.iter().cloned());
+        self.settings.sandbox_write.iter().cloned().chain(own).collect()
+    }
+
     /// The plugin with this id, or with this name of its tool (`plugin:ID`).
     pub fn plugin(&self, name: &str) -> Option<&Arc<Plugin>> {
         self.plugins.get(name).or_else(|| self.plugin_of(name))

@@ -51,7 +51,7 @@ pub use requirements::Requirements;
 pub use sandbox::{AuthorSandbox, SandboxOpening, StepSandbox};
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{
-    ApprovalLevel, EscalationLimits, LogBudget, ModelPrice, ProcessChoice, PromptRecording,
+    ApprovalLevel, EscalationLimits, LogBudget, ModelPrice, ProcessChoice, PromptRecording, Queue,
     SecretSource, Settings, SyncMode, TierSettings, ToolSecurity, TraceSettings,
 };
 pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, Specialist};

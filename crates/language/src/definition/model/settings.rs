@@ -74,6 +74,8 @@ pub struct Settings {
     pub max_runs: Option<u32>,
     /// `serve.projects`: further projects that the daemon of this project serves.
     pub projects: Vec<String>,
+    /// `serve.queues`.
+    pub queues: Vec<Queue>,
     /// `serve.userHeader`: the header of a proxy with the name of the person.
     pub user_header: Option<String>,
     /// `serve.url`: the address of the pages in notifications, without a slash at its end.
@@ -86,6 +88,24 @@ pub struct Settings {
     pub test_commands: Vec<String>,
     /// Limits in these settings that are not supported yet. A run is refused if there are any.
     pub not_yet: Vec<super::NotYet>,
+}
+
+/// `serve.queues`: playbooks whose runs share a limit and a priority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queue {
+    /// The name, unique in the settings.
+    pub name: String,
+    /// Ids of the playbooks. A playbook is in at most one queue.
+    pub playbooks: Vec<String>,
+    /// Maximum number of their runs that have started and not ended.
+    pub max_runs: Option<u32>,
+    /// Waiting starts with the highest priority are next.
+    pub priority: u32,
+}
+
+impl Queue {
+    /// The priority of playbooks without a queue, and of a queue that names none.
+    pub const PRIORITY: u32 = 100;
 }
 
 /// `serve.traces`: where the traces of runs are sent.
@@ -168,6 +188,7 @@ impl Settings {
             max_parallel: own.max_parallel,
             max_runs: own.max_runs,
             projects: own.projects,
+            queues: own.queues,
             user_header: own.user_header,
             url: own.url,
             traces: own.traces,
@@ -179,6 +200,11 @@ impl Settings {
 }
 
 impl Settings {
+    /// The queue that a playbook is in.
+    pub fn queue_of(&self, playbook: &str) -> Option<&Queue> {
+        self.queues.iter().find(|queue| queue.playbooks.iter().any(|id| id == playbook))
+    }
+
     /// Restricts the callable tools to `allowed`, in addition to earlier restrictions.
     pub(in crate::definition) fn allow_only(&mut self, mut allowed: Vec<ToolName>) {
         if let Some(earlier) = &self.allowed_tools {

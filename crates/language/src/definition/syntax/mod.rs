@@ -45,6 +45,7 @@ pub(super) mod playbook;
 pub(super) mod plugin;
 pub(super) mod profile;
 pub(super) mod script;
+mod serve;
 pub(super) mod settings;
 pub(super) mod specialist;
 pub(super) mod step;

@@ -1,15 +1,12 @@
-//! Decodes `notify:` and `serve.traces:` of the settings: addresses that the daemon sends to.
+//! Decodes `notify:` of the settings.
 
 use super::environment::is_variable;
 use super::{Decoder, Node};
 use crate::definition::keys::choices::NOTIFY_EVENT;
-use crate::definition::keys::{notify as keys, settings as settings_keys};
-use crate::definition::model::{
-    NotifyEvent, NotifyHook, NotifyTarget, PayloadPath, Settings, TraceSettings,
-};
+use crate::definition::keys::notify as keys;
+use crate::definition::model::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath, Settings};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::JsonMap;
-use std::collections::BTreeMap;
 
 /// Decodes `notify:`. Call it after `secrets:`, whose names it refers to.
 pub(crate) fn notify(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
@@ -109,39 +106,8 @@ fn webhook(node: &Node, settings: &Settings, decoder: &mut Decoder) -> Option<No
     Some(NotifyTarget::Webhook { url: text.to_owned(), secret })
 }
 
-/// Decodes `serve.traces:`.
-pub(crate) fn traces(node: &Node, decoder: &mut Decoder) -> Option<TraceSettings> {
-    let (endpoint, fields) = match node.as_map() {
-        None => (node.clone(), None),
-        Some(_) => {
-            let fields = decoder.fields(node, &settings_keys::TRACES)?;
-            (decoder.required(&fields, "endpoint")?.clone(), Some(fields))
-        }
-    };
-    let text = decoder.text(&endpoint, "endpoint")?;
-    let is_url = text.starts_with("https://") || text.starts_with("http://");
-    if !is_url && !is_reference(text) {
-        let message = "`endpoint` is neither a URL nor a reference".to_owned();
-        let help = "write `http://127.0.0.1:4318`, `env:NAME` or `file:PATH`".to_owned();
-        decoder.bad_value(endpoint.span, message, help);
-        return None;
-    }
-    let mut headers = BTreeMap::new();
-    let given = fields.as_ref().and_then(|fields| fields.get("headers"));
-    if let Some(node) = given.filter(|node| node.as_map().is_none()) {
-        decoder.wrong_type(node, "headers", "a map of texts");
-    }
-    for (name, node) in given.and_then(Node::as_map).into_iter().flatten() {
-        if let Some(value) = decoder.text(node, "headers") {
-            headers.insert(name.text.to_string(), value.to_owned());
-        }
-    }
-    let service = fields.and_then(|fields| fields.text("service", decoder));
-    let service = service.unwrap_or_else(|| "kb".to_owned());
-    Some(TraceSettings { endpoint: text.to_owned(), headers, service })
-}
-
-fn is_reference(text: &str) -> bool {
+/// Whether a text is `env:NAME` or `file:PATH`.
+pub(super) fn is_reference(text: &str) -> bool {
     match text.split_once(':') {
         Some(("env", name)) => is_variable(name),
         Some(("file", path)) => !path.is_empty(),

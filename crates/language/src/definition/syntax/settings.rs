@@ -1,8 +1,9 @@
 //! Decodes the project settings. Start at [`settings`].
 
 use super::environment::is_variable;
-use super::notify::{notify, traces};
+use super::notify::notify;
 use super::secrets::secrets;
+use super::serve::serve;
 use super::tool_security::{agent_security, tools};
 use super::{Decoder, Key, Node};
 use crate::definition::gate_check::judge;
@@ -80,36 +81,6 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
     }
     decoder.unsupported_keys(&fields, &mut settings.not_yet);
     Some(settings)
-}
-
-fn serve(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, &keys::SERVE) else { return };
-    settings.max_runs = fields.integer("maxRuns", decoder);
-    settings.projects = fields.texts("projects", decoder);
-    settings.user_header = fields.get("userHeader").and_then(|node| {
-        let name = decoder.text(node, "userHeader")?;
-        let is_name = |name: &str| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-        };
-        if is_name(name) {
-            return Some(name.to_owned());
-        }
-        let message = "`userHeader` is not the name of a header";
-        let problem = Diagnostic::error(Code::BAD_SETTING, node.span, message);
-        decoder.push(problem.help("write a name such as `X-Forwarded-User`"));
-        None
-    });
-    settings.url = fields.get("url").and_then(|node| {
-        let url = decoder.text(node, "url")?.trim_end_matches('/');
-        if url.starts_with("https://") || url.starts_with("http://") {
-            return Some(url.to_owned());
-        }
-        let problem = Diagnostic::error(Code::BAD_SETTING, node.span, "`url` is not a URL");
-        decoder
-            .push(problem.help("write the address of the pages, such as `https://kb.example.org`"));
-        None
-    });
-    settings.traces = fields.get("traces").and_then(|node| traces(node, decoder)).map(Box::new);
 }
 
 /// Decodes `sandbox:`. `sandbox: required` is short for `{require: kernel}`.

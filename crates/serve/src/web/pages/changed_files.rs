@@ -1,6 +1,6 @@
 //! The files that a step changed, each with its differences side by side.
 
-use super::format::short;
+use super::format::{part, short};
 use crate::web::state::WebProject;
 use kb_service::service::run_diff;
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ pub(super) fn files(project: &WebProject, run: &str, name: &str) -> Vec<Value> {
             let texts: Vec<&str> = file.patches.iter().map(|patch| patch.text.as_str()).collect();
             let size = file.after.as_ref().map(|after| format!("{} bytes", after.bytes));
             json!({
+                "href": file.after.as_ref().map(|_| format!("/api/v1/runs/{run}/files/{}?step={}", part(&file.path), part(name))),
                 "path": file.path,
                 "change": file.change.as_str(),
                 "size": size,

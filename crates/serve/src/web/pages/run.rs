@@ -11,7 +11,7 @@ use crate::web::problem::Problem;
 use kb_base::value::{RunId, one_line};
 use kb_core::wire::{InstanceView, RunView, StepStatus};
 use kb_language::plan::{Plan, graph as drawing};
-use kb_service::service::{Reader, RunStatus, has_changed_since};
+use kb_service::service::{Reader, RunStatus, has_changed_since, run_session};
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
 
@@ -78,6 +78,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         "questions": questions,
         "outputs": ended.then(|| step::output(&project, &id, None)).flatten(),
         "definition": definition,
+        "artifacts": artifacts(&project, &id),
         "tabs": {"graph": tab("graph"), "timeline": tab("timeline")},
         "view": mode,
         "graph": (!is_timeline).then(|| graph(&plan, Some(&view), chosen)),
@@ -105,6 +106,21 @@ fn again(step: Option<&str>, changed: bool) -> Vec<Value> {
     all
 }
 
+/// What the specialists of the run left for later steps. An error leaves it out: the page is not about it.
+fn artifacts(project: &crate::web::state::WebProject, run: &str) -> Vec<Value> {
+    let session = run_session(&project.shared.context, run).and_then(|all| Ok(all.view(None)?));
+    let all = session.map(|view| view.state.artifacts).unwrap_or_default();
+    let shown = all.into_iter().map(|artifact| {
+        json!({
+            "id": artifact.id,
+            "kind": artifact.kind.as_str(),
+            "preview": artifact.preview,
+            "href": format!("/api/v1/runs/{run}/artifacts/{}", part(&artifact.id)),
+        })
+    });
+    shown.collect()
+}
+
 /// The page of a run that was requested and has not started; it becomes the page of the run.
 fn queued(call: &Call) -> Result<Option<String>, Problem> {
     let Ok(id) = RunId::new(call.path("run")) else { return Ok(None) };
@@ -113,8 +129,11 @@ fn queued(call: &Call) -> Result<Option<String>, Problem> {
         if project.shared.journal.run(&id).is_ok() {
             return Ok(None);
         }
+        let state = project.state();
+        let queue = state.project.catalog.settings.queue_of(&fire.playbook);
         let content = json!({
             "run": id.as_str(),
+            "queue": queue.map(|queue| json!({"name": queue.name, "most": queue.max_runs})),
             "playbook": fire.playbook,
             "state": fire.state.as_str(),
             "reason": fire.reason,

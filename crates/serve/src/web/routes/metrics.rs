@@ -10,7 +10,8 @@ use crate::web::state::WebProject;
 use axum::http::StatusCode;
 use kb_base::value::Timestamp;
 use kb_core::run::RunStatus;
-use kb_service::trigger::Role;
+use kb_engine::journal::RunQuery;
+use kb_service::trigger::{FireFilter, FireState, Role};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ fn metrics(call: &Call) -> Answer {
     }
     runs(&mut text, &projects)?;
     ended(&mut text, &projects);
+    last_successes(&mut text, &projects)?;
+    queues(&mut text, &projects, call.now())?;
     triggers(&mut text, &projects)?;
     others(&mut text, &projects)?;
     let name = "kb_http_streams";
@@ -124,6 +127,68 @@ fn ended(text: &mut Exposition, projects: &[Arc<WebProject>]) {
             text.sample(name, &[("project", &*project.id), ("result", result)], count as f64);
         }
     }
+}
+
+fn last_successes(text: &mut Exposition, projects: &[Arc<WebProject>]) -> Result<(), Problem> {
+    let name = "kb_last_success_timestamp_seconds";
+    text.family(name, MetricKind::Gauge, "The end of the last run that succeeded.");
+    for project in projects {
+        for playbook in project.state().project.catalog.playbooks.keys() {
+            let query = RunQuery {
+                statuses: vec![RunStatus::Succeeded],
+                definition: Some(playbook.to_string()),
+                limit: 1,
+                ..RunQuery::default()
+            };
+            let last = project.shared.journal.select(&query)?;
+            if let Some(at) = last.first().and_then(|run| run.ended_at) {
+                let labels = [("project", &*project.id), ("playbook", playbook.as_str())];
+                text.sample(name, &labels, at.0 as f64 / 1000.0);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The name of starts without a queue.
+const NO_QUEUE: &str = "none";
+
+fn queues(
+    text: &mut Exposition,
+    projects: &[Arc<WebProject>],
+    now: Timestamp,
+) -> Result<(), Problem> {
+    let mut all = Vec::new();
+    for project in projects {
+        let state = project.state();
+        let settings = &state.project.catalog.settings;
+        let names = settings.queues.iter().map(|queue| queue.name.clone());
+        let mut waiting: BTreeMap<String, (usize, f64)> =
+            names.chain([NO_QUEUE.to_owned()]).map(|name| (name, Default::default())).collect();
+        let filter = FireFilter { trigger: None, open: true, limit: usize::MAX };
+        let fires = project.shared.store.fires(&filter)?;
+        for fire in fires.iter().filter(|fire| fire.state == FireState::Queued) {
+            let queue = settings.queue_of(&fire.playbook).map_or(NO_QUEUE, |queue| &queue.name);
+            let (count, oldest) = waiting.entry(queue.to_owned()).or_default();
+            *count += 1;
+            *oldest = oldest.max(now.since(fire.at).as_secs_f64());
+        }
+        all.push((project, waiting));
+    }
+    type Value = fn(&(usize, f64)) -> f64;
+    let families: [(&str, &str, Value); 2] = [
+        ("kb_queue_waiting", "Starts that wait.", |waiting| waiting.0 as f64),
+        ("kb_queue_wait_seconds", "How long the oldest start waits.", |waiting| waiting.1),
+    ];
+    for (name, help, value) in families {
+        text.family(name, MetricKind::Gauge, help);
+        for (project, waiting) in &all {
+            for (queue, found) in waiting {
+                text.sample(name, &[("project", &project.id), ("queue", queue)], value(found));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn triggers(text: &mut Exposition, projects: &[Arc<WebProject>]) -> Result<(), Problem> {

@@ -1,5 +1,6 @@
 //! All routes, one file per group.
 
+mod artifacts;
 mod asks;
 mod commands;
 mod hooks;
@@ -19,6 +20,7 @@ use super::route::Route;
 /// The tables of all routes.
 pub static ROUTE_GROUPS: &[&[Route]] = &[
     runs::ROUTES,
+    artifacts::ROUTES,
     commands::ROUTES,
     streams::ROUTES,
     asks::ROUTES,

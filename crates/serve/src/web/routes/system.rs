@@ -46,14 +46,19 @@ struct ProjectView {
 
 fn health(call: &Call) -> Answer {
     let idle = call.state.since_turn();
+    let all = call.state.projects().iter();
+    let problems = all.filter(|project| project.state().problem.is_some()).count();
     let (code, status) = if idle.is_some_and(|idle| idle > STALLED) {
         (StatusCode::SERVICE_UNAVAILABLE, "stalled")
+    } else if problems > 0 {
+        (StatusCode::OK, "problem")
     } else {
         (StatusCode::OK, "ok")
     };
     let health = Health {
         status: status.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        problems,
         scheduler_idle_seconds: idle.map(|idle| idle.as_secs()),
     };
     reply::json_with(code, &health)

@@ -108,7 +108,7 @@ pub(super) fn assemble(
     ledger: Arc<Ledger>,
     redactor: Arc<Redactor>,
 ) -> Result<Assembly, ServiceError> {
-    let supervisor = supervisor(context, settings)?;
+    let supervisor = supervisor(context, settings, &plan.opened())?;
     let journal = context.journal(settings.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
@@ -228,12 +228,13 @@ fn played(script: Arc<Script>, doubles: &Doubles, clock: RunClock) -> Arc<dyn Mo
     if calls.is_empty() { player } else { Arc::new(FaultyModel::new(player, calls.clone(), clock)) }
 }
 
-/// The supervisor; refuses the run if it does not reach the required process control level.
+/// The supervisor of a run whose sandbox opens these paths for writing; refuses the run if it does not reach the required process control level.
 pub(in crate::service) fn supervisor(
     context: &ProjectContext,
     settings: &Settings,
+    opened: &[String],
 ) -> Result<Supervisor, ServiceError> {
-    let supervisor = context.supervisor(settings);
+    let supervisor = context.supervisor(settings, opened);
     // It takes milliseconds, and so does what follows, such as the creation of a journal.
     supervisor.begin_to_detect();
     if settings.processes == ProcessChoice::PidNamespace

@@ -6,13 +6,14 @@ use crate::project::ProjectFolder;
 use crate::service::{Environment, ServiceError};
 use kb_clock::{Clock, RunClock};
 use kb_engine::journal::{Journal, JournalError};
+use kb_host::git::GitSettings;
 use kb_host::isolation::home_of;
 use kb_host::tool::{ProcessLauncher, sandbox_level};
 use kb_host::workspace::{IgnoreFiles, Workspace};
 use kb_language::definition::{ProcessChoice, Settings, SyncMode};
 use kb_process::{BaseEnvironment, Supervisor};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The folders and the environment that the runs of a project use.
@@ -88,30 +89,38 @@ impl ProjectContext {
         &self,
         ignore_files: Option<&IgnoreFiles>,
     ) -> io::Result<Workspace> {
-        let home = self.environment.variables.get("HOME").map(Path::new);
         // A step in a worktree or copy may itself be a project.
         let all = Some(self.environment.state_base().join("kb"));
         let all = all.filter(|all| !self.root.starts_with(all));
         let own = [self.state_dir.clone(), home_of(&self.state_dir)];
         let protected: Vec<PathBuf> = own.into_iter().chain(all).collect();
-        Workspace::of_run(&self.root, &protected, home, ignore_files)
+        Workspace::of_run(&self.root, &protected, self.git_settings(), ignore_files)
+    }
+
+    /// Lists the settings of git, as the git of the user reads them.
+    pub(in crate::service) fn git_settings(&self) -> Arc<GitSettings> {
+        let base = BaseEnvironment::select(self.environment.variables.clone(), &[]);
+        Arc::new(GitSettings::new(base.in_project(&self.root, &[])))
     }
 
     /// Starts commands of the author and of the settings, with the sandbox that this machine has.
     pub(in crate::service) fn processes(
         &self,
         settings: &Arc<Settings>,
+        opened: &[String],
     ) -> io::Result<ProcessLauncher> {
-        let supervisor = self.supervisor(settings);
+        let supervisor = self.supervisor(settings, opened);
         let level = sandbox_level(supervisor.base().sandbox_cap());
         let workspace = self.workspace(None)?;
         Ok(ProcessLauncher::new(supervisor, workspace, settings.clone(), level))
     }
 
-    /// The supervisor for the processes of runs, with the process control level of the settings.
-    pub fn supervisor(&self, settings: &Settings) -> Supervisor {
+    /// The supervisor for the processes of runs, with the process control level of the settings. The sandbox opens
+    /// these paths for writing.
+    pub fn supervisor(&self, settings: &Settings, opened: &[String]) -> Supervisor {
         let variables = self.environment.variables.clone();
-        let base = BaseEnvironment::select(variables, &settings.env_pass).in_project(&self.root);
+        let base = BaseEnvironment::select(variables, &settings.env_pass);
+        let base = base.in_project(&self.root, opened);
         match settings.processes {
             ProcessChoice::Group => Supervisor::new(base).without_namespaces(),
             ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),

@@ -70,9 +70,13 @@ pub fn reply(
     let (journal, run, status) = find(&context, name)?;
     let now = context.clock().wall();
     let fitting = Fitting::of(&*journal, &run, status, &request, now)?;
-    if request.seen.is_some() && Difference::of(&journal, run.as_str(), now)?.seen().is_none() {
-        let message = "not all changes of the run were recorded, so no person was shown all";
-        let help = "approve without `--seen`: later commands stay in the sandbox";
+    let unshown = match request.seen {
+        Some(_) => Difference::of(&journal, run.as_str(), now)?.unshown(),
+        None => None,
+    };
+    if let Some(why) = unshown {
+        let message = why.as_str();
+        let help = "approve without `--seen`";
         return Err(ServiceError::refused(Failure::new(Code::BAD_ANSWER, message).help(help)));
     }
     if journal.is_leased(&run)? {

@@ -1,0 +1,72 @@
+//! [`GitSettings`]: asks git for its settings, as the git of the user would read them. That executes nothing.
+
+use crate::workspace::{GitList, ListGitSettings};
+use kb_process::{BaseEnvironment, ProcessEnd, Spawn, Supervisor};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The maximum run time, and the maximum size of the answer.
+const LIMIT: Duration = Duration::from_secs(20);
+const OUTPUT: usize = 16 << 20;
+
+/// Asks git for its settings.
+#[derive(Debug)]
+pub struct GitSettings {
+    supervisor: Supervisor,
+}
+
+impl GitSettings {
+    /// Those of the user with this environment.
+    pub fn new(base: BaseEnvironment) -> GitSettings {
+        // A list of settings executes nothing that a namespace would confine.
+        GitSettings { supervisor: Supervisor::new(base).without_namespaces() }
+    }
+
+    fn spawn(&self, folder: &Path, args: &[&str]) -> Spawn {
+        let argv = ["git", "config", "--list", "--show-origin", "--includes", "-z"].iter();
+        let base = self.supervisor.base();
+        let mut env: Vec<(String, String)> = base.git_variables().to_vec();
+        // Given its folder, git also reads a repository of another user.
+        env.push(("GIT_DIR".to_owned(), folder.display().to_string()));
+        env.push(("LC_ALL".to_owned(), "C".to_owned()));
+        Spawn {
+            argv: argv.chain(args).map(|arg| (*arg).to_owned()).collect(),
+            own_program: true,
+            cwd: PathBuf::from("/"),
+            env,
+            stdin: Vec::new(),
+            timeout: Some(LIMIT),
+            idle: None,
+            max_stream: OUTPUT,
+        }
+    }
+}
+
+impl ListGitSettings for GitSettings {
+    fn list(&self, asked: GitList<'_>) -> Option<Vec<u8>> {
+        let none = Path::new("/dev/null");
+        let file = |file: &Path| file.display().to_string();
+        let spawn = match asked {
+            GitList::Repository(folder) => self.spawn(folder, &[]),
+            GitList::User => self.spawn(none, &[]),
+            GitList::File(path) => self.spawn(none, &["--file", &file(path)]),
+        };
+        // The caller may be on a thread of a runtime, which must not drive another one.
+        let run = || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            Some(runtime.block_on(self.supervisor.run(spawn, &CancellationToken::new(), None)))
+        };
+        let ended = std::thread::scope(|scope| scope.spawn(run).join().ok().flatten())?;
+        matches!(ended.end, ProcessEnd::Code(0)).then(|| ended.stdout.into_bytes())
+    }
+
+    fn places(&self) -> Vec<PathBuf> {
+        self.supervisor.base().git_settings()
+    }
+
+    fn home(&self) -> Option<&Path> {
+        self.supervisor.base().get("HOME").map(Path::new)
+    }
+}

@@ -1,0 +1,113 @@
+//! What settings of git name is protected, wherever git finds them and whatever their key.
+
+use crate::running::Start;
+use crate::scratch::{Scratch, has_kernel_sandbox};
+use serde_json::json;
+
+const SPECIALIST: &str =
+    "schema: kb.specialist/1\nid: worker\nrole: You write.\ntools: [fs:write, shell:exec]\n";
+const PLAYBOOK: &str = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: work, agent: worker, task: Write., verify: {claims: none}}\n";
+
+/// A repository that a script prepares, whose specialist writes a file by its tool, and then by a command.
+fn attack(prepare: &str, path: &str, variables: &[(&str, &str)]) -> (Scratch, String) {
+    let content = "#!/bin/sh\necho evil\n";
+    let write = json!({"tool": "fs:write", "args": {"path": path, "content": content}});
+    let shell =
+        format!("(mkdir -p $(dirname {path}); echo evil > {path}) || true; echo evil > free.txt");
+    let shell = json!({"tool": "shell:exec", "args": {"command": shell}});
+    let turns = json!([{"calls": [write]}, {"calls": [shell]}, {"output": {"summary": "done"}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", PLAYBOOK),
+        (".kb/specialists/worker.yml", SPECIALIST),
+        ("script.yml", &script.to_string()),
+        ("tools/x.sh", "own\n"),
+    ]);
+    let home = scratch.root().parent().unwrap().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-euc", &format!("git init -q; {prepare}")]).current_dir(scratch.root());
+    let done = shell.env("HOME", &home).finish();
+    assert!(done.status.success(), "{prepare}: {done:?}");
+    let said = scratch.kb_with(&["playbook", "run", "p", "--script", "script.yml"], |kb| {
+        kb.env("HOME", &home);
+        for (name, value) in variables {
+            kb.env(name, value.replace("HOME", &home.display().to_string()));
+        }
+    });
+    (scratch, said.err)
+}
+
+/// A file that exists is not written, and one that is new fails the step.
+fn holds(prepare: &str, path: &str, variables: &[(&str, &str)]) {
+    let (scratch, said) = attack(prepare, path, variables);
+    assert!(scratch.has("free.txt"), "{prepare}: {said}");
+    let text = std::fs::read_to_string(scratch.root().join(path)).unwrap_or_default();
+    assert!(
+        !text.contains("evil") || said.contains("changed protected paths"),
+        "{prepare}: {said}"
+    );
+    assert!(said.contains("fs:write denied"), "{prepare}: {said}");
+}
+
+#[test]
+fn settings_of_git_are_found_where_git_finds_them() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let file = "printf '[core]\\nhooksPath = .gh\\n' >";
+    for (prepare, variables) in [
+        (
+            format!("mkdir -p ~/xdg/git; {file} ~/xdg/git/config"),
+            &[("XDG_CONFIG_HOME", "HOME/xdg")][..],
+        ),
+        (format!("{file} ~/own"), &[("GIT_CONFIG_GLOBAL", "HOME/own")]),
+        (
+            String::new(),
+            &[
+                ("GIT_CONFIG_COUNT", "1"),
+                ("GIT_CONFIG_KEY_0", "core.hooksPath"),
+                ("GIT_CONFIG_VALUE_0", ".gh"),
+            ],
+        ),
+    ] {
+        holds(&prepare, ".gh/post-commit", variables);
+    }
+}
+
+#[test]
+fn settings_of_repositories_in_the_project_count() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    holds(
+        "git init -q vendor/lib; git -C vendor/lib config core.hooksPath .gh",
+        "vendor/lib/.gh/post-commit",
+        &[],
+    );
+    holds(
+        "git init -q vendor/lib; git -C vendor/lib config core.fsmonitor ../../tools/x.sh",
+        "tools/x.sh",
+        &[],
+    );
+    let submodule = "git init -q ~/s; git -C ~/s -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; \
+                     git -c protocol.file.allow=always submodule -q add ~/s sub; git -C sub config core.hooksPath ../tools";
+    holds(submodule, "tools/x.sh", &[]);
+}
+
+#[test]
+fn a_path_in_a_setting_is_protected_whatever_its_key() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for key in
+        ["core.alternateRefsCommand", "remote.o.uploadpack", "url.ext::./tools/x.sh.insteadOf"]
+    {
+        holds(&format!("git config '{key}' ./tools/x.sh"), "tools/x.sh", &[]);
+    }
+    // Names that are no paths protect nothing.
+    let prepare =
+        "git config init.defaultBranch tools; git config branch.tools.merge refs/heads/tools";
+    let (scratch, said) = attack(prepare, "tools/x.sh", &[]);
+    assert_eq!(scratch.read("tools/x.sh"), "evil\n", "{said}");
+}

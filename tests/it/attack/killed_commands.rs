@@ -1,0 +1,81 @@
+//! Processes of `kb` that end while a command in the sandbox runs: what it left is known when the run is resumed.
+
+use crate::running::Start;
+use crate::scratch::{Said, Scratch, has_kernel_sandbox, until};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+const SPECIALIST: &str =
+    "schema: kb.specialist/1\nid: worker\nrole: You write.\ntools: [fs:write, shell:exec]\n";
+const WORK: &str = "  - {id: work, agent: worker, task: Write., verify: {claims: none}}\n";
+const LATER: &str = "  - {id: later, dependsOn: work, run: bash ci.sh}\n";
+
+/// A project whose command, of the specialist and in `t.sh`, does something once and then waits.
+fn project(steps: &str, command: &str) -> Scratch {
+    let command = format!("test -e mark && exit 0; {command}; touch mark; sleep 60");
+    let call = json!({"tool": "shell:exec", "args": {"command": command}});
+    let turns = json!([{"calls": [call]}, {"output": {"summary": "done"}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", &format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}")),
+        (".kb/specialists/worker.yml", SPECIALIST),
+        ("script.yml", &script.to_string()),
+        ("ci.sh", "true\n"),
+        ("t.sh", &command),
+    ]);
+    std::fs::create_dir_all(scratch.root().parent().unwrap().join("home")).unwrap();
+    scratch
+}
+
+/// Ends the process that drives the run while its command waits, and resumes the run.
+fn interrupt(scratch: &Scratch, signals: &[Signal]) -> (Said, bool) {
+    let home = scratch.root().parent().unwrap().join("home");
+    let mut kb = scratch.command();
+    kb.args(["playbook", "run", "p", "--script", "script.yml"]).env("HOME", &home);
+    let mut running = kb.stdout(Stdio::null()).stderr(Stdio::piped()).start();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines().map_while(Result::ok);
+    until("the command does not start", || scratch.has("mark"));
+    for signal in signals {
+        kill_process(Pid::from_child(&running), *signal).unwrap();
+        // The first interrupt is taken in before the next one comes.
+        lines.find(|line| line.contains("press again to kill"));
+    }
+    running.wait().unwrap();
+    let said = scratch.kb_with(&["run", "resume", "@last"], |kb| {
+        kb.env("HOME", &home);
+    });
+    (said, home.join("pwned").exists())
+}
+
+#[test]
+fn a_later_command_is_in_the_sandbox_after_an_interruption() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let plant = "echo 'echo pwned > $HOME/pwned' > ci.sh";
+    for signals in [&[Signal::KILL][..], &[Signal::INT, Signal::INT]] {
+        let scratch = project(&format!("{WORK}{LATER}"), plant);
+        let (said, escaped) = interrupt(&scratch, signals);
+        assert!(!escaped && said.code == 1, "{signals:?}: {said:?}");
+        said.says(&["the command ran in the sandbox, because step `work`"]);
+    }
+}
+
+#[test]
+fn a_protected_path_that_a_killed_command_made_is_noticed() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let always = "  - {id: a, sandbox: always, run: sh t.sh}\n";
+    let gate = "  - {id: a, sandbox: always, gate: [{command: [sh, t.sh]}]}\n";
+    for (steps, command) in [
+        (WORK, "echo evil > .envrc"),
+        (always, "mkdir -p sub/.git; echo evil > sub/.git/config"),
+        (gate, "echo evil > .envrc"),
+    ] {
+        let (said, _) = interrupt(&project(steps, command), &[Signal::KILL]);
+        said.code(1).says(&["the command changed protected paths"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Approvals of runs whose sandbox opened what no difference shows: data of the repository, and files outside of the
+//! project.
+
+use crate::running::Start;
+use crate::scratch::{Said, Scratch, has_kernel_sandbox};
+use serde_json::json;
+use std::path::PathBuf;
+
+const SPECIALIST: &str =
+    "schema: kb.specialist/1\nid: worker\nrole: You write.\ntools: [fs:write, shell:exec]\n";
+const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
+const WORK: &str = "  - {id: work, agent: worker, task: Write., verify: {claims: none}}\n";
+
+fn home(scratch: &Scratch) -> PathBuf {
+    scratch.root().parent().unwrap().join("home")
+}
+
+/// A repository with a tool outside, steps, and a command of the specialist.
+fn project(settings: &str, steps: &str, command: &str) -> Scratch {
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    let turns = json!([
+        {"calls": [{"tool": "shell:exec", "args": {"command": command}}]},
+        {"output": {"summary": "done"}}
+    ]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", &playbook),
+        (".kb/specialists/worker.yml", SPECIALIST),
+        ("script.yml", &script.to_string()),
+        ("ci.sh", "true\n"),
+        ("build/x", "1\n"),
+        ("../home/tools/t", "true\n"),
+    ]);
+    if !settings.is_empty() {
+        scratch.write(".kb/kb.config.yml", settings);
+    }
+    let mut git = std::process::Command::new("bash");
+    let commit = "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm one";
+    assert!(git.args(["-euc", commit]).current_dir(scratch.root()).finish().status.success());
+    scratch
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> (Said, bool) {
+    let said = scratch.kb_with(args, |kb| {
+        kb.env("HOME", home(scratch));
+    });
+    (said, home(scratch).join("pwned").exists())
+}
+
+/// Approves after having read the difference, if it names an approval. Returns what it said.
+fn approve(scratch: &Scratch) -> (Said, bool) {
+    assert_eq!(run(scratch, &RUN).0.code, 3);
+    let (shown, _) = run(scratch, &["run", "diff", "@last"]);
+    let seen = shown.err.split_once("--seen ").map(|(_, seen)| seen.split('`').next().unwrap());
+    // A number that no difference named is refused.
+    let (said, _) = run(scratch, &["run", "approve", "@last", "ok", "--seen", seen.unwrap_or("9")]);
+    assert_eq!(said.err.contains("`sandbox.write` opened"), seen.is_none(), "{said:?}");
+    if seen.is_none() {
+        run(scratch, &["run", "approve", "@last", "ok"]);
+    }
+    let escaped = home(scratch).join("pwned").exists();
+    (shown, escaped)
+}
+
+#[test]
+fn an_approval_releases_nothing_that_it_could_not_show() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let plant = "echo 'echo pwned > $HOME/pwned'";
+    let commit = format!(
+        "cp ci.sh o; {plant} > ci.sh; git add ci.sh; git -c user.name=a -c user.email=a@b commit -qm fix; mv o ci.sh"
+    );
+    let tool = format!("{plant} > $HOME/tools/t");
+    let (checkout, execute) = ("git checkout -q HEAD -- ci.sh; bash ci.sh", "sh $HOME/tools/t");
+    let settings = |path: &str| format!("sandbox: {{write: ['{path}']}}\n");
+    let of_step = |path: &str, command: &str| {
+        format!(
+            "{WORK}  - {{id: c, dependsOn: work, sandbox: {{write: ['{path}']}}, run: \"{command}\"}}\n"
+        )
+    };
+    let ok = |after: &str, command: &str| {
+        format!(
+            "  - {{id: ok, dependsOn: {after}, approve: 'Go?'}}\n  - {{id: later, dependsOn: ok, run: '{command}'}}\n"
+        )
+    };
+    for (settings, steps, command, later) in [
+        (settings(".git"), WORK.to_owned(), &*commit, checkout),
+        (settings("~/tools"), WORK.to_owned(), &tool, execute),
+        (String::new(), of_step("./.git", &commit), "true", checkout),
+        (String::new(), of_step("~/tools", &tool), "true", execute),
+    ] {
+        let after = if settings.is_empty() { "c" } else { "work" };
+        let scratch = project(&settings, &(steps + &ok(after, later)), command);
+        let (shown, escaped) = approve(&scratch);
+        assert!(!escaped && shown.err.contains("`sandbox.write` opened"), "{settings}: {shown:?}");
+    }
+    // A folder of the project is shown, and so is what the author did before.
+    let write = format!("{plant} > ci.sh");
+    let before = format!(
+        "  - {{id: first, sandbox: {{write: ['~/tools']}}, run: 'true'}}\n{}",
+        WORK.replace("agent", "dependsOn: first, agent")
+    );
+    for (settings, steps) in [(settings("build"), WORK.to_owned()), (String::new(), before)] {
+        let scratch = project(&settings, &(steps + &ok("work", "bash ci.sh")), &write);
+        let (shown, executed) = approve(&scratch);
+        assert!(executed && shown.out.contains("ci.sh"), "{settings}: {shown:?}");
+    }
+}
