@@ -75,6 +75,19 @@ fn settings_of_git_are_found_where_git_finds_them() {
     }
 }
 
+/// Git lists nothing if it cannot read one of its files.
+#[test]
+fn settings_that_git_cannot_read_protect_the_files_around_them() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    holds(
+        "echo 1 > own; git config core.hooksPath .gh; git config include.path ../own",
+        "own",
+        &[],
+    );
+}
+
 #[test]
 fn settings_of_repositories_in_the_project_count() {
     if !has_kernel_sandbox() {

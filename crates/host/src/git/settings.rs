@@ -24,7 +24,7 @@ impl GitSettings {
     }
 
     fn spawn(&self, folder: &Path, args: &[&str]) -> Spawn {
-        let argv = ["git", "config", "--list", "--show-origin", "--includes", "-z"].iter();
+        let argv = ["git", "config", "--list", "--show-origin", "-z"].iter();
         let base = self.supervisor.base();
         let mut env: Vec<(String, String)> = base.git_variables().to_vec();
         // Given its folder, git also reads a repository of another user.
@@ -48,9 +48,9 @@ impl ListGitSettings for GitSettings {
         let none = Path::new("/dev/null");
         let file = |file: &Path| file.display().to_string();
         let spawn = match asked {
-            GitList::Repository(folder) => self.spawn(folder, &[]),
-            GitList::User => self.spawn(none, &[]),
-            GitList::File(path) => self.spawn(none, &["--file", &file(path)]),
+            GitList::Repository(folder) => self.spawn(folder, &["--includes"]),
+            GitList::User => self.spawn(none, &["--includes"]),
+            GitList::File(path) => self.spawn(none, &["--no-includes", "--file", &file(path)]),
         };
         // The caller may be on a thread of a runtime, which must not drive another one.
         let run = || {

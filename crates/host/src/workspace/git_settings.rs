@@ -20,7 +20,7 @@ pub enum GitList<'a> {
     Repository(&'a Path),
     /// All settings of the user and of the machine.
     User,
-    /// Those of a file, and of the files that it includes.
+    /// Those of a file, without those that it includes.
     File(&'a Path),
 }
 
@@ -118,11 +118,16 @@ impl GitSources {
         settings
     }
 
-    /// Asks git, and once more for each file that is included under a condition. Returns the files too.
+    /// Asks git, and once more for each file that is included under a condition. If git fails, because it cannot read one
+    /// of its files, each file is asked for alone. Returns the files too.
     fn read(&self, asked: GitList<'_>, files: Vec<PathBuf>) -> (Vec<Setting>, BTreeSet<PathBuf>) {
-        let mut files: BTreeSet<PathBuf> = files.into_iter().collect();
-        let mut settings = parsed(&self.git.list(asked).unwrap_or_default());
-        let mut open: Vec<PathBuf> = self.included(&settings);
+        let list = self.git.list(asked);
+        let mut settings = parsed(list.as_deref().unwrap_or_default());
+        let (known, mut open) = match list {
+            Some(_) => (files, self.included(&settings)),
+            None => (Vec::new(), files),
+        };
+        let mut files: BTreeSet<PathBuf> = known.into_iter().collect();
         files.extend(settings.iter().filter_map(|setting| setting.origin.clone()));
         while let Some(file) = open.pop() {
             if files.len() < MAX_FILES && files.insert(file.clone()) && file.is_file() {
