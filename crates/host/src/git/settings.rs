@@ -50,7 +50,15 @@ impl ListGitSettings for GitSettings {
         let spawn = match asked {
             GitList::Repository(folder) => self.spawn(folder, &["--includes"]),
             GitList::User => self.spawn(none, &["--includes"]),
-            GitList::File(path) => self.spawn(none, &["--no-includes", "--file", &file(path)]),
+            GitList::File(path) => {
+                let mut spawn = self.spawn(none, &["--no-includes", "--file", &file(path)]);
+                // Git reads the settings of the user even then, and fails if it cannot.
+                spawn.env.retain(|(name, _)| !name.starts_with("GIT_CONFIG"));
+                let off = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
+                let off = off.map(|(name, value)| (name.to_owned(), value.to_owned()));
+                spawn.env.extend(off);
+                spawn
+            }
         };
         // The caller may be on a thread of a runtime, which must not drive another one.
         let run = || {
