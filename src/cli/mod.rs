@@ -45,6 +45,7 @@ mod trigger;
 mod usage_hint;
 
 use cache::CacheCommand;
+use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use exit::{CliResult, Exit};
 use kb_service::service::{Environment, Redactors};
@@ -143,20 +144,26 @@ pub fn run_with(redactors: Redactors) -> ExitCode {
             logging::start(logging, redactors.clone());
             dispatch(arguments, logging, redactors, &mut terminal)
         }
-        Err(error) => usage_error(&error, &mut terminal),
+        Err(error) => usage_error(error, &mut terminal),
     };
     exit::finish(result, &mut terminal).into()
 }
 
 /// Prints help, the version or a usage error.
-fn usage_error(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
-    error.print()?;
+fn usage_error(mut error: clap::Error, terminal: &mut Terminal) -> CliResult {
     if !error.use_stderr() {
+        error.print()?;
         return Ok(Exit::Done);
     }
     let words = std::env::args_os().skip(1).take(8);
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(hint) = usage_hint::usage_hint(error, &words) {
+    let hint = usage_hint::usage_hint(&error, &words, &Kb::command());
+    if hint.is_some() {
+        // The parser names what is spelled alike: `lsp` for `list`.
+        error.remove(ContextKind::SuggestedSubcommand);
+    }
+    error.print()?;
+    if let Some(hint) = hint {
         terminal.err(&format!("\n{hint}\n"))?;
     }
     Ok(Exit::BadInput)

@@ -1,24 +1,18 @@
 //! Hints for commands and options that do not exist here and have another name.
 
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use kb_base::diagnostic::foreign_word;
 
-/// Commands of `kb playbook` that are typed without `playbook`.
-const OF_PLAYBOOK: [&str; 7] = ["validate", "graph", "plan", "new", "match", "import", "test"];
-/// Commands of `kb run` that are typed without `run`.
-const OF_RUN: [&str; 14] = [
-    "logs", "watch", "events", "output", "diff", "verify", "resume", "retry", "cancel", "answer",
-    "approve", "reject", "prune", "audit",
-];
 /// Options that other programs call a trial run.
 const TRIAL: [&str; 5] = ["dry-run", "dryrun", "plan", "check", "noop"];
 
 /// The command for a mistyped one. `words` are the first arguments.
-pub(super) fn usage_hint(error: &clap::Error, words: &[String]) -> Option<String> {
+pub(super) fn usage_hint(error: &clap::Error, words: &[String], kb: &Command) -> Option<String> {
     let words = without_global_options(words);
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            unknown_command(&words, error.get(ContextKind::SuggestedSubcommand).is_some())
+            unknown_command(&words, error.get(ContextKind::SuggestedSubcommand).is_some(), kb)
         }
         ErrorKind::UnknownArgument => unknown_option(error, &words),
         _ => None,
@@ -40,22 +34,37 @@ fn without_global_options(words: &[String]) -> Vec<&str> {
 }
 
 /// `is_near` says that a similar command was named already.
-fn unknown_command(words: &[&str], is_near: bool) -> Option<String> {
-    let (above, rest) = match words {
-        ["run" | "runs", rest @ ..] => ("kb run", rest),
-        ["playbook" | "workflow", rest @ ..] => ("kb playbook", rest),
-        all => ("kb", all),
-    };
-    let [name, ..] = rest else { return None };
-    foreign_word(above, name).map(str::to_owned).or_else(|| match above {
-        "kb run" if is_near => None,
-        "kb run" => Some(format!(
+fn unknown_command(words: &[&str], is_near: bool, kb: &Command) -> Option<String> {
+    let group = words.first().and_then(|word| kb.find_subcommand(word));
+    let group = group.filter(|own| own.has_subcommands());
+    let name = *words.get(usize::from(group.is_some()))?;
+    let above = group.map_or("kb".to_owned(), |own| format!("kb {}", own.get_name()));
+    if let Some(known) = foreign_word(&above, name) {
+        return Some(known.to_owned());
+    }
+    if let Some(own) = with_letters_of(group.unwrap_or(kb), name) {
+        return Some(format!("did you mean `{above} {own}`?"));
+    }
+    let mut groups = kb.get_subcommands().filter(|own| own.has_subcommands());
+    if let Some(other) = groups.find(|other| other.find_subcommand(name).is_some()) {
+        return Some(format!("use `kb {} {name}`", other.get_name()));
+    }
+    (above == "kb run" && !is_near).then(|| {
+        format!(
             "`kb run` is for existing runs: `kb run show {name}` shows one; to start one, use `kb playbook run {name}`"
-        )),
-        "kb playbook" => OF_RUN.contains(name).then(|| format!("use `kb run {name} RUN`")),
-        _ if OF_PLAYBOOK.contains(name) => Some(format!("use `kb playbook {name}`")),
-        _ => OF_RUN.contains(name).then(|| format!("use `kb run {name}`")),
+        )
     })
+}
+
+/// The subcommand with the letters of a word in another order: `rnu` is nearer to `run` than the parser thinks.
+fn with_letters_of<'c>(command: &'c Command, word: &str) -> Option<&'c str> {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let mut names = command.get_subcommands().map(Command::get_name);
+    names.find(|name| sorted(name) == sorted(word))
 }
 
 fn unknown_option(error: &clap::Error, words: &[&str]) -> Option<String> {
@@ -84,7 +93,7 @@ fn unknown_option(error: &clap::Error, words: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::cli::Kb;
-    use clap::{Command, CommandFactory as _};
+    use clap::CommandFactory as _;
     use kb_base::diagnostic::foreign_words;
 
     fn all<'c>(command: &'c Command, found: &mut Vec<(String, &'c Command)>, path: &str) {
@@ -116,9 +125,27 @@ mod tests {
                 assert!(named(&words), "`{command}` of a hint is no command");
             }
         }
-        let known = |group: &str, name: &str| named(&[group, name]);
-        assert!(OF_PLAYBOOK.iter().all(|name| known("playbook", name)));
-        assert!(OF_RUN.iter().all(|name| known("run", name)));
+    }
+
+    #[test]
+    fn a_command_of_a_group_is_found_without_the_group() {
+        for (line, hint) in [
+            ("validate", "use `kb playbook validate`"),
+            ("cancel x", "use `kb run cancel`"),
+            ("backfill x", "use `kb trigger backfill`"),
+            ("workflow logs x", "use `kb run logs`"),
+            ("run validate", "use `kb playbook validate`"),
+            ("playbook rnu x", "did you mean `kb playbook run`?"),
+            ("list", "`kb playbook list` lists playbooks, `kb run list` lists runs"),
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(
+                unknown_command(&words, true, &Kb::command()).as_deref(),
+                Some(hint),
+                "{line}"
+            );
+        }
+        assert_eq!(unknown_command(&["serv"], true, &Kb::command()), None);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use kb::diagnostic::{Diagnostic, SourceId, Span};
 use kb::expression::{
-    Expression, Names, Origin, Reference, Root, Scope, Strength, Style, Template, ValueTemplate,
-    bare_names, placeholders_in,
+    Expression, Names, Origin, Reference, Root, Scope, ScriptName, Strength, Style, Template,
+    ValueTemplate, bare_names, placeholders_in,
 };
 use kb::value::{Json, StepId};
 use serde_json::json;
@@ -753,7 +753,8 @@ fn a_shell_script_may_hold_any_brace_but_ours() {
     let found = |script: &str| -> Vec<String> {
         placeholders_in(script, &names(), Style::Playbook)
             .into_iter()
-            .map(|(_, text)| text)
+            .filter(|one| one.meaning == ScriptName::Known)
+            .map(|one| one.inner)
             .collect()
     };
     assert_eq!(found("echo {{ params.name }} << test.output >>"), ["params.name", "test.output"]);

@@ -425,6 +425,10 @@ fn unusable_files_are_refused_with_a_reason() {
         "not imported: unknown.yml: its keys are those of no known format",
         "github-actions",
     ]);
+    scratch.write("Makefile", "all: build\n\techo done\n");
+    let said = import(&scratch, &["Makefile"]).code(2);
+    let said = said.says(&["Makefile: its format is not known", "docs/migration/make-and-just.md"]);
+    assert!(!said.err.contains("KB0101"), "{said:?}");
     assert!(!scratch.has(".kb/playbooks"));
     let said = import(&scratch, &["bomb.yml", "--from", "airflow"]);
     assert!(said.code == 2 && said.err.contains("github-actions"), "{said:?}");

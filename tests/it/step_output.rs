@@ -179,4 +179,6 @@ fn each_attempt_and_iteration_has_its_log() {
     assert_eq!(count(&["--attempt", "2"]), [0, 2]);
     assert_eq!(count(&["--iteration", "2"]), [1, 1]);
     assert_eq!(count(&["--iteration", "2", "--attempt", "1"]), [1, 0]);
+    let none = scratch.kb(&["run", "logs", "@last", "slow", "--attempt", "9"]).code(2);
+    none.says(&["the step `slow` has no attempt 9", "1.1, 1.2, 2.1, 2.2"]);
 }

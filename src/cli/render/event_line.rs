@@ -254,8 +254,11 @@ fn tool_result(
     ms: u64,
     changes: &[FileChange],
 ) -> String {
-    let mut text =
-        format!("tool {} {} in {}, {}", plain(tool), status.styled(), time(ms), bytes(size));
+    let mut text = format!("tool {} {} in {}", plain(tool), status.styled(), time(ms));
+    // The size is that of the result. Beside the name of a file it would be read as that of the file.
+    if changes.is_empty() {
+        text.push_str(&format!(", {}", bytes(size)));
+    }
     for change in changes.iter().take(3) {
         text.push_str(&format!(", {} {}", change_kind_name(change.change), plain(&change.path)));
     }

@@ -1,6 +1,6 @@
 //! `kb run logs`
 
-use crate::cli::exit::{CliResult, Exit};
+use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::event_clock::EventClock;
 use crate::cli::render::table::plain;
 use crate::cli::render::{line, time};
@@ -60,6 +60,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let mut current = CurrentAttempts::default();
     let run = reader.run().to_string();
     let mut seen = EventClock::default();
+    let mut known = BTreeSet::new();
     loop {
         // Checked before reading, so that events up to the end of the run are not missed.
         let live = args.follow && reader.is_live()?;
@@ -68,7 +69,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
                 if let LogEntry::Event(event) = &entry {
                     seen.see(event);
                 }
-                if !filter.includes(&entry, current.of(&entry)) {
+                let attempt = current.of(&entry);
+                known.extend(attempt.filter(|_| filter.is_of_step(&entry)));
+                if !filter.includes(&entry, attempt) {
                     continue;
                 }
                 let text = if args.json {
@@ -80,9 +83,29 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             }
         }
         if !live {
-            return Ok(Exit::Done);
+            return match known.iter().any(|(a, b)| attempts.include(*a, *b)) {
+                false if attempts != Attempts::default() => Err(no_attempt(&args, &known)),
+                _ => Ok(Exit::Done),
+            };
         }
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// The step has none of the attempts that were asked for.
+fn no_attempt(args: &Args, known: &BTreeSet<(u32, u32)>) -> CliError {
+    let part = |name: &str, number: Option<u32>| number.map(|number| format!("{name} {number}"));
+    let asked = [part("attempt", args.attempt), part("iteration", args.iteration)];
+    let asked = asked.into_iter().flatten().collect::<Vec<_>>().join(" of ");
+    let step = args.step.as_deref().unwrap_or_default();
+    let known = known.iter().map(|(iteration, attempt)| format!("{iteration}.{attempt}"));
+    let known: Vec<String> = known.collect();
+    CliError::Usage {
+        message: format!("the step `{step}` has no {asked}"),
+        help: Some(match known.is_empty() {
+            true => "the step has not started".to_owned(),
+            false => format!("there are, as ITERATION.ATTEMPT: {}", known.join(", ")),
+        }),
     }
 }
 
@@ -110,21 +133,32 @@ impl Filter<'_> {
             Some((iteration, number)) => self.attempts.include(iteration, number),
             None => self.attempts == Attempts::default(),
         };
-        let (at, place) = match entry {
-            LogEntry::Event(event) => {
-                let place = event.place.as_ref();
-                (event.at, place.map(|place| (place.step.as_str(), &*place.instance)))
-            }
-            LogEntry::Text { at, step, instance, .. } => {
-                (*at, Some((step.as_str(), instance.as_str())))
-            }
-        };
-        let is_step = |name: &str| place.is_some_and(|(step, own)| step == name || own == name);
+        let (at, place) = place_of(entry);
         let has_failed = |all: &BTreeSet<String>| place.is_some_and(|(_, own)| all.contains(own));
         is_of_attempt
             && self.since.is_none_or(|since| at >= since)
-            && self.step.is_none_or(is_step)
+            && self.is_of_step(entry)
             && self.failed.as_ref().is_none_or(has_failed)
+    }
+
+    /// Whether an entry belongs to the step that was asked for.
+    fn is_of_step(&self, entry: &LogEntry) -> bool {
+        let (_, place) = place_of(entry);
+        let is_step = |name: &str| place.is_some_and(|(step, own)| step == name || own == name);
+        self.step.is_none_or(is_step)
+    }
+}
+
+/// The time of an entry, and the step and instance that it belongs to.
+fn place_of(entry: &LogEntry) -> (Timestamp, Option<(&str, &str)>) {
+    match entry {
+        LogEntry::Event(event) => {
+            let place = event.place.as_ref();
+            (event.at, place.map(|place| (place.step.as_str(), &*place.instance)))
+        }
+        LogEntry::Text { at, step, instance, .. } => {
+            (*at, Some((step.as_str(), instance.as_str())))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `kb trigger list`
 
-use super::parts::{fire_line, note_daemon};
+use super::parts::{fire_line, note_daemon, note_unset_secrets};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::broken;
 use crate::cli::render::table::Table;
@@ -49,6 +49,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             terminal.note(&format!("`{}`: {why}\n", trigger.id))?;
         }
     }
+    note_unset_secrets(&project, &triggers, terminal)?;
     let moved = triggers.iter().filter(|t| t.state == serve::TriggerStateName::Moved);
     for trigger in moved {
         let problem = trigger.problem.as_deref().unwrap_or_default();

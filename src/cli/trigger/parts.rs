@@ -3,8 +3,8 @@
 use crate::cli::exit::CliError;
 use crate::cli::terminal::Terminal;
 use kb_base::value::Json;
-use kb_serve::serve::{FireView, daemon_of, daemon_problem};
-use kb_service::service::{Environment, Project};
+use kb_serve::serve::{FireView, TriggerStateName, TriggerView, daemon_of, daemon_problem};
+use kb_service::service::{Environment, Project, unset_hook_secrets};
 use std::path::{Path, PathBuf};
 
 /// A trigger and a payload for it.
@@ -32,6 +32,21 @@ pub(super) fn note_daemon(project: &Project, terminal: &mut Terminal) -> std::io
         },
         None => terminal.note("`kb serve` does not run; it starts the runs of triggers\n"),
     }
+}
+
+/// Says which of these webhooks refuse all requests because no secret of them has a value.
+pub(super) fn note_unset_secrets(
+    project: &Project,
+    triggers: &[TriggerView],
+    terminal: &mut Terminal,
+) -> std::io::Result<()> {
+    let is_on = |id: &str| {
+        triggers.iter().any(|own| own.id == id && own.state != TriggerStateName::Disabled)
+    };
+    for (id, why) in unset_hook_secrets(project).iter().filter(|(id, _)| is_on(id)) {
+        terminal.note(&format!("`{id}` refuses all requests: {why}\n"))?;
+    }
+    Ok(())
 }
 
 /// The columns of a fire in a table: time, state, run, reason.

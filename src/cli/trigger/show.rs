@@ -1,6 +1,6 @@
 //! `kb trigger show`
 
-use super::parts::{fire_line, note_daemon};
+use super::parts::{fire_line, note_daemon, note_unset_secrets};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
@@ -54,6 +54,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         trigger.fires.iter().for_each(|fire| table.row(fire_line(fire)));
         terminal.out(&format!("\n{}", table.text()))?;
     }
+    note_unset_secrets(&project, std::slice::from_ref(&trigger), terminal)?;
     match trigger.state {
         serve::TriggerStateName::Disabled => {
             terminal.note(&format!("`kb trigger enable {}` enables it\n", trigger.id))?;

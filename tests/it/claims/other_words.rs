@@ -83,7 +83,7 @@ fn commentary_that_the_record_contradicts_is_refuted() {
 
 #[test]
 fn a_key_of_an_output_schema_that_sounds_like_a_claim_and_is_not_read_is_reported() {
-    let specialist = "schema: kb.specialist/1\nid: dev\nrole: You work.\ntools: [fs:read]\noutput:\n  schema:\n    \
+    let specialist = "schema: kb.specialist/1\nid: dev\nrole: You work.\ntools: [fs:write]\noutput:\n  schema:\n    \
                       suiteMood: string\n    testResult: string\n    modified: string[]\n    answer: string\n    \
                       verification: {type: object, properties: {fileState: {type: string}}}\n";
     let playbook =
@@ -109,4 +109,9 @@ fn a_key_of_an_output_schema_that_sounds_like_a_claim_and_is_not_read_is_reporte
         }
         assert_eq!(text.matches("no gate reads").count(), 2, "{args:?}: {text}");
     }
+    // Who cannot change files names them, and claims nothing.
+    scratch.write(".kb/specialists/dev.yml", &specialist.replace("fs:write", "fs:read"));
+    let said = scratch.kb(&["specialist", "validate"]).code(0);
+    let text = format!("{}{}", said.out, said.err);
+    assert!(text.contains("suiteMood") && !text.contains("`fileState`"), "{text}");
 }

@@ -36,6 +36,14 @@ fn playbook(on: &str) -> (Option<Arc<Playbook>>, String) {
 }
 
 #[test]
+fn a_source_in_place_of_the_name_of_a_secret_has_a_help_that_can_be_copied() {
+    let (_, said) = playbook("  webhook: {form: github, secret: env:SIGNING_KEY}");
+    assert!(said.contains("KB1001"), "{said}");
+    let help = "`secret: SIGNING_KEY`, and declare it in the settings: `secrets: {SIGNING_KEY: env:SIGNING_KEY}`";
+    assert!(said.contains(help), "{said}");
+}
+
+#[test]
 fn all_kinds_load() {
     let (found, said) = playbook(
         r#"  schedule:

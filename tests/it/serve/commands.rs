@@ -2,6 +2,7 @@
 
 use crate::running::Start;
 use crate::scratch::Scratch;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -171,7 +172,9 @@ fn the_daemon_starts_runs_and_stops_without_them() {
     wait("the end of the run", || {
         scratch.json(&["run", "show", &run, "--json"])["status"] == "succeeded"
     });
-    scratch.kb(&["doctor"]).says(&["1 run not ended, and `kb serve` does not run"]);
+    scratch
+        .kb(&["doctor"])
+        .says(&["1 trigger enabled, and `kb serve` does not run", "opens, 1 run\n"]);
     let mut second = scratch.command().args(["serve", "--port", "0"]).start();
     wait("the end is recorded", || {
         scratch.json(&["trigger", "show", "nightly", "--json"])["fires"][0]["state"] == "succeeded"
@@ -262,4 +265,42 @@ fn wait(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "{what} does not happen");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// The answer to a request says nothing about the secret; the log, the list and `kb doctor` do. A second
+/// `kb serve --open` opens the page of the first.
+#[test]
+fn a_webhook_whose_secret_has_no_value_is_told_to_the_operator() {
+    let scratch = scratch();
+    let why = "the secret `HOOK` has no value here: the variable `HOOK` is not set";
+    let disabled = scratch.kb(&["trigger", "list"]).code(0);
+    assert!(!disabled.err.contains("HOOK"), "{disabled:?}");
+    scratch.kb(&["trigger", "enable", "deploy"]).code(0);
+    scratch.kb(&["trigger", "list"]).code(0).says(&[why]);
+    scratch.kb(&["trigger", "show", "deploy"]).code(0).says(&[why]);
+    scratch.kb(&["doctor"]).says(&["`deploy.webhook` refuses all requests", why]);
+    let mut daemon =
+        scratch.command().args(["serve", "--port", "0"]).stderr(Stdio::piped()).start();
+    let mut log = BufReader::new(daemon.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let listens = log.find_map(|line| Some(line.split_once("listening on http://")?.1.to_owned()));
+    let host = listens.expect("an address").trim_end_matches('/').to_owned();
+    let mut second = scratch.command();
+    second.args(["serve", "--open"]).env("BROWSER", "echo").env("DISPLAY", ":0");
+    let second = second.stderr(Stdio::piped()).finish();
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(second.status.success() && said.contains("runs already; open http"), "{said}");
+    assert!(!said.contains("panic"), "{said}");
+    let mut peer = std::net::TcpStream::connect(&host).unwrap();
+    let signature = format!("x-hub-signature-256: sha256={}", "0".repeat(64));
+    write!(
+        peer,
+        "POST /hooks/deploy HTTP/1.1\r\nHost: {host}\r\n{signature}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    peer.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 401") && !answer.contains("HOOK"), "{answer}");
+    assert!(log.any(|line| line.contains(why)));
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
 }

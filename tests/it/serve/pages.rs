@@ -362,3 +362,42 @@ fn a_proxy_names_the_person_who_starts_a_run() {
         page.contains("anna, the page or the API").then_some(())
     });
 }
+
+/// A failure that does not fail the run is no failure of the page either; a run names how many more steps failed.
+#[test]
+fn tolerated_failures_are_told_apart_and_others_are_counted() {
+    let step = |id: &str, more: &str| format!("  - {{id: {id}, run: exit 1{more}}}\n");
+    let playbook = |id: &str, steps: &[String]| {
+        format!("schema: kb.playbook/1\nid: {id}\nsteps:\n{}", steps.concat())
+    };
+    let spared = playbook("spared", &[step("a", ", onError: continue")]);
+    let broken = playbook("broken", &[step("a", ""), step("b", ""), step("c", "")]);
+    let site = Site::new(&[("playbooks/spared.yml", &spared), ("playbooks/broken.yml", &broken)]);
+    let token = site.token(Role::Read);
+    let page = |path: &str| site.get(path, &token).text();
+    site.scratch.kb(&["playbook", "run", "spared"]).code(0);
+    let text = page(&format!("/runs/{}?step=a", site.scratch.last_run()));
+    assert!(text.contains("class=\"status tolerated\""), "{text}");
+    assert!(text.contains("banner tolerated") && !text.contains("banner failed"), "{text}");
+    assert!(!text.contains("class=\"status failed\""), "{text}");
+    assert!(!page("/").contains("<small>a: "));
+    site.scratch.kb(&["playbook", "run", "broken"]).code(1);
+    for path in [format!("/runs/{}", site.scratch.last_run()), "/".to_owned()] {
+        let text = page(&path);
+        assert!(text.contains(", and 2 more<"), "{text}");
+    }
+}
+
+/// The panel of a step that asks has the question; it has no attempt and no log before it is decided.
+#[test]
+fn the_panel_of_a_question_leads_to_its_form() {
+    let text = "schema: kb.playbook/1\nid: ship\nsteps: [{id: ok, approve: Ship it now?}]\n";
+    let site = Site::new(&[("playbooks/ship.yml", text)]);
+    site.scratch.kb(&["playbook", "run", "ship"]).code(3);
+    let run = site.scratch.last_run();
+    let text = site.get(&format!("/runs/{run}"), &site.token(Role::Read)).text();
+    let panel = text.split("id=\"step-facts\"").nth(1).unwrap().replace("&#x2f;", "/");
+    assert!(panel.contains("Ship it now?"), "{panel}");
+    assert!(panel.contains(&format!("href=\"/inbox#ask-{run}-ok\"")), "{panel}");
+    assert!(panel.contains("data-only-asks=\"yes\"") && !panel.contains("Attempt 1"), "{panel}");
+}

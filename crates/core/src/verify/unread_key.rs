@@ -7,6 +7,9 @@ use super::{call_claim, command_claim, keys, test_claim};
 use kb_base::value::Json;
 use serde_json::json;
 
+/// The keys that are compared with the changes of files.
+const FILES: &str = "`created`, `modified` or `deleted`";
+
 /// A key that no check reads, and the keys that are read instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadKey {
@@ -14,6 +17,8 @@ pub struct UnreadKey {
     pub key: String,
     /// One or more keys, for people.
     pub instead: &'static str,
+    /// Whether it sounds like a claim that files were changed.
+    pub is_of_files: bool,
 }
 
 /// The keys of an output schema, at any depth, that sound like claims and that nothing reads.
@@ -29,7 +34,8 @@ fn collect(schema: &Json, found: &mut Vec<UnreadKey>) {
         if value.is_object() && !is_read(key, &value) {
             collect(own, found);
         } else if let Some(instead) = sounds_like(key).filter(|_| !is_read(key, &value)) {
-            found.push(UnreadKey { key: key.clone(), instead });
+            let is_of_files = instead == FILES;
+            found.push(UnreadKey { key: key.clone(), instead, is_of_files });
         }
     }
 }
@@ -75,7 +81,7 @@ fn sounds_like(key: &str) -> Option<&'static str> {
             Some("`commands`")
         }
         () if words.has(Meaning::Lines) => Some("`linesChanged`"),
-        () if begins(&["file", "path"]) => Some("`created`, `modified` or `deleted`"),
+        () if begins(&["file", "path"]) => Some(FILES),
         () => None,
     }
 }

@@ -15,6 +15,7 @@ mod convert;
 mod engine;
 mod fault;
 mod foreign;
+mod in_scripts;
 mod keys;
 mod lower;
 mod names;
@@ -32,11 +33,12 @@ mod syntax_error;
 mod template;
 
 pub use foreign::{ForeignPlaceholder, foreign_placeholders};
+pub use in_scripts::{ScriptName, ScriptPlaceholder, placeholders_in};
 pub use names::{Names, Origin, Style};
 pub use parsed_expression::Expression;
 pub use reference::{Reference, Root, Strength};
 pub use resolve::STEP_FIELDS;
-pub use scan::{bare_names, placeholders_in};
+pub use scan::bare_names;
 pub use scope::{EvalError, Scope};
 pub use template::{Template, ValueMap, ValueTemplate};
 

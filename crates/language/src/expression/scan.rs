@@ -55,28 +55,6 @@ pub(super) enum Mode {
     Code,
 }
 
-/// The placeholders in a text that must not contain any, such as a shell script: those whose root is a
-/// declared name, with the text between their brackets. Other braces are ignored.
-pub fn placeholders_in(text: &str, names: &Names, style: Style) -> Vec<(Range<usize>, String)> {
-    let (pieces, _) = Scanner::new(text, names, style, Mode::Text).scan();
-    let known = |found: &PlaceholderSpan| {
-        let inner = text[found.inner.clone()].trim_start_matches(['(', ' ', '\t']);
-        found.form != Form::Double
-            || leading_word(inner).is_some_and(|(word, rest)| {
-                is_known(names, word, rest) || is_known(names, undashed(word), rest)
-            })
-    };
-    pieces
-        .into_iter()
-        .filter_map(|piece| match piece {
-            Piece::Placeholder(found) if known(&found) => {
-                Some((found.outer, text[found.inner].trim().to_owned()))
-            }
-            _ => None,
-        })
-        .collect()
-}
-
 /// The `{name}` placeholders of a workflow text with the form of a parameter name, declared or not.
 /// Workflows without `params` infer their parameters from them.
 pub fn bare_names(text: &str) -> Vec<(Range<usize>, String)> {
@@ -322,18 +300,18 @@ fn dotted_names(names: &Names) -> Vec<String> {
 
 /// Whether a text starts with a declared name. Roots of the scope count only with a path, because `run`
 /// and `item` are ordinary words.
-fn is_known(names: &Names, word: &str, rest: &str) -> bool {
+pub(super) fn is_known(names: &Names, word: &str, rest: &str) -> bool {
     let has_path = rest.starts_with(['.', '[']);
     is_known_word(names, word, has_path)
 }
 
 /// The part of a word before the first dash, which is the root in an expression.
-fn undashed(word: &str) -> &str {
+pub(super) fn undashed(word: &str) -> &str {
     word.split('-').next().unwrap_or(word)
 }
 
 /// The most similar name that differs by at most two letters and at most half of them.
-fn nearby<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(super) fn nearby<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     names
         .map(|name| (edit_distance(word, name), name))
         .filter(|(distance, name)| {

@@ -1,7 +1,7 @@
 //! Hints of `validate`: keys in the output schema of a specialist that sound like claims and that no gate reads.
 
 use kb_base::diagnostic::{Code, Diagnostic, Sources, Span};
-use kb_core::verify::unread_keys;
+use kb_core::verify::{UnreadKey, unread_keys};
 use kb_language::definition::{Schema, Specialist};
 
 /// One hint for each such key.
@@ -9,7 +9,9 @@ pub(super) fn claim_hints(specialist: &Specialist, sources: &Sources) -> Vec<Dia
     let own = specialist.output_schema.iter();
     let of_capabilities = specialist.callable.iter().filter_map(|own| own.output_schema.as_ref());
     let schemas = own.chain(of_capabilities).map(Schema::json);
-    let unread = schemas.flat_map(unread_keys);
+    // A specialist that cannot change files names them; it does not claim to have changed them.
+    let is_claim = |unread: &UnreadKey| !unread.is_of_files || specialist.writes();
+    let unread = schemas.flat_map(unread_keys).filter(is_claim);
     unread
         .map(|unread| {
             let span = position(&unread.key, specialist.span, sources);

@@ -2,10 +2,11 @@
 
 use super::ServiceError;
 use super::adopting::namesakes;
+use super::doctor_triggers::{triggers, webhooks};
+use super::finding::{Finding, FindingLevel};
 use super::plugins::missing_programs;
 use super::project::Project;
 use super::validation::validate_playbooks;
-use crate::trigger::{FireFilter, TriggerStore, daemon_of, daemon_problem};
 use kb_base::diagnostic::Severity;
 use kb_base::value::counted;
 use kb_engine::journal::JournalError;
@@ -15,50 +16,12 @@ use kb_host::llm::{
 };
 use kb_language::definition::{ApprovalLevel, ProcessChoice};
 use kb_process::BaseEnvironment;
-use serde::Serialize;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What the finding of the sandbox says below the level `kernel`.
 const OWN_CHECKS: &str =
     "; commands that check the work of a specialist run with the rights of this user";
-
-/// Severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FindingLevel {
-    /// Nothing to fix.
-    Ok,
-    /// It works with restrictions.
-    Warning,
-    /// It does not work.
-    Error,
-}
-
-/// The result of one check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// Severity of the result.
-    pub level: FindingLevel,
-    /// Name of the check.
-    pub subject: &'static str,
-    /// Description of the result.
-    pub message: String,
-    /// The fix, for a warning or an error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub help: Option<String>,
-}
-
-impl Finding {
-    fn new(level: FindingLevel, subject: &'static str, message: impl Into<String>) -> Self {
-        Finding { level, subject, message: message.into(), help: None }
-    }
-
-    fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-}
 
 /// Runs all checks; with `call`, sends one request to each model. A missing project is a finding,
 /// not an error.
@@ -79,6 +42,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     findings.push(state(&project));
     findings.push(journal(&project));
     findings.extend(triggers(&project));
+    findings.extend(webhooks(&project));
     findings.push(bash(&project));
     findings.push(processes(&project));
     findings.push(sandbox(&project));
@@ -152,7 +116,9 @@ fn journal(project: &Project) -> Finding {
     });
     match listed {
         Ok(rows) => {
-            let opens = format!("opens, {}", counted(rows.len(), "run"));
+            let open = rows.iter().filter(|row| !row.status.has_ended()).count();
+            let open = if open == 0 { String::new() } else { format!(", {open} not ended") };
+            let opens = format!("opens, {}{open}", counted(rows.len(), "run"));
             let others = if rows.is_empty() { namesakes(&project.context) } else { 0 };
             match others {
                 0 => Finding::new(FindingLevel::Ok, "journal", opens),
@@ -172,51 +138,6 @@ fn journal(project: &Project) -> Finding {
             Finding { help, ..Finding::new(FindingLevel::Error, "journal", error.to_string()) }
         }
     }
-}
-
-/// Whether a daemon serves the project, if it has enabled triggers.
-fn triggers(project: &Project) -> Option<Finding> {
-    let folder = &project.context.state_dir;
-    let pid = daemon_of(folder);
-    if pid.is_none() && project.catalog.playbooks.values().all(|playbook| playbook.on.is_empty()) {
-        return None;
-    }
-    let count = TriggerStore::open(folder).and_then(|store| {
-        let states = store.states()?;
-        let filter = FireFilter { trigger: None, open: true, limit: 10_000 };
-        let enabled = states.values().filter(|state| state.enabled.is_some()).count();
-        Ok((enabled, store.fires(&filter)?.len()))
-    });
-    Some(match (count, pid) {
-        (Err(error), _) => {
-            let error = ServiceError::from(error);
-            Finding::new(FindingLevel::Error, "triggers", error.to_string())
-        }
-        (Ok((enabled, open)), Some(pid)) => {
-            let text = format!(
-                "{} enabled, {} not ended, served by process {pid}",
-                counted(enabled, "trigger"),
-                counted(open, "run")
-            );
-            match daemon_problem(folder) {
-                Some(problem) => {
-                    let text = format!("{text}, which starts nothing at the moment: {problem}");
-                    Finding::new(FindingLevel::Error, "triggers", text)
-                }
-                None => Finding::new(FindingLevel::Ok, "triggers", text),
-            }
-        }
-        (Ok((0, 0)), None) => Finding::new(FindingLevel::Ok, "triggers", "none is enabled"),
-        (Ok((enabled, open)), None) => {
-            let text = format!(
-                "{} enabled, {} not ended, and `kb serve` does not run",
-                counted(enabled, "trigger"),
-                counted(open, "run")
-            );
-            Finding::new(FindingLevel::Warning, "triggers", text)
-                .help("start `kb serve`; `kb serve --unit systemd` prints a unit file")
-        }
-    })
 }
 
 fn bash(project: &Project) -> Finding {

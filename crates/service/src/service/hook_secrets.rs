@@ -2,7 +2,7 @@
 
 use super::Project;
 use super::runs::{ConfiguredSecrets, ProjectContext, facts_of};
-use crate::trigger::TriggerStore;
+use crate::trigger::{TriggerStore, trigger_id};
 use kb_attempt::{Live, run_blocking};
 use kb_base::value::{RunId, StepId};
 use kb_core::redaction::Redactor;
@@ -10,6 +10,7 @@ use kb_engine::engine::Secrets;
 use kb_engine::inspect::Earlier;
 use kb_engine::journal::JournalError;
 use kb_host::executor::SettingsCommands;
+use kb_language::definition::{SecretSource, TriggerSource};
 use kb_language::plan::Touched;
 use std::sync::Arc;
 
@@ -27,6 +28,39 @@ pub fn learn_secrets(project: &Project, redactor: &Arc<Redactor>) {
 pub fn hook_secrets(project: &Project, names: &[String]) -> Vec<String> {
     let secrets = secrets_of(project, Arc::new(Redactor::default()));
     names.iter().filter_map(|name| secrets.by_name(name)).collect()
+}
+
+/// Why no request to a webhook with these secrets can be signed: none has a value. `None` if one has. The variables are
+/// those of this process.
+pub fn unset_hook_secret(project: &Project, names: &[String]) -> Option<String> {
+    let secrets = secrets_of(project, Arc::new(Redactor::default()));
+    if names.iter().any(|name| secrets.by_name(name).is_some()) {
+        return None;
+    }
+    let name = names.first()?;
+    let why = match project.catalog.settings.secrets.get(name)? {
+        SecretSource::Env(variable) => format!("the variable `{variable}` is not set or too short"),
+        SecretSource::File(path) => format!("the file `{path}` is missing or too short"),
+        SecretSource::Command(_) => "no command is executed for a request".to_owned(),
+    };
+    Some(format!("the secret `{name}` has no value here: {why}"))
+}
+
+/// The ids of the webhook triggers whose secrets have no value, each with the reason.
+pub fn unset_hook_secrets(project: &Project) -> Vec<(String, String)> {
+    let playbooks = project.catalog.playbooks.values();
+    let all = playbooks.flat_map(|own| own.on.iter().map(move |trigger| (own, trigger)));
+    all.filter_map(|(playbook, trigger)| match &trigger.source {
+        TriggerSource::Webhook(webhook) => {
+            let why = unset_hook_secret(project, &webhook.secrets)?;
+            Some((trigger_id(playbook.id.as_str(), &trigger.name), why))
+        }
+        TriggerSource::Schedule(..)
+        | TriggerSource::File(_)
+        | TriggerSource::Message { .. }
+        | TriggerSource::Run(_) => None,
+    })
+    .collect()
 }
 
 /// The secrets of the settings of a project.

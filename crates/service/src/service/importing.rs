@@ -176,6 +176,14 @@ impl Import<'_> {
             if std::str::from_utf8(&file.bytes).is_err() && self.request.from.is_none() {
                 return Ok(Kind::Definition(file.role));
             }
+            if self.request.from.is_none() && !has_known_suffix(path) {
+                self.refuse(
+                    &from,
+                    "its format is not known: import reads YAML, JSON and markdown; for make and just see \
+                     docs/migration/make-and-just.md",
+                );
+                return Ok(Kind::Translated);
+            }
             self.refuse(&from, problems.first().map_or("it is empty", |problem| &problem.message));
             self.show(sources, problems);
             return Ok(Kind::Translated);
@@ -328,6 +336,12 @@ impl Import<'_> {
         self.known.extend(candidates);
         Ok(())
     }
+}
+
+/// Whether the name of a file says that it is in a language that is read here; a `Makefile` is in none.
+fn has_known_suffix(path: &Path) -> bool {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
+    ["yml", "yaml", "json", "md"].contains(&suffix)
 }
 
 /// Whether nothing that is declared gives a variable to the processes of a step.

@@ -3,7 +3,7 @@
 use super::code_programs::{CodeProgram, Operands, code_program, is_code_option};
 use super::shell_text::variable_for;
 use crate::definition::syntax::{Decoder, Node};
-use crate::expression::{Template, placeholders_in};
+use crate::expression::{ScriptName, Template, placeholders_in};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Failure;
 
@@ -72,8 +72,9 @@ fn check_operands(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
 /// The error for a value that a program executes, with the rewrite.
 fn executed(program: &str, known: &CodeProgram, node: &Node, decoder: &Decoder) -> Diagnostic {
     let text = node.as_text().unwrap_or_default();
-    let inner = placeholders_in(text, &decoder.names, decoder.style).into_iter().next();
-    let inner = inner.map(|(_, inner)| inner.trim().to_owned()).unwrap_or_default();
+    let found = placeholders_in(text, &decoder.names, decoder.style).into_iter();
+    let mut declared = found.filter(|one| one.meaning == ScriptName::Known);
+    let inner = declared.next().map(|one| one.inner).unwrap_or_default();
     let name = variable_for(&inner);
     let read = match known.variable {
         "" => format!("`run: '{program} … \"${name}\"'`"),

@@ -1,12 +1,15 @@
 //! Static rule: shell scripts contain no placeholders.
 
 use crate::definition::syntax::{Decoder, Node};
-use crate::expression::placeholders_in;
+use crate::expression::{ScriptName, ScriptPlaceholder, placeholders_in};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 
-/// Reports placeholders of known names in a shell script, because they would turn a value into code.
+/// Reports placeholders in a shell script: those of known names, which would turn a value into code, those of
+/// names that are nearly known, and as a warning those that the script gets as they are.
 pub(crate) fn check(text: &str, node: &Node, decoder: &mut Decoder) {
-    for (range, inner) in placeholders_in(text, &decoder.names, decoder.style) {
+    for ScriptPlaceholder { at: range, inner, meaning } in
+        placeholders_in(text, &decoder.names, decoder.style)
+    {
         let span = match node.origin().verbatim {
             Some(start) => Span::new(
                 node.span.source,
@@ -15,14 +18,29 @@ pub(crate) fn check(text: &str, node: &Node, decoder: &mut Decoder) {
             ),
             None => node.span,
         };
+        let (inner, near) = match &meaning {
+            ScriptName::Known => (inner, None),
+            ScriptName::Near(near) => {
+                let word = inner.find(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
+                let rest = word.map_or("", |end| &inner[end..]);
+                (format!("{near}{rest}"), Some(near))
+            }
+            ScriptName::Unknown => {
+                let message = format!("`{}` names no parameter or step", &text[range]);
+                let help = "the script gets it as it is; values reach a script through `env` only";
+                decoder
+                    .push(Diagnostic::warning(Code::FOREIGN_PLACEHOLDER, span, message).help(help));
+                continue;
+            }
+        };
         let variable = variable_for(&inner);
-        let inner = inner.trim();
+        let question = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         let message = format!("a shell script cannot contain the placeholder `{}`", &text[range]);
         decoder.push(
             Diagnostic::error(Code::VALUE_AS_CODE, span, message)
                 .caption("a value would become code")
                 .help(format!(
-                    "write `\"${variable}\"` here and `env: {{{variable}: \"{{{{{inner}}}}}\"}}` beside `run`, or use the list form `run: [program, \"{{{{{inner}}}}}\"]`"
+                    "{question}write `\"${variable}\"` here and `env: {{{variable}: \"{{{{{inner}}}}}\"}}` beside `run`, or use the list form `run: [program, \"{{{{{inner}}}}}\"]`"
                 )),
         );
     }

@@ -169,9 +169,17 @@ fn webhook(
         if !decoder.names.secrets.contains(name) {
             let known: Vec<String> = decoder.names.secrets.iter().cloned().collect();
             let near = decoder.nearest(name, known.iter().map(String::as_str));
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("declare it in the settings: `secrets: {{{name}: env:{name}}}`"),
+            let help = match (near, name.split_once(':')) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, None) => {
+                    format!("declare it in the settings: `secrets: {{{name}: env:{name}}}`")
+                }
+                (None, Some((source, place))) => {
+                    let own = if source == "env" { place } else { "HOOK_SECRET" };
+                    format!(
+                        "name it, `secret: {own}`, and declare it in the settings: `secrets: {{{own}: {name}}}`"
+                    )
+                }
             };
             let message = format!("the settings declare no secret `{name}`");
             decoder.push(Diagnostic::error(Code::BAD_TRIGGER, secret.span, message).help(help));

@@ -63,6 +63,12 @@ pub(super) fn part(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
 
+/// The name of a question in addresses.
+pub(super) fn anchor(run: &str, instance: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    format!("ask-{run}-{}", instance.chars().map(plain).collect::<String>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,8 @@
 //! Questions of all waiting runs, with a form for each.
 
 use super::form_fields::{self, field};
-use super::format::{part, short};
+use super::format::{anchor, part, short};
 use super::frame;
-use super::run::anchor;
 use super::runs::{Param, started_by};
 use crate::web::call::Call;
 use crate::web::problem::Problem;

@@ -1,9 +1,9 @@
 //! The page of one run.
 
-use super::format::{duration_or_dash, part, short};
+use super::format::{anchor, duration_or_dash, part, short};
 use super::frame::{self, find_run};
 use super::graph::graph;
-use super::runs::{RunLine, started_by};
+use super::runs::{RunLine, started_by, tolerated};
 use super::step::{self, StepPanel};
 use super::timeline::timeline;
 use crate::web::call::Call;
@@ -143,16 +143,13 @@ fn queued(call: &Call) -> Result<Option<String>, Problem> {
     Ok(None)
 }
 
-/// The name of a question in addresses.
-pub(super) fn anchor(run: &str, instance: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    format!("ask-{run}-{}", instance.chars().map(plain).collect::<String>())
-}
-
 /// The step that the page opens by itself: the first that failed, waits or executes.
 fn of_interest(view: &RunView) -> Option<&str> {
     let first = |is_it: fn(&InstanceView) -> bool| view.steps.iter().find(|step| is_it(step));
-    first(|step| step.status == StepStatus::Failed)
+    let failed = |(step, spared): (_, bool)| Some(step).filter(|_| !spared);
+    tolerated(view)
+        .filter_map(failed)
+        .find(|step: &&InstanceView| step.status == StepStatus::Failed)
         .or_else(|| first(|step| step.question.is_some()))
         .or_else(|| first(|step| step.status == StepStatus::Running))
         .map(|step| step.instance.as_str())
@@ -165,7 +162,7 @@ fn panel(
     name: &str,
     log: (&str, Option<(u32, u32)>),
 ) -> Result<StepPanel, Problem> {
-    let instance = view.steps.iter().find(|step| step.instance == name);
+    let instance = tolerated(view).find(|(step, _)| step.instance == name);
     let instance = instance.ok_or_else(|| {
         Problem::not_found(format!("the run has no step `{}`", super::template::inert(name)))
     })?;
@@ -181,7 +178,7 @@ fn attempt(text: &str) -> Option<(u32, u32)> {
 /// The lines of steps, and the number of items that are folded.
 fn steps(view: &RunView, chosen: Option<&str>, mode: &str, all: bool) -> (Vec<Value>, usize) {
     let (mut lines, mut folded, mut items) = (Vec::new(), 0, 0);
-    for step in &view.steps {
+    for (step, is_tolerated) in tolerated(view) {
         let is_item = step.instance != step.step;
         items = if is_item { items + 1 } else { 0 };
         let is_chosen = chosen == Some(step.instance.as_str());
@@ -190,18 +187,25 @@ fn steps(view: &RunView, chosen: Option<&str>, mode: &str, all: bool) -> (Vec<Va
             folded += 1;
             continue;
         }
-        lines.push(line(&view.run, step, is_item, is_chosen, mode));
+        lines.push(line(&view.run, (step, is_tolerated), is_item, is_chosen, mode));
     }
     (lines, folded)
 }
 
-fn line(run: &str, step: &InstanceView, item: bool, selected: bool, mode: &str) -> Value {
+fn line(
+    run: &str,
+    (step, is_tolerated): (&InstanceView, bool),
+    item: bool,
+    selected: bool,
+    mode: &str,
+) -> Value {
     let error = step.error.as_ref().map(|error| one_line(&error.message, 120));
     json!({
         "instance": short(&step.instance, 200),
         "item": item,
         "kind": step.kind,
         "status": step.status.as_str(),
+        "tolerated": is_tolerated,
         "reason": step.reason.clone().or(error),
         "attempts": step.attempts,
         "verdict": step.verdict,

@@ -6,7 +6,7 @@ use crate::web::call::Call;
 use crate::web::problem::Problem;
 use crate::web::state::WebProject;
 use kb_base::value::{Json, JsonMap, RunId, json_text, one_line};
-use kb_core::wire::{RunView, Verdict};
+use kb_core::wire::{InstanceView, RunView, StepStatus, Verdict};
 use kb_engine::inspect::{run_params, run_view};
 use kb_engine::journal::RunRow;
 use kb_service::service::{PointInTime, RunStatus};
@@ -86,17 +86,41 @@ pub(super) fn started_by(project: &WebProject, run: &RunId) -> String {
     }
 }
 
+/// Whether each step and item of a run failed without failing the run, in order. The failure of an item is
+/// tolerated with its step, and where its step succeeded.
+pub(super) fn tolerated(run: &RunView) -> impl Iterator<Item = (&InstanceView, bool)> {
+    let mut with_step = false;
+    run.steps.iter().map(move |step| {
+        if step.instance == step.step {
+            with_step = step.tolerated || step.status == StepStatus::Succeeded;
+        }
+        (step, step.status == StepStatus::Failed && (step.tolerated || with_step))
+    })
+}
+
+/// The first failure of a run, and how many more of its steps failed.
+fn first_failure(run: &RunView) -> Option<String> {
+    let failed = |(step, spared): (_, bool)| Some(step).filter(|_| !spared);
+    let mut all = tolerated(run).filter_map(failed);
+    let (first, error) = all.find_map(|step| Some((step, step.error.as_ref()?)))?;
+    let is_other = |step: &&InstanceView| {
+        step.status == StepStatus::Failed && step.instance == step.step && step.step != first.step
+    };
+    let more = match all.filter(is_other).count() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(format!("{}: {}{more}", first.instance, short(&error.message, 1900)))
+}
+
 impl RunLine {
     pub(super) fn of(run: &RunView, started_by: String, project: Option<String>) -> RunLine {
         let (done, total) = run.steps_done();
         let gates =
             |wanted: Verdict| run.steps.iter().filter(|step| step.verdict == Some(wanted)).count();
-        let failed =
-            run.steps.iter().filter(|step| !step.tolerated).find_map(|step| {
-                Some(format!("{}: {}", step.instance, step.error.as_ref()?.message))
-            });
         let asked = run.steps.iter().find_map(|step| Some(&step.question.as_ref()?.text));
-        let error = run.error.as_ref().map(|error| error.message.clone()).or(failed);
+        let error =
+            run.error.as_ref().map(|error| error.message.clone()).or_else(|| first_failure(run));
         let note = asked.or(error.as_ref());
         let tokens = run.usage.prompt_tokens + run.usage.completion_tokens;
         RunLine {

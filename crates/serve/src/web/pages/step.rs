@@ -1,7 +1,7 @@
 //! The panel of one step: attempts with what their gates found, file differences, the log.
 
 use super::changed_files::files;
-use super::format::{cost, duration, part, short};
+use super::format::{anchor, cost, duration, part, short};
 use crate::web::problem::Problem;
 use crate::web::state::WebProject;
 use kb_base::value::{Json, json_text, one_line};
@@ -26,6 +26,12 @@ pub(super) struct StepPanel {
     instance: String,
     kind: &'static str,
     status: StepStatus,
+    /// Whether it failed without failing the run.
+    tolerated: bool,
+    /// What it waits for: the text and the address of the form.
+    question: Option<Value>,
+    /// Whether it has done nothing yet but ask.
+    only_asks: bool,
     duration: Option<String>,
     cost: Option<String>,
     child_run: Option<String>,
@@ -67,12 +73,19 @@ struct Try {
     gone: Vec<Value>,
 }
 
+impl Try {
+    /// Whether nothing was done in it so far.
+    fn is_empty(&self) -> bool {
+        self.work.is_empty() && self.checks.is_empty() && self.command.is_none()
+    }
+}
+
 /// Reads the panel of a step or item.
 pub(super) fn panel(
     project: &WebProject,
     plan: &Plan,
     view: &RunView,
-    instance: &InstanceView,
+    (instance, tolerated): (&InstanceView, bool),
     (page, attempt): (&str, Option<(u32, u32)>),
 ) -> Result<StepPanel, Problem> {
     let ahead = plan.confined_ahead();
@@ -95,6 +108,12 @@ pub(super) fn panel(
         instance: instance.instance.clone(),
         kind: instance.kind,
         status: instance.status,
+        tolerated,
+        only_asks: instance.question.is_some() && tries.iter().all(Try::is_empty),
+        question: instance.question.as_ref().map(|asked| {
+            let form = format!("/inbox#{}", anchor(&view.run, name));
+            json!({"text": short(&asked.text, 4000), "href": form})
+        }),
         duration: instance.duration_ms.map(duration),
         cost: Some(cost(&instance.usage)).filter(|_| instance.usage.model_calls > 0),
         child_run: instance.child_run.clone(),

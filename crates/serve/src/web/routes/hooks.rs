@@ -14,7 +14,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb_base::value::{Json, JsonMap};
 use kb_language::definition::{NamedForm, TriggerSource, Webhook, WebhookForm};
-use kb_service::service::hook_secrets;
+use kb_service::service::{hook_secrets, unset_hook_secret};
 use kb_service::trigger::{
     FireFilter, Role, SignatureError, VerifiedWebhook, has_signature, verify_webhook,
 };
@@ -75,7 +75,10 @@ fn record(call: &Call, body: &Bytes) -> Answer {
         find(call, name).ok_or_else(|| failed(call, SignatureError::Wrong))?;
     let secrets = hook_secrets(&project.state().project, &webhook.secrets);
     let verified = verify(call, &secrets, &webhook, body).map_err(|error| {
-        tracing::info!(trigger = loaded.id, "a delivery is refused: {error}");
+        match unset_hook_secret(&project.state().project, &webhook.secrets) {
+            Some(why) => tracing::warn!(trigger = loaded.id, "a delivery is refused: {why}"),
+            None => tracing::info!(trigger = loaded.id, "a delivery is refused: {error}"),
+        }
         // Only the time of a request with a valid signature is told to its sender.
         let told = if error == SignatureError::Stale { error } else { SignatureError::Wrong };
         failed(call, told)
