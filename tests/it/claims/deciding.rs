@@ -151,6 +151,10 @@ fn the_command_of_a_check_with_tests_is_a_test_command() {
     let (verdict, reason) =
         run("{}", json!({"command": ["./verify-all"], "tests": {"minCount": 2}}));
     assert_eq!(verdict, "passed", "{reason}");
-    let (verdict, reason) = run("testCommands: [\"./verify-*\"]\n", other());
+    let (verdict, reason) = run("testCommands: [\"./verify-* --fast\"]\n", other());
     assert_eq!(verdict, "passed", "{reason}");
+    // Words behind those of the settings are the choice of the model.
+    let (verdict, reason) = run("testCommands: [\"./verify-*\"]\n", other());
+    assert_eq!(verdict, "inconclusive", "{reason}");
+    assert!(reason.contains("with `--fast` it may be a part of the tests"), "{reason}");
 }

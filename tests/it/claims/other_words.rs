@@ -15,6 +15,8 @@ fn judged(gate: &str, more: &Value) -> (String, String) {
     let turns = json!([
         {"calls": [{"tool": "fs:read", "args": {"path": "src/shop.py"}}]},
         {"calls": [{"tool": "fs:edit", "args": edit}]},
+        {"calls": [{"tool": "shell:exec", "args": {"command": "TARGET=staging sh deploy.sh"}}]},
+        {"calls": [{"tool": "shell:exec", "args": {"command": "grep -q sync src/shop.py || true"}}]},
         {"output": report},
     ]);
     let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
@@ -30,6 +32,7 @@ fn judged(gate: &str, more: &Value) -> (String, String) {
             (".kb/script.json", &script.to_string()),
             ("src/shop.py", "import json\n\n\ndef load(path):\n    return json.load(open(path))\n"),
             ("README.md", "Texts are read by load.\n"),
+            ("deploy.sh", "true\n"),
         ]),
         ".kb/script.json",
     )
@@ -51,6 +54,19 @@ fn what_no_check_reads_keeps_a_gate_from_passing() {
         (json!({"nextSteps": ["Everything else"]}), "nextSteps: "),
         (json!({"modified": ["src/shop.py (faster by half)"]}), "faster by half"),
         (json!({"windows": {"modified": ["src/shop.py"]}}), "windows.modified: "),
+        // What is done is said by the key.
+        (json!({"securityAudit": "Done."}), "securityAudit: \"Done"),
+        // Builds and linters are known by no name.
+        (json!({"build": "passed"}), "build: \"passed\""),
+        (json!({"summary": "The build passes."}), "The build passes"),
+        // Numbers in other forms.
+        (json!({"filesChanged": "at least 1"}), "at least 1"),
+        (json!({"filesChanged": true}), "filesChanged: \"true\""),
+        // A fix is more than a change.
+        (json!({"fixed": ["src/shop.py"]}), "fixed: "),
+        (json!({"summary": "Refactored src/shop.py."}), "Refactored"),
+        // One entry, two answers.
+        (json!({"commands": [{"command": "sh deploy.sh", "argv": ["rm", "x"]}]}), "argv"),
     ] {
         let (verdict, reason) = judged("", &more);
         assert_eq!(verdict, "unchecked", "{more}: {reason}");
@@ -71,6 +87,30 @@ fn a_gate_passes_if_every_statement_was_read_or_is_no_claim() {
     ] {
         let (verdict, reason) = judged(gate, &more);
         assert_eq!(verdict, "passed", "{gate} {more}: {reason}");
+    }
+}
+
+/// What a claim says besides what was recorded raises doubt, and what may name something else refutes nothing.
+#[test]
+fn what_differs_from_the_record_in_part_is_doubted() {
+    for (more, reason) in [
+        (json!({"commands": ["TARGET=production sh deploy.sh"]}), "without the rest"),
+        (json!({"commands": ["cd /srv && sh deploy.sh"]}), "without the rest"),
+        (json!({"commands": ["sh deploy.sh", "sh deploy.sh"]}), "listed 2 times"),
+        (json!({"commands": ["ran sh deploy.sh"]}), "it may mean call"),
+        (json!({"commands": ["none"]}), "may be no command"),
+        (json!({"deleted": ["n/a"]}), "may be no path"),
+        (json!({"modified": ["shop.py"]}), "it may mean `src/shop.py`"),
+        (json!({"dryRun": {"deleted": ["README.md"]}}), "below `dryRun`"),
+        (json!({"modified": ["src/*.py"]}), "which files a pattern means"),
+        (
+            json!({"claims": [{"kind": "code-inserted", "path": "src/shop.py", "afterSnippet": "def load(path):"}]}),
+            "was there before",
+        ),
+    ] {
+        let (verdict, found) = judged("", &more);
+        assert_eq!(verdict, "inconclusive", "{more}: {found}");
+        assert!(found.contains(reason), "{more}: {found}");
     }
 }
 

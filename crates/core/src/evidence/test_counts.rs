@@ -93,7 +93,10 @@ impl Found {
         } else if text.starts_with("FAILED (") && self.unittest.is_some() {
             let failed = after(text, "failures=") + after(text, "errors=");
             let ran = self.unittest.take().unwrap_or(0);
-            self.add(ran.saturating_sub(failed), failed);
+            self.add(ran.saturating_sub(failed + after(text, "skipped=")), failed);
+        } else if text.starts_with("OK (skipped=") && self.unittest.is_some() {
+            let ran = self.unittest.take().unwrap_or(0);
+            self.add(ran.saturating_sub(after(text, "skipped=")), 0);
         } else if text.contains(" tests failed out of ") {
             let (failed, all) = (before(text, "tests failed"), after(text, "out of"));
             self.add(all.saturating_sub(failed), failed);

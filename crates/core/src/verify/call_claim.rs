@@ -126,7 +126,13 @@ impl CallClaim {
                     "`{name}` is claimed to have returned another `{key}` than it did (call `{}`)",
                     call.id
                 )),
-                None => tool_tier::finding(&tools.entry(&call.tool), call),
+                None => match self.args.keys().find(|key| call.args.get(key.as_str()).is_none()) {
+                    Some(key) => Finding::inconclusive(format!(
+                        "`{name}` is claimed to have been called with `{key}`, which call `{}` does not have",
+                        call.id
+                    )),
+                    None => tool_tier::finding(&tools.entry(&call.tool), call),
+                },
             },
             (_, false, None) => not_successful(name, last),
         };

@@ -2,7 +2,8 @@
 
 use super::call_claim::CallClaim;
 use super::claim_check::with_policy;
-use super::command_claim::{CommandClaim, is_question};
+use super::command_claim::CommandClaim;
+use super::command_text::is_question;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::shell::Script;

@@ -1,6 +1,10 @@
 //! Claims: statements of an output about files.
 
-use super::keys::{entries, field, is_key, sources, words};
+use super::claim_entry::{
+    changed_as, has_notes, kind_of_change, name_of_change, paths_in, renames, without_notes,
+};
+use super::claim_kind::ClaimKind;
+use super::keys::{entries, field, is_key, is_neutral, sources, words};
 use super::normalized_path::{normalized, normalized_exact};
 use super::observation::ObservationQuery;
 use super::statement::{Act, Meaning, is_path, means};
@@ -31,10 +35,19 @@ pub(super) struct Claim {
     pub(super) lines: Option<u64>,
     /// Whether the output says of the path that it was created and that it was deleted.
     pub(super) temporary: bool,
+    /// A key above it that is none of a report, so that what is below can be a plan, or the work of others.
+    pub(super) below: Option<String>,
+    /// The path that it is claimed to have had before.
+    pub(super) renamed: Option<String>,
+    /// Whether the texts are claimed to be new.
+    pub(super) is_insertion: bool,
+    /// The text as it is written.
+    pub(super) text: String,
 }
 
 impl Claim {
     fn new(kind: ClaimKind, path: &str, root: &str) -> Claim {
+        let text = path;
         let plain = without_notes(path);
         let spaced = (plain != path).then(|| normalized_exact(path, root));
         let noted = has_notes(path, plain);
@@ -50,6 +63,10 @@ impl Claim {
             earlier: None,
             lines: None,
             temporary: false,
+            below: None,
+            renamed: None,
+            is_insertion: false,
+            text: text.to_owned(),
         }
     }
 
@@ -71,7 +88,10 @@ impl Claim {
         let is_new = self.kind == ClaimKind::Created;
         let all = field(entry, &["lines", "linecount"]).filter(|_| is_new);
         let lines = field(entry, &["lineschanged", "changedlines"]).or(all).and_then(Json::as_u64);
-        Claim { named: kind_of_change(entry), hash, snippet: after, earlier, lines, ..self }
+        let kind = field(entry, &["kind", "type"]).and_then(Json::as_str);
+        let is_insertion = kind.is_some_and(|kind| is_key(kind, &["codeinserted"]));
+        let named = kind_of_change(entry);
+        Claim { named, hash, snippet: after, earlier, lines, is_insertion, ..self }
     }
 
     /// The queries for the claimed texts.
@@ -96,102 +116,13 @@ impl Claim {
     }
 }
 
-/// A path without what reports add to it: `x.py (new)`, `x.py:6`, `[x.py](x.py)`, `M x.py`, `x.py - why`.
-fn without_notes(path: &str) -> &str {
-    let mut path = path.trim();
-    if let Some((name, _)) = path.strip_prefix('[').and_then(|rest| rest.split_once("](")) {
-        path = name;
-    }
-    path = path.trim_matches('`');
-    for mark in ["A ", "M ", "D ", "+ ", "- "] {
-        path = path.strip_prefix(mark).unwrap_or(path);
-    }
-    let is_file = |text: &str| text.contains(['.', '/']) && !text.contains(' ');
-    for separator in [" (", " - ", " – ", " — ", ": "] {
-        let name = path.split_once(separator).map(|(name, _)| name.trim_matches('`'));
-        path = name.filter(|name| is_file(name)).unwrap_or(path);
-    }
-    let line = |text: &str| {
-        !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-' || c == ':')
-    };
-    match path.split_once(':') {
-        Some((name, lines)) if line(lines) && is_file(name) => name,
-        _ => path,
-    }
-}
-
-/// Whether the text around a path says more than the mark of a change, such as `M`.
-fn has_notes(text: &str, path: &str) -> bool {
-    let rest = text.replacen(path, "", 1);
-    let rest = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    rest.filter(|word| !["A", "M", "D"].contains(word)).any(|word| !path.contains(word))
-}
-
 /// The keys of a path in an entry.
 const PATHS: &[&str] = &["file", "path", "filepath", "filename"];
 
-/// What an output states about a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ClaimKind {
-    Created,
-    Modified,
-    /// Created or modified.
-    Written,
-    /// Created, modified or deleted.
-    Changed,
-    Deleted,
-}
-
-impl ClaimKind {
-    /// The kind of an entry of `claims`.
-    fn of_entry(entry: &Json) -> Option<ClaimKind> {
-        let kind = field(entry, &["kind", "type"])?.as_str()?;
-        let is = |names: &[&str]| is_key(kind, names);
-        match () {
-            () if is(&["filewrite", "codeinserted"]) => Some(ClaimKind::Written),
-            () if is(&["filecreate"]) => Some(ClaimKind::Created),
-            () if is(&["fileedit"]) => Some(ClaimKind::Modified),
-            () if is(&["filedelete"]) => Some(ClaimKind::Deleted),
-            () => None,
-        }
-    }
-
-    /// The kind of the paths that a key lists, by its words without `files` and the like. Words in the table of
-    /// statements count too: what was `updated` or `saved` is written.
-    fn of_key(key: &str) -> Option<ClaimKind> {
-        let words = words(key);
-        let mut own = words.iter().filter(|word| {
-            !["file", "files", "path", "paths", "to", "list"].contains(&word.as_str())
-        });
-        let (word, None) = (own.next()?, own.next()) else { return None };
-        ClaimKind::of_word(word)
-    }
-
-    fn of_word(word: &str) -> Option<ClaimKind> {
-        let is = |act| means(word, Meaning::Act(act));
-        match word {
-            "created" | "new" | "create" => Some(ClaimKind::Created),
-            "modified" => Some(ClaimKind::Modified),
-            "deleted" | "removed" | "delete" | "remove" => Some(ClaimKind::Deleted),
-            "write" | "add" | "added" => Some(ClaimKind::Written),
-            "edit" | "update" | "modify" => Some(ClaimKind::Changed),
-            _ if is(Act::Created) => Some(ClaimKind::Written),
-            _ if is(Act::Changed) => Some(ClaimKind::Changed),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for ClaimKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            ClaimKind::Created => "created",
-            ClaimKind::Modified => "modified",
-            ClaimKind::Written => "written",
-            ClaimKind::Changed => "changed",
-            ClaimKind::Deleted => "deleted",
-        })
-    }
+/// Whether a key has what the step did, and no plan and no work of others.
+fn is_of_report(key: &str) -> bool {
+    let key = words(key).concat();
+    is_neutral(&key) || has_entries(&key) || ["files", "file", "paths"].contains(&key.as_str())
 }
 
 /// Most levels of objects that are read.
@@ -209,7 +140,7 @@ pub(super) fn has_entries(key: &str) -> bool {
 /// The claims of an output about files, in order. `writes`: whether the step is one that changes files; of another step only
 /// the plain keys at the top level are claims, because others describe what it read.
 pub(super) fn claims_of(output: &Json, root: &str, writes: bool) -> Vec<Claim> {
-    let mut reader = Reader { root, writes, claims: Vec::new() };
+    let mut reader = Reader { root, writes, claims: Vec::new(), above: Vec::new() };
     reader.read(output, 0);
     let mut claims = reader.claims;
     let of = |is: &dyn Fn(ClaimKind) -> bool| -> BTreeSet<String> {
@@ -241,11 +172,28 @@ struct Reader<'r> {
     root: &'r str,
     writes: bool,
     claims: Vec<Claim>,
+    /// The keys above, without the one that has the paths.
+    above: Vec<String>,
 }
 
 impl Reader<'_> {
-    fn add(&mut self, kind: ClaimKind, path: &str, entry: &Json) {
-        let claim = Claim::new(kind, path, self.root).with_anchors(entry);
+    /// Adds a claim. `word`: what says that the path was changed.
+    fn add(&mut self, kind: ClaimKind, path: &str, entry: &Json, word: &str) {
+        let mut claim = Claim::new(kind, path, self.root).with_anchors(entry);
+        claim.noted |= words(word).iter().any(|word| means(word, Meaning::Effect));
+        claim.below = self.above.iter().find(|key| !is_of_report(key)).cloned();
+        self.push(claim);
+    }
+
+    fn rename(&mut self, from: &str, to: &str) {
+        self.add(ClaimKind::Deleted, from, &Json::Null, "");
+        let mut claim = Claim::new(ClaimKind::Written, to, self.root);
+        claim.renamed = Some(normalized(without_notes(from), self.root));
+        claim.below = self.above.iter().find(|key| !is_of_report(key)).cloned();
+        self.push(claim);
+    }
+
+    fn push(&mut self, claim: Claim) {
         if !self.claims.contains(&claim) {
             self.claims.push(claim);
         }
@@ -284,20 +232,20 @@ impl Reader<'_> {
                 let kind = kind.map(|kind| changed_as(entry).unwrap_or(kind));
                 let kind = kind.or_else(|| ClaimKind::of_entry(entry));
                 if let Some((kind, path)) = kind.zip(path) {
-                    self.add(kind, path, entry);
+                    self.add(kind, path, entry, "");
                 }
             }
             return;
         }
         if self.writes && words(key).iter().any(|word| means(word, Meaning::Act(Act::Renamed))) {
-            return renames(value).into_iter().for_each(|(from, to)| {
-                self.add(ClaimKind::Deleted, from, &Json::Null);
-                self.add(ClaimKind::Written, to, &Json::Null);
-            });
+            return renames(value).into_iter().for_each(|(from, to)| self.rename(from, to));
         }
         let Some(kind) = ClaimKind::of_key(key) else {
             let below = if key == "artifacts" { depth } else { depth + 1 };
-            return self.read(value, below);
+            self.above.push(key.to_owned());
+            self.read(value, below);
+            self.above.pop();
+            return;
         };
         // Other words than the plain ones, and keys further below, can mean something else than files.
         let plain = is_top
@@ -305,9 +253,13 @@ impl Reader<'_> {
             && !words(key).contains(&"removed".to_owned());
         for (entry, path) in paths_in(value) {
             let is_any = matches!(kind, ClaimKind::Written | ClaimKind::Changed);
-            let kind = changed_as(entry).filter(|_| is_any).unwrap_or(kind);
+            let own = changed_as(entry);
+            let kind = own.filter(|_| is_any).unwrap_or(kind);
+            if let Some(own) = own.filter(|own| *own != kind) {
+                self.add(own, path, entry, key);
+            }
             if plain || self.writes && is_path(without_notes(path)) {
-                self.add(kind, path, entry);
+                self.add(kind, path, entry, key);
             }
         }
     }
@@ -322,69 +274,11 @@ impl Reader<'_> {
         let renames =
             name_of_change(entry).iter().any(|word| means(word, Meaning::Act(Act::Renamed)));
         match (path, old, kind) {
-            (Some(path), Some(old), _) if self.writes && renames => {
-                self.add(ClaimKind::Deleted, old, &Json::Null);
-                self.add(ClaimKind::Written, path, &Json::Null);
-            }
+            (Some(path), Some(old), _) if self.writes && renames => self.rename(old, path),
             (Some(path), None, Some(kind)) if self.writes && !has_old => {
-                self.add(kind, path, entry)
+                self.add(kind, path, entry, &name_of_change(entry).concat());
             }
             _ => {}
         }
     }
-}
-
-/// The kind of change that an entry names: `{path: a.rs, changeType: delete}`.
-fn kind_of_change(entry: &Json) -> Option<ClaimKind> {
-    match name_of_change(entry).as_slice() {
-        [word] => ClaimKind::of_word(word),
-        _ => None,
-    }
-}
-
-/// The words of the kind of change that an entry names.
-fn name_of_change(entry: &Json) -> Vec<String> {
-    let keys = ["action", "kind", "type", "change", "changetype", "operation", "status"];
-    field(entry, &keys).and_then(Json::as_str).map(words).unwrap_or_default()
-}
-
-/// The kind of an entry of a list of edits. A word for any change says no more than the list.
-fn changed_as(entry: &Json) -> Option<ClaimKind> {
-    kind_of_change(entry).filter(|kind| *kind != ClaimKind::Changed)
-}
-
-/// The pairs of a list of renamed files: `{from, to}`, `{OLD: NEW}` and `OLD -> NEW`.
-fn renames(value: &Json) -> Vec<(&str, &str)> {
-    let mut found = Vec::new();
-    for entry in entries(value) {
-        if let Some(text) = entry.as_str() {
-            let parts = [" -> ", " → ", " => "].iter().find_map(|arrow| text.split_once(arrow));
-            found.extend(parts.map(|(from, to)| (from.trim(), to.trim())));
-            continue;
-        }
-        let text = |names: &[&str]| field(entry, names).and_then(Json::as_str);
-        match (
-            text(&["from", "old", "oldpath", "source"]),
-            text(&["to", "new", "newpath", "path", "target"]),
-        ) {
-            (Some(from), Some(to)) => found.push((from, to)),
-            _ => {
-                let fields = entry.as_object().into_iter().flatten();
-                found.extend(fields.filter_map(|(from, to)| Some((from.as_str(), to.as_str()?))));
-            }
-        }
-    }
-    found.retain(|(from, to)| is_path(from) && is_path(to));
-    found
-}
-
-/// The entries of a list of paths, each with its path.
-fn paths_in(value: &Json) -> Vec<(&Json, &str)> {
-    const NAMED: &[&str] = &["file", "path", "filepath", "filename", "name"];
-    entries(value)
-        .filter_map(|entry| match entry {
-            Json::String(path) => Some((entry, path.as_str())),
-            entry => Some((entry, field(entry, NAMED)?.as_str()?)),
-        })
-        .collect()
 }

@@ -1,10 +1,11 @@
 //! Claims compared with the recorded changes and with the files on disk.
 
-use super::claim::{Claim, ClaimKind};
+use super::claim::Claim;
+use super::claim_kind::ClaimKind;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
 use super::recorded_changes::{History, RecordedChanges, is_same_content};
-use super::support::fits_glob;
+use super::unclear_claim::or_unclear;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
@@ -40,9 +41,9 @@ pub(super) fn check_claim(
         Ok(subject) => {
             let finding = find(claim, subject, recorded);
             if finding.verdict == Verdict::Passed {
-                anchored(claim, subject, seen).unwrap_or(finding)
+                anchored(claim, subject, recorded, seen).unwrap_or(finding)
             } else {
-                finding
+                or_unclear(finding, claim, recorded, seen)
             }
         }
         Err(finding) => finding.clone(),
@@ -105,7 +106,12 @@ fn subject<'a>(
 }
 
 /// The verdict over the content that a claim describes; `None` if the file has it.
-fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option<Finding> {
+fn anchored(
+    claim: &Claim,
+    subject: &Subject<'_>,
+    recorded: &RecordedChanges<'_>,
+    seen: &Observations,
+) -> Option<Finding> {
     let path = &claim.path;
     if let Some(claimed) = claim.lines {
         let lines = subject.history.changed_lines();
@@ -136,6 +142,15 @@ fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option
             Some(_) => {}
         }
     }
+    if let Some(from) = &claim.renamed {
+        let digest = |state: Option<&FileState>| state.and_then(|state| state.sha256);
+        let was = digest(recorded.history(from).before());
+        if was.is_none() || was != digest(subject.now) {
+            return Some(Finding::inconclusive(format!(
+                "`{from}` is claimed to have been renamed to `{path}`, whose content is another one"
+            )));
+        }
+    }
     let occurrences = |text: &str| match seen.get(&claim.text_query(text)) {
         Some(Observation::Files(Ok(files))) => files.first().and_then(|file| file.occurrences),
         _ => None,
@@ -147,6 +162,15 @@ fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option
         Some(Some(0)) => {
             return Some(Finding::failed(format!(
                 "`{path}` is claimed to contain a text that it does not contain"
+            )));
+        }
+        Some(Some(_))
+            if claim.is_insertion
+                && claim.snippet.as_deref().and_then(|text| subject.history.contained(text))
+                    != Some(false) =>
+        {
+            return Some(Finding::inconclusive(format!(
+                "a text is claimed to have been inserted into `{path}`, and it was there before, or that is not known"
             )));
         }
         Some(Some(_)) | None => {}
@@ -186,7 +210,10 @@ fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) ->
             None if claim.kind == ClaimKind::Deleted && recorded.deleted_below(&claim.path) => {
                 Finding::passed()
             }
-            None if claim.path.contains('*') && fits_pattern(claim, recorded) => Finding::passed(),
+            None if claim.path.contains('*') => Finding::inconclusive(format!(
+                "`{}` is claimed as {}, and which files a pattern means is not known; name each file",
+                claim.path, claim.kind
+            )),
             _ => unrecorded(claim, recorded, now.is_some(), *ignored),
         };
     }
@@ -205,21 +232,6 @@ fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) ->
         },
         ClaimKind::Deleted => deleted(claim, history, *now),
     }
-}
-
-/// Whether the step changed a file that a claimed pattern matches, as the claim says.
-fn fits_pattern(claim: &Claim, recorded: &RecordedChanges<'_>) -> bool {
-    let mut fitting = recorded.changed().filter(|path| fits_glob(path, &claim.path));
-    fitting.any(|path| {
-        let history = recorded.history(path);
-        match claim.kind {
-            ClaimKind::Created => history.before().is_none(),
-            ClaimKind::Modified => history.before().is_some() && history.after().is_some(),
-            ClaimKind::Written => history.after().is_some(),
-            ClaimKind::Changed => true,
-            ClaimKind::Deleted => history.after().is_none(),
-        }
-    })
 }
 
 /// The verdict if no recorded call changed the path.

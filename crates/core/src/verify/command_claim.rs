@@ -1,11 +1,14 @@
 //! Claims that a command ran: what an output states, and whether a recorded process proves it.
 
+use super::command_text::{is_question, plain};
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{canonical, may_be_same};
 use super::shell::{CommandUse, Script};
-use kb_base::value::Json;
+use super::statement::{Meaning, means};
+use crate::evidence::Verdict;
+use kb_base::value::{Json, counted};
 use serde_json::json;
 
 /// A statement of an output that a command ran.
@@ -16,6 +19,8 @@ pub(super) struct CommandClaim {
     /// The claimed result.
     result: ClaimedResult,
     script: Script,
+    /// How often it is listed.
+    times: usize,
 }
 
 /// The claimed result of a command.
@@ -23,6 +28,8 @@ pub(super) struct CommandClaim {
 enum ClaimedResult {
     /// Exit code 0, also if the claim says nothing.
     Succeeded,
+    /// Exit code 0, as the claim says.
+    SaidSucceeded,
     /// A failure, with the exit code if the claim has one.
     Failed(Option<i64>),
     /// The output reports a failure elsewhere, such as failed tests: any result fits.
@@ -49,8 +56,9 @@ pub(super) fn command_claims(
         let any = claim.result == ClaimedResult::Succeeded && reports_failure(&claim.script);
         let result = if any { ClaimedResult::Any } else { claim.result };
         let claim = CommandClaim { result, ..claim };
-        if !claims.contains(&claim) {
-            claims.push(claim);
+        match claims.iter_mut().find(|known| known.is_same(&claim)) {
+            Some(known) => known.times += 1,
+            None => claims.push(claim),
         }
     };
     for source in sources(output) {
@@ -90,6 +98,7 @@ impl CommandClaim {
         let result = match code {
             Some(code) => ClaimedResult::of_code(code),
             None if failed => ClaimedResult::Failed(None),
+            None if status.is_some() => ClaimedResult::SaidSucceeded,
             None => ClaimedResult::Succeeded,
         };
         match command {
@@ -97,7 +106,7 @@ impl CommandClaim {
             words => {
                 let words = argv(words).filter(|words| !words.is_empty())?;
                 let (text, script) = (words.join(" "), Script::of(&words));
-                Some(CommandClaim { text, result, script })
+                Some(CommandClaim { text, result, script, times: 1 })
             }
         }
     }
@@ -106,7 +115,13 @@ impl CommandClaim {
         let text = text.trim().trim_matches('`').trim();
         let text = text.strip_prefix("$ ").unwrap_or(text);
         let script = Script::of_text(text);
-        (!text.is_empty()).then(|| CommandClaim { text: text.to_owned(), result, script })
+        let text = text.to_owned();
+        (!text.is_empty()).then(|| CommandClaim { text, result, script, times: 1 })
+    }
+
+    /// Whether another claim says the same, however often.
+    pub(super) fn is_same(&self, other: &CommandClaim) -> bool {
+        self.text == other.text && self.result == other.result
     }
 
     /// The command of a claim about one command alone.
@@ -136,8 +151,48 @@ impl CommandClaim {
         if parts.is_empty() {
             worst = self.unparsed(runs);
         }
+        if worst.verdict == Verdict::Passed
+            && let Some(finding) = self.beyond_the_record(runs)
+        {
+            worst = finding;
+        }
         calls.dedup();
         (worst, json!({"calls": calls, "exitCode": code}))
+    }
+
+    /// The doubt about what the claim says besides its commands: folders, variables, redirections and wrappers that no
+    /// recorded text has, and more runs than were recorded.
+    fn beyond_the_record(&self, runs: &RecordedRuns<'_>) -> Option<Finding> {
+        let claimed = plain(&self.text);
+        let has_text = |run: &&RecordedRun<'_>| plain(&run.text()).contains(&claimed);
+        let times = runs.iter().filter(has_text).count();
+        let text = &self.text;
+        if self.times > 1 && times < self.times {
+            return Some(Finding::inconclusive(format!(
+                "`{text}` is listed {} times, and was recorded {}",
+                self.times,
+                counted(times, "time")
+            )));
+        }
+        let commands = || self.script.commands.iter().map(|used| plain(&used.argv.join(" ")));
+        if times > 0 || self.script.commands.is_empty() {
+            return None;
+        }
+        let is_in = |used: &CommandUse| {
+            let wanted = canonical(&used.argv);
+            let folder = used.argv.get(1).filter(|_| used.argv[0] == "cd");
+            runs.iter().any(|run| {
+                let cwd = run.call.args.get("cwd").and_then(Json::as_str);
+                folder.is_some_and(|folder| cwd == Some(folder.trim_end_matches('/')))
+                    || run.script.commands.iter().any(|own| canonical(&own.argv) == wanted)
+            })
+        };
+        let is_bare = commands().collect::<Vec<_>>().join(" && ") == claimed;
+        (!is_bare || !self.script.commands.iter().all(is_in)).then(|| {
+            Finding::inconclusive(format!(
+                "`{text}` is claimed to have run, and only its command was recorded, without the rest"
+            ))
+        })
     }
 
     /// The verdict over one command of the claim. `parts` is the number of its commands.
@@ -169,14 +224,35 @@ impl CommandClaim {
                     run.call.id,
                     used.argv.join(" ")
                 )),
-                None => Finding::failed(format!(
-                    "`{name}` is claimed to have run, but no recorded call ran it"
-                )),
+                None => self.unrecorded(&name, runs),
             };
             return (finding, longer.map(|(run, _)| run));
         };
         let whole = parts > 1 && parts == run.script.main_commands().len();
         (self.verdict(&name, run, run.result(used), whole), Some(run))
+    }
+
+    /// The verdict over a command that no call ran. A text with more than the command, or with no command, refutes nothing.
+    fn unrecorded(&self, name: &str, runs: &RecordedRuns<'_>) -> Finding {
+        let reason = format!("`{name}` is claimed to have run, but no recorded call ran it");
+        let claimed = plain(&self.text);
+        // Words before the command, a note behind it, or its last words alone.
+        let is_part = |run: &RecordedRun<'_>| {
+            run.script.commands.iter().filter(|used| !used.is_neutral()).any(|used| {
+                let used = plain(&used.argv.join(" "));
+                claimed.ends_with(&format!(" {used}"))
+                    || claimed.starts_with(&format!("{used} ("))
+                    || used.ends_with(&format!(" {claimed}"))
+            })
+        };
+        let first = name.split(' ').next().unwrap_or_default().to_lowercase();
+        if let Some(run) = runs.iter().rev().find(|run| is_part(run)) {
+            return Finding::inconclusive(format!("{reason}; it may mean call `{}`", run.call.id));
+        }
+        if means(&first, Meaning::Nothing) {
+            return Finding::inconclusive(format!("{reason}; `{name}` may be no command"));
+        }
+        Finding::failed(reason)
     }
 
     /// The run that decides: the last one, or the last that fits a claimed failure.
@@ -189,7 +265,7 @@ impl CommandClaim {
                 let CommandResult::Failed(code, _) = run.result(used) else { return false };
                 claimed.is_none() || claimed == code
             }
-            ClaimedResult::Succeeded | ClaimedResult::Any => false,
+            ClaimedResult::Succeeded | ClaimedResult::SaidSucceeded | ClaimedResult::Any => false,
         };
         same.iter().rev().find(fits).or(same.last()).copied()
     }
@@ -207,21 +283,27 @@ impl CommandClaim {
                 Finding::inconclusive(format!("the outcome of `{name}` (call `{call}`) is unknown"))
             }
             (ClaimedResult::Any, _) => Finding::passed(),
-            (ClaimedResult::Succeeded, CommandResult::Succeeded) => Finding::passed(),
-            (ClaimedResult::Succeeded, CommandResult::Failed(Some(1), _)) if is_question(name) => {
+            (ClaimedResult::Succeeded | ClaimedResult::SaidSucceeded, CommandResult::Succeeded) => {
                 Finding::passed()
             }
-            (ClaimedResult::Succeeded, CommandResult::Failed(_, reason)) => {
-                Finding::failed(format!(
-                    "`{name}` is claimed to have run, but it {reason} (call `{call}`); report a failure as `{name} (exit CODE)`"
+            (ClaimedResult::Succeeded, CommandResult::Failed(Some(1), _)) if is_question(name) => {
+                Finding::inconclusive(format!(
+                    "`{name}` exited with code 1 (call `{call}`), which the claim does not say"
                 ))
             }
-            (ClaimedResult::Succeeded, CommandResult::FailedScript(reason)) if whole => {
-                Finding::failed(format!(
-                    "`{}` is claimed to have run, but it {reason} (call `{call}`)",
-                    self.text
-                ))
-            }
+            (
+                ClaimedResult::Succeeded | ClaimedResult::SaidSucceeded,
+                CommandResult::Failed(_, reason),
+            ) => Finding::failed(format!(
+                "`{name}` is claimed to have run, but it {reason} (call `{call}`); report a failure as `{name} (exit CODE)`"
+            )),
+            (
+                ClaimedResult::Succeeded | ClaimedResult::SaidSucceeded,
+                CommandResult::FailedScript(reason),
+            ) if whole => Finding::failed(format!(
+                "`{}` is claimed to have run, but it {reason} (call `{call}`)",
+                self.text
+            )),
             (_, CommandResult::FailedScript(reason)) => Finding::inconclusive(format!(
                 "`{name}` is part of a script that {reason} (call `{call}`)"
             )),
@@ -262,16 +344,6 @@ impl CommandClaim {
     }
 }
 
-/// Commands whose exit code 1 is an answer and no failure.
-pub(super) fn is_question(command: &str) -> bool {
-    const QUESTIONS: [&str; 10] =
-        ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "which", "pgrep"];
-    let program = command.split(' ').next().unwrap_or_default();
-    QUESTIONS.contains(&program)
-        || command.starts_with("git diff")
-        || command.starts_with("git grep")
-}
-
 /// Splits `npm test (exit 1)` into the command and the claimed result: after an arrow, in brackets, or after a verb.
 fn annotated(text: &str) -> (&str, ClaimedResult) {
     let verbs = [" exited with ", " exits with "];
@@ -290,7 +362,7 @@ fn annotated(text: &str) -> (&str, ClaimedResult) {
 impl ClaimedResult {
     fn of_code(code: i64) -> ClaimedResult {
         match code {
-            0 => ClaimedResult::Succeeded,
+            0 => ClaimedResult::SaidSucceeded,
             code => ClaimedResult::Failed(Some(code)),
         }
     }

@@ -2,6 +2,16 @@
 
 use kb_base::value::{Json, JsonMap};
 
+/// Keys that say nothing about what is below them.
+const NEUTRAL: &str = "summary result results output outputs report artifacts details answer description message text \
+    changes checks work handoff verification stats statistics status state notes";
+
+/// Whether a key says nothing about what is below it.
+pub(super) fn is_neutral(key: &str) -> bool {
+    let key = words(key).concat();
+    NEUTRAL.split_whitespace().any(|known| known == key)
+}
+
 /// The objects of an output that contain claims: the output itself and its `artifacts`.
 pub(super) fn sources(output: &Json) -> impl Iterator<Item = &JsonMap> {
     [Some(output), output.get("artifacts")].into_iter().flatten().filter_map(Json::as_object)

@@ -1,7 +1,8 @@
 //! Changes that an output leaves out: its lists must have all that the step changed, and `nothing else was changed`
 //! must be true.
 
-use super::claim::{Claim, ClaimKind, listed_kinds};
+use super::claim::{Claim, listed_kinds};
+use super::claim_kind::ClaimKind;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
@@ -33,6 +34,8 @@ pub(super) struct Coverage<'a> {
     observations: &'a Observations,
     unnamed: Vec<&'a str>,
     by_file_tools: usize,
+    /// A file of which only the mode changed, and that the output does not name.
+    mode: Option<&'a str>,
 }
 
 impl<'a> Coverage<'a> {
@@ -56,7 +59,11 @@ impl<'a> Coverage<'a> {
         let by_tool = |path: &&str| of(path).iter().any(|call| call.process.is_none());
         let by_file_tools = changes.changed().filter(by_tool).count();
         let latest = trace.last().and_then(attempt);
-        Coverage { latest, calls, changes, observations, unnamed, by_file_tools }
+        let same = |path: &str| {
+            changes.history(path).mode_changed() && !changes.changed().any(|own| own == path)
+        };
+        let mode = changes.paths().find(|path| same(path) && !named.has(path, of(path)));
+        Coverage { mode, latest, calls, changes, observations, unnamed, by_file_tools }
     }
 
     /// Whether the output names everything that the step changed.
@@ -77,6 +84,13 @@ impl<'a> Coverage<'a> {
         claims: &[Claim],
         statements: &[Statement],
     ) -> Option<Finding> {
+        let mode =
+            self.mode.filter(|_| self.unnamed.is_empty() && statements.iter().any(says_only));
+        if let Some(path) = mode {
+            return Some(Finding::inconclusive(format!(
+                "the output says that nothing else was changed, but the step changed the mode of `{path}`"
+            )));
+        }
         let path =
             self.unnamed.iter().find(|path| self.by_file_tool(path)).or(self.unnamed.first())?;
         if statements.iter().any(says_only) {

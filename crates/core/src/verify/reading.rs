@@ -120,14 +120,13 @@ impl<'c> Compared<'c> {
 
     /// Whether the sentence names what its check needs, so that it is not supported by anything that happened.
     fn is_enough(&self) -> bool {
-        let names_check = || self.said.sentence.words.iter().any(|word| is_check(word));
         match self.act {
             Act::Created | Act::Changed | Act::Deleted | Act::Renamed => {
                 !self.paths.is_empty() || self.record.changes.changed().any(|path| self.fits(path))
             }
             Act::Contains | Act::Read => !self.paths.is_empty(),
             Act::Ran | Act::Failed => self.has_command,
-            Act::Passed => self.has_command || names_check(),
+            Act::Passed => self.has_command,
             Act::Only => says_only(self.said),
             Act::Committed | Act::Outside | Act::Digest => true,
         }
@@ -194,7 +193,9 @@ impl<'c> Compared<'c> {
                 !self.said.sentence.names().is_empty()
             }
             Act::Changed | Act::Deleted | Act::Renamed => {
-                is(self.act) || is_file(word) || self.is_counted_line(word)
+                is(self.act) && !means(word, Meaning::Effect)
+                    || is_file(word)
+                    || self.is_counted_line(word)
             }
             Act::Contains => is(Act::Contains) || is_file(word) || means(word, Meaning::Part),
             Act::Read => is(Act::Read) || is_file(word),
@@ -205,11 +206,16 @@ impl<'c> Compared<'c> {
                 is(Act::Only) || means(word, Meaning::Change) || is_file(word) || is_only(word)
             }
             Act::Passed | Act::Ran | Act::Failed => {
-                is(Act::Ran) || is_check(word) || is_result(word, self.act)
+                is(Act::Ran) || self.is_named(word) || is_result(word, self.act)
             }
             Act::Committed => is_commit(word) || is_commit_digest(word) || word == "git",
             Act::Outside => is(Act::Outside),
         }
+    }
+
+    /// Whether a command of the sentence has a word.
+    fn is_named(&self, word: &str) -> bool {
+        self.said.sentence.code().any(|code| code.to_lowercase().split(' ').any(|own| own == word))
     }
 
     fn is_counted_line(&self, word: &str) -> bool {
@@ -239,12 +245,6 @@ impl<'c> Compared<'c> {
 fn is_file(word: &str) -> bool {
     const FILES: &str = "file files folder folders path paths datei dateien ordner файл файлы файла файлов папка папки";
     FILES.split_whitespace().any(|known| known == word)
-}
-
-/// Whether a word names a check that the record is searched for.
-fn is_check(word: &str) -> bool {
-    let starts = ["lint", "typecheck", "build", "built", "compil", "сбор", "соб"];
-    word == "types" || starts.iter().any(|start| word.starts_with(start))
 }
 
 fn is_result(word: &str, act: Act) -> bool {

@@ -3,6 +3,7 @@
 use super::shell::{CommandUse, Script};
 use super::sourced_files::SourcedFiles;
 use crate::evidence::{Invocation, InvocationStatus, ProcessEndKind, Purpose, TestCounts};
+use kb_base::value::Json;
 
 /// The recorded processes of a step, in order. Calls for verification and calls that started no
 /// process are left out.
@@ -97,6 +98,18 @@ impl<'a> RecordedRun<'a> {
         } else {
             CommandResult::FailedScript(reason)
         }
+    }
+
+    /// The command line as the call has it.
+    pub(super) fn text(&self) -> String {
+        let args = &self.call.args;
+        let words = |json: &Json| -> Option<Vec<String>> {
+            json.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let text = args.get("command").and_then(Json::as_str).map(str::to_owned);
+        let argv = || args.get("argv").and_then(words);
+        let started = || self.call.process.as_ref()?.argv.clone();
+        text.or_else(|| argv().or_else(started).map(|argv| argv.join(" "))).unwrap_or_default()
     }
 
     /// The exit code of the process.

@@ -45,21 +45,9 @@ impl Record<'_> {
         }
     }
 
-    /// Whether a check that a sentence calls successful is recorded as such.
+    /// Whether a check that a sentence calls successful is recorded as such: the tests, or the command that it names. What
+    /// a build or a linter is, and which of its runs are whole, is not known.
     pub(super) fn has_passed(&self, sentence: &Sentence) -> bool {
-        /// Words of a check, and the beginnings of programs, scripts and subcommands that are one.
-        const CHECKS: [(&[&str], &str); 4] = [
-            (
-                &["lint", "warning", "линтер"],
-                "lint eslint clippy ruff flake8 pylint biome shellcheck golangci check",
-            ),
-            (&["typecheck", "types", "type"], "typecheck type tsc mypy pyright check"),
-            (
-                &["build", "built", "сбор", "соб"],
-                "build compile tsc webpack vite make cargo go gradle mvn",
-            ),
-            (&["compil"], "build compile check tsc make cargo go javac gcc cc clang py_compile"),
-        ];
         if sentence
             .code()
             .any(|text| !Script::of_text(text).commands.is_empty() && !is_quoted_path(text))
@@ -67,35 +55,7 @@ impl Record<'_> {
             let runs = self.has_run_of_code(sentence);
             return runs || sentence.tests().is_some() && self.claims_tests;
         }
-        let begins =
-            |word: &String, starts: &[&str]| starts.iter().any(|start| word.starts_with(start));
-        if sentence.words.iter().any(|word| begins(word, &["coverage", "benchmark", "pipeline"])) {
-            return false;
-        }
-        let named = CHECKS
-            .iter()
-            .filter(|(words, _)| sentence.words.iter().any(|word| begins(word, words)));
-        let named: Vec<&str> = named.map(|(_, programs)| *programs).collect();
-        let has_check = |programs: &&str| {
-            let programs: Vec<&str> = programs.split_whitespace().collect();
-            self.commands().any(|(run, used)| {
-                let is_check = used.argv.iter().any(|word| {
-                    let name = word.rsplit('/').next().unwrap_or_default();
-                    programs.iter().any(|program| name.starts_with(program))
-                });
-                is_check && run.result(used) == CommandResult::Succeeded
-            })
-        };
-        match named.is_empty() {
-            false => named.iter().all(has_check),
-            true if sentence.has(Meaning::Tests) => self.claims_tests,
-            true => {
-                self.claims_tests
-                    || self
-                        .commands()
-                        .any(|(run, used)| run.result(used) == CommandResult::Succeeded)
-            }
-        }
+        self.claims_tests && sentence.has(Meaning::Tests)
     }
 
     fn has_run_of_code(&self, sentence: &Sentence) -> bool {

@@ -1,7 +1,7 @@
 //! Statements of an output about the result of tests: in keys at any depth, and in sentences of its summary and handoff.
 //! [`super::test_proof`] compares them with the record.
 
-use super::keys::{field, words};
+use super::keys::{field, is_key, words};
 pub(super) use super::statement::TestClaim;
 use super::statement::{Meaning, means, of_text, summary, tests_of};
 use super::{call_claim, claim};
@@ -126,18 +126,24 @@ fn has(words: &[String], known: &[&str]) -> bool {
 
 /// The claim of the numbers of an object: `testsPassed: 5, testsFailed: 0`.
 fn numbers(fields: &JsonMap) -> Option<TestClaim> {
-    let number = |known: &[&str]| {
-        fields.iter().find_map(|(key, value)| {
+    let all = |known: &[&str]| -> Vec<u64> {
+        let own = fields.iter().filter_map(|(key, value)| {
             let words = words(key);
             let fits = is_about_tests(&words) && has(&words, known);
             value.as_u64().filter(|_| fits)
-        })
+        });
+        own.collect()
     };
+    let number = |known: &[&str]| all(known).first().copied();
+    // Numbers that differ can be about different tests, and one of them can be wrong.
+    let agree = |known: &[&str]| all(known).windows(2).all(|pair| pair[0] == pair[1]);
+    let agree = agree(&["passed", "passing", "pass"]) && agree(&["failed", "failing", "failures"]);
     let passed = number(&["passed", "passing", "pass"]);
     let failed = number(&["failed", "failing", "failures"]);
     let total = number(&["total", "count", "run", "ran"]);
     let is_passed = failed.map(|failed| failed == 0).or(passed.map(|passed| passed > 0))?;
-    Some(TestClaim::counted(is_passed, (passed, failed), total))
+    let claim = TestClaim::counted(is_passed, (passed, failed), total);
+    Some(TestClaim { understood: claim.understood && agree, ..claim })
 }
 
 /// An entry such as `{name: unit tests, status: pass}`.
@@ -165,6 +171,14 @@ impl TestClaim {
             Json::String(text) => of_text(text),
             Json::Object(_) => {
                 let number = |names: &[&str]| field(value, names).and_then(Json::as_u64);
+                let agree = |names: &[&str]| {
+                    let all = value.as_object().into_iter().flatten();
+                    let mut own = all.filter(|(key, _)| is_key(key, names)).map(|(_, value)| value);
+                    let first = own.next();
+                    own.all(|other| Some(other) == first)
+                };
+                let agree = agree(&["passed", "passing", "pass"])
+                    && agree(&["failed", "failing", "fail", "failures"]);
                 let passed = number(&["passed", "passing", "pass"]);
                 let failed = number(&["failed", "failing", "fail", "failures"]);
                 let status = field(value, &["status", "result", "success", "outcome", "ok"]);
@@ -172,7 +186,8 @@ impl TestClaim {
                 let counted = failed.map(|failed| failed == 0).or(passed.map(|_| true));
                 let is_passed = stated.or(counted)?;
                 let total = number(&["total", "count", "run", "ran", "of", "all"]);
-                Some(TestClaim::counted(is_passed, (passed, failed), total))
+                let claim = TestClaim::counted(is_passed, (passed, failed), total);
+                Some(TestClaim { understood: claim.understood && agree, ..claim })
             }
             _ => None,
         }

@@ -7,7 +7,7 @@ use super::call_claim::{CallClaim, call_claims};
 use super::claim::{Claim, claims_of, has_entries, listed_kinds};
 use super::command_claim::{CommandClaim, command_claims};
 use super::gate::Gate;
-use super::keys::words;
+use super::keys::{is_neutral, words};
 use super::reading::Reading;
 use super::statement::{Sentence, TestClaim, Token, is_function_word, names_code, tokens};
 use super::test_claim::test_claims;
@@ -20,10 +20,6 @@ const VALUES: usize = 300;
 /// Statements that the evidence lists, and the characters of each.
 const LISTED: usize = 20;
 const SHOWN: usize = 160;
-
-/// Keys that say nothing about what is below them.
-const NEUTRAL: &str = "summary result results output outputs report artifacts details answer description message text \
-    changes checks work handoff verification stats statistics";
 
 /// How many statements of an output were read, and those that were not.
 #[derive(Default)]
@@ -43,8 +39,14 @@ impl Partition {
     /// The statements of the output of a gate. Keys that the author calls commentary, and those that a check of the
     /// gate reads, have none.
     pub(super) fn of(gate: &Gate, writes: bool, reading: &Reading<'_>) -> Partition {
-        let mut walk =
-            Walk { gate, writes, reading, keys: Vec::new(), found: Partition::default() };
+        let mut walk = Walk {
+            gate,
+            writes,
+            reading,
+            whole: claimed(&gate.output, gate, writes),
+            keys: Vec::new(),
+            found: Partition::default(),
+        };
         match &*gate.output {
             Json::Object(fields) => {
                 let own = fields.iter().filter(|(key, _)| !gate.excused.contains(key));
@@ -111,6 +113,8 @@ struct Walk<'w, 'v> {
     gate: &'w Gate,
     writes: bool,
     reading: &'w Reading<'w>,
+    /// The claims of the whole output, which are those that are checked.
+    whole: Typed,
     keys: Vec<Step<'v>>,
     found: Partition,
 }
@@ -175,7 +179,7 @@ impl<'v> Walk<'_, 'v> {
         for sentence in Sentence::all_with_quotes(text) {
             if keys.is_empty() && self.reading.has_read(&sentence.text) {
                 self.found.read += 1;
-            } else if !says_nothing(&sentence.text) {
+            } else if !says_nothing(&format!("{keys} {}", sentence.text)) {
                 self.leave(&sentence.text);
             }
         }
@@ -212,6 +216,11 @@ impl<'v> Walk<'_, 'v> {
         let alone = |value: &Json, keys: &[Step<'_>]| self.claims(&nested(value.clone(), keys));
         let depends = |own: &dyn Fn(&Json, &[Step<'_>]) -> Typed| {
             let claimed = own(value, &self.keys);
+            // A value of another kind would be a claim; this one is none.
+            let is_none = claimed.is_empty() && !value.is_array();
+            if is_none || !self.whole.has(&claimed) {
+                return false;
+            }
             let named = |at: usize| {
                 let Step::Key(key) = self.keys[at] else { return true };
                 let mut keys = self.keys.clone();
@@ -231,21 +240,39 @@ impl<'v> Walk<'_, 'v> {
     }
 
     fn claims(&self, output: &Json) -> Typed {
-        let files = claims_of(output, &self.gate.root, self.writes);
-        let tests = test_claims(output).into_iter();
-        Typed {
-            lists: listed_kinds(output, &[]).len(),
-            files: files.into_iter().filter(|claim| !claim.noted).collect(),
-            commands: command_claims(output, |_| false),
-            tests: tests.filter(|claim| claim.understood && !claim.in_prose).collect(),
-            calls: call_claims(output),
-        }
+        claimed(output, self.gate, self.writes)
     }
 }
 
-fn is_neutral(key: &str) -> bool {
-    let key = words(key).concat();
-    NEUTRAL.split_whitespace().any(|known| known == key)
+fn claimed(output: &Json, gate: &Gate, writes: bool) -> Typed {
+    let files = claims_of(output, &gate.root, writes);
+    let tests = test_claims(output).into_iter();
+    Typed {
+        lists: listed_kinds(output, &[]).len(),
+        files: files.into_iter().filter(|claim| !claim.noted && claim.below.is_none()).collect(),
+        commands: command_claims(output, |_| false),
+        tests: tests.filter(|claim| claim.understood && !claim.in_prose).collect(),
+        calls: call_claims(output),
+    }
+}
+
+impl Typed {
+    fn is_empty(&self) -> bool {
+        self.files.is_empty()
+            && self.commands.is_empty()
+            && self.tests.is_empty()
+            && self.calls.is_empty()
+    }
+
+    /// Whether these claims have all of the others.
+    fn has(&self, others: &Typed) -> bool {
+        others.files.iter().all(|claim| self.files.contains(claim))
+            && others
+                .commands
+                .iter()
+                .all(|claim| self.commands.iter().any(|own| own.is_same(claim)))
+            && others.calls.iter().all(|claim| self.calls.contains(claim))
+    }
 }
 
 /// Whether a key has a list of changed files, whose entries say what happened.

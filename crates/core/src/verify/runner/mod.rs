@@ -7,7 +7,9 @@
 mod table;
 
 use super::shell::Script;
-use table::{HARMLESS, INDIRECT, INTERPRETERS, LAUNCHERS, LISTING, RUNNERS, Runner, VARIABLES};
+use table::{
+    DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETERS, LAUNCHERS, LISTING, RUNNERS, Runner,
+};
 
 /// The commands that the settings and the checks of the gate name, beside the usual runners.
 pub(super) struct TestCommands(Vec<Vec<String>>);
@@ -87,9 +89,7 @@ impl TestUse<'_> {
     pub(super) fn selection(&self) -> Option<&str> {
         let (harmless, valued) =
             self.runner.map_or(("", ""), |runner| (runner.harmless, runner.valued));
-        // The person who named a script decided what its arguments mean.
-        let mut rest =
-            if self.named && self.runner.is_none() { [].iter() } else { self.rest.iter() };
+        let mut rest = self.rest.iter();
         while let Some(arg) = rest.next() {
             let name = arg.split_once('=').map_or(*arg, |(name, _)| name);
             if has(valued, name) {
@@ -304,16 +304,13 @@ fn is_short(arg: &str) -> bool {
     })
 }
 
-/// Whether an assignment is to a variable that decides what a runner does.
+/// Whether a variable can decide which tests run, or how. The folder that imports come from, with its usual value, cannot.
 fn decides(assignment: &str) -> bool {
     let Some((name, value)) = assignment.split_once('=') else { return false };
     let name = name.trim_end_matches('+').to_ascii_uppercase();
-    let loads = ["require", "import", "loader", "-r "].iter().any(|option| value.contains(option));
-    let is_runner = name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER");
-    // Sources of the project may be imported from a folder of the usual name.
     let is_path = matches!(name.as_str(), "PYTHONPATH" | "NODE_PATH");
     let usual = is_path && matches!(value, "." | "src" | "./src" | "lib" | "src:." | ".:src");
-    has(VARIABLES, &name) && !usual || is_runner || name == "NODE_OPTIONS" && loads
+    !usual && !has(DISPLAY_VARIABLES, &name)
 }
 
 /// The name of a program without its directory and version.

@@ -205,9 +205,9 @@ pub(super) const RUNNERS: &[Runner] = &[
     },
 ];
 
-/// Variables from which runners take options or the program that executes tests, in capitals.
-pub(super) const VARIABLES: &str = "PYTEST_ADDOPTS PYTEST_PLUGINS NPM_CONFIG_SCRIPT_SHELL NPM_CONFIG_NODE_OPTIONS \
-    MAKEFLAGS GNUMAKEFLAGS MFLAGS GOFLAGS MAVEN_ARGS MAVEN_OPTS SPEC_OPTS PYTHONPATH NODE_PATH";
+/// Variables that change what is shown of a run and nothing that it does.
+pub(super) const DISPLAY_VARIABLES: &str = "NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE TERM COLUMNS RUST_BACKTRACE \
+    PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE";
 
 /// Programs that run others, as the words before those: `uv run`, `npx`.
 pub(super) const LAUNCHERS: &[&[&str]] = &[

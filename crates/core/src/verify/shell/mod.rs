@@ -53,6 +53,13 @@ pub(super) struct CommandUse {
     pub(super) cwd: Option<String>,
 }
 
+impl CommandUse {
+    /// Whether it only moves, prints and the like.
+    pub(super) fn is_neutral(&self) -> bool {
+        NEUTRAL.contains(&self.argv[0].as_str())
+    }
+}
+
 /// The options of the shell that decide which exit codes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Options {
@@ -81,6 +88,14 @@ impl Script {
 
     /// The commands of a call: its arguments, or those of its process. `None` if it has none.
     pub(super) fn of_call(call: &Invocation) -> Option<Script> {
+        let script = Script::of_arguments(call)?;
+        // Variables that the call sets are those of a command with assignments.
+        let env = call.args.get("env").and_then(Json::as_object).into_iter().flatten();
+        let set = env.map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()));
+        Some(Script { assigned: script.assigned.into_iter().chain(set).collect(), ..script })
+    }
+
+    fn of_arguments(call: &Invocation) -> Option<Script> {
         if let Some(text) = call.args.get("command").and_then(Json::as_str) {
             return Some(Script::of_text(text));
         }
@@ -101,7 +116,7 @@ impl Script {
     /// The commands whose result matters, in order: all but `cd`, `echo` and the like, if there are
     /// others.
     pub(super) fn main_commands(&self) -> Vec<&CommandUse> {
-        let is_main = |used: &&CommandUse| !NEUTRAL.contains(&used.argv[0].as_str());
+        let is_main = |used: &&CommandUse| !used.is_neutral();
         let main: Vec<&CommandUse> = self.commands.iter().filter(is_main).collect();
         if main.is_empty() { self.commands.iter().collect() } else { main }
     }

@@ -295,7 +295,7 @@ fn is_of(word: &str) -> bool {
 }
 
 fn is_filler(word: &str) -> bool {
-    is_function_word(word) || means(word, Meaning::Tests) || word == "still"
+    is_function_word(word) || means(word, Meaning::Tests)
 }
 
 fn is_all(word: &str) -> bool {

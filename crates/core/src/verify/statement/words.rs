@@ -17,6 +17,8 @@ pub(in crate::verify) enum Meaning {
     Limited,
     /// A change, beside "only" and "other".
     Change,
+    /// A change and its effect: that something was `fixed` is more than that it was changed.
+    Effect,
     /// Nothing was to be done.
     Nothing,
     /// What was not needed, beside `no` and `nothing`.
@@ -54,7 +56,7 @@ use Meaning as M;
 use std::sync::LazyLock;
 
 /// Each word is the beginning of a word; one that ends in `$` is the whole word. Of acts the first with a word counts.
-const WORDS: [(Meaning, &str); 35] = [
+const WORDS: [(Meaning, &str); 36] = [
     (
         M::Act(Act::Only),
         "only$ untouched unchanged else$ other$ остальн больше$ только$ sonst$ nur$ nichts$ nothing$ rest$ все$ übrig",
@@ -93,6 +95,11 @@ const WORDS: [(Meaning, &str); 35] = [
          changes$ insertions$ deletions$ implemented introduced patched добав обнов измен исправ перепис реализ geändert \
          angepasst aktualisiert hinzugefügt überarbeitet implementiert ergänzt korrigiert umgesetzt touched",
     ),
+    (
+        M::Effect,
+        "replaced rewrote rewritten fixed refactored extended corrected adjusted implemented introduced patched исправ перепис \
+         реализ überarbeitet implementiert ergänzt korrigiert umgesetzt",
+    ),
     (M::Act(Act::Digest), "hash$ digest$ checksum$ sha256$ contenthash$"),
     (
         M::Act(Act::Contains),
@@ -130,7 +137,7 @@ const WORDS: [(Meaning, &str); 35] = [
     ),
     (
         M::Nothing,
-        "nothing$ none$ no$ not$ already$ unchanged$ without$ never$ unnecessary$ skipped$ ничего$ уже$ не$ nichts$ kein bereits$",
+        "nothing$ none$ no$ n/a$ not$ already$ unchanged$ without$ never$ unnecessary$ skipped$ ничего$ уже$ не$ nichts$ kein bereits$",
     ),
     (
         M::Filler,

@@ -1,0 +1,92 @@
+//! How the entries of an output name paths and changes.
+
+use super::claim_kind::ClaimKind;
+use super::keys::{entries, field, words};
+use super::statement::is_path;
+use kb_base::value::Json;
+
+/// A path without what reports add to it: `x.py (new)`, `x.py:6`, `[x.py](x.py)`, `M x.py`, `x.py - why`.
+pub(super) fn without_notes(path: &str) -> &str {
+    let mut path = path.trim();
+    if let Some((name, _)) = path.strip_prefix('[').and_then(|rest| rest.split_once("](")) {
+        path = name;
+    }
+    path = path.trim_matches('`');
+    for mark in ["A ", "M ", "D ", "+ ", "- "] {
+        path = path.strip_prefix(mark).unwrap_or(path);
+    }
+    let is_file = |text: &str| text.contains(['.', '/']) && !text.contains(' ');
+    for separator in [" (", " - ", " – ", " — ", ": "] {
+        let name = path.split_once(separator).map(|(name, _)| name.trim_matches('`'));
+        path = name.filter(|name| is_file(name)).unwrap_or(path);
+    }
+    let line = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-' || c == ':')
+    };
+    match path.split_once(':') {
+        Some((name, lines)) if line(lines) && is_file(name) => name,
+        _ => path,
+    }
+}
+
+/// Whether the text around a path says more than the mark of a change, such as `M`.
+pub(super) fn has_notes(text: &str, path: &str) -> bool {
+    let rest = text.replacen(path, "", 1);
+    let rest = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    rest.filter(|word| !["A", "M", "D"].contains(word)).any(|word| !path.contains(word))
+}
+
+/// The kind of change that an entry names: `{path: a.rs, changeType: delete}`.
+pub(super) fn kind_of_change(entry: &Json) -> Option<ClaimKind> {
+    match name_of_change(entry).as_slice() {
+        [word] => ClaimKind::of_word(word),
+        _ => None,
+    }
+}
+
+/// The words of the kind of change that an entry names.
+pub(super) fn name_of_change(entry: &Json) -> Vec<String> {
+    let keys = ["action", "kind", "type", "change", "changetype", "operation", "status"];
+    field(entry, &keys).and_then(Json::as_str).map(words).unwrap_or_default()
+}
+
+/// The kind of an entry of a list of edits. A word for any change says no more than the list.
+pub(super) fn changed_as(entry: &Json) -> Option<ClaimKind> {
+    kind_of_change(entry).filter(|kind| *kind != ClaimKind::Changed)
+}
+
+/// The pairs of a list of renamed files: `{from, to}`, `{OLD: NEW}` and `OLD -> NEW`.
+pub(super) fn renames(value: &Json) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    for entry in entries(value) {
+        if let Some(text) = entry.as_str() {
+            let parts = [" -> ", " → ", " => "].iter().find_map(|arrow| text.split_once(arrow));
+            found.extend(parts.map(|(from, to)| (from.trim(), to.trim())));
+            continue;
+        }
+        let text = |names: &[&str]| field(entry, names).and_then(Json::as_str);
+        match (
+            text(&["from", "old", "oldpath", "source"]),
+            text(&["to", "new", "newpath", "path", "target"]),
+        ) {
+            (Some(from), Some(to)) => found.push((from, to)),
+            _ => {
+                let fields = entry.as_object().into_iter().flatten();
+                found.extend(fields.filter_map(|(from, to)| Some((from.as_str(), to.as_str()?))));
+            }
+        }
+    }
+    found.retain(|(from, to)| is_path(from) && is_path(to));
+    found
+}
+
+/// The entries of a list of paths, each with its path.
+pub(super) fn paths_in(value: &Json) -> Vec<(&Json, &str)> {
+    const NAMED: &[&str] = &["file", "path", "filepath", "filename", "name"];
+    entries(value)
+        .filter_map(|entry| match entry {
+            Json::String(path) => Some((entry, path.as_str())),
+            entry => Some((entry, field(entry, NAMED)?.as_str()?)),
+        })
+        .collect()
+}

@@ -1,0 +1,57 @@
+//! Claims about files that the record refutes, and whose text may name something else.
+
+use super::claim::Claim;
+use super::finding::Finding;
+use super::observation::{Observation, ObservationQuery, Observations};
+use super::recorded_changes::RecordedChanges;
+use super::statement::{Meaning, means};
+use crate::evidence::Verdict;
+
+/// A refuted claim is only doubted if its text may name something else than a file that the step changed.
+pub(super) fn or_unclear(
+    finding: Finding,
+    claim: &Claim,
+    recorded: &RecordedChanges<'_>,
+    seen: &Observations,
+) -> Finding {
+    let Some(reason) = finding.reason.as_ref().filter(|_| finding.verdict == Verdict::Failed)
+    else {
+        return finding;
+    };
+    if let Some(key) = &claim.below {
+        return Finding::inconclusive(format!(
+            "{reason}; below `{key}` it can be about something else"
+        ));
+    }
+    let query = ObservationQuery::Location(claim.path.clone());
+    let exists =
+        matches!(seen.get(&query), Some(Observation::Location(Ok(found))) if found.state.is_some());
+    if exists || !recorded.history(&claim.path).is_empty() {
+        return finding;
+    }
+    let text = &claim.text;
+    let related = recorded.changed().find(|path| names_in_part(text, path));
+    match related {
+        Some(path) => Finding::inconclusive(format!("{reason}; it may mean `{path}`")),
+        None if !is_clear_path(text) => {
+            Finding::inconclusive(format!("{reason}; `{text}` may be no path"))
+        }
+        None => finding,
+    }
+}
+
+/// Whether a text has the name of a file in it, with or without its ending.
+fn names_in_part(text: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
+    !stem.is_empty() && parts.clone().any(|part| part == stem)
+}
+
+/// Whether a text is a path and nothing else, of usual characters.
+fn is_clear_path(text: &str) -> bool {
+    let is_usual = |c: char| c.is_alphanumeric() || "._-+@~/".contains(c);
+    text.chars().all(is_usual)
+        && text.chars().any(char::is_alphanumeric)
+        && !means(&text.to_lowercase(), Meaning::Nothing)
+}
