@@ -1,7 +1,6 @@
 //! Calls of tools that an output does not mention: what failed, was denied or cannot be checked.
 
 use super::call_claim::CallClaim;
-use super::claim_check::with_policy;
 use super::command_claim::CommandClaim;
 use super::command_text::is_question;
 use super::finding::Finding;

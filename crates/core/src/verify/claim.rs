@@ -11,7 +11,6 @@ use super::statement::{Act, Meaning, is_path, means};
 use super::{call_claim, command_claim};
 use kb_base::value::{Digest, Json};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// A statement of an output about one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +34,8 @@ pub(super) struct Claim {
     pub(super) lines: Option<u64>,
     /// Whether the output says of the path that it was created and that it was deleted.
     pub(super) temporary: bool,
+    /// Whether the output says of the path that it was created.
+    pub(super) also_made: bool,
     /// A key above it that is none of a report, so that what is below can be a plan, or the work of others.
     pub(super) below: Option<String>,
     /// The path that it is claimed to have had before.
@@ -63,6 +64,7 @@ impl Claim {
             earlier: None,
             lines: None,
             temporary: false,
+            also_made: false,
             below: None,
             renamed: None,
             is_insertion: false,
@@ -150,6 +152,7 @@ pub(super) fn claims_of(output: &Json, root: &str, writes: bool) -> Vec<Claim> {
     let deleted = of(&|kind| kind == ClaimKind::Deleted);
     for claim in &mut claims {
         claim.temporary = made.contains(&claim.path) && deleted.contains(&claim.path);
+        claim.also_made = made.contains(&claim.path);
     }
     claims
 }
@@ -253,6 +256,9 @@ impl Reader<'_> {
             && !words(key).contains(&"removed".to_owned());
         for (entry, path) in paths_in(value) {
             let is_any = matches!(kind, ClaimKind::Written | ClaimKind::Changed);
+            if name_of_change(entry).iter().any(|word| means(word, Meaning::Nothing)) {
+                continue;
+            }
             let own = changed_as(entry);
             let kind = own.filter(|_| is_any).unwrap_or(kind);
             if let Some(own) = own.filter(|own| *own != kind) {

@@ -48,7 +48,7 @@ pub(super) fn check_claim(
         }
         Err(finding) => finding.clone(),
     };
-    let finding = with_policy(finding, policy);
+    let finding = finding.under(policy);
     let direct = recorded.history(&claim.path);
     let history = subject.as_ref().map_or(&direct, |subject| &subject.history);
     let evidence = json!({
@@ -166,6 +166,7 @@ fn anchored(
         }
         Some(Some(_))
             if claim.is_insertion
+                && subject.history.before().is_some()
                 && claim.snippet.as_deref().and_then(|text| subject.history.contained(text))
                     != Some(false) =>
         {
@@ -186,14 +187,6 @@ fn anchored(
         }
         (None, _) => unread(),
     }
-}
-
-/// Under `claims: warn` a refuted claim passes with a warning.
-pub(super) fn with_policy(finding: Finding, policy: ClaimPolicy) -> Finding {
-    if policy != ClaimPolicy::Warn || finding.verdict != Verdict::Failed {
-        return finding;
-    }
-    Finding { verdict: Verdict::Passed, warning: true, ..finding }
 }
 
 static STOPPED: ObservationError = ObservationError { denied: false, reason: String::new() };
@@ -315,9 +308,13 @@ fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
 fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
     let path = &claim.path;
     if history.before().is_none() && !history.was_modified() {
-        return Finding::failed(format!(
+        let reason = format!(
             "`{path}` is claimed as modified, but it did not exist before: the step created it"
-        ));
+        );
+        return match claim.also_made {
+            true => Finding::inconclusive(reason),
+            false => Finding::failed(reason),
+        };
     }
     let same = history.is_same(true);
     if same.is_none() {

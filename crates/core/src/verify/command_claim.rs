@@ -113,6 +113,9 @@ impl CommandClaim {
 
     fn from_text(text: &str, result: ClaimedResult) -> Option<CommandClaim> {
         let text = text.trim().trim_matches('`').trim();
+        let quoted = |mark| text.strip_prefix(mark).and_then(|text| text.strip_suffix(mark));
+        let text =
+            quoted('\'').or(quoted('"')).filter(|text| !text.contains(['\'', '"'])).unwrap_or(text);
         let text = text.strip_prefix("$ ").unwrap_or(text);
         let script = Script::of_text(text);
         let text = text.to_owned();
@@ -249,7 +252,8 @@ impl CommandClaim {
         if let Some(run) = runs.iter().rev().find(|run| is_part(run)) {
             return Finding::inconclusive(format!("{reason}; it may mean call `{}`", run.call.id));
         }
-        if means(&first, Meaning::Nothing) {
+        let has_note = self.text.ends_with(')') && self.text.contains(" (");
+        if means(&first, Meaning::Nothing) || has_note {
             return Finding::inconclusive(format!("{reason}; `{name}` may be no command"));
         }
         Finding::failed(reason)

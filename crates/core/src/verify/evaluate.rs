@@ -3,7 +3,7 @@
 use super::call_outcomes::call_outcomes;
 use super::check::{CommandCriterion, Criterion, Facts, JUDGE, evaluate_schema};
 use super::claim::Claim;
-use super::claim_check::{check_claim, claim_query, with_policy};
+use super::claim_check::{check_claim, claim_query};
 use super::command_claim::CommandClaim;
 use super::expected_changes::expected_changes;
 use super::finding::Finding;
@@ -110,7 +110,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(executed.check());
     details.extend(call_outcomes(gate, &claims.calls, &claims.commands));
     let named = |check: &str, finding: Finding| {
-        with_policy(finding, gate.claims).into_detail(check.to_owned(), None)
+        finding.under(gate.claims).into_detail(check.to_owned(), None)
     };
     let refuted = refuted_path(&claims.stated, &changes, observations);
     details.extend(refuted.map(|finding| named("summary", finding)));
@@ -188,7 +188,7 @@ impl Executed<'_> {
         let Executed { gate, claims, runs, facts, rerun } = self;
         let observations = facts.observations;
         let detail = |check: String, (finding, evidence): (Finding, Json)| {
-            with_policy(finding, gate.claims).into_detail(check, Some(evidence))
+            finding.under(gate.claims).into_detail(check, Some(evidence))
         };
         let repeat = |counts| rerun.as_ref().and_then(|rerun| rerun.finding(observations, counts));
         let repeated = repeat(claims.passed_tests().next().map(|c| c.counts).unwrap_or_default());

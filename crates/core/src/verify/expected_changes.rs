@@ -1,6 +1,5 @@
 //! Whether a step that is there to change files changed some, or said that nothing was to be changed.
 
-use super::claim_check::with_policy;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::keys::{is_key, sources};

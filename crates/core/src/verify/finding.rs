@@ -2,6 +2,7 @@
 
 use crate::evidence::{CheckDetail, Verdict};
 use kb_base::value::Json;
+use kb_language::definition::ClaimPolicy;
 
 /// A verdict with its reason; a pass has one only if it is a warning.
 #[derive(Clone)]
@@ -27,6 +28,14 @@ impl Finding {
 
     pub(super) fn inconclusive(reason: impl Into<String>) -> Finding {
         Finding { verdict: Verdict::Inconclusive, reason: Some(reason.into()), warning: false }
+    }
+
+    /// Under `claims: warn` a refuted claim passes with a warning.
+    pub(super) fn under(self, policy: ClaimPolicy) -> Finding {
+        if policy != ClaimPolicy::Warn || self.verdict != Verdict::Failed {
+            return self;
+        }
+        Finding { verdict: Verdict::Passed, warning: true, ..self }
     }
 
     /// The same finding as the result of the check with this name.

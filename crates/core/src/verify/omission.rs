@@ -7,6 +7,7 @@ use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::statement::{Act, Meaning, Statement, is_function_word, means};
+use super::unclear_claim::names_in_part;
 use crate::evidence::{Invocation, is_code};
 use kb_base::value::Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,9 @@ const PHRASES: [&[&str]; 9] = [
     &["только", "этот", "файл"],
 ];
 
+/// Number of changes, or texts, from which on none is looked for in part.
+const MANY: usize = 500;
+
 /// What the step changed and the output names nowhere.
 pub(super) struct Coverage<'a> {
     /// The attempt of the last call.
@@ -34,6 +38,8 @@ pub(super) struct Coverage<'a> {
     observations: &'a Observations,
     unnamed: Vec<&'a str>,
     by_file_tools: usize,
+    /// The changed files that a text of the output names in part.
+    unclear: Vec<&'a str>,
     /// A file of which only the mode changed, and that the output does not name.
     mode: Option<&'a str>,
 }
@@ -55,15 +61,20 @@ impl<'a> Coverage<'a> {
         collect_texts(output, &mut texts);
         let named = Named::of(&texts);
         let of = |path: &str| calls.get(path).map(Vec::as_slice).unwrap_or_default();
-        let unnamed = changes.changed().filter(|path| !named.has(path, of(path))).collect();
+        let unnamed: Vec<&str> =
+            changes.changed().filter(|path| !named.has(path, of(path))).collect();
+        let is_unclear = |path: &&str| texts.iter().any(|text| names_in_part(text, path));
+        let few = unnamed.len() < MANY && texts.len() < MANY;
+        let unclear = unnamed.iter().copied().filter(|_| few).filter(is_unclear).collect();
         let by_tool = |path: &&str| of(path).iter().any(|call| call.process.is_none());
         let by_file_tools = changes.changed().filter(by_tool).count();
         let latest = trace.last().and_then(attempt);
-        let same = |path: &str| {
-            changes.history(path).mode_changed() && !changes.changed().any(|own| own == path)
+        let is_mode = |path: &&str| {
+            let history = changes.history(path);
+            history.mode_changed() && history.is_same(true) == Some(true)
         };
-        let mode = changes.paths().find(|path| same(path) && !named.has(path, of(path)));
-        Coverage { mode, latest, calls, changes, observations, unnamed, by_file_tools }
+        let mode = changes.paths().filter(is_mode).find(|path| !named.has(path, of(path)));
+        Coverage { mode, unclear, latest, calls, changes, observations, unnamed, by_file_tools }
     }
 
     /// Whether the output names everything that the step changed.
@@ -109,7 +120,9 @@ impl<'a> Coverage<'a> {
         }
         let kinds = listed_kinds(output, claims);
         let is_listed = |path: &&&str| {
-            let listed = kinds.contains(&self.kind(path)) && !self.is_beside_code(path);
+            let listed = kinds.contains(&self.kind(path))
+                && !self.is_beside_code(path)
+                && !self.unclear.contains(*path);
             listed && self.by_file_tool(path)
         };
         let by_command = |path: &&&str| self.is_meant(path);

@@ -10,6 +10,7 @@ use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
 use super::statement::{Act, Meaning, Sentence, Statement, means};
+use crate::evidence::FileState;
 use crate::evidence::Invocation;
 use kb_base::value::Glob;
 use kb_language::toolspec::ToolCatalog;
@@ -114,6 +115,18 @@ impl Record<'_> {
         Support::shown_if(shown)
     }
 
+    /// Whether a file has another path now, so that numbers of files and lines depend on how it is counted.
+    fn has_moved(&self, changed: &[&str]) -> bool {
+        let digest = |state: Option<&FileState>| state.and_then(|state| state.sha256);
+        let gone = changed.iter().map(|path| self.changes.history(path));
+        let gone = gone.filter(|history| history.after().is_none());
+        let gone: Vec<_> = gone.filter_map(|history| digest(history.before())).collect();
+        let mut new = changed.iter().map(|path| self.changes.history(path));
+        new.any(|own| {
+            own.before().is_none() && digest(own.after()).is_some_and(|d| gone.contains(&d))
+        })
+    }
+
     /// Whether stated numbers of files and lines are those of the record.
     fn quantities(&self, said: &Statement, act: Act) -> Support {
         let (sentence, in_key) = (&said.sentence, said.in_key);
@@ -123,10 +136,15 @@ impl Record<'_> {
         let fits = |path: &&&str| self.has_kind(path, act);
         let counts =
             [changed.len(), changed.iter().filter(fits).count(), self.coverage.by_file_tools()];
-        let differs = |number: &&u64| !counts.contains(&(**number as usize));
+        let existed = |path: &&&str| self.changes.history(path).before().is_some();
+        let old = changed.iter().filter(existed).count();
+        let differs = |number: &&u64| {
+            let number = **number as usize;
+            !counts.contains(&number) && number != old
+        };
         // A count of renamed files, or of added ones, can be counted otherwise.
         let is_plain = sentence.words.iter().any(|word| COUNTED.contains(&word.as_str()));
-        let is_known = in_key && self.changes.gap().is_none();
+        let is_known = in_key && self.changes.gap().is_none() && !self.has_moved(&changed);
         if let Some(number) = files.iter().find(differs) {
             return match is_known && is_plain && *number > 0 {
                 true => Support::Refuted(format!(

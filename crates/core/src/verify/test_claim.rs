@@ -54,7 +54,8 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
     in_keys(output, 0, &mut add);
     tests_of(summary(output)).into_iter().for_each(&mut add);
     let mut decisions = Vec::new();
-    output.get("handoff").into_iter().for_each(|handoff| texts(handoff, &mut decisions));
+    let handoff = output.get("handoff").and_then(|handoff| handoff.get("decisions"));
+    handoff.into_iter().for_each(|handoff| texts(handoff, &mut decisions));
     decisions.into_iter().flat_map(tests_of).for_each(&mut add);
     if claims.iter().any(|claim| !claim.passed) {
         // A sentence beside a reported failure is about an earlier time or another run.
@@ -141,7 +142,16 @@ fn numbers(fields: &JsonMap) -> Option<TestClaim> {
     let passed = number(&["passed", "passing", "pass"]);
     let failed = number(&["failed", "failing", "failures"]);
     let total = number(&["total", "count", "run", "ran"]);
+    if passed.or(failed).is_some() && passed.unwrap_or(0) == 0 && failed.unwrap_or(0) == 0 {
+        return None;
+    }
     let is_passed = failed.map(|failed| failed == 0).or(passed.map(|passed| passed > 0))?;
+    // Numbers of further groups of tests: the sum can be meant.
+    let others = fields.iter().any(|(key, value)| {
+        let words = words(key);
+        has(&words, &["test", "tests"]) && !is_about_tests(&words) && value.is_number()
+    });
+    let agree = agree && !others;
     let claim = TestClaim::counted(is_passed, (passed, failed), total);
     Some(TestClaim { understood: claim.understood && agree, ..claim })
 }

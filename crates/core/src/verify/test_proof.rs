@@ -95,6 +95,16 @@ impl TestClaim {
         for test in tests.iter().rev() {
             let (name, call) = (test.name(), &test.run.call.id);
             let counts = test.run.tests;
+            let only_passed = |counts: TestCounts| self.counts == (Some(counts.passed), None);
+            if let Some(counts) = counts.filter(|counts| counts.failed > 0 && only_passed(*counts))
+            {
+                return doubt.unwrap_or_else(|| {
+                    Finding::inconclusive(format!(
+                        "{} tests are claimed to have passed, and `{name}` (call `{call}`) reports {} failed too",
+                        counts.passed, counts.failed
+                    ))
+                });
+            }
             if let Some(failed) = counts.map(|counts| counts.failed).filter(|failed| *failed > 0) {
                 return doubt.unwrap_or_else(|| {
                     Finding::failed(format!(

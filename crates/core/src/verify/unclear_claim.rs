@@ -1,11 +1,15 @@
 //! Claims about files that the record refutes, and whose text may name something else.
 
 use super::claim::Claim;
+use super::claim_entry::without_notes;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::statement::{Meaning, means};
 use crate::evidence::Verdict;
+
+/// Number of changed files that a text is compared with.
+const MOST_CHANGES: usize = 200;
 
 /// A refuted claim is only doubted if its text may name something else than a file that the step changed.
 pub(super) fn or_unclear(
@@ -30,10 +34,11 @@ pub(super) fn or_unclear(
         return finding;
     }
     let text = &claim.text;
-    let related = recorded.changed().find(|path| names_in_part(text, path));
+    let some = recorded.changed().take(MOST_CHANGES);
+    let related = some.into_iter().find(|path| names_in_part(text, path));
     match related {
         Some(path) => Finding::inconclusive(format!("{reason}; it may mean `{path}`")),
-        None if !is_clear_path(text) => {
+        None if !is_clear_path(without_notes(text)) => {
             Finding::inconclusive(format!("{reason}; `{text}` may be no path"))
         }
         None => finding,
@@ -41,7 +46,7 @@ pub(super) fn or_unclear(
 }
 
 /// Whether a text has the name of a file in it, with or without its ending.
-fn names_in_part(text: &str, path: &str) -> bool {
+pub(super) fn names_in_part(text: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');

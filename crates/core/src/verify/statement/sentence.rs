@@ -147,7 +147,9 @@ impl Sentence {
         let next = rest.first().and_then(|part| words(part).into_iter().next());
         let ends = next.is_none_or(|word| AFTER.contains(&word.as_str()));
         let has_verb = said.iter().any(|part| words(part).iter().any(|word| is_verb(word)));
-        let other = self.has(Meaning::Otherwise) || self.has(Meaning::Unreal);
+        let is_now =
+            self.words.iter().any(|word| ["is", "are", "ist", "sind"].contains(&word.as_str()));
+        let other = is_now || self.has(Meaning::Otherwise) || self.has(Meaning::Unreal);
         match ends && has_verb && !other {
             true => said.iter().flat_map(|part| paths(part)).collect(),
             false => Vec::new(),
