@@ -327,7 +327,7 @@ fn artifacts_and_changed_files_can_be_opened() {
     site.scratch.write("script.json", &script.to_string());
     site.scratch.kb(&["playbook", "run", "p", "--script", "script.json"]).code(0);
     let run = site.scratch.last_run();
-    let token = site.token(Role::Read);
+    let token = site.token(Role::Admin);
     let page = site.get(&format!("/runs/{run}?step=a"), &token).text().replace("&#x2f;", "/");
     let artifact = format!("/api/v1/runs/{run}/artifacts/a%2Fapi");
     let file = format!("/api/v1/runs/{run}/files/src%2Fa%2Etxt?step=a");
@@ -336,6 +336,7 @@ fn artifacts_and_changed_files_can_be_opened() {
     }
     assert_eq!(site.get(&artifact, &token).text(), "GET /v1/ships");
     assert_eq!(site.get(&file, &token).text(), "one");
+    assert_eq!(site.get(&file, &site.token(Role::Approve)).status, 403);
     let masked = site.get(&format!("/api/v1/runs/{run}/files/b.txt"), &token).text();
     assert_eq!(masked, "«secret:KEY»");
     assert_eq!(site.get(&format!("/api/v1/runs/{run}/files/key"), &token).status, 404);

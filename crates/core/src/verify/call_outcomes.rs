@@ -40,7 +40,7 @@ pub(super) fn call_outcomes(
         .chain(open.into_iter().map(|(call, finding)| (call, Some(finding))))
         .filter(|(call, _)| !is_claimed(call))
         .filter_map(|(call, finding)| {
-            let finding = with_policy(finding?, gate.claims);
+            let finding = finding?.under(gate.claims);
             let evidence = json!({"calls": [call.id], "status": call.status.as_str()});
             Some(finding.into_detail(format!("call {}", call.tool), Some(evidence)))
         })

@@ -96,6 +96,12 @@ impl Claim {
         Claim { named, hash, snippet: after, earlier, lines, is_insertion, ..self }
     }
 
+    /// Whether another claim says the same of the path, whatever else the output says of it.
+    pub(super) fn says(&self, other: &Claim) -> bool {
+        let Claim { temporary, also_made, .. } = *self;
+        *self == Claim { temporary, also_made, ..other.clone() }
+    }
+
     /// The queries for the claimed texts.
     pub(super) fn snippet_queries(&self) -> impl Iterator<Item = ObservationQuery> {
         let texts = [&self.snippet, &self.earlier].into_iter().flatten();

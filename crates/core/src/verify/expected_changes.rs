@@ -28,10 +28,10 @@ pub(super) fn expected_changes(
     let changed: Vec<&str> = changes.changed().collect();
     let is_declared = gate.claims != ClaimPolicy::None && declares_no_changes(&gate.output);
     let finding = match (changed.first(), is_declared) {
-        (Some(path), true) => with_policy(
-            Finding::failed(format!("the output says `noChanges`, but the step changed `{path}`")),
-            gate.claims,
-        ),
+        (Some(path), true) => {
+            let reason = format!("the output says `noChanges`, but the step changed `{path}`");
+            Finding::failed(reason).under(gate.claims)
+        }
         _ if !gate.expect_changes || has_claims => return None,
         (Some(_), false) => other_files(&gate.output, changes, &gate.root)
             .map_or_else(Finding::passed, Finding::inconclusive),

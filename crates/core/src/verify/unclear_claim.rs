@@ -34,13 +34,17 @@ pub(super) fn or_unclear(
         return finding;
     }
     let text = &claim.text;
-    let some = recorded.changed().take(MOST_CHANGES);
-    let related = some.into_iter().find(|path| names_in_part(text, path));
+    let is_clear = is_clear_path(without_notes(text));
+    let ends =
+        |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
+    let is_related = |path: &&str| match is_clear {
+        true => !claim.path.contains('/') && ends(path, &claim.path),
+        false => names_in_part(text, path),
+    };
+    let related = recorded.changed().take(MOST_CHANGES).find(is_related);
     match related {
         Some(path) => Finding::inconclusive(format!("{reason}; it may mean `{path}`")),
-        None if !is_clear_path(without_notes(text)) => {
-            Finding::inconclusive(format!("{reason}; `{text}` may be no path"))
-        }
+        None if !is_clear => Finding::inconclusive(format!("{reason}; `{text}` may be no path")),
         None => finding,
     }
 }
@@ -53,9 +57,13 @@ pub(super) fn names_in_part(text: &str, path: &str) -> bool {
     !stem.is_empty() && parts.clone().any(|part| part == stem)
 }
 
-/// Whether a text is a path and nothing else, of usual characters.
+/// Whether a text is a path and nothing else, of usual characters. Words before an ending can be its name.
 fn is_clear_path(text: &str) -> bool {
-    let is_usual = |c: char| c.is_alphanumeric() || "._-+@~/".contains(c);
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let has_ending =
+        name.rsplit_once('.').is_some_and(|(_, end)| end.chars().all(char::is_alphanumeric));
+    let is_usual =
+        |c: char| c.is_alphanumeric() || "._-+@~/".contains(c) || has_ending && " '".contains(c);
     text.chars().all(is_usual)
         && text.chars().any(char::is_alphanumeric)
         && !means(&text.to_lowercase(), Meaning::Nothing)

@@ -217,7 +217,7 @@ impl<'v> Walk<'_, 'v> {
         let depends = |own: &dyn Fn(&Json, &[Step<'_>]) -> Typed| {
             let claimed = own(value, &self.keys);
             // A value of another kind would be a claim; this one is none.
-            let is_none = claimed.is_empty() && !value.is_array();
+            let is_none = claimed == own(&Json::Null, &self.keys) && !value.is_array();
             if is_none || !self.whole.has(&claimed) {
                 return false;
             }
@@ -257,16 +257,9 @@ fn claimed(output: &Json, gate: &Gate, writes: bool) -> Typed {
 }
 
 impl Typed {
-    fn is_empty(&self) -> bool {
-        self.files.is_empty()
-            && self.commands.is_empty()
-            && self.tests.is_empty()
-            && self.calls.is_empty()
-    }
-
     /// Whether these claims have all of the others.
     fn has(&self, others: &Typed) -> bool {
-        others.files.iter().all(|claim| self.files.contains(claim))
+        others.files.iter().all(|claim| self.files.iter().any(|own| own.says(claim)))
             && others
                 .commands
                 .iter()

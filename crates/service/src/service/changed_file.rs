@@ -10,7 +10,7 @@ use kb_host::workspace::Workspace;
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// A file without the values of secrets.
+/// A file, without the values of the secrets that the redactor knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
     /// UTF-8.
@@ -44,6 +44,13 @@ pub fn changed_file(
     };
     let workspace =
         Workspace::open(&context.root, &[], &[]).map_err(|error| unreadable(error.to_string()))?;
+    let size = workspace.stat(path).map_err(|error| unreadable(error.to_string()))?;
+    if size.is_some_and(|state| state.size > LARGEST) {
+        return Err(refused(
+            format!("`{path}` was changed after the run"),
+            "open it in the project folder",
+        ));
+    }
     let content = workspace.read_file(path).map_err(|error| unreadable(error.to_string()))?;
     let now = Some(Digest::of(&content));
     if !recorded.iter().any(|file| file.sha256 == now) {

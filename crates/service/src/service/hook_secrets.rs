@@ -88,10 +88,13 @@ pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Live<Option<Tou
     Live::of(move || run_blocking(|| touched_now(&context, &run)))
 }
 
-/// A run that cannot be read counts as one whose step could. Triggers have no run.
+/// A run that cannot be read counts as one whose step could, and so does what happened to triggers, which have no run.
 fn touched_now(context: &ProjectContext, run: &str) -> Option<Touched> {
-    let run = RunId::new(run).ok().filter(|run| run.as_str() != TEST_RUN)?;
     let unknown = || StepId::new("unknown").ok().map(Touched::by);
+    if run == TEST_RUN {
+        return None;
+    }
+    let Ok(run) = RunId::new(run) else { return unknown() };
     let facts = context.journal(Default::default()).ok().map(|journal| {
         let earlier = Earlier::read(&*journal, &run, u64::MAX).ok()?;
         facts_of(&journal, &earlier).ok()

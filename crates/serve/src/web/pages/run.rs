@@ -73,6 +73,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
             "retry": may && matches!(status, RunStatus::Failed | RunStatus::Cancelled),
             "current": (may && changed).then(|| json!({"withCurrent": true}).to_string()),
             "again": may,
+            "open": call.has(Role::Admin),
         },
         "again": again(chosen.filter(|_| may && ended), changed),
         "questions": questions,

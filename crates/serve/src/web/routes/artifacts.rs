@@ -36,13 +36,14 @@ pub(super) const ROUTES: &[Route] = &[
         .returns_text(&["text/plain"]),
     get(
         "/api/v1/runs/{run}/files/{file}",
-        Role::Read,
+        // The file is as it is on disk, with what no redactor knows.
+        Role::Admin,
         file,
         "The content of a file that the run changed; the path is encoded as one part (`src%2Fmain.rs`).",
     )
     .query(&[param("step", "As this step or item left it."), PROJECT])
     .answers(&[
-        (200, "The content, without the values of secrets."),
+        (200, "The content as it is on disk; the values of secrets that are variables or files are masked."),
         (404, "There is no such run, or it did not change such a file."),
         (409, "The file is not as the run left it, or it is too large."),
     ])
