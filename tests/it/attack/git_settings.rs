@@ -86,6 +86,8 @@ fn settings_that_git_cannot_read_protect_the_files_around_them() {
         "own",
         &[],
     );
+    let of_user = "echo 1 > own; printf \"[include]\\npath = $PWD/own\\n\" > ~/.gitconfig";
+    holds(of_user, "own", &[]);
 }
 
 #[test]
