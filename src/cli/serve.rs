@@ -128,7 +128,9 @@ pub(super) fn run(
     let ListenAddress { address, port } = args.listen;
     let listen = Listen { address, port: args.port.or(port), hosts: args.host };
     let options = DaemonOptions { projects: args.project, max_runs, program: None };
-    if args.open && open_running(&options.projects, environment, terminal)? {
+    // The browser is a process that a runtime starts.
+    let mut find = || open_running(&options.projects, environment, terminal);
+    if args.open && runtime::block_on(Workers::One, async { find() })?? {
         return Ok(Exit::Done);
     }
     runtime::block_on(Workers::One, async {

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -58,16 +57,13 @@ impl Detached {
 }
 
 /// Opens an address in the browser of the person, where there is a graphical session. Failures are not
-/// reported: the address is printed too. Needs no runtime, and does not wait for the browser.
+/// reported: the address is printed too. Must be called in a tokio runtime.
 pub fn open_page(url: &str, variables: &BTreeMap<String, String>) {
     let has = |name: &str| variables.get(name).is_some_and(|value| !value.is_empty());
     if !["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].into_iter().any(has) {
         return;
     }
-    let mut command = std::process::Command::new("xdg-open");
-    command.arg(url).env_clear().envs(variables).process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else { return };
-    // Somebody has to take the status of the process, or it stays in the table of processes.
-    let _ = std::thread::Builder::new().spawn(move || child.wait());
+    let mut command = tokio::process::Command::new("xdg-open");
+    command.arg(url).env_clear().envs(variables).process_group(0).kill_on_drop(false);
+    let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }

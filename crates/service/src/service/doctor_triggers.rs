@@ -4,7 +4,7 @@ use super::ServiceError;
 use super::finding::{Finding, FindingLevel};
 use super::hook_secrets::unset_hook_secrets;
 use super::project::Project;
-use crate::trigger::{FireFilter, FireState, TriggerStore, daemon_of, daemon_problem};
+use crate::trigger::{Fire, FireFilter, FireState, TriggerStore, daemon_of, daemon_problem};
 use kb_base::value::counted;
 
 /// Whether a daemon serves the project, if it has enabled triggers.
@@ -18,12 +18,11 @@ pub(super) fn triggers(project: &Project) -> Option<Finding> {
         let states = store.states()?;
         let filter = FireFilter { trigger: None, open: true, limit: 10_000 };
         let enabled = states.values().filter(|state| state.enabled.is_some()).count();
-        let open = store.fires(&filter)?;
-        // A run that was started and has not ended is one of the journal, whoever started it.
-        let queued = open.iter().filter(|fire| fire.state == FireState::Queued).count();
-        Ok((enabled, queued, open.len() - queued))
+        // The finding about the journal counts the runs that were started.
+        let is_queued = |fire: &&Fire| fire.state == FireState::Queued;
+        Ok((enabled, store.fires(&filter)?.iter().filter(is_queued).count()))
     });
-    let (enabled, queued, started) = match found {
+    let (enabled, queued) = match found {
         Ok(found) => found,
         Err(error) => {
             let error = ServiceError::from(error);
@@ -45,7 +44,7 @@ pub(super) fn triggers(project: &Project) -> Option<Finding> {
             );
             Finding::new(FindingLevel::Error, "triggers", text)
         }
-        (None, _) if enabled + queued + started == 0 => {
+        (None, _) if enabled + queued == 0 => {
             Finding::new(FindingLevel::Ok, "triggers", "none is enabled")
         }
         (None, _) => {
