@@ -119,7 +119,7 @@ impl CommandClaim {
         let text = text.strip_prefix("$ ").unwrap_or(text);
         let script = Script::of_text(text);
         let text = text.to_owned();
-        (!text.is_empty()).then(|| CommandClaim { text, result, script, times: 1 })
+        (!text.is_empty()).then_some(CommandClaim { text, result, script, times: 1 })
     }
 
     /// Whether another claim says the same, however often.
