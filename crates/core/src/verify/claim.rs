@@ -190,7 +190,6 @@ impl Reader<'_> {
     fn add(&mut self, kind: ClaimKind, path: &str, entry: &Json, word: &str) {
         let mut claim = Claim::new(kind, path, self.root).with_anchors(entry);
         claim.noted |= words(word).iter().any(|word| means(word, Meaning::Effect));
-        claim.below = self.above.iter().find(|key| !is_of_report(key)).cloned();
         self.push(claim);
     }
 
@@ -198,11 +197,12 @@ impl Reader<'_> {
         self.add(ClaimKind::Deleted, from, &Json::Null, "");
         let mut claim = Claim::new(ClaimKind::Written, to, self.root);
         claim.renamed = Some(normalized(without_notes(from), self.root));
-        claim.below = self.above.iter().find(|key| !is_of_report(key)).cloned();
         self.push(claim);
     }
 
     fn push(&mut self, claim: Claim) {
+        let below = self.above.iter().find(|key| !is_of_report(key)).cloned();
+        let claim = Claim { below, ..claim };
         if !self.claims.contains(&claim) {
             self.claims.push(claim);
         }

@@ -1,9 +1,8 @@
 //! The commands that the runtime recorded for one step, with what their exit codes prove.
 
-use super::shell::{CommandUse, Script};
+use super::shell::{CommandLine, CommandUse, Script};
 use super::sourced_files::SourcedFiles;
 use crate::evidence::{Invocation, InvocationStatus, ProcessEndKind, Purpose, TestCounts};
-use kb_base::value::Json;
 
 /// The recorded processes of a step, in order. Calls for verification and calls that started no
 /// process are left out.
@@ -102,14 +101,11 @@ impl<'a> RecordedRun<'a> {
 
     /// The command line as the call has it.
     pub(super) fn text(&self) -> String {
-        let args = &self.call.args;
-        let words = |json: &Json| -> Option<Vec<String>> {
-            json.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
-        };
-        let text = args.get("command").and_then(Json::as_str).map(str::to_owned);
-        let argv = || args.get("argv").and_then(words);
-        let started = || self.call.process.as_ref()?.argv.clone();
-        text.or_else(|| argv().or_else(started).map(|argv| argv.join(" "))).unwrap_or_default()
+        match CommandLine::of(self.call) {
+            Some(CommandLine::Text(text)) => text,
+            Some(CommandLine::Words(words)) => words.join(" "),
+            None => String::new(),
+        }
     }
 
     /// The exit code of the process.

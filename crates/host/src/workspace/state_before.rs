@@ -97,10 +97,7 @@ pub(super) struct StoredProtected {
 impl StateBefore {
     /// Stores the protected paths before a command that may not change them.
     pub(super) fn store_protected(&self, state: StoredProtected) {
-        let StoredProtected { files, .. } = &state;
-        let public = files.files.iter().filter(|(name, _)| self.is_public(name));
-        let public = public.map(|(name, state)| (name.clone(), state.clone())).collect();
-        let files = Manifest { files: public, truncated: files.truncated };
+        let files = self.public(&state.files);
         self.store(&self.of_protected(), &StoredProtected { files, ..state });
     }
 
@@ -119,12 +116,16 @@ impl StateBefore {
         if self.is_gate {
             return;
         }
-        let is_public = |name: &String| self.is_public(name);
-        let public = files.files.iter().filter(|(name, _)| is_public(name));
-        let public = public.map(|(name, state)| (name.clone(), state.clone())).collect();
-        let files = Manifest { files: public, truncated: files.truncated };
-        let racy = racy.iter().filter(|name| is_public(name)).cloned().collect();
+        let files = self.public(files);
+        let racy = racy.iter().filter(|name| self.is_public(name)).cloned().collect();
         self.store(&self.path, &StoredState::All { files, racy });
+    }
+
+    /// The files without those whose names have a secret.
+    fn public(&self, all: &Manifest) -> Manifest {
+        let files = all.files.iter().filter(|(name, _)| self.is_public(name));
+        let files = files.map(|(name, state)| (name.clone(), state.clone())).collect();
+        Manifest { files, truncated: all.truncated }
     }
 
     fn is_public(&self, name: &str) -> bool {

@@ -3,7 +3,7 @@
 use kb_base::value::Digest;
 use kb_language::definition::{Playbook, Trigger};
 use kb_service::service::{DefinitionDigests, Project, ResourceKind, ServiceError};
-use kb_service::trigger::trigger_id;
+use kb_service::trigger::{playbook_of, trigger_id};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(super) fn find(project: &Project, name: &str) -> Result<LoadedTrigger, Servi
         let (playbook, trigger) = (playbook.clone(), trigger.clone());
         return Ok(LoadedTrigger { id, playbook, trigger, digest });
     }
-    let playbook = name.split('.').next().unwrap_or(name);
+    let playbook = playbook_of(name);
     if let Some(broken) = project.broken(playbook) {
         return Err(broken);
     }

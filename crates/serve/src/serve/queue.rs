@@ -19,22 +19,24 @@ pub(super) fn next<'f>(
     settings: &Settings,
 ) -> Option<&'f Fire> {
     let queue = |fire: &Fire| settings.queue_of(&fire.playbook);
-    let is_full = |fire: &Fire| {
-        let Some((queue, most)) = queue(fire).and_then(|queue| Some((queue, queue.max_runs?)))
-        else {
-            return false;
-        };
-        let started = open.iter().filter(|other| other.state == FireState::Started);
-        started.filter(|other| queue.playbooks.contains(&other.playbook)).count() >= most as usize
-    };
     let mut busy: BTreeSet<&str> = BTreeSet::new();
+    let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
     for fire in open.iter().filter(|fire| fire.state == FireState::Started) {
         busy.insert(&fire.trigger);
+        if let Some(queue) = queue(fire) {
+            *taken.entry(&queue.name).or_default() += 1;
+        }
         if running(fire) {
             *active.entry(fire.playbook.clone()).or_default() += 1;
         }
     }
+    let is_full = |fire: &Fire| {
+        queue(fire).is_some_and(|queue| {
+            let taken = taken.get(queue.name.as_str()).copied().unwrap_or_default();
+            queue.max_runs.is_some_and(|most| taken >= most)
+        })
+    };
     let mut candidates: Vec<&Fire> = Vec::new();
     for fire in open.iter().filter(|fire| fire.state == FireState::Queued && !held(fire)) {
         // Starts of one trigger keep their order.

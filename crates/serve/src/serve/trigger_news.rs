@@ -2,11 +2,11 @@
 
 use super::catalog::TriggerCatalog;
 use super::undefined;
-use super::views::{TriggerStateName, playbook_of, state_name};
+use super::views::{TriggerStateName, state_name};
 use kb_base::value::Timestamp;
 use kb_language::definition::NotifyEvent;
 use kb_service::service::{Project, ServiceError, TriggerNews};
-use kb_service::trigger::{Fire, TriggerState, TriggerStore};
+use kb_service::trigger::{Fire, TriggerState, TriggerStore, playbook_of};
 use std::collections::BTreeMap;
 
 /// The note with the state of each enabled trigger at the last look.

@@ -1,9 +1,9 @@
 //! Triggers that a person enabled and that are not defined now: their file has errors, or they were removed.
 
 use super::catalog::TriggerCatalog;
-use super::views::{self, TriggerStateName, TriggerView, playbook_of};
+use super::views::{self, TriggerStateName, TriggerView};
 use kb_service::service::{Project, ServiceError};
-use kb_service::trigger::{FireFilter, TriggerStore};
+use kb_service::trigger::{FireFilter, TriggerStore, playbook_of};
 
 /// The enabled triggers that are not defined now, each with its newest fires.
 pub(super) fn undefined(

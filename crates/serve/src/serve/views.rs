@@ -4,6 +4,7 @@ use super::LoadedTrigger;
 use kb_base::value::{Json, JsonMap, Timestamp};
 use kb_language::definition::TriggerSource;
 use kb_language::schedule::Schedule;
+use kb_service::trigger::playbook_of;
 use kb_service::trigger::{Change, Enabled, Fire, FireState, TriggerState};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -241,11 +242,6 @@ pub(super) fn view(
         next,
         fires: fires.into_iter().map(FireView::from).collect(),
     }
-}
-
-/// The playbook of the trigger with this id.
-pub(super) fn playbook_of(id: &str) -> &str {
-    id.split('.').next().unwrap_or(id)
 }
 
 /// A trigger that a person enabled and that is not defined now.

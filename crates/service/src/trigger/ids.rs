@@ -7,6 +7,11 @@ pub fn trigger_id(playbook: &str, name: &str) -> String {
     format!("{playbook}.{name}")
 }
 
+/// The id of the playbook of a trigger with this id.
+pub fn playbook_of(trigger: &str) -> &str {
+    trigger.split('.').next().unwrap_or(trigger)
+}
+
 /// The key of a fire for a nominal time.
 pub fn schedule_key(nominal: Timestamp) -> String {
     nominal.0.to_string()

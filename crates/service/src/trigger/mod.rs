@@ -14,7 +14,7 @@ mod serving;
 mod signature;
 mod store;
 
-pub use ids::{FiredFile, definition_digest, run_id, schedule_key, trigger_id};
+pub use ids::{FiredFile, definition_digest, playbook_of, run_id, schedule_key, trigger_id};
 pub use payload::{PayloadError, parameters};
 pub use serving::{LEASE_FILE, daemon_of, daemon_problem, write_lease};
 pub use signature::{

@@ -60,6 +60,28 @@ impl CommandUse {
     }
 }
 
+/// What a call executes.
+pub(super) enum CommandLine {
+    /// A text for a shell.
+    Text(String),
+    /// A program and its arguments.
+    Words(Vec<String>),
+}
+
+impl CommandLine {
+    /// The arguments of a call, or those of its process. `None` if it has none.
+    pub(super) fn of(call: &Invocation) -> Option<CommandLine> {
+        if let Some(text) = call.args.get("command").and_then(Json::as_str) {
+            return Some(CommandLine::Text(text.to_owned()));
+        }
+        let words = |json: &Json| -> Option<Vec<String>> {
+            json.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let argv = call.args.get("argv").and_then(words);
+        argv.or_else(|| call.process.as_ref()?.argv.clone()).map(CommandLine::Words)
+    }
+}
+
 /// The options of the shell that decide which exit codes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Options {
@@ -88,23 +110,14 @@ impl Script {
 
     /// The commands of a call: its arguments, or those of its process. `None` if it has none.
     pub(super) fn of_call(call: &Invocation) -> Option<Script> {
-        let script = Script::of_arguments(call)?;
+        let script = match CommandLine::of(call)? {
+            CommandLine::Text(text) => Script::of_text(&text),
+            CommandLine::Words(words) => Script::of(&words),
+        };
         // Variables that the call sets are those of a command with assignments.
         let env = call.args.get("env").and_then(Json::as_object).into_iter().flatten();
         let set = env.map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()));
         Some(Script { assigned: script.assigned.into_iter().chain(set).collect(), ..script })
-    }
-
-    fn of_arguments(call: &Invocation) -> Option<Script> {
-        if let Some(text) = call.args.get("command").and_then(Json::as_str) {
-            return Some(Script::of_text(text));
-        }
-        let words = |json: &Json| -> Option<Vec<String>> {
-            json.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
-        };
-        let argv = call.args.get("argv").and_then(words);
-        let argv = argv.or_else(|| call.process.as_ref()?.argv.clone())?;
-        Some(Script::of(&argv))
     }
 
     /// The commands of a text, as the tool `shell:exec` executes it: `bash -euo pipefail -c TEXT`.

@@ -77,8 +77,7 @@ fn webhook(node: &Node, settings: &Settings, decoder: &mut Decoder) -> Option<No
         }
     };
     let text = decoder.text(&url, "url")?;
-    let is_url = text.starts_with("https://") || text.starts_with("http://");
-    if !is_url && !is_reference(text) {
+    if !is_url(text) && !is_reference(text) {
         // The text may be a secret, so the message does not quote it.
         let message = "`url` is neither a URL nor a reference".to_owned();
         let help = "write `https://…`, `env:NAME` or `file:PATH`".to_owned();
@@ -104,6 +103,11 @@ fn webhook(node: &Node, settings: &Settings, decoder: &mut Decoder) -> Option<No
         }
     };
     Some(NotifyTarget::Webhook { url: text.to_owned(), secret })
+}
+
+/// Whether a text is an address of the web.
+pub(super) fn is_url(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
 }
 
 /// Whether a text is `env:NAME` or `file:PATH`.

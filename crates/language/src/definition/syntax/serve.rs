@@ -1,6 +1,6 @@
 //! Decodes `serve:` of the settings.
 
-use super::notify::is_reference;
+use super::notify::{is_reference, is_url};
 use super::{Decoder, Node};
 use crate::definition::keys::serve as keys;
 use crate::definition::model::{Queue, Settings, TraceSettings};
@@ -30,7 +30,7 @@ pub(crate) fn serve(node: &Node, settings: &mut Settings, decoder: &mut Decoder)
     });
     settings.url = fields.get("url").and_then(|node| {
         let url = decoder.text(node, "url")?.trim_end_matches('/');
-        if url.starts_with("https://") || url.starts_with("http://") {
+        if is_url(url) {
             return Some(url.to_owned());
         }
         let problem = Diagnostic::error(Code::BAD_SETTING, node.span, "`url` is not a URL");
@@ -79,8 +79,7 @@ fn traces(node: &Node, decoder: &mut Decoder) -> Option<TraceSettings> {
         }
     };
     let text = decoder.text(&endpoint, "endpoint")?;
-    let is_url = text.starts_with("https://") || text.starts_with("http://");
-    if !is_url && !is_reference(text) {
+    if !is_url(text) && !is_reference(text) {
         let message = "`endpoint` is neither a URL nor a reference".to_owned();
         let help = "write `http://127.0.0.1:4318`, `env:NAME` or `file:PATH`".to_owned();
         decoder.bad_value(endpoint.span, message, help);

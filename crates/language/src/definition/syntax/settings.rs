@@ -1,7 +1,7 @@
 //! Decodes the project settings. Start at [`settings`].
 
 use super::environment::is_variable;
-use super::notify::notify;
+use super::notify::{is_url, notify};
 use super::secrets::secrets;
 use super::serve::serve;
 use super::tool_security::{agent_security, tools};
@@ -161,7 +161,7 @@ fn tier(node: &Node, name: &str, decoder: &mut Decoder) -> Option<TierSettings> 
 
 fn endpoint(node: &Node, decoder: &mut Decoder) -> Option<String> {
     let text = decoder.text(node, "endpoint")?;
-    if !(text.starts_with("http://") || text.starts_with("https://")) {
+    if !is_url(text) {
         let help = "write the whole URL, such as `http://127.0.0.1:11434/v1`".to_owned();
         decoder.bad_value(node.span, format!("`{text}` is not a URL"), help);
         return None;
