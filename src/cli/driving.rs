@@ -99,7 +99,11 @@ pub(super) async fn drive(
                 None => return ended.conclude(display, program, terminal),
             }
         }
-        return ended.conclude(display, program, terminal);
+        let ended_run = ended.left.status.has_ended().then(|| ended.left.run.clone());
+        let exit = ended.conclude(display, program, terminal)?;
+        // A command that was killed and that no step continues is noticed here.
+        ended_run.map(|run| runs::require_none_of(&context, &run)).transpose()?;
+        return Ok(exit);
     }
 }
 

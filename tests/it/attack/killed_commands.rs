@@ -31,6 +31,16 @@ fn project(steps: &str, command: &str) -> Scratch {
 
 /// Ends the process that drives the run while its command waits, and resumes the run.
 fn interrupt(scratch: &Scratch, signals: &[Signal]) -> (Said, bool) {
+    kill(scratch, signals);
+    let home = scratch.root().parent().unwrap().join("home");
+    let said = scratch.kb_with(&["run", "resume", "@last"], |kb| {
+        kb.env("HOME", &home);
+    });
+    (said, home.join("pwned").exists())
+}
+
+/// Ends the process that drives the run while its command waits.
+fn kill(scratch: &Scratch, signals: &[Signal]) {
     let home = scratch.root().parent().unwrap().join("home");
     let mut kb = scratch.command();
     kb.args(["playbook", "run", "p", "--script", "script.yml"]).env("HOME", &home);
@@ -43,10 +53,6 @@ fn interrupt(scratch: &Scratch, signals: &[Signal]) -> (Said, bool) {
         lines.find(|line| line.contains("press again to kill"));
     }
     running.wait().unwrap();
-    let said = scratch.kb_with(&["run", "resume", "@last"], |kb| {
-        kb.env("HOME", &home);
-    });
-    (said, home.join("pwned").exists())
 }
 
 #[test]
@@ -78,4 +84,45 @@ fn a_protected_path_that_a_killed_command_made_is_noticed() {
         let (said, _) = interrupt(&project(steps, command), &[Signal::KILL]);
         said.code(1).says(&["the command changed protected paths"]);
     }
+}
+
+/// Whatever follows the kill, nothing starts in the project until the change is undone.
+#[test]
+fn a_protected_path_that_a_killed_command_made_is_noticed_by_whatever_follows() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    const CHANGED: &str = "a command that changed protected paths: `.envrc`";
+    let always = "  - {id: a, sandbox: always, run: sh t.sh}\n";
+    let gate = "  - {id: a, sandbox: always, gate: [{command: [sh, t.sh]}]}\n";
+    let other = ["playbook", "run", "other"];
+    for steps in [WORK, always, gate] {
+        let scratch = project(steps, "echo evil > .envrc");
+        let text = "schema: kb.playbook/1\nid: other\nsteps: [{id: b, run: touch ran}]\n";
+        scratch.write(".kb/playbooks/other.yml", text);
+        kill(&scratch, &[Signal::KILL]);
+        scratch.kb(&other).says(&["KB0606", CHANGED]);
+        // The run ends, and the next processes still know it.
+        scratch.kb(&["run", "cancel", "@last"]).says(&["cancelled", "KB0606", CHANGED]);
+        for args in [&other[..], &["run", "retry", "@last"]] {
+            scratch.kb(args).says(&["KB0606", CHANGED]);
+        }
+        assert!(!scratch.has("ran"), "{steps}");
+        std::fs::remove_file(scratch.root().join(".envrc")).unwrap();
+        scratch.kb(&["run", "retry", "@last"]).code(0);
+        scratch.kb(&other).code(0);
+    }
+}
+
+#[test]
+fn a_rejection_notices_the_protected_path_of_a_killed_command() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let steps = "  - {id: ok, approve: 'Go?'}\n  - {id: a, sandbox: always, run: sh t.sh}\n";
+    let scratch = project(steps, "echo evil > .envrc");
+    kill(&scratch, &[Signal::KILL]);
+    scratch
+        .kb(&["run", "reject", "@last", "ok"])
+        .says(&["KB0606", "changed protected paths: `.envrc`"]);
 }

@@ -59,7 +59,7 @@ impl Workspace {
 }
 
 /// Whether a change may be that of a process with this last sign of life.
-fn is_before(change: &Change, alive: Timestamp) -> bool {
+pub(super) fn is_before(change: &Change, alive: Timestamp) -> bool {
     let end = alive.0.saturating_mul(1_000_000).saturating_add(SLACK_NS);
     change.after.as_ref().is_none_or(|after| after.ctime_ns <= end)
 }

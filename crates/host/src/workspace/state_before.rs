@@ -1,7 +1,7 @@
 //! [`StateBefore`]: the state of files before a step changes them, stored until the change is recorded, so
 //! that a later process knows what a killed one changed.
 
-use kb_base::value::{Digest, InstanceKey, RunId};
+use kb_base::value::{Digest, InstanceKey, RunId, Timestamp};
 use kb_core::evidence::{FileState, Manifest};
 use kb_core::redaction::Redactor;
 use serde::de::DeserializeOwned;
@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// How the names of the files with protected paths end.
+const PROTECTED: &str = "protected";
 
 /// The folder for the states before the steps of all runs of a project. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -33,6 +36,7 @@ impl StatesBefore {
         let name = format!("{run}.{}.before", Digest::of(instance.to_string()).short(6));
         StateBefore {
             path: self.home.join(name),
+            step: instance.to_string(),
             paths: Arc::default(),
             masks: masks.clone(),
             is_gate: false,
@@ -50,16 +54,33 @@ impl StatesBefore {
         StateBefore { path: of_step.path.with_extension("gate.before"), is_gate: true, ..of_step }
     }
 
-    /// Removes what ended runs left.
+    /// Removes what ended runs left, but for the protected paths before their commands.
     pub fn sweep(&self, has_ended: impl Fn(&RunId) -> bool) {
-        for entry in std::fs::read_dir(&self.home).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let run = name.split('.').next().and_then(|run| RunId::new(run).ok());
-            if run.is_some_and(|run| has_ended(&run)) {
-                let _ = std::fs::remove_file(entry.path());
+        for (run, path) in self.left() {
+            if has_ended(&run) && !is_of_protected(&path) {
+                let _ = std::fs::remove_file(path);
             }
         }
     }
+
+    /// The stored protected paths, each with its run.
+    pub(super) fn left_protected(&self) -> impl Iterator<Item = (RunId, PathBuf)> {
+        self.left().filter(|(_, path)| is_of_protected(path))
+    }
+
+    /// The stored files, each with its run.
+    fn left(&self) -> impl Iterator<Item = (RunId, PathBuf)> {
+        let entries = std::fs::read_dir(&self.home).into_iter().flatten().flatten();
+        entries.filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let run = name.split('.').next().and_then(|run| RunId::new(run).ok())?;
+            Some((run, entry.path()))
+        })
+    }
+}
+
+fn is_of_protected(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == PROTECTED)
 }
 
 /// Where the state before the present call of a step is stored, and beside it that of the protected paths. Cheap to
@@ -67,6 +88,8 @@ impl StatesBefore {
 #[derive(Debug, Clone)]
 pub(crate) struct StateBefore {
     path: PathBuf,
+    /// The name of the step or item.
+    step: String,
     /// The paths that file tools change.
     paths: Arc<Mutex<BTreeMap<String, Option<FileState>>>>,
     /// Knows the secrets: no name with one is stored.
@@ -92,13 +115,19 @@ pub(super) struct StoredProtected {
     /// Whether the command may write to repositories.
     pub(super) git_is_open: bool,
     pub(super) files: Manifest,
+    /// The folder of these files: the project, or a worktree or copy.
+    pub(super) root: PathBuf,
+    /// The step or item that executes the command.
+    pub(super) step: String,
+    /// The last sign of life of the process that executed it, once it was found killed.
+    pub(super) alive: Option<Timestamp>,
 }
 
 impl StateBefore {
     /// Stores the protected paths before a command that may not change them.
     pub(super) fn store_protected(&self, state: StoredProtected) {
-        let files = self.public(&state.files);
-        self.store(&self.of_protected(), &StoredProtected { files, ..state });
+        let (files, step) = (self.public(&state.files), self.step.clone());
+        self.store(&self.of_protected(), &StoredProtected { files, step, ..state });
     }
 
     /// The protected paths before the last command, if they are stored.
@@ -107,7 +136,7 @@ impl StateBefore {
     }
 
     fn of_protected(&self) -> PathBuf {
-        self.path.with_extension("protected")
+        self.path.with_extension(PROTECTED)
     }
 
     /// Stores the state before a process that may change all files. A name with a secret is not stored: its file counts
@@ -163,7 +192,7 @@ impl StateBefore {
     }
 }
 
-fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match std::fs::read(path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
@@ -174,7 +203,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 }
 
 /// Writes a file whole or not at all.
-fn write(path: &Path, state: &impl Serialize) -> Result<()> {
+pub(super) fn write(path: &Path, state: &impl Serialize) -> Result<()> {
     let text = serde_json::to_vec(state).map_err(Error::other)?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

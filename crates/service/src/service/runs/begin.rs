@@ -4,6 +4,7 @@ use super::assembly::assemble;
 use super::budget;
 use super::caching;
 use super::concurrency;
+use super::killed_commands;
 use super::models::{max_parallel, tiers};
 use super::needed_secrets;
 use super::predecessor::predecessor;
@@ -140,6 +141,7 @@ async fn create(
         )
         .await?
     };
+    killed_commands::require_none(&context, &*assembly.parts.journal, None)?;
     let predecessor = if finds_predecessor {
         predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?
     } else {

@@ -2,6 +2,7 @@
 
 use super::assembly::assemble;
 use super::budget;
+use super::killed_commands;
 use super::models::needs_model;
 use super::prepared::Prepared;
 use super::present;
@@ -188,6 +189,7 @@ fn prepare(
     };
     let (catalog, plan) = frozen.load()?;
     let opening = opening(&plan)?;
+    killed_commands::require_none(&context, journal, Some((&run, &opening)))?;
     let needs_model = needs_model(&plan) && frozen.script.is_none();
     let tiers = needs_model.then(|| {
         Tiers::from_frozen(&frozen.tiers, &catalog.settings, &context.environment.variables)

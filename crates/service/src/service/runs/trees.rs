@@ -1,6 +1,6 @@
 //! The worktrees and copies of the runs of a project: which stay, and their removal.
 
-use super::ProjectContext;
+use super::{ProjectContext, killed_commands};
 use kb_base::value::RunId;
 use kb_core::run::RunStatus;
 use kb_core::wire::TreeView;
@@ -26,6 +26,7 @@ pub(in crate::service) async fn sweep(context: &ProjectContext, journal: &dyn Jo
         Err(error) => matches!(error, JournalError::NoRun(_)),
     };
     StatesBefore::of(&context.state_dir).sweep(has_ended);
+    killed_commands::sweep(context, has_ended);
     let Some(trees) = trees(context) else { return };
     let need = |run: &RunId| match journal.run(run) {
         Ok(row) => match row.status {
