@@ -261,3 +261,17 @@ fn is_served(scratch: &Scratch) -> bool {
         store.is_ok_and(|store| store.note("notify.cursor").is_ok_and(|note| note.is_some()))
     })
 }
+
+/// A hook is tested as it is told: what happened to the project before is not known.
+#[test]
+fn the_test_of_a_notification_executes_the_project_in_the_sandbox() {
+    let Some(_) = sandbox() else { return };
+    let settings = "notify: [{name: own, on: ended, command: [sh, token.sh]}]\n";
+    let scratch = project(settings, WORK);
+    scratch.write("token.sh", &format!("{PLANT}; touch told\n"));
+    let (said, escaped) = run(&scratch, &["notify", "--test", "own"], "kernel");
+    assert!(!escaped && !scratch.has("told"), "{said:?}");
+    said.says(&["it ran in the sandbox, where it cannot change the project"]);
+    let (said, escaped) = run(&scratch, &["notify", "--test", "own"], "process");
+    assert!(!escaped && said.code != 0, "{said:?}");
+}

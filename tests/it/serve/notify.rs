@@ -171,7 +171,7 @@ fn a_hook_can_be_tested_and_says_what_is_wrong() {
     test("fine").code(0).says(&["the notification to fine was delivered"]);
     test("moved").code(5).says(&["KB1016", "answered 308", "redirect is not followed"]);
     assert_eq!(runtime.block_on(redirects.received_requests()).unwrap().len(), 1);
-    test("fails").code(5).says(&["exit code 4: no such room"]);
+    test("fails").code(5).says(&["exit code 4", ": no such room"]);
     test("unset").code(5).says(&["`env:HOOK_URL` has no value"]);
     // The path of an address that is a secret is not shown.
     let refused = scratch.kb_with(&["notify", "--test", "unset"], |command| {

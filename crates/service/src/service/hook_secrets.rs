@@ -14,9 +14,6 @@ use kb_language::definition::{SecretSource, TriggerSource};
 use kb_language::plan::Touched;
 use std::sync::Arc;
 
-/// In place of the id of a run, in a test of a hook.
-pub const TEST_RUN: &str = "test";
-
 /// Teaches a redactor the secrets of the settings that are variables or files. The value of a command is known only
 /// in the run that executes it.
 pub fn learn_secrets(project: &Project, redactor: &Arc<Redactor>) {
@@ -88,12 +85,10 @@ pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Live<Option<Tou
     Live::of(move || run_blocking(|| touched_now(&context, &run)))
 }
 
-/// A run that cannot be read counts as one whose step could, and so does what happened to triggers, which have no run.
+/// A run that cannot be read counts as one whose step could, and so do what happened to triggers and the test of a hook,
+/// which have no run.
 fn touched_now(context: &ProjectContext, run: &str) -> Option<Touched> {
     let unknown = || StepId::new("unknown").ok().map(Touched::by);
-    if run == TEST_RUN {
-        return None;
-    }
     let Ok(run) = RunId::new(run) else { return unknown() };
     let facts = context.journal(Default::default()).ok().map(|journal| {
         let earlier = Earlier::read(&*journal, &run, u64::MAX).ok()?;

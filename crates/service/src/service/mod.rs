@@ -71,7 +71,7 @@ pub use finding::{Finding, FindingLevel};
 pub use fires::start_fire;
 pub use formatting::{FormattedFile, format_files};
 pub use hook_secrets::{
-    TEST_RUN, hook_secrets, learn_secrets, open_triggers, unset_hook_secret, unset_hook_secrets,
+    hook_secrets, learn_secrets, open_triggers, unset_hook_secret, unset_hook_secrets,
 };
 pub use importing::{FileNote, ImportRequest, Imported, import};
 pub use kb_attempt::Progress;
@@ -91,7 +91,7 @@ pub use kb_language::expression::Strength;
 pub use kb_language::plan::ConfinedAhead;
 pub use matching::{Choice, Match, choose, match_phrase};
 pub use notify::{
-    TriggerNews, notification, send_notification, test_notification, trigger_notification,
+    TEST_RUN, TriggerNews, notification, send_notification, test_notification, trigger_notification,
 };
 pub use outgoing::DeliveryFailure;
 pub use pages::{CodePage, all_codes, explain};

@@ -1,6 +1,6 @@
 //! Notifications: the text of one, and how it is sent to a hook of `notify`.
 
-use super::hook_secrets::{TEST_RUN, open_triggers, secrets_of, settings_commands, touched_in};
+use super::hook_secrets::{open_triggers, secrets_of, settings_commands, touched_in};
 use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
 use super::runs::ConfiguredSecrets;
 use super::{Project, ServiceError, params};
@@ -31,6 +31,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 const DEEPEST: u32 = 8;
 /// The trigger name of runs that a notification started.
 const NOTIFY: &str = "notify";
+
+/// In place of the id of a run, in a test of a hook.
+pub const TEST_RUN: &str = "test";
 
 /// What happened to one trigger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
