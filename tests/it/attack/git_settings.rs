@@ -126,3 +126,49 @@ fn a_path_in_a_setting_is_protected_whatever_its_key() {
     let (scratch, said) = attack(prepare, "tools/x.sh", &[]);
     assert_eq!(scratch.read("tools/x.sh"), "evil\n", "{said}");
 }
+
+/// A repository that is the folder of hooks is protected whole.
+#[test]
+fn a_repository_with_hooks_is_protected() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    holds("git init -q gh; git config core.hooksPath gh", "gh/pre-commit", &[]);
+    holds("git init -q gh; git config core.hooksPath gh", "gh/sub/x", &[]);
+}
+
+#[test]
+fn settings_are_read_without_git() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let programs =
+        "mkdir ~/bin; for p in bash sh mkdir dirname; do ln -s $(command -v $p) ~/bin; done";
+    let path = &[("PATH", "HOME/bin")][..];
+    holds(&format!("{programs}; git config core.hooksPath .gh"), ".gh/pre-commit", path);
+    holds(&format!("{programs}; git config core.fsmonitor 'sh ./tools/x.sh'"), "tools/x.sh", path);
+}
+
+/// Every file of the project could be a hook, so that no specialist starts, and no tool or confined command.
+#[test]
+fn no_specialist_works_in_a_folder_of_hooks() {
+    for (prepare, setting) in [
+        ("git config core.hooksPath .", ".git/config:"),
+        ("git config core.hooksPath $PWD/../", ".git/config:"),
+        ("git init -q sub; git -C sub config core.hooksPath ../", "sub/.git/config:"),
+    ] {
+        let (scratch, said) = attack(prepare, "pre-commit", &[]);
+        assert!(!scratch.has("pre-commit") && !scratch.has("free.txt"), "{prepare}: {said}");
+        for text in ["KB0606", "`core.hookspath = ", setting, "a folder of their own"] {
+            assert!(said.contains(text), "{prepare}: {said}");
+        }
+        let steps = "steps: [{id: a, sandbox: always, run: touch pre-commit}]";
+        scratch.write(".kb/playbooks/q.yml", &format!("schema: kb.playbook/1\nid: q\n{steps}\n"));
+        let said = scratch.kb(&["playbook", "run", "q"]);
+        if has_kernel_sandbox() {
+            said.code(1).says(&["KB0606", "hooks of the project folder itself"]);
+            assert!(!scratch.has("pre-commit"), "{prepare}");
+        }
+        scratch.kb(&["doctor"]).says(&["core.hookspath"]);
+    }
+}

@@ -107,3 +107,15 @@ fn an_approval_releases_nothing_that_it_could_not_show() {
         assert!(executed && shown.out.contains("ci.sh"), "{settings}: {shown:?}");
     }
 }
+
+/// Git shows such a change, and so does the difference before an approval.
+#[test]
+fn a_changed_file_that_git_tracks_and_ignores_is_shown() {
+    let steps = format!("{WORK}  - {{id: ok, dependsOn: work, approve: 'Go?'}}\n");
+    let scratch = project("", &steps, "echo evil > build/x; echo new > build/y");
+    scratch.write(".gitignore", "build/\n");
+    assert_eq!(run(&scratch, &RUN).0.code, 3);
+    let (shown, _) = run(&scratch, &["run", "diff", "@last"]);
+    assert!(shown.out.contains("build/x") && shown.out.contains("+evil"), "{shown:?}");
+    assert!(!shown.out.contains("build/y"), "{shown:?}");
+}

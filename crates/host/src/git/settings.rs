@@ -1,6 +1,7 @@
-//! [`GitSettings`]: asks git for its settings, as the git of the user would read them. That executes nothing.
+//! [`GitSettings`]: asks git for its settings, as the git of the user would read them, and for the files that it tracks.
+//! That executes nothing.
 
-use crate::workspace::{GitList, ListGitSettings};
+use crate::workspace::{GitList, ListGitSettings, NotListed};
 use kb_process::{BaseEnvironment, ProcessEnd, Spawn, Supervisor};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +11,12 @@ use tokio_util::sync::CancellationToken;
 const LIMIT: Duration = Duration::from_secs(20);
 const OUTPUT: usize = 16 << 20;
 
-/// Asks git for its settings.
+/// Lists settings.
+const SETTINGS: [&str; 4] = ["config", "--list", "--show-origin", "-z"];
+/// Lists tracked files, without asking a program which of them changed.
+const TRACKED: [&str; 5] = ["-c", "core.fsmonitor=false", "ls-files", "-z", "--recurse-submodules"];
+
+/// Asks git for its settings and for tracked files.
 #[derive(Debug)]
 pub struct GitSettings {
     supervisor: Supervisor,
@@ -24,7 +30,7 @@ impl GitSettings {
     }
 
     fn spawn(&self, folder: &Path, args: &[&str]) -> Spawn {
-        let argv = ["git", "config", "--list", "--show-origin", "-z"].iter();
+        let argv = ["git"].iter();
         let base = self.supervisor.base();
         let mut env: Vec<(String, String)> = base.git_variables().to_vec();
         // Given its folder, git also reads a repository of another user.
@@ -44,14 +50,23 @@ impl GitSettings {
 }
 
 impl ListGitSettings for GitSettings {
-    fn list(&self, asked: GitList<'_>) -> Option<Vec<u8>> {
+    fn list(&self, asked: GitList<'_>) -> Result<Vec<u8>, NotListed> {
         let none = Path::new("/dev/null");
         let file = |file: &Path| file.display().to_string();
+        let all = [&SETTINGS[..], &["--includes"]].concat();
         let spawn = match asked {
-            GitList::Repository(folder) => self.spawn(folder, &["--includes"]),
-            GitList::User => self.spawn(none, &["--includes"]),
+            GitList::Repository(folder) => self.spawn(folder, &all),
+            GitList::User => self.spawn(none, &all),
+            GitList::Tracked { folder, top, below } => {
+                let mut spawn = self.spawn(folder, &TRACKED);
+                spawn.env.push(("GIT_WORK_TREE".to_owned(), file(top)));
+                below.clone_into(&mut spawn.cwd);
+                spawn
+            }
             GitList::File(path) => {
-                let mut spawn = self.spawn(none, &["--no-includes", "--file", &file(path)]);
+                let path = file(path);
+                let args = [&SETTINGS[..], &["--no-includes", "--file", &path]].concat();
+                let mut spawn = self.spawn(none, &args);
                 // Git reads the settings of the user even then, and fails if it cannot.
                 spawn.env.retain(|(name, _)| !name.starts_with("GIT_CONFIG"));
                 let off = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
@@ -66,8 +81,17 @@ impl ListGitSettings for GitSettings {
                 tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             Some(runtime.block_on(self.supervisor.run(spawn, &CancellationToken::new(), None)))
         };
-        let ended = std::thread::scope(|scope| scope.spawn(run).join().ok().flatten())?;
-        matches!(ended.end, ProcessEnd::Code(0)).then(|| ended.stdout.into_bytes())
+        let ended = std::thread::scope(|scope| scope.spawn(run).join().ok().flatten());
+        let ended = ended.ok_or(NotListed::NoGit)?;
+        match ended.end {
+            ProcessEnd::Code(0) => Ok(ended.stdout.into_bytes()),
+            ProcessEnd::Code(_) | ProcessEnd::Signal(_) => Err(NotListed::Refused),
+            ProcessEnd::NotStarted(_)
+            | ProcessEnd::TimedOut
+            | ProcessEnd::Idle
+            | ProcessEnd::Cancelled
+            | ProcessEnd::Lost => Err(NotListed::NoGit),
+        }
     }
 
     fn places(&self) -> Vec<PathBuf> {

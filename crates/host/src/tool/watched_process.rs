@@ -5,7 +5,7 @@ use super::confinement;
 use super::process_launcher::ProcessLauncher;
 use crate::workspace::{ProtectedWatch, Workspace, WorkspaceChanges, WorkspaceWatch};
 use futures::future::OptionFuture;
-use kb_attempt::Live;
+use kb_attempt::{Live, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_clock::Clock;
@@ -106,6 +106,10 @@ impl WatchedStart<'_> {
                 Origin::Others(_) => None,
             };
             let git_is_open = self.processes.opens_git(opening.as_deref());
+            if by_others {
+                let checked = run_blocking(|| self.workspace.require_hooks_elsewhere());
+                checked.map_err(|error| error.failure())?;
+            }
             self.begin(&mut watches, by_others.then_some(git_is_open)).await;
             let nested = watches.protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
             let (supervisor, confined) = match origin {

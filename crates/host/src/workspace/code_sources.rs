@@ -1,7 +1,7 @@
 //! Paths that programs of the author execute or read as definitions, and that only the state of the project names: hooks
 //! and other paths in the settings of git, and targets of links in the folders of definitions.
 
-use super::git_settings::{GitSources, git_folder};
+use super::git_settings::{GitSources, Named, git_folder};
 use super::protected_names::{AT_ROOT, GIT, GIT_CODE_SOURCES, is_git_folder, normalized};
 use super::real_path::real;
 use std::collections::BTreeSet;
@@ -14,10 +14,18 @@ const MAX_DEPTH: usize = 8;
 const MAX_SEARCHED: usize = 1_000_000;
 const MAX_REPOSITORIES: usize = 200;
 
-/// The real paths, inside of a workspace and elsewhere, that links of definitions or settings of git lead to: of the
-/// repository that contains it, and of those in it. Paths that do not exist yet are included.
-pub(super) fn code_sources(root: &Path, git: Option<&GitSources>) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
+/// What programs of the author execute or read in a workspace.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CodeSources {
+    /// The real paths, in it and elsewhere, that links of definitions or settings of git lead to. They need not exist yet.
+    pub(super) paths: BTreeSet<PathBuf>,
+    /// The setting with which git executes hooks of the workspace itself, so that any file of it may be one.
+    pub(super) all_are_hooks: Option<String>,
+}
+
+/// Those of a workspace, by the settings of the repository that contains it, and of those in it.
+pub(super) fn code_sources(root: &Path, git: Option<&GitSources>) -> CodeSources {
+    let (mut found, mut all_are_hooks) = (BTreeSet::new(), None);
     let mut left = MAX_ENTRIES;
     for name in AT_ROOT.iter().chain(&[".kb"]) {
         links(&root.join(name), MAX_DEPTH, &mut left, &mut found);
@@ -27,12 +35,15 @@ pub(super) fn code_sources(root: &Path, git: Option<&GitSources>) -> BTreeSet<Pa
     let mut repositories: BTreeSet<PathBuf> = around.into_iter().collect();
     repositories.extend(repositories_below(root));
     for repository in &repositories {
-        found.extend(sources_of_repository(repository, git));
+        let named = sources_of_repository(repository, git);
+        let around = named.hooks.into_iter().find(|(folder, _)| root.starts_with(folder));
+        all_are_hooks = all_are_hooks.or(around.map(|(_, setting)| setting));
+        found.extend(named.paths);
     }
     if let Some(git) = git.filter(|_| repositories.is_empty()) {
         found.extend(git.of_user(root));
     }
-    found
+    CodeSources { paths: found, all_are_hooks }
 }
 
 /// The repositories in a folder: their `.git`, or the folder that has another name. No link is followed.
@@ -81,25 +92,22 @@ fn links(path: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathB
     }
 }
 
-/// The real paths outside of a repository that git executes or reads as settings for it. `repository` is its folder, or
+/// What git executes or reads as settings for a repository outside of it. `repository` is its folder, or
 /// the `.git` of a work tree.
-pub(super) fn sources_of_repository(
-    repository: &Path,
-    git: Option<&GitSources>,
-) -> BTreeSet<PathBuf> {
+pub(super) fn sources_of_repository(repository: &Path, git: Option<&GitSources>) -> Named {
     let folder = git_folder(repository);
     let top = match repository.file_name() {
         Some(name) if name == GIT => repository.parent().unwrap_or(repository),
         _ => repository,
     };
-    let mut found = git.map(|git| git.of_repository(&folder, top)).unwrap_or_default();
+    let mut named = git.map(|git| git.of_repository(&folder, top)).unwrap_or_default();
     let mut left = MAX_ENTRIES;
     for name in GIT_CODE_SOURCES {
-        links(&folder.join(name), MAX_DEPTH, &mut left, &mut found);
+        links(&folder.join(name), MAX_DEPTH, &mut left, &mut named.paths);
     }
     let own = [real(repository), real(&folder)];
-    found.retain(|path| !own.iter().any(|own| path.starts_with(own)));
-    found
+    named.paths.retain(|path| !own.iter().any(|own| path.starts_with(own)));
+    named
 }
 
 #[cfg(test)]
@@ -132,6 +140,36 @@ mod tests {
         let expected =
             [".husky/_", "bare-hooks", "hooks", "shared", "tools/clean.sh", "tools/extra"];
         let expected = expected.map(|path| root.join(path)).into_iter().collect();
-        assert_eq!(code_sources(&root, Some(&git)), expected);
+        let found = code_sources(&root, Some(&git));
+        assert_eq!((found.paths, found.all_are_hooks), (expected, None));
+    }
+
+    /// Hooks of a folder that contains the workspace, of whatever repository, and without git.
+    #[test]
+    fn hooks_of_the_workspace_itself_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        std::fs::create_dir(&root).unwrap();
+        for (repository, setting) in [
+            ("../.git", "core.hookspath = ."),
+            (".git", "core.hookspath = ."),
+            ("sub/.git", "core.hookspath = ../.."),
+        ] {
+            let config = root.join(repository).join("config");
+            std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+            std::fs::write(&config, format!("{setting}\n")).unwrap();
+            let git = GitSources::new(Arc::new(Told { home: root.clone(), places: Vec::new() }));
+            let told = code_sources(&root, Some(&git)).all_are_hooks.unwrap_or_default();
+            assert!(told.starts_with(&format!("`{setting}` in `")), "{repository}: {told}");
+            std::fs::remove_file(&config).unwrap();
+            assert!(code_sources(&root, Some(&git)).all_are_hooks.is_none());
+        }
+        // Relative to another work tree, and a file that kb reads itself.
+        std::fs::write(root.join("no-git"), "").unwrap();
+        let text = "[core]\nworktree = ../..\nhooksPath = project\n";
+        std::fs::write(root.join(".git/config"), text).unwrap();
+        let git = GitSources::new(Arc::new(Told { home: root.clone(), places: Vec::new() }));
+        let told = code_sources(&root, Some(&git)).all_are_hooks.unwrap();
+        assert!(told.ends_with("config:3`"), "{told}");
     }
 }

@@ -1,6 +1,7 @@
 //! [`GitSources`]: the paths that the settings of git name. Git itself lists its settings; which of them it executes is
 //! not asked: a path in any value counts.
 
+use super::git_setting::{Setting, is_bool, parsed, path_text, read_plainly};
 use super::real_path::real;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -22,28 +23,36 @@ pub enum GitList<'a> {
     User,
     /// Those of a file, without those that it includes.
     File(&'a Path),
+    /// No settings, but the tracked files below a folder.
+    Tracked {
+        /// The folder of the repository.
+        folder: &'a Path,
+        /// Its work tree.
+        top: &'a Path,
+        /// The folder in the work tree.
+        below: &'a Path,
+    },
 }
 
-/// Asks git for its settings.
+/// Why there is no list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotListed {
+    /// There is no git, or it does not answer.
+    NoGit,
+    /// Git refused, because it cannot read a file.
+    Refused,
+}
+
+/// Asks git for its settings and for the files that it tracks.
 pub trait ListGitSettings: Debug + Send + Sync {
-    /// What `git config --list --show-origin -z` prints; `None` if git fails. Blocks for some milliseconds.
-    fn list(&self, asked: GitList<'_>) -> Option<Vec<u8>>;
+    /// What `git config --list --show-origin -z` or `git ls-files -z` prints. Blocks for some milliseconds.
+    fn list(&self, asked: GitList<'_>) -> Result<Vec<u8>, NotListed>;
 
     /// The files and folders in which git looks for settings of the user and of the machine, whether they exist or not.
     fn places(&self) -> Vec<PathBuf>;
 
     /// The home directory of the user.
     fn home(&self) -> Option<&Path>;
-}
-
-/// A setting, as git lists it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Setting {
-    /// The file that has it.
-    origin: Option<PathBuf>,
-    /// Section and name in lower case.
-    key: String,
-    value: String,
 }
 
 /// What a file looked like when git read it.
@@ -55,6 +64,15 @@ struct Answer {
     /// The files that git read or looked for.
     stamps: Vec<(PathBuf, Stamp)>,
     settings: Arc<Vec<Setting>>,
+}
+
+/// What settings of git name.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// Real paths, of files that have settings too. They need not exist where a setting must be a path.
+    pub(super) paths: BTreeSet<PathBuf>,
+    /// Folders of hooks, with the setting for messages.
+    pub(super) hooks: Vec<(PathBuf, String)>,
 }
 
 /// Knows the paths that settings of git name, as long as no file with settings changes. Cheap to clone.
@@ -74,17 +92,38 @@ impl GitSources {
         self.git.places()
     }
 
-    /// The real paths that the settings of a repository name, and the files that have them. `folder` is that of the
-    /// repository, `top` its work tree. Paths that do not exist yet are included where a setting must be a path.
-    pub(super) fn of_repository(&self, folder: &Path, top: &Path) -> BTreeSet<PathBuf> {
+    /// What the settings of a repository name. `folder` is that of the repository, `top` its work tree.
+    pub(super) fn of_repository(&self, folder: &Path, top: &Path) -> Named {
         let settings = self.settings(GitList::Repository(folder));
-        self.named(&settings, top)
+        let mut named = self.named(&settings, top);
+        for setting in settings.iter().filter(|setting| setting.key == "core.worktree") {
+            let found = self.named(&settings, &real(&folder.join(&setting.value)));
+            named.paths.extend(found.paths);
+            named.hooks.extend(found.hooks);
+        }
+        named
+    }
+
+    /// The files below a folder that git tracks, in submodules too; `None` if git cannot say. Without git, none are known.
+    /// `git` is the `.git` of the work tree that contains the folder.
+    pub(super) fn tracked(&self, git: &Path, below: &Path) -> Option<Vec<String>> {
+        let (folder, top) = (git_folder(git), git.parent()?);
+        if !folder.join("index").exists() {
+            return Some(Vec::new());
+        }
+        let list = match self.git.list(GitList::Tracked { folder: &folder, top, below }) {
+            Ok(list) => list,
+            Err(NotListed::NoGit) => return Some(Vec::new()),
+            Err(NotListed::Refused) => return None,
+        };
+        let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Some(paths.map(path_text).collect())
     }
 
     /// The same for the settings of the user and of the machine, where they have any.
     pub(super) fn of_user(&self, top: &Path) -> BTreeSet<PathBuf> {
         match self.files_of_user().iter().any(|file| file.exists()) {
-            true => self.named(&self.settings(GitList::User), top),
+            true => self.named(&self.settings(GitList::User), top).paths,
             false => BTreeSet::new(),
         }
     }
@@ -98,7 +137,7 @@ impl GitSources {
     fn settings(&self, asked: GitList<'_>) -> Arc<Vec<Setting>> {
         let folder = match asked {
             GitList::Repository(folder) => folder,
-            GitList::User | GitList::File(_) => Path::new(""),
+            GitList::User | GitList::File(_) | GitList::Tracked { .. } => Path::new(""),
         };
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let is_current =
@@ -119,19 +158,23 @@ impl GitSources {
     }
 
     /// Asks git, and once more for each file that is included under a condition. If git fails, because it cannot read one
-    /// of its files, each file is asked for alone. Returns the files too.
+    /// of its files, each file is asked for alone; without git, they are read here. Returns the files too.
     fn read(&self, asked: GitList<'_>, files: Vec<PathBuf>) -> (Vec<Setting>, BTreeSet<PathBuf>) {
         let list = self.git.list(asked);
-        let mut settings = parsed(list.as_deref().unwrap_or_default());
+        let mut settings = list.as_deref().map(parsed).unwrap_or_default();
         let (known, mut open) = match list {
-            Some(_) => (files, self.included(&settings)),
-            None => (Vec::new(), files),
+            Ok(_) => (files, self.included(&settings)),
+            Err(_) => (Vec::new(), files),
         };
         let mut files: BTreeSet<PathBuf> = known.into_iter().collect();
         files.extend(settings.iter().filter_map(|setting| setting.origin.clone()));
         while let Some(file) = open.pop() {
             if files.len() < MAX_FILES && files.insert(file.clone()) && file.is_file() {
-                let more = parsed(&self.git.list(GitList::File(&file)).unwrap_or_default());
+                let more = match self.git.list(GitList::File(&file)) {
+                    Ok(list) => parsed(&list),
+                    Err(NotListed::NoGit) => read_plainly(&file),
+                    Err(NotListed::Refused) => Vec::new(),
+                };
                 open.extend(self.included(&more));
                 settings.extend(more);
             }
@@ -156,27 +199,31 @@ impl GitSources {
     }
 
     /// The files of the settings, and the paths in their values.
-    fn named(&self, settings: &[Setting], top: &Path) -> BTreeSet<PathBuf> {
-        let mut found: BTreeSet<PathBuf> = BTreeSet::new();
-        found.extend(settings.iter().filter_map(|setting| setting.origin.as_deref()).map(real));
-        found.extend(self.included(settings).iter().map(|file| real(file)));
+    fn named(&self, settings: &[Setting], top: &Path) -> Named {
+        let mut found = Named::default();
+        let paths = &mut found.paths;
+        paths.extend(settings.iter().filter_map(|setting| setting.origin.as_deref()).map(real));
+        paths.extend(self.included(settings).iter().map(|file| real(file)));
         let own = real(top);
-        // What contains the work tree, or is another one, is no code.
+        // A word that names what contains the work tree, or another one, is no code.
         let is_code = |path: &PathBuf| !own.starts_with(path) && !path.join(".git").exists();
-        let paths = settings.iter().flat_map(|setting| self.paths_of(setting, top));
-        found.extend(paths.map(|path| real(&path)).filter(is_code));
+        for setting in settings.iter().filter(|setting| !setting.is_include()) {
+            if setting.is_path() && !setting.value.is_empty() {
+                let path = self.at(top, &setting.value).map(|path| real(&path));
+                if setting.key == "core.hookspath" {
+                    found.hooks.extend(path.clone().map(|path| (path, setting.shown())));
+                }
+                found.paths.extend(path);
+            }
+            let words = self.words_of(setting, top).into_iter();
+            found.paths.extend(words.map(|path| real(&path)).filter(is_code));
+        }
         found
     }
 
-    fn paths_of(&self, setting: &Setting, top: &Path) -> Vec<PathBuf> {
+    fn words_of(&self, setting: &Setting, top: &Path) -> Vec<PathBuf> {
         let Setting { key, value, .. } = setting;
-        if setting.is_include() || is_bool(value) {
-            return Vec::new();
-        }
-        if setting.is_path() {
-            return self.at(top, value).into_iter().collect();
-        }
-        let mut paths = self.words(value, top);
+        let mut paths = if is_bool(value) { Vec::new() } else { self.words(value, top) };
         // `url.ext::./program.insteadOf`: a name with `::` executes what follows.
         if let Some((_, program)) = key.split_once("::") {
             let program = program.rsplit_once('.').map_or(program, |(program, _)| program);
@@ -192,58 +239,19 @@ impl GitSources {
         let words = words.filter(|(at, word)| *at > 0 || word.contains('/'));
         // A variable can stand before the first `/`.
         let paths = words.flat_map(|(_, word)| {
+            // An option can stand before it: `-Itools`.
+            let operand = word.strip_prefix('-').and_then(|word| word.get(1..));
+            let operand = operand.filter(|word| !word.is_empty()).and_then(|w| self.at(top, w));
             let below = word.strip_prefix('/').map(|below| top.join(below.trim_start_matches('/')));
-            [self.at(top, word), below]
+            [self.at(top, word), below, operand]
         });
         paths.flatten().filter(|path| path.exists()).collect()
     }
 }
 
-impl Setting {
-    fn is_include(&self) -> bool {
-        self.name() == "path"
-            && (self.key.starts_with("include.") || self.key.starts_with("includeif."))
-    }
-
-    /// Whether the value must be a path: git names such settings so.
-    fn is_path(&self) -> bool {
-        ["path", "dir", "file"].iter().any(|end| self.name().ends_with(end))
-    }
-
-    fn name(&self) -> &str {
-        self.key.rsplit('.').next().unwrap_or_default()
-    }
-}
-
-fn is_bool(value: &str) -> bool {
-    matches!(
-        value.to_ascii_lowercase().as_str(),
-        "" | "true" | "false" | "yes" | "no" | "on" | "off"
-    )
-}
-
 fn stamp(path: &Path) -> Stamp {
     let found = path.metadata().ok()?;
     Some((found.dev(), found.ino(), found.size(), (found.ctime(), found.ctime_nsec())))
-}
-
-/// The settings in a list of `git config --list --show-origin -z`.
-fn parsed(list: &[u8]) -> Vec<Setting> {
-    let mut texts = list.split(|byte| *byte == 0).map(path_text);
-    let mut settings = Vec::new();
-    while let (Some(origin), Some(entry)) = (texts.next(), texts.next()) {
-        let (key, value) = entry.split_once('\n').unwrap_or((&entry, ""));
-        settings.push(Setting {
-            origin: origin.strip_prefix("file:").map(PathBuf::from),
-            key: key.to_owned(),
-            value: value.to_owned(),
-        });
-    }
-    settings
-}
-
-fn path_text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The folder of a repository that a `.git` is or names.
@@ -275,13 +283,20 @@ pub(super) mod tests {
     }
 
     impl ListGitSettings for Told {
-        fn list(&self, asked: GitList<'_>) -> Option<Vec<u8>> {
+        fn list(&self, asked: GitList<'_>) -> Result<Vec<u8>, NotListed> {
+            if self.home.join("no-git").exists() {
+                return Err(NotListed::NoGit);
+            }
             let files = match asked {
                 GitList::Repository(folder) => {
                     self.places.iter().cloned().chain(settings_of_repository(folder)).collect()
                 }
                 GitList::User => self.places.clone(),
                 GitList::File(file) => vec![file.to_owned()],
+                GitList::Tracked { folder, .. } => {
+                    let list = std::fs::read(folder.join("index"));
+                    return list.ok().filter(|list| list != b"bad").ok_or(NotListed::Refused);
+                }
             };
             let of_file = |file: &PathBuf| {
                 let file = if file.is_dir() { file.join("config") } else { file.clone() };
@@ -292,7 +307,7 @@ pub(super) mod tests {
                 };
                 text.lines().filter_map(line).collect::<String>()
             };
-            Some(files.iter().map(of_file).collect::<String>().into_bytes())
+            Ok(files.iter().map(of_file).collect::<String>().into_bytes())
         }
 
         fn places(&self) -> Vec<PathBuf> {
@@ -304,23 +319,6 @@ pub(super) mod tests {
         }
     }
 
-    #[test]
-    fn a_list_of_git_is_read() {
-        let list = b"file:/x/config\0core.hookspath\n.gh\0command line:\0alias.z\n!x\n y\0file:c\0core.bare\0";
-        let shown: Vec<_> =
-            parsed(list).into_iter().map(|one| (one.origin, one.key, one.value)).collect();
-        let of = |origin: Option<&str>, key: &str, value: &str| {
-            (origin.map(PathBuf::from), key.to_owned(), value.to_owned())
-        };
-        let expected = [
-            of(Some("/x/config"), "core.hookspath", ".gh"),
-            of(None, "alias.z", "!x\n y"),
-            of(Some("c"), "core.bare", ""),
-        ];
-        assert_eq!(shown, expected);
-    }
-
-    /// Whatever the key, a path in a value counts.
     #[test]
     fn paths_in_values_are_found() {
         let folder = tempfile::tempdir().unwrap();
@@ -348,12 +346,18 @@ pub(super) mod tests {
             ("branch.main.merge = refs/heads/main", vec![]),
             ("submodule.sub.url = ./sub", vec![]),
             ("safe.directory = ..", vec![]),
-            ("core.quotepath = false", vec![]),
+            // A key of a path, and an option before a path.
+            ("core.quotepath = false", vec!["false"]),
+            ("core.hookspath = on", vec!["on"]),
+            ("core.hookspath = sub", vec!["sub"]),
+            ("core.hookspath = .", vec![""]),
+            ("alias.setupdir = !sh tools/x.sh", vec!["!sh tools/x.sh", "tools/x.sh"]),
+            ("filter.f.clean = perl -Itools x.py", vec!["tools", "x.py"]),
         ] {
             std::fs::write(root.join(".git/config"), format!("{setting}\n")).unwrap();
             let git =
                 GitSources::new(Arc::new(Told { home: root.join("home"), places: Vec::new() }));
-            let mut found = git.of_repository(&root.join(".git"), &root);
+            let mut found = git.of_repository(&root.join(".git"), &root).paths;
             assert!(found.remove(&root.join(".git/config")));
             let expected: BTreeSet<PathBuf> = expected.iter().map(|path| root.join(path)).collect();
             assert_eq!(found, expected, "{setting}");
@@ -369,7 +373,7 @@ pub(super) mod tests {
         for hooks in [".a", ".bb"] {
             std::fs::write(root.join(".git/config"), format!("core.hookspath = {hooks}\n"))
                 .unwrap();
-            let found = git.of_repository(&root.join(".git"), &root);
+            let found = git.of_repository(&root.join(".git"), &root).paths;
             assert!(found.contains(&root.join(hooks)), "{found:?}");
         }
     }

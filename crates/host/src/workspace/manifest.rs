@@ -6,6 +6,7 @@ use super::ignore_rules::IgnoreRules;
 use super::path_guard::Workspace;
 use super::path_text::nfc;
 use super::text_diff::with_diff;
+use super::tracked_files::TrackedFiles;
 use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use kb_core::redaction::Redactor;
 use rustix::fd::OwnedFd;
@@ -20,8 +21,8 @@ pub(super) const MAX_FILES: usize = 100_000;
 const DIFFS_BYTES: usize = 256 << 10;
 
 impl Workspace {
-    /// The stat data of every file and link that the ignore rules leave. Hidden files are included;
-    /// `.git`, ignored files and the state directory of `kb` are not. Blocks; reads no content.
+    /// The stat data of every file and link that git tracks or the ignore rules leave. Hidden files are included;
+    /// `.git`, other ignored files and the state directory of `kb` are not. Blocks; reads no content.
     pub fn manifest(&self) -> Manifest {
         self.manifest_with(self.ignore_rules())
     }
@@ -29,7 +30,8 @@ impl Workspace {
     /// The same with ignored files.
     pub(super) fn manifest_with(&self, rules: IgnoreRules) -> Manifest {
         let (files, state) = (Vec::new(), self.state_paths());
-        let mut scan = Scan { files, truncated: false, rules, state };
+        let mut scan =
+            Scan { workspace: self, files, truncated: false, rules, is_hidden: false, state };
         match self.writable().open_folder(Path::new("")) {
             Ok(root) => scan.folder(&root, String::new(), 0),
             Err(_) => scan.truncated = true,
@@ -48,8 +50,12 @@ impl Workspace {
             rules.enter(&folder, &above, above.is_empty());
             above.push_str(part);
             let is_last = parts.peek().is_none();
-            if part == ".git" || rules.hide(&above, !is_last) {
+            if part == ".git" {
                 return true;
+            }
+            if rules.hide(&above, !is_last) {
+                let tracks = |files: &TrackedFiles| files.has(path, false) || files.has(path, true);
+                return !self.tracked().is_some_and(tracks);
             }
             above.push('/');
             match rustix::fs::openat(&folder, part, FOLDER, Mode::empty()) {
@@ -149,15 +155,18 @@ fn is_file(state: &Option<FileState>) -> bool {
 }
 
 /// A scan in progress. Directories are read through handles, so that no link diverts the scan.
-struct Scan {
+struct Scan<'w> {
+    workspace: &'w Workspace,
     files: Vec<(String, FileState)>,
     truncated: bool,
     rules: IgnoreRules,
+    /// Whether the present folder is hidden, and visited for tracked files alone.
+    is_hidden: bool,
     /// The state directories of `kb`, relative to the root.
     state: Vec<PathBuf>,
 }
 
-impl Scan {
+impl Scan<'_> {
     /// Reads a directory; `prefix` is its path with a trailing `/`, empty for the root.
     fn folder(&mut self, folder: &OwnedFd, prefix: String, depth: usize) {
         let Ok(entries) = Dir::read_from(folder) else {
@@ -192,12 +201,17 @@ impl Scan {
             known => known,
         };
         let is_folder = kind == FileType::Directory;
-        let is_state = || self.state.iter().any(|state| state == Path::new(&path));
-        if self.rules.hide(&path, is_folder) || is_state() {
+        let is_hidden = self.is_hidden || self.rules.hide(&path, is_folder);
+        if is_hidden && !self.is_tracked(&path, is_folder)
+            || self.state.iter().any(|state| state == Path::new(&path))
+        {
             return;
         }
         if is_folder {
-            return self.below(folder, name, path, depth);
+            let around = std::mem::replace(&mut self.is_hidden, is_hidden);
+            self.below(folder, name, path, depth);
+            self.is_hidden = around;
+            return;
         }
         let stat =
             stat.map_or_else(|| rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW), Ok);
@@ -208,6 +222,16 @@ impl Scan {
                 state.sha256 = link_digest(folder, name);
             }
             self.files.push((nfc(path), state));
+        }
+    }
+
+    fn is_tracked(&mut self, path: &str, is_folder: bool) -> bool {
+        match self.workspace.tracked() {
+            Some(tracked) => tracked.has(path, is_folder),
+            None => {
+                self.truncated = true;
+                false
+            }
         }
     }
 
@@ -223,8 +247,35 @@ impl Scan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::git_settings::tests::Told;
     use super::*;
     use kb_base::value::Digest;
+    use std::sync::Arc;
+
+    /// Git shows their changes, so that they are recorded.
+    #[test]
+    fn tracked_files_are_scanned_whatever_ignore_rules_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            std::fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
+            std::fs::write(dir.path().join(path), text).unwrap();
+        };
+        put(".gitignore", "gen/\n*.log\n");
+        ["gen/a/b.sh", "gen/a/c.sh", "gen/x", "one.log", "two.log"].iter().for_each(|p| put(p, ""));
+        put(".git/index", "one.log\0gen/a/b.sh\0.gitignore\0");
+        let git = Arc::new(Told { home: dir.path().to_owned(), places: Vec::new() });
+        let open = || Workspace::of_run(dir.path(), &[], git.clone(), None).unwrap();
+        let names = |manifest: Manifest| manifest.files.into_keys().collect::<Vec<_>>();
+        let workspace = open();
+        assert!(!workspace.manifest().truncated);
+        assert_eq!(names(workspace.manifest()), [".gitignore", "gen/a/b.sh", "one.log"]);
+        assert!(!workspace.ignores("one.log") && !workspace.ignores("gen/a/b.sh"));
+        assert!(!workspace.ignores("gen/a") && workspace.ignores("gen/a/c.sh"));
+        assert!(workspace.ignores("two.log") && workspace.ignores("gen/x"));
+        // Without an answer of git, the record has a gap.
+        put(".git/index", "bad");
+        assert!(open().manifest().truncated);
+    }
 
     /// A file that was written so recently that its stat data may hide another write is compared by
     /// the content that was cached before.

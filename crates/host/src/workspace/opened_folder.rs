@@ -45,7 +45,7 @@ impl OpenedFolder<'_> {
         sources.extend(settings.iter().map(|path| real(path)));
         sources.extend(self.git.map(|git| git.of_user(Path::new("/"))).into_iter().flatten());
         for repository in &search.repositories {
-            sources.extend(sources_of_repository(repository, self.git));
+            sources.extend(sources_of_repository(repository, self.git).paths);
         }
         for path in sources {
             let is_new = path.starts_with(opened) && !path.exists();

@@ -26,6 +26,11 @@ pub enum PathError {
         /// The protected path that contains it.
         protected: String,
     },
+    /// Git executes hooks of the workspace itself, so that each file of it may be one. It has the setting.
+    #[error(
+        "git executes hooks of the project folder itself, by {0}, so that each file of it could be one"
+    )]
+    AllHooks(String),
     /// The path rules of a setting forbid it.
     #[error("the settings do not allow `{tool}` to access `{path}`")]
     Forbidden {
@@ -78,6 +83,7 @@ impl PathError {
             PathError::Nul
                 | PathError::Outside(_)
                 | PathError::Protected { .. }
+                | PathError::AllHooks(_)
                 | PathError::Forbidden { .. }
         )
     }
@@ -95,6 +101,10 @@ impl PathError {
             PathError::Protected { .. } => (
                 Code::PATH_PROTECTED,
                 "only people change definitions, settings and repository data; write to another path",
+            ),
+            PathError::AllHooks(_) => (
+                Code::PATH_PROTECTED,
+                "move the hooks to a folder of their own, such as `.githooks`, and set `core.hooksPath` to it",
             ),
             PathError::Forbidden { .. } => (
                 Code::POLICY_DENIED,

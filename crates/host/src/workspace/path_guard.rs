@@ -11,6 +11,7 @@ use super::path_error::{PathError, refused, wrong_kind};
 use super::path_text::{shown, unicode_forms};
 use super::protected_paths::ProtectedPaths;
 use super::state_before::StateBefore;
+use super::tracked_files::TrackedFiles;
 use kb_core::evidence::{FileKind, FileState};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -18,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The files that tools and checks may access: one root to read and write, further roots to read.
 ///
@@ -42,6 +43,8 @@ struct Roots {
     own_writes: Arc<OwnWrites>,
     /// The ignore files that apply whatever is on disk.
     ignore_files: Option<Arc<ParsedIgnoreFiles>>,
+    /// The files that git tracks, once they were asked for.
+    tracked: OnceLock<Option<TrackedFiles>>,
 }
 
 /// An existing path inside one of the roots.
@@ -123,7 +126,9 @@ impl Workspace {
     ) -> Workspace {
         let known = ContentCache::default();
         let own_writes = Arc::default();
-        let roots = Roots { root, alias, read, protected, known, own_writes, ignore_files };
+        let tracked = OnceLock::new();
+        let roots =
+            Roots { root, alias, read, protected, known, own_writes, ignore_files, tracked };
         Workspace { roots: Arc::new(roots), before: None }
     }
 
@@ -278,6 +283,7 @@ impl Workspace {
 
     /// Refuses a real path, relative to the workspace, that is protected.
     pub(crate) fn check_writable(&self, path: &str, real: &Path) -> Result<(), PathError> {
+        self.require_hooks_elsewhere()?;
         match self.roots.protected.protecting(&self.roots.root, real) {
             Some(protected) => Err(PathError::Protected { path: path.to_owned(), protected }),
             None => Ok(()),
@@ -313,12 +319,27 @@ impl Workspace {
 
     /// The same paths and those elsewhere. Blocks.
     pub(crate) fn all_code_sources(&self) -> BTreeSet<PathBuf> {
-        self.roots.protected.all_sources(self.root())
+        self.roots.protected.all_sources(self.root()).paths
+    }
+
+    /// Refuses to let others write to the workspace if git executes hooks of the workspace itself: each new file could
+    /// be one. Blocks.
+    pub fn require_hooks_elsewhere(&self) -> Result<(), PathError> {
+        match self.roots.protected.all_sources(self.root()).all_are_hooks {
+            Some(setting) => Err(PathError::AllHooks(setting)),
+            None => Ok(()),
+        }
     }
 
     /// A command ended that may have changed what names the [code sources](Workspace::all_code_sources).
     pub(crate) fn forget_code_sources(&self) {
         self.roots.protected.forget_sources();
+    }
+
+    /// The files that git tracked when this was first asked; `None` if git cannot say. Blocks.
+    pub(super) fn tracked(&self) -> Option<&TrackedFiles> {
+        let read = || TrackedFiles::of(self.root(), self.git_sources());
+        self.roots.tracked.get_or_init(read).as_ref()
     }
 
     /// Knows what the settings of git name.

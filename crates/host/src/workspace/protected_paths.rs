@@ -1,6 +1,6 @@
 //! Protected paths: which paths tools may read and never change.
 
-use super::code_sources::code_sources;
+use super::code_sources::{CodeSources, code_sources};
 use super::dir_handle::{DirHandle, FileId, MAX_DEPTH};
 use super::git_settings::GitSources;
 use super::protected_names::{
@@ -9,7 +9,6 @@ use super::protected_names::{
 };
 use super::real_path::real;
 use kb_clock as clock;
-use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,8 +18,8 @@ const SOURCES_VALID: Duration = Duration::from_millis(10);
 /// How many times longer than it took to read it.
 const SOURCES_SHARE: u32 = 10;
 
-/// Until when the paths are used, and the paths.
-type CachedSources = Option<(Instant, BTreeSet<PathBuf>)>;
+/// Until when the sources are used, and the sources.
+type CachedSources = Option<(Instant, CodeSources)>;
 
 /// Paths that tools may read and never change: definitions and settings, repository data and the
 /// state directory of `kb`. They are protected before they exist.
@@ -75,14 +74,14 @@ impl ProtectedPaths {
     /// The paths in the root that settings of git name or links of definitions lead to.
     pub(super) fn sources(&self, root: &Path) -> Vec<PathBuf> {
         let is_inside = |path: &PathBuf| path != root && path.starts_with(root);
-        let mut sources: Vec<PathBuf> =
-            self.all_sources(root).into_iter().filter(is_inside).collect();
+        let all = self.all_sources(root).paths;
+        let mut sources: Vec<PathBuf> = all.into_iter().filter(is_inside).collect();
         sources.retain(|path| !path.starts_with(root.join(GIT)) && !self.further.contains(path));
         sources
     }
 
-    /// The same paths and those elsewhere.
-    pub(super) fn all_sources(&self, root: &Path) -> BTreeSet<PathBuf> {
+    /// The same paths and those elsewhere, and whether all files of the root may be hooks of git.
+    pub(super) fn all_sources(&self, root: &Path) -> CodeSources {
         let mut cached = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = clock::instant();
         if let Some((until, sources)) = &*cached

@@ -46,6 +46,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     findings.push(bash(&project));
     findings.push(processes(&project));
     findings.push(sandbox(&project));
+    findings.extend(hooks(&project));
     findings.extend(unprotected_folders(&project));
     findings.extend(models(&project, call).await);
     findings
@@ -92,6 +93,14 @@ fn plugins(project: &Project) -> Option<Finding> {
         None if count == 0 => None,
         None => Some(Finding::new(FindingLevel::Ok, "plugins", counted(count, "plugin"))),
     }
+}
+
+/// Hooks of git in a folder that specialists write to; nothing elsewhere.
+fn hooks(project: &Project) -> Option<Finding> {
+    let workspace = project.context.workspace(None).ok()?;
+    let failure = workspace.require_hooks_elsewhere().err()?.failure();
+    let finding = Finding::new(FindingLevel::Error, "hooks", failure.message);
+    Some(Finding { help: failure.help, ..finding })
 }
 
 fn state(project: &Project) -> Finding {

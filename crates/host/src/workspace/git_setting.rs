@@ -1,0 +1,155 @@
+//! [`Setting`]: a setting of git, and how a list or a file of them is read.
+
+use std::path::{Path, PathBuf};
+
+/// A setting of git.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// The file that has it.
+    pub(super) origin: Option<PathBuf>,
+    /// Section and name in lower case.
+    pub(super) key: String,
+    pub(super) value: String,
+}
+
+impl Setting {
+    /// Whether it includes a file of settings.
+    pub(super) fn is_include(&self) -> bool {
+        self.name() == "path"
+            && (self.key.starts_with("include.") || self.key.starts_with("includeif."))
+    }
+
+    /// Whether the value must be a path: git names such settings so.
+    pub(super) fn is_path(&self) -> bool {
+        ["path", "dir", "file"].iter().any(|end| self.name().ends_with(end))
+    }
+
+    /// Key, value and place, for messages.
+    pub(super) fn shown(&self) -> String {
+        let Setting { origin, key, value } = self;
+        let Some(file) = origin else { return format!("`{key} = {value}` in the environment") };
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let names = |line: &str| line.to_lowercase().contains(self.name());
+        let line = text.lines().position(names).map(|at| format!(":{}", at + 1));
+        format!("`{key} = {value}` in `{}{}`", file.display(), line.unwrap_or_default())
+    }
+
+    fn name(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or_default()
+    }
+}
+
+/// Whether a value can be that of a switch.
+pub(super) fn is_bool(value: &str) -> bool {
+    matches!(
+        value.to_ascii_lowercase().as_str(),
+        "" | "true" | "false" | "yes" | "no" | "on" | "off"
+    )
+}
+
+/// The settings in a list of `git config --list --show-origin -z`.
+pub(super) fn parsed(list: &[u8]) -> Vec<Setting> {
+    let mut texts = list.split(|byte| *byte == 0).map(path_text);
+    let mut settings = Vec::new();
+    while let (Some(origin), Some(entry)) = (texts.next(), texts.next()) {
+        let (key, value) = entry.split_once('\n').unwrap_or((&entry, ""));
+        settings.push(Setting {
+            origin: origin.strip_prefix("file:").map(PathBuf::from),
+            key: key.to_owned(),
+            value: value.to_owned(),
+        });
+    }
+    settings
+}
+
+/// A path that git lists, as text.
+pub(super) fn path_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The settings in a file on a machine without git.
+pub(super) fn read_plainly(file: &Path) -> Vec<Setting> {
+    let text = std::fs::read(file).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).replace("\\\n", "");
+    let (mut section, mut settings) = (String::new(), Vec::new());
+    for line in text.lines() {
+        let mut line = line.trim();
+        if let Some((header, rest)) = line.strip_prefix('[').and_then(|own| own.rsplit_once(']')) {
+            let (name, sub) = header.split_once('"').unwrap_or((header, ""));
+            let sub = sub.trim_end().trim_end_matches('"');
+            let dot = if sub.is_empty() { "" } else { "." };
+            section = format!("{}{dot}{sub}", name.trim().to_lowercase());
+            line = rest.trim();
+        }
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        settings.push(Setting {
+            origin: Some(file.to_owned()),
+            key: format!("{section}.{}", name.trim().to_lowercase()),
+            value: unquoted(value.trim()),
+        });
+    }
+    settings
+}
+
+/// A value without quotes, escapes and the comment after it.
+fn unquoted(value: &str) -> String {
+    let (mut text, mut is_quoted) = (String::new(), false);
+    let mut left = value.chars();
+    while let Some(next) = left.next() {
+        match next {
+            '"' => is_quoted = !is_quoted,
+            '#' | ';' if !is_quoted => break,
+            '\\' => {
+                text.extend(left.next().map(|c| if matches!(c, 'n' | 't' | 'b') { ' ' } else { c }))
+            }
+            other => text.push(other),
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_git_is_read() {
+        let list = b"file:/x/config\0core.hookspath\n.gh\0command line:\0alias.z\n!x\n y\0file:c\0core.bare\0";
+        let shown: Vec<_> =
+            parsed(list).into_iter().map(|one| (one.origin, one.key, one.value)).collect();
+        let of = |origin: Option<&str>, key: &str, value: &str| {
+            (origin.map(PathBuf::from), key.to_owned(), value.to_owned())
+        };
+        let expected = [
+            of(Some("/x/config"), "core.hookspath", ".gh"),
+            of(None, "alias.z", "!x\n y"),
+            of(Some("c"), "core.bare", ""),
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    /// Whatever the key, a path in a value counts.
+
+    #[test]
+    fn a_file_is_read_as_git_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config");
+        let text = "# a comment\n[core] bare = false\n\thooksPath = \"a b\"/c ; why\n[filter \"Own\"]\n  clean = sh \\\n x.sh \\\"q\\\"\n[include]\npath=../o.inc\n[alias] z\n";
+        std::fs::write(&file, text).unwrap();
+        let found: Vec<_> = read_plainly(&file).into_iter().map(|s| (s.key, s.value)).collect();
+        let expected = [
+            ("core.bare", "false"),
+            ("core.hookspath", "a b/c"),
+            ("filter.Own.clean", "sh  x.sh \"q\""),
+            ("include.path", "../o.inc"),
+            ("alias.z", ""),
+        ];
+        let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(found, expected);
+        let hooks = &read_plainly(&file)[1];
+        assert_eq!(hooks.shown(), format!("`core.hookspath = a b/c` in `{}:3`", file.display()));
+    }
+}
