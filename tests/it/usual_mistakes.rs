@@ -235,3 +235,39 @@ fn placeholders_of_other_tools_in_tasks_are_warned_of() {
     assert_eq!((warned("workflows/w.md", "{topic}"), warned("playbooks/q.yml", "{topic}")), (0, 1));
     assert_eq!(said.matches("KB0312").count(), 11, "{said}");
 }
+
+#[test]
+fn problems_within_steps_do_not_hide_those_between_steps() {
+    let text = "schema: kb.playbook/1
+id: p
+steps:
+  - {id: a, run: [echo, hi], timeut: 3s}
+  - {id: b, runn: echo, dependsOn: [zz]}
+  - {id: c, specialist: researchr, task: x}
+  - {id: e, run: echo x, dependsOn: [g]}
+  - {id: g, run: [echo, \"{{e.output}}\"]}
+  - {id: h, playbook: nope}
+  - {id: i, runn: echo, dependsOn: [b]}
+";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let said = scratch.kb(&["playbook", "validate"]).code(2).err;
+    let places = [
+        ("KB0106", "p.yml:4:30"),
+        ("KB0106", "p.yml:5:13"),
+        ("KB0206", "p.yml:5:37"),
+        ("KB0402", "p.yml:6:25"),
+        ("KB0401", "p.yml:7:38"),
+        ("KB0411", "p.yml:9:23"),
+        ("KB0106", "p.yml:10:13"),
+    ];
+    for (code, place) in places {
+        let at = said.find(place).unwrap_or_else(|| panic!("nothing at {place}:\n{said}"));
+        assert!(
+            said[..at]
+                .rfind("error[")
+                .is_some_and(|found| said[found..].starts_with(&format!("error[{code}]"))),
+            "{code} at {place}:\n{said}"
+        );
+    }
+    assert!(said.contains("7 errors"), "{said}");
+}

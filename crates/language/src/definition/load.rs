@@ -72,6 +72,7 @@ struct Loader {
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     playbooks: Vec<Playbook>,
+    drafts: Vec<Arc<Playbook>>,
     specialists: Vec<Specialist>,
     plugins: Vec<Plugin>,
     unique_plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
@@ -161,7 +162,11 @@ impl Loader {
             self.refused.playbooks.entry(id).or_default().insert(file.path.clone());
         }
         self.diagnostics.extend(decoder.finish());
-        self.playbooks.extend(found.filter(|_| clean));
+        match found {
+            Some(found) if clean => self.playbooks.push(found),
+            Some(draft) => self.drafts.push(Arc::new(draft)),
+            None => {}
+        }
     }
 
     fn specialist(
@@ -244,6 +249,7 @@ impl Loader {
         self.diagnostics.extend(named_specialists::check(named, &catalog));
         catalog.plugins = self.unique_plugins;
         catalog.tools = self.tools;
+        catalog.drafts = self.drafts;
         catalog.refused = self.refused;
         catalog.sources = self.sources;
         (catalog, self.diagnostics)

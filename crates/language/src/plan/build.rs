@@ -26,23 +26,47 @@ impl Plan {
         children: &mut Children<'_>,
     ) -> (Option<Plan>, Vec<Diagnostic>) {
         let mut problems = Vec::new();
-        let steps = playbook.steps.iter().chain(&playbook.finally);
-        let reads: Vec<Vec<Read<'_>>> = steps.map(|step| reads::of_step(step)).collect();
+        let reads = reads_of(playbook);
         let plan = Plan::connect(playbook, &reads, children, &mut problems);
-        let mut cycles = Vec::new();
-        if plan.order.len() < plan.steps.len() {
-            let span = |from: StepIx, on| {
-                let step = &plan.step(from).step;
-                edges::span(step, &reads[from.at()], &|id| plan.find(id.as_str()), on)
-            };
-            let found = order::cycles(&plan.graph).into_iter();
-            cycles.extend(found.map(|cycle| check::cycle(&plan, &cycle, span)));
-        }
+        let cycles = plan.cycles(&reads);
         problems.extend(check::all(&plan, reads, reads::of_outputs(playbook)));
-        problems.extend(cycles);
+        problems.extend(cycles.into_iter().map(|(_, found)| found));
         problems.sort_by_key(|problem| problem.span);
         let sound = !problems.iter().any(Diagnostic::is_error);
         (sound.then_some(plan), problems)
+    }
+
+    /// The errors in how the steps of a playbook refer to each other and to other files. The playbook may lack
+    /// what could not be read: rules about what its steps do not say are left out.
+    pub fn errors_of_draft(playbook: &Arc<Playbook>, catalog: &Catalog) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut unique = Playbook::clone(playbook);
+        // Steps with one id, and a step that depends on itself, are reported already.
+        unique.steps.retain(|step| seen.insert(step.id.clone()));
+        unique.finally.retain(|step| seen.insert(step.id.clone()));
+        let playbook = &Arc::new(unique);
+        let reads = reads_of(playbook);
+        let children = &mut Children::new(catalog, &playbook.id);
+        let plan = Plan::connect(playbook, &reads, children, &mut problems);
+        problems.extend(
+            plan.cycles(&reads).into_iter().filter(|(steps, _)| *steps > 1).map(|(_, found)| found),
+        );
+        problems.retain(Diagnostic::is_error);
+        problems
+    }
+
+    /// The circular dependencies, each with the number of its steps.
+    fn cycles(&self, reads: &[Vec<Read<'_>>]) -> Vec<(usize, Diagnostic)> {
+        if self.order.len() == self.steps.len() {
+            return Vec::new();
+        }
+        let span = |from: StepIx, on| {
+            let step = &self.step(from).step;
+            edges::span(step, &reads[from.at()], &|id| self.find(id.as_str()), on)
+        };
+        let found = order::cycles(&self.graph).into_iter();
+        found.map(|cycle| (cycle.len(), check::cycle(self, &cycle, span))).collect()
     }
 
     /// Adds the edges and orders the steps. With a circular dependency the order is incomplete.
@@ -100,6 +124,11 @@ impl Plan {
             opened,
         }
     }
+}
+
+/// What each step reads, in plan order.
+fn reads_of(playbook: &Playbook) -> Vec<Vec<Read<'_>>> {
+    playbook.steps.iter().chain(&playbook.finally).map(|step| reads::of_step(step)).collect()
 }
 
 /// A graph of `steps` nodes, from edges in plan order.

@@ -122,6 +122,9 @@ impl<'a> Children<'a> {
         let known = self.catalog.playbooks.keys().map(DefinitionId::as_str);
         let help = match nearest(id.as_str(), known.clone()) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if self.catalog.playbooks.is_empty() => {
+                format!("the project has no other playbook; write `.kb/playbooks/{id}.yml`")
+            }
             None => {
                 format!("known playbooks: {}", known.take(12).collect::<Vec<_>>().join(", "))
             }

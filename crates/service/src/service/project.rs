@@ -144,6 +144,8 @@ impl Project {
             unreadable.iter().map(|problem| problem.diagnostic.clone()).collect();
         diagnostics.extend(problems);
         diagnostics.extend(links);
+        let drafts = catalog.drafts.iter();
+        diagnostics.extend(drafts.flat_map(|draft| Plan::errors_of_draft(draft, &catalog)));
         let plans = Arc::default();
         Project { context, files, catalog, diagnostics, folder, unreadable, plans }
     }

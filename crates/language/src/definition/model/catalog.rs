@@ -20,6 +20,8 @@ pub struct Catalog {
     pub plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
     /// The tools that the definitions can name.
     pub tools: ToolCatalog,
+    /// What could be read of playbooks with errors, for further problems of them.
+    pub drafts: Vec<Arc<Playbook>>,
     /// Definitions that exist but have errors.
     pub refused: RefusedDefinitions,
     /// The project's settings; defaults where there is no file.

@@ -7,10 +7,10 @@ use super::verify::{default_verify, verify};
 use super::{Decoder, Fields, Node, Secrets, Value};
 use crate::definition::keys;
 use crate::definition::keys::choices::{EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
-use crate::definition::kind::{self, Kind, kinds};
+use crate::definition::kind::{self, Kind, StepKind, kinds};
 use crate::definition::model::{Step, StepDetails, StepPhase, Verify};
 use crate::definition::schema::Schema;
-use crate::expression::{Expression, Reference, Root, Template};
+use crate::expression::{Expression, Reference, Root, Template, ValueMap};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 use kb_base::value::StepId;
 
@@ -263,10 +263,12 @@ fn body(
         hook: None,
         not_yet,
     };
+    // A step with a reported error takes part in the checks of its dependencies; its definition is refused.
+    let stand_in = || decoder.has_errors().then(|| StepKind::Set(ValueMap::default()));
     Some(Step {
         // Replaced by the caller, who reports what is wrong with the real one.
         id: StepId::new("_").ok()?,
-        kind: decoded_kind?,
+        kind: decoded_kind.or_else(stand_in)?,
         phase: StepPhase::Main,
         depends_on,
         condition,
