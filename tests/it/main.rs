@@ -6,6 +6,7 @@ mod alive;
 mod approvals;
 mod architecture;
 mod attack;
+mod attempt_names;
 mod backup;
 mod before_step;
 mod bounds;

@@ -198,7 +198,7 @@ fn mistakes_in_faults_and_stubs_are_reported_with_positions() {
 }
 
 /// A response with one tool call, as a stream.
-fn response(tool: &str, args: serde_json::Value) -> String {
+pub(crate) fn response(tool: &str, args: serde_json::Value) -> String {
     let call = json!({"index": 0, "id": "c1", "type": "function",
         "function": {"name": tool, "arguments": args.to_string()}});
     let chunk = |delta: Value, finish: Value| {

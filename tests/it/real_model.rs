@@ -121,7 +121,7 @@ fn question(text: &str, max_tokens: u32) -> ChatRequest {
         temperature: Some(0.0),
         max_tokens: Some(max_tokens),
         timeout: PATIENCE,
-        origin: CallOrigin { attempt: 1, turn: 1, ..CallOrigin::default() },
+        origin: CallOrigin { turn: 1, ..CallOrigin::default() },
     }
 }
 

@@ -89,6 +89,8 @@ pub struct JudgeSubject {
     pub run: RunId,
     /// Key of the step or item.
     pub instance: InstanceKey,
+    /// Iteration of the instance.
+    pub iteration: u32,
     /// Number of the attempt.
     pub attempt: u32,
     /// The rendered task of the specialist.

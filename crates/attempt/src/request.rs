@@ -1,9 +1,10 @@
 //! The request of one attempt.
 
 use super::{LeftChanges, Live, StepWork, TreeRequest};
-use kb_base::value::{Digest, InstanceKey, RunId, StepId};
+use kb_base::value::{AttemptPlace, Digest, InstanceKey, PlacedStep, RunId, StepId};
 use kb_language::definition::{CacheScope, NetworkAccess};
 use kb_language::plan::Confined;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything that one attempt needs, with all templates rendered.
@@ -44,6 +45,8 @@ pub struct Request {
     pub relied: Vec<ReliedFile>,
     /// What earlier attempts left without a record in this iteration; `None` if they left nothing.
     pub left: Option<Box<LeftChanges>>,
+    /// The attempts above that started the run, outermost first; set by the executor.
+    pub callers: Arc<[PlacedStep]>,
 }
 
 /// A file that a passed verdict rests on.
@@ -87,6 +90,12 @@ pub struct CommandsBefore {
 }
 
 impl Request {
+    /// Where the attempt stands in its run and in the runs above.
+    pub fn place(&self) -> AttemptPlace {
+        let own = PlacedStep::new(&self.instance, self.iteration, self.attempt);
+        AttemptPlace { callers: self.callers.to_vec(), own }
+    }
+
     /// The idempotency key, the same for every attempt: `RUN/INSTANCE/ITERATION`, with `.PASS` from the second
     /// pass of a loop on.
     pub fn idempotency_key(&self) -> String {

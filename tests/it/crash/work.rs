@@ -188,7 +188,7 @@ impl ModelProvider for Models {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         let origin = &request.origin;
-        let key = (origin.instance.clone(), origin.attempt, origin.turn);
+        let key = (origin.place.own.instance(), origin.place.own.attempt, origin.turn);
         *self.asked.lock().unwrap().entry(key).or_default() += 1;
         self.script.chat(request, on_token, cancel)
     }

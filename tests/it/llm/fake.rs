@@ -39,13 +39,7 @@ pub(super) fn question(text: &str) -> ChatRequest {
         max_tokens: None,
         reasoning: None,
         timeout: Duration::from_secs(20),
-        origin: CallOrigin {
-            step: "s".into(),
-            instance: "s".into(),
-            attempt: 1,
-            turn: 1,
-            ..CallOrigin::default()
-        },
+        origin: CallOrigin { turn: 1, ..CallOrigin::default() },
     }
 }
 

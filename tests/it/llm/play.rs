@@ -4,7 +4,7 @@ use kb::definition::{Script, ScriptCall, ScriptError, ScriptTurn};
 use kb::diagnostic::{Sources, Span};
 use kb::expression::{Names, Origin, Style, Template, ValueTemplate};
 use kb::llm::*;
-use kb::value::{Json, Money, Tier};
+use kb::value::{AttemptPlace, Json, Money, PlacedStep, Tier};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,6 +19,15 @@ fn script(steps: &[(&str, Vec<ScriptTurn>)]) -> ScriptPlayer {
     ScriptPlayer::new(Arc::new(Script { steps }), kb::clock::Clock::system().into())
 }
 
+fn place(instance: &str, attempt: u32) -> AttemptPlace {
+    let (step, item) = match instance.split_once('[') {
+        Some((step, item)) => (step, item.strip_suffix(']').map(str::to_owned)),
+        None => (instance, None),
+    };
+    let own = PlacedStep { step: step.into(), item, iteration: 1, attempt };
+    AttemptPlace { own, ..AttemptPlace::default() }
+}
+
 pub(super) fn asks(instance: &str, attempt: u32, turn: u32) -> ChatRequest {
     ChatRequest {
         model: ModelRef { name: "script".into(), tier: Some(Tier::Medium) },
@@ -29,13 +38,7 @@ pub(super) fn asks(instance: &str, attempt: u32, turn: u32) -> ChatRequest {
         max_tokens: None,
         reasoning: None,
         timeout: Duration::from_secs(60),
-        origin: CallOrigin {
-            step: instance.split('[').next().unwrap_or_default().into(),
-            instance: instance.into(),
-            attempt,
-            turn,
-            params: Arc::new(json!({})),
-        },
+        origin: CallOrigin { place: place(instance, attempt), turn, params: Arc::new(json!({})) },
     }
 }
 

@@ -397,6 +397,7 @@ pub(super) fn request(work: &SpecialistWork) -> Request {
         tree: None,
         relied: Vec::new(),
         left: None,
+        callers: Default::default(),
         run: RunId::new("r1").unwrap(),
         instance: InstanceKey::root(StepId::new("review").unwrap()),
         iteration: 1,

@@ -4,6 +4,7 @@
 //! Pure: no clock, no environment, no files. Values are checked when they are constructed, so a
 //! value of one of these types is always valid.
 
+mod attempt_name;
 mod digest;
 mod duration;
 mod glob;
@@ -24,6 +25,7 @@ mod tokens;
 mod usage;
 mod verdict;
 
+pub use attempt_name::{AttemptName, AttemptPlace, NamedStep, PlacedStep};
 pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use glob::Glob;

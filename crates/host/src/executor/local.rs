@@ -15,7 +15,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb_attempt::{Context, FileItems, Outcome, Request, StepWork, TreeRequest};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, InstanceKey, OutcomeKind, RunId, Timestamp};
+use kb_base::value::{Failure, InstanceKey, OutcomeKind, PlacedStep, RunId, Timestamp};
 use kb_core::evidence::{Merged, Verification};
 use kb_language::expression::Scope;
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub struct LocalExecutor {
     /// Whether the file changes of all steps are recorded, because the gate of a `playbook` step above
     /// them reads them.
     watches: bool,
+    /// The attempts above that started the run, outermost first.
+    callers: Arc<[PlacedStep]>,
 }
 
 impl LocalExecutor {
@@ -53,6 +55,7 @@ impl LocalExecutor {
             states: None,
             cache: None,
             watches: false,
+            callers: Arc::default(),
         }
     }
 
@@ -103,7 +106,8 @@ impl LocalExecutor {
 
     /// Executes an attempt in the files that it asks for.
     async fn placed(self, request: Request, context: Context) -> Outcome {
-        let request = Request { evidence: request.evidence || self.watches, ..request };
+        let (evidence, callers) = (request.evidence || self.watches, self.callers.clone());
+        let request = Request { evidence, callers, ..request };
         if let Some(stubs) = &self.stubs
             && let Some(stub) = stubs.result_of(&request)
         {
@@ -203,7 +207,10 @@ impl LocalExecutor {
             StepWork::Http(work) => http::send(&self.host, toolbox, &request, work, &context).await,
             StepWork::Playbook(_) => match self.children.clone() {
                 Some(children) => {
-                    let below = LocalExecutor { watches: request.evidence, ..self };
+                    let own =
+                        PlacedStep::new(&request.instance, request.iteration, request.attempt);
+                    let callers = request.callers.iter().cloned().chain([own]).collect();
+                    let below = LocalExecutor { watches: request.evidence, callers, ..self };
                     children.run(request, context, Arc::new(below)).await
                 }
                 None => {
@@ -268,7 +275,8 @@ impl Executor for LocalExecutor {
                 Some(tree) => executor.within(tree),
                 None => executor,
             };
-            let LocalExecutor { host, specialists: runner, states, .. } = executor;
+            let LocalExecutor { host, specialists: runner, states, callers, .. } = executor;
+            let callers = &*callers;
             let of = request.of.as_deref();
             let before = states
                 .zip(of)
@@ -285,8 +293,11 @@ impl Executor for LocalExecutor {
                 None => host,
             };
             let Context { cancel, recorder, .. } = &context;
-            let judges =
-                runner.as_deref().map(|runner| Judges { runner, recorder: recorder.as_ref() });
+            let judges = runner.as_deref().map(|runner| Judges {
+                runner,
+                recorder: recorder.as_ref(),
+                callers,
+            });
             let run = (cancel, Some(recorder.as_ref()));
             let verification = gate::run_gate(request, &*scope, &host, run, judges).await;
             if let Some(before) = before {

@@ -2,22 +2,21 @@
 
 use kb_attempt::{Context, Outcome, Request};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, OutcomeKind};
+use kb_base::value::{AttemptName, Failure, OutcomeKind};
 use kb_clock::RunClock;
 use kb_language::definition::Stub;
 use std::collections::BTreeMap;
 
-/// Results in place of the execution of steps, by item (`build[a]`) or step (`build`). An attempt has
-/// the result with its number, or the last one. The steps of child runs are found by the same names.
+/// Results in place of the execution of steps, by the names of their attempts. Of several results, an attempt
+/// has the one with its number, or the last one.
 #[derive(Debug, Clone, Default)]
 pub struct Stubs(pub BTreeMap<String, Vec<Stub>>);
 
 impl Stubs {
     /// The result of an attempt; `None` if it is to be executed.
     pub(super) fn result_of(&self, request: &Request) -> Option<Stub> {
-        let item = request.instance.to_string();
-        let step = item.split('[').next().unwrap_or(&item);
-        let results = self.0.get(&item).or_else(|| self.0.get(step))?;
+        let stubs = self.0.iter().map(|(name, results)| (name.as_str(), results));
+        let (_, results) = AttemptName::most_exact(stubs, &request.place())?;
         let index = request.attempt.max(1) as usize - 1;
         results.get(index).or_else(|| results.last()).cloned()
     }

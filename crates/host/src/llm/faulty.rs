@@ -31,8 +31,9 @@ pub struct CallFault {
 
 impl CallFault {
     fn concerns(&self, origin: &CallOrigin) -> bool {
-        (self.step == origin.instance || self.step == origin.step)
-            && origin.attempt <= self.attempts
+        let own = &origin.place.own;
+        (self.step == own.instance() || self.step == own.step)
+            && own.attempt <= self.attempts
             && origin.turn == self.turn
     }
 }

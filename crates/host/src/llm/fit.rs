@@ -66,7 +66,7 @@ impl Fit {
         if let Some(why) = difference(&recorded, &given(request)) {
             let what = format!("turn {turn} of `{key}`: {why}");
             let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            found.entry(format!("{key} {}", request.origin.attempt)).or_insert(what);
+            found.entry(format!("{key} {}", request.origin.place)).or_insert(what);
         }
     }
 }

@@ -32,7 +32,7 @@ pub use tiers::{TierOrigin, TierReport, Tiers};
 pub use yaml::yaml as readable_yaml;
 
 use futures::future::BoxFuture;
-use kb_base::value::{Json, Tier, Usage};
+use kb_base::value::{AttemptPlace, Json, Tier, Usage};
 use kb_core::evidence::CallRequest;
 use kb_language::definition::{ModelPrice, Reasoning};
 use std::sync::Arc;
@@ -112,12 +112,8 @@ pub struct ChatRequest {
 /// The step, attempt and turn that a model call belongs to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallOrigin {
-    /// The id of the step.
-    pub step: String,
-    /// The step instance, such as `review[src/a.rs]`.
-    pub instance: String,
-    /// Number of the attempt, from 1.
-    pub attempt: u32,
+    /// The attempt, and the attempts above that started its run.
+    pub place: AttemptPlace,
     /// From 1 within the attempt.
     pub turn: u32,
     /// The parameters of the run, for placeholders in scripts.

@@ -21,7 +21,7 @@ const LONGEST_DELAY_MS: u64 = 3_600_000;
 /// The responses of models in a run, to write them as a script (`--record FILE`). The processes of a run
 /// that waited for a person share them.
 ///
-/// The key of a turn is its step instance, followed by `#attempt` from the second attempt on. A response
+/// The key of a turn is the name of its attempt, in child runs behind the steps above: `fix#2/review`. A response
 /// that never arrived because the run was stopped is not recorded. Secrets that a model repeats are
 /// masked, because people share scripts.
 #[derive(Debug, Default)]
@@ -84,14 +84,14 @@ impl RecordedTurns {
     /// Adds what the model was given since the turn before.
     fn add_given(&self, origin: &CallOrigin, given: Vec<String>, turn: &mut Json) {
         let mut all = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = all.entry(key(origin)).or_default();
+        let before = all.entry(origin.place.to_string()).or_default();
         turn["given"] = json!(fit::added(given.clone(), before));
         *before = given;
     }
 
     fn keep(&self, origin: &CallOrigin, turn: Json) {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        turns.entry(key(origin)).or_default().insert(origin.turn, turn);
+        turns.entry(origin.place.to_string()).or_default().insert(origin.turn, turn);
     }
 }
 
@@ -153,13 +153,6 @@ impl ModelProvider for Recording {
 
     fn limits(&self, model: &ModelRef) -> ModelLimits {
         self.inner.limits(model)
-    }
-}
-
-fn key(origin: &CallOrigin) -> String {
-    match origin.attempt {
-        0 | 1 => origin.instance.clone(),
-        attempt => format!("{}#{attempt}", origin.instance),
     }
 }
 

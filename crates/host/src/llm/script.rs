@@ -4,7 +4,7 @@ use super::fit::Fit;
 use super::status::error_of_status;
 use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
 use futures::future::BoxFuture;
-use kb_base::value::{Json, Money, Tier, Usage};
+use kb_base::value::{AttemptName, Json, Money, PlacedStep, Tier, Usage};
 use kb_clock::RunClock;
 use kb_core::evidence::CallRequest;
 use kb_language::definition::{Script, ScriptError, ScriptTurn};
@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Replays a script.
 ///
-/// The turn is selected from the [`CallOrigin`] alone, so a resumed run gets the same responses. Keys are
-/// tried in this order: `instance#attempt`, `step#attempt`, `instance`, `step`. An attempt without a key
-/// of its own starts at the first turn of its step. A missing turn is an error; no response is made up.
+/// The turn is selected from the [`CallOrigin`] alone, so a resumed run gets the same responses. The most
+/// exact [name](AttemptName) of the attempt applies. An attempt without a name of its own starts at the first
+/// turn of its step. A missing turn is an error; no response is made up.
 #[derive(Debug, Clone)]
 pub struct ScriptPlayer {
     script: Arc<Script>,
@@ -38,7 +38,8 @@ impl ScriptPlayer {
 
     fn turn(&self, request: &ChatRequest) -> Result<&ScriptTurn, ModelError> {
         let origin = &request.origin;
-        let found = keys(origin).into_iter().find_map(|key| self.script.steps.get_key_value(&key));
+        let steps = self.script.steps.iter().map(|(key, turns)| (key.as_str(), turns));
+        let found = AttemptName::most_exact(steps, &origin.place);
         let Some((key, turns)) = found else {
             return Err(self.missing(origin, "no key matches"));
         };
@@ -50,8 +51,8 @@ impl ScriptPlayer {
                 n => format!("{n} turns"),
             };
             // Without a key of its own, a later attempt plays the turns of the first one again.
-            let again = if origin.attempt > 1 && !key.contains('#') {
-                let (n, step) = (origin.attempt, &origin.step);
+            let PlacedStep { step, attempt: n, .. } = &origin.place.own;
+            let again = if *n > 1 && !key.contains('#') {
                 format!(
                     ", which attempt {n} starts again; turns for attempt {n} belong under `{step}#{n}`"
                 )
@@ -69,11 +70,15 @@ impl ScriptPlayer {
         } else {
             format!("its keys are {}", keys.join(", "))
         };
-        let who = if origin.instance.is_empty() { &origin.step } else { &origin.instance };
+        let (attempt, own) = (origin.place.own.attempt, origin.place.own.instance());
+        let above = match origin.place.callers.is_empty() {
+            true => String::new(),
+            false => format!(" (`{}`)", origin.place),
+        };
         ModelError::ScriptEnded {
             message: format!(
-                "the script has no turn {} for attempt {} of `{who}`: {why}; {keys}",
-                origin.turn, origin.attempt
+                "the script has no turn {} for attempt {attempt} of `{own}`{above}: {why}; {keys}",
+                origin.turn
             ),
         }
     }
@@ -108,16 +113,6 @@ impl ModelProvider for ScriptPlayer {
     fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
         Ok(ModelRef { name: model.unwrap_or("script").to_owned(), tier: Some(tier) })
     }
-}
-
-/// The keys of a turn, most specific first.
-fn keys(origin: &CallOrigin) -> [String; 4] {
-    [
-        format!("{}#{}", origin.instance, origin.attempt),
-        format!("{}#{}", origin.step, origin.attempt),
-        origin.instance.clone(),
-        origin.step.clone(),
-    ]
 }
 
 async fn wait(
@@ -178,8 +173,10 @@ fn reply(turn: &ScriptTurn, request: &ChatRequest) -> Result<ChatReply, ModelErr
 }
 
 fn unfilled(origin: &CallOrigin, why: &kb_base::value::Failure) -> ModelError {
-    let message =
-        format!("turn {} of `{}` in the script: {}", origin.turn, origin.step, why.message);
+    let message = format!(
+        "turn {} of `{}` in the script: {}",
+        origin.turn, origin.place.own.step, why.message
+    );
     ModelError::Refused { message, status: None }
 }
 

@@ -72,9 +72,7 @@ impl Attempt<'_> {
             reasoning: None,
             timeout: self.work.specialist.limits.timeout,
             origin: CallOrigin {
-                step: format!("{}{HISTORY_CALL}", self.request.instance.step),
-                instance: format!("{}{HISTORY_CALL}", self.request.instance),
-                attempt: self.request.attempt,
+                place: self.request.place().beside(HISTORY_CALL),
                 turn: 1,
                 params: self.work.params.clone(),
             },

@@ -13,7 +13,7 @@ use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription, cost,
 };
 use kb_attempt::Recorder;
-use kb_base::value::{InstanceKey, Json, RunId, Tier, Usage};
+use kb_base::value::{AttemptPlace, Json, RunId, StepId, Tier, Usage};
 use kb_core::evidence::{CallRef, CallRequest, Judgement, Record, SUBMIT_VERIFICATION};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,10 +40,10 @@ pub struct JudgeCall {
     pub findings: Vec<String>,
     /// The run and the step whose budgets count.
     pub run: RunId,
-    /// The step instance that is judged.
-    pub instance: InstanceKey,
-    /// Number of the attempt.
-    pub attempt: u32,
+    /// The step that is judged.
+    pub step: StepId,
+    /// Its attempt.
+    pub place: AttemptPlace,
     /// The parameters of the run, for scripts.
     pub params: Arc<Json>,
     /// Timeout of the call.
@@ -213,11 +213,8 @@ impl SpecialistRunner {
         call: &JudgeCall,
         request: &ChatRequest,
     ) -> Result<(Option<super::Reservation>, Option<Usage>), String> {
-        let payer = Payer {
-            run: Some(&call.run),
-            step: Some(&call.instance.step),
-            share: Some(ORCHESTRATOR),
-        };
+        let payer =
+            Payer { run: Some(&call.run), step: Some(&call.step), share: Some(ORCHESTRATOR) };
         let limited = self.ledger.limits(payer);
         let price = self.provider.price(&request.model);
         if !limited && price.is_some_and(|price| price.input == 0.0 && price.output == 0.0) {
@@ -247,7 +244,7 @@ impl SpecialistRunner {
 impl SpecialistRunner {
     /// Whether a person permitted the calls of a model without a price: the attempt that is judged has asked.
     fn is_permitted(&self, call: &JudgeCall, model: &ModelRef) -> Result<(), String> {
-        let asked = CallRef::of_judge(call.attempt, &model.name);
+        let asked = CallRef::of_judge(call.place.own.attempt, &model.name);
         match self.ledger.decision_on_model(&asked.args_hash) {
             Some(true) => Ok(()),
             Some(false) | None => Err(format!(
@@ -300,9 +297,7 @@ fn request(call: &JudgeCall, model: ModelRef, turn: Turn) -> ChatRequest {
         reasoning: None,
         timeout: call.timeout,
         origin: CallOrigin {
-            step: format!("{}#judge", call.instance.step),
-            instance: format!("{}#judge", call.instance),
-            attempt: call.attempt,
+            place: call.place.clone().beside("#judge"),
             turn: number,
             params: call.params.clone(),
         },

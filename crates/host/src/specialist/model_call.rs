@@ -218,9 +218,7 @@ impl Attempt<'_> {
             reasoning,
             timeout: self.work.specialist.limits.timeout,
             origin: CallOrigin {
-                step: self.request.instance.step.to_string(),
-                instance: self.request.instance.to_string(),
-                attempt: self.request.attempt,
+                place: self.request.place(),
                 turn: self.conversation.turns() + 1,
                 params: self.work.params.clone(),
             },

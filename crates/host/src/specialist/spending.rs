@@ -116,7 +116,7 @@ impl Attempt<'_> {
         &mut self,
         request: &mut ChatRequest,
     ) -> Result<Option<ReservedCall>, StopReason> {
-        let payer = self.payer(request.origin.step.ends_with(HISTORY_CALL));
+        let payer = self.payer(request.origin.place.own.step.ends_with(HISTORY_CALL));
         let limited = self.ledger.limits(payer);
         let price = self.provider.price(&request.model);
         if !limited && price.is_some_and(|price| price.input == 0.0 && price.output == 0.0) {

@@ -156,12 +156,13 @@ fn judged(
     inputs: &GateInputs<'_>,
     received: &Received,
 ) -> Option<Box<JudgeSubject>> {
-    let Attempt { instance: ix, attempt, .. } = inputs.work;
+    let Attempt { instance: ix, iteration, attempt } = inputs.work;
     scope.plan.step(scope.state.instance(ix).step).step.judge()?;
     let specialist = chosen_specialist(scope.plan, scope.state, ix)?;
     Some(Box::new(JudgeSubject {
         run: scope.run.clone(),
         instance: scope.state.key(scope.plan, ix),
+        iteration,
         attempt,
         task: received.task.clone(),
         tier: specialist.model.tier,

@@ -14,6 +14,7 @@ use kb_core::verify::commands_before;
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step};
 use kb_language::expression::EvalError;
 use kb_language::plan::PlanStep;
+use std::sync::Arc;
 
 /// The request of an attempt. An error is the failure of the attempt.
 pub(in crate::engine) fn request(
@@ -40,6 +41,7 @@ pub(in crate::engine) fn request(
         before: if inputs.is_fresh { before(scope, planned) } else { None },
         relied: if inputs.is_fresh { relied(scope, ix) } else { Vec::new() },
         left: inputs.left.clone().map(Box::new),
+        callers: Arc::default(),
         cache: caching::request(scope, step, inputs.work, &inputs.history)?.map(Box::new),
     })
 }

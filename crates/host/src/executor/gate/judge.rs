@@ -5,7 +5,7 @@ use crate::executor::JudgeSubject;
 use crate::executor::host_access::HostAccess;
 use crate::specialist::{JudgeCall, SpecialistRunner, assessment};
 use kb_attempt::Recorder;
-use kb_base::value::{Json, Usage};
+use kb_base::value::{AttemptPlace, Json, PlacedStep, Usage};
 use kb_core::evidence::{Judgement, Record};
 use kb_core::verify::{JudgeQuestion, JudgeReply};
 use kb_language::definition::JudgeCheck;
@@ -18,6 +18,8 @@ pub struct Judges<'a> {
     pub runner: &'a SpecialistRunner,
     /// Stores the record of the call.
     pub recorder: &'a dyn Recorder,
+    /// The attempts above that started the run, outermost first.
+    pub callers: &'a [PlacedStep],
 }
 
 /// The question to a judge, with what the specialist received: the names in it are no inventions.
@@ -43,7 +45,7 @@ pub(super) async fn ask(
         confirmed: Vec::new(),
         model: String::new(),
     };
-    let (Some(subject), Some(Judges { runner, recorder })) = (subject, judges) else {
+    let (Some(subject), Some(Judges { runner, recorder, callers })) = (subject, judges) else {
         return (failed("there is no model for this run"), Usage::NONE);
     };
     let answer = question.answer.clone();
@@ -51,7 +53,8 @@ pub(super) async fn ask(
     let (submitted, model) = match recorded(subject) {
         Some((args, model)) => (Ok(args), model),
         None => {
-            let judged = runner.judge(call(question, subject, left), recorder, cancel).await;
+            let judged =
+                runner.judge(call(question, subject, callers, left), recorder, cancel).await;
             usage += judged.usage;
             (judged.submitted, judged.model)
         }
@@ -62,7 +65,13 @@ pub(super) async fn ask(
     (JudgeReply { judgement, confirmed, model }, usage)
 }
 
-fn call(question: JudgeQuestion, subject: &JudgeSubject, left: Option<Duration>) -> JudgeCall {
+fn call(
+    question: JudgeQuestion,
+    subject: &JudgeSubject,
+    callers: &[PlacedStep],
+    left: Option<Duration>,
+) -> JudgeCall {
+    let own = PlacedStep::new(&subject.instance, subject.iteration, subject.attempt);
     let JudgeQuestion { criterion, answer, calls, files_read, findings } = question;
     JudgeCall {
         tier: criterion.tier.unwrap_or(JudgeCheck::tier_above(subject.tier)),
@@ -74,8 +83,8 @@ fn call(question: JudgeQuestion, subject: &JudgeSubject, left: Option<Duration>)
         files_read,
         findings,
         run: subject.run.clone(),
-        instance: subject.instance.clone(),
-        attempt: subject.attempt,
+        step: subject.instance.step.clone(),
+        place: AttemptPlace { callers: callers.to_vec(), own },
         params: subject.params.clone(),
         timeout: left.unwrap_or(TIMEOUT),
     }

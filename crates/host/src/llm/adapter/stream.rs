@@ -143,7 +143,8 @@ impl Reader<'_> {
 
     /// The id that the provider assigned, or a generated one if it is missing or repeated.
     fn id(&self, given: String, place: usize, seen: &mut BTreeSet<String>) -> String {
-        let made_up = || format!("call-{}-{}-{}", self.origin.attempt, self.origin.turn, place + 1);
+        let made_up =
+            || format!("call-{}-{}-{}", self.origin.place.own.attempt, self.origin.turn, place + 1);
         let taken = given.trim().is_empty() || given.len() > 256 || seen.contains(&given);
         let id = if taken { made_up() } else { given };
         seen.insert(id.clone());

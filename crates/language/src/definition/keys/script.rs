@@ -19,7 +19,7 @@ const SCRIPT_KEYS: &[KeySpec] = &[
     key(
         "steps",
         MapOf(const { &List(const { &Map(&TURN) }) }),
-        "Turns by step id, instance (`review[a.rs]`) or attempt (`implement#2`).",
+        "Turns by step (`implement`), item (`review[a.rs]`) or another [name of attempts](../../testing.md#names-of-attempts) (`implement#2`, `fix#2/review`).",
     )
     .required()
     .example("{implement: [{output: {summary: done}}]}"),

@@ -75,7 +75,7 @@ const SHARED_KEYS: &[KeySpec] = &[
     key(
         "stubs",
         MapOf(const { &ListOrOne(const { &Map(&STUB) }) }),
-        "Results in place of the execution of steps, by step or item. A list has one result for each attempt; the last one repeats.",
+        "Results in place of the execution of steps, by step, item or [name of attempts](../../testing.md#names-of-attempts). A list has one result for each attempt; the last one repeats.",
     )
     .default("{}")
     .example("{deploy: {output: {url: \"https://example.com\"}}}"),
@@ -92,7 +92,7 @@ const SHARED_KEYS: &[KeySpec] = &[
     key(
         "answers",
         MapOf(const { &OneOf(const { &[Scalar, Map(&REPLY)] }) }),
-        "Replies to steps that wait for a person, by step or item, in child runs by `STEP/STEP`: `approve`, `reject`, or an answer.",
+        "Replies to steps that wait for a person, by step, item or [name of attempts](../../testing.md#names-of-attempts): `approve`, `reject`, or an answer.",
     )
     .default("{}")
     .example("{ship: approve, name: {answer: Anna}}"),

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A script: the responses of a model, written down (`kb.script/1`).
 #[derive(Debug, Clone, Default)]
 pub struct Script {
-    /// Turns by step id, instance (`review[a.rs]`) or attempt (`implement#2`).
+    /// Turns by [names of attempts](kb_base::value::AttemptName).
     pub steps: BTreeMap<String, Vec<ScriptTurn>>,
 }
 

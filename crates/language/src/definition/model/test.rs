@@ -42,13 +42,13 @@ pub struct TestCase {
     pub env: Vec<(String, String)>,
     /// Responses in place of the model.
     pub script: Option<TestScript>,
-    /// Results in place of the execution of steps, by step or item, one for each attempt.
+    /// Results in place of the execution of steps, by names of attempts, one for each attempt.
     pub stubs: LocatedMap<Vec<Stub>>,
     /// Results in place of the execution of tool calls, by tool.
     pub tools: LocatedMap<Vec<ToolStub>>,
     /// Injected faults.
     pub faults: Vec<Fault>,
-    /// Replies of people, by step or item.
+    /// Replies of people, by names of attempts.
     pub answers: LocatedMap<TestReply>,
     /// Step after whose end the run is stopped and resumed.
     pub interrupt_after: Option<Located<String>>,
@@ -65,8 +65,13 @@ pub struct TestCase {
 pub enum TestScript {
     /// The path of a script, relative to the test file.
     File(Located<String>),
-    /// The text of a script that is part of the test file.
-    Text(String),
+    /// A script that is part of the test file.
+    Text {
+        /// The script as `kb.script/1`.
+        text: String,
+        /// The names of the attempts that it has turns for.
+        names: Vec<Located<String>>,
+    },
 }
 
 /// The result of one attempt of a step.

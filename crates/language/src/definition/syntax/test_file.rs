@@ -133,7 +133,9 @@ fn script(node: &Node, decoder: &mut Decoder) -> Option<TestScript> {
     }
     script_steps(node, decoder)?;
     let text = json!({"schema": "kb.script/1", "steps": node.to_json()}).to_string();
-    Some(TestScript::Text(text))
+    let names = node.as_map().unwrap_or_default().iter();
+    let names = names.map(|(key, _)| Located { value: key.text.to_string(), span: key.span });
+    Some(TestScript::Text { text, names: names.collect() })
 }
 
 fn stubs(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<Stub>> {

@@ -6,7 +6,7 @@
 use crate::service::runs::{FilesBefore, ProjectContext, Recorder};
 use crate::service::{ServiceError, read_run, show_run};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Json, JsonMap};
+use kb_base::value::{AttemptPlace, Failure, Json, JsonMap, PlacedStep};
 use kb_core::run::RunStatus;
 use kb_core::wire::{Body, InstanceView, RunView, StepStatus};
 use kb_engine::inspect::{Frozen, Reader};
@@ -81,7 +81,7 @@ fn test_of(
     let reader = read_run(context, &view.run)?;
     let frozen = Frozen::of_run(&*context.journal(Default::default())?, reader.run())?;
     let mut world = World { context, yes: frozen.yes, ..World::new(context) };
-    world.add(view, "", 0)?;
+    world.add(view, &[])?;
     let redactor = recorder.redactor();
     let (files, copy, changes, left_out) = files(context, before, &world.read);
     let name = recorder.script().file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -217,33 +217,42 @@ impl<'a> World<'a> {
         World { context, yes: false, answers, read }
     }
 
-    /// Adds a run; `above` precedes the names of its questions.
-    fn add(&mut self, view: &RunView, above: &str, depth: u32) -> Result<(), ServiceError> {
-        self.events(read_run(self.context, &view.run)?, view, above)?;
-        for step in &view.steps {
-            if self.yes && step.kind == "specialist" {
-                let name = format!("{above}{}", step.step);
-                self.answers.entry(name).or_insert_with(|| json!("approve"));
-            }
-            if let Some(child) = step.child_run.as_ref().filter(|_| depth < 16) {
-                let child = show_run(self.context, child)?;
-                self.add(&child, &format!("{above}{}/", step.instance), depth + 1)?;
-            }
+    /// Adds a run, which the attempts `callers` started, and the runs below it.
+    fn add(&mut self, view: &RunView, callers: &[PlacedStep]) -> Result<(), ServiceError> {
+        let children = self.events(read_run(self.context, &view.run)?, view, callers)?;
+        let above: String = callers.iter().map(|step| format!("{}/", step.instance())).collect();
+        for step in view.steps.iter().filter(|step| self.yes && step.kind == "specialist") {
+            let name = format!("{above}{}", step.step);
+            self.answers.entry(name).or_insert_with(|| json!("approve"));
+        }
+        for (own, child) in children.into_iter().filter(|_| callers.len() < 16) {
+            let below: Vec<PlacedStep> = callers.iter().cloned().chain([own]).collect();
+            let child = show_run(self.context, &child)?;
+            self.add(&child, &below)?;
         }
         Ok(())
     }
 
+    /// Adds the events of a run; returns the child runs with the attempts that started them.
     fn events(
         &mut self,
         mut reader: Reader,
         view: &RunView,
-        above: &str,
-    ) -> Result<(), ServiceError> {
+        callers: &[PlacedStep],
+    ) -> Result<Vec<(PlacedStep, String)>, ServiceError> {
+        let mut children: Vec<(PlacedStep, String)> = Vec::new();
         while let Some(events) = reader.next_events()? {
             for event in events {
                 let Some(place) = &event.place else { continue };
                 let instance = place.instance.to_string();
+                let attempt = place.attempt.unwrap_or(1);
+                let own =
+                    PlacedStep::named(place.step.as_str(), &instance, place.iteration, attempt);
                 match &event.body {
+                    Body::ChildStart { child, .. } => {
+                        children.retain(|(_, known)| known != child);
+                        children.push((own, child.clone()));
+                    }
                     Body::ToolCall { args: Some(args), .. } => {
                         let path = args.get("path").and_then(Json::as_str);
                         self.read.extend(path.map(|path| path.trim_start_matches("./").to_owned()));
@@ -258,13 +267,14 @@ impl<'a> World<'a> {
                             (_, false, None) => Some(json!("reject")),
                             (_, false, Some(comment)) => Some(json!({"reject": comment})),
                         };
-                        let name = format!("{above}{instance}");
+                        let place = AttemptPlace { callers: callers.to_vec(), own };
+                        let name = place.to_string();
                         self.answers.extend(reply.map(|reply| (name, reply)));
                     }
                     _ => {}
                 }
             }
         }
-        Ok(())
+        Ok(children)
     }
 }

@@ -1,12 +1,13 @@
 //! Finds the test files of a project and checks them against its playbooks.
 
-use super::questions::steps_of;
 use super::report::{LoadedTests, PlaybookTest};
 use crate::project::test_files;
 use crate::service::start_request::read_file;
 use crate::service::{Project, ServiceError};
 use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
-use kb_language::definition::{self, FaultKind, TestCase};
+use kb_base::value::AttemptName;
+use kb_language::definition::{self, FaultKind, TestCase, TestScript};
+use kb_language::plan::Plan;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,13 +78,9 @@ fn check(project: &Project, case: &TestCase) -> Vec<Diagnostic> {
     }
     // A playbook with errors is reported when the test runs.
     let Ok(plan) = project.plan(&name.value) else { return Vec::new() };
-    let ids = |plan: &kb_language::plan::Plan| {
-        plan.steps().iter().map(|step| step.step.id.to_string()).collect::<Vec<_>>()
-    };
-    let own: BTreeSet<String> = ids(&plan).into_iter().collect();
+    let own = ids(&plan);
     let all: BTreeSet<String> = plan.with_children().into_iter().flat_map(ids).collect();
     let expect = &case.expect;
-    let stubs = case.stubs.iter().map(|(name, stub)| (name, stub.span, &all));
     let interrupt = case.interrupt_after.iter().map(|name| (&name.value, name.span, &own));
     let faults = case.faults.iter().map(|fault| {
         let known = match fault.kind {
@@ -98,26 +95,42 @@ fn check(project: &Project, case: &TestCase) -> Vec<Diagnostic> {
     let errors = expect.errors.iter().map(|(name, found)| (name, found.span, &own));
     let errors = errors.filter(|(name, ..)| *name != "run");
     let outputs = expect.step_outputs.iter().map(|(name, found)| (name, found.span, &own));
-    let used = stubs.chain(interrupt).chain(faults).chain(steps).chain(attempts);
+    let used = interrupt.chain(faults).chain(steps).chain(attempts);
     let used = used.chain(verdicts).chain(errors).chain(outputs);
     let step = |name: &str| name.split('[').next().unwrap_or(name).to_owned();
     let mut found: Vec<Diagnostic> = used
         .filter(|(name, _, known)| !known.contains(&step(name)))
         .map(|(name, span, known)| unknown("step", Code::UNKNOWN_STEP, &step(name), span, known))
         .collect();
-    for (name, reply) in &case.answers {
-        // A step of a child run has the steps above it before its name.
-        let mut at = Some(&*plan);
-        for step in steps_of(name) {
-            let known = at.map(&ids).into_iter().flatten().collect::<BTreeSet<String>>();
-            if !known.contains(&step) {
-                found.push(unknown("step", Code::UNKNOWN_STEP, &step, reply.span, &known));
+    let scripted = case.script.iter().flat_map(|script| match script {
+        TestScript::Text { names, .. } => names.as_slice(),
+        TestScript::File(_) => &[],
+    });
+    // A step of a child run may have the steps above it before its name; without them, it is that of any run.
+    let attempts = scripted.map(|name| (&name.value, name.span));
+    let attempts = attempts.chain(case.stubs.iter().map(|(name, stub)| (name, stub.span)));
+    let answers = case.answers.iter().map(|(name, reply)| (name, reply.span));
+    for (name, span) in attempts.chain(answers) {
+        let name = AttemptName::of(name);
+        let mut at: Vec<&Plan> = Vec::new();
+        for (i, level) in name.levels().iter().enumerate() {
+            let below: BTreeSet<String> = at.iter().flat_map(|plan| ids(plan)).collect();
+            let known = if i == 0 { &all } else { &below };
+            let step = level.step.split('#').next().unwrap_or_default();
+            if !known.contains(step) {
+                found.push(unknown("step", Code::UNKNOWN_STEP, step, span, known));
                 break;
             }
-            let planned =
-                at.and_then(|plan| plan.steps().iter().find(|own| own.step.id.as_str() == step));
-            at = planned.and_then(|planned| planned.child()).map(|child| &**child);
+            let plans = if i == 0 { plan.with_children() } else { at };
+            let steps = plans.iter().flat_map(|plan| plan.steps());
+            let called = steps.filter(|planned| planned.step.id.as_str() == step);
+            at = called.filter_map(|planned| planned.child()).map(|child| &**child).collect();
         }
     }
     found
+}
+
+/// The ids of the steps of a plan.
+fn ids(plan: &Plan) -> BTreeSet<String> {
+    plan.steps().iter().map(|step| step.step.id.to_string()).collect()
 }

@@ -92,7 +92,7 @@ fn request(
         Some(write("params.json", &json_text(&Json::Object(case.params.clone())))?)
     };
     let script = match &case.script {
-        Some(TestScript::Text(text)) => write("script.json", text)?,
+        Some(TestScript::Text { text, .. }) => write("script.json", text)?,
         Some(TestScript::File(path)) => {
             let beside = Path::new(&test.file).parent().unwrap_or(Path::new(""));
             let path = project.context.root.join(beside).join(&path.value);
