@@ -221,7 +221,8 @@ impl LocalExecutor {
             },
             StepWork::Specialist(work) => {
                 let runner = self.specialists.as_deref();
-                specialist::run(runner, &request, work.clone(), &context).await
+                let workspace = &self.host.workspace;
+                specialist::run(runner, workspace, &request, work.clone(), &context).await
             }
         }
     }

@@ -3,14 +3,17 @@
 use super::lease::lease_lost;
 use super::specialist_input;
 use crate::specialist::SpecialistRunner;
-use kb_attempt::{Context, Outcome, Request, SpecialistWork};
+use crate::workspace::Workspace;
+use kb_attempt::{Context, Outcome, Request, SpecialistWork, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, OutcomeKind};
 use kb_core::evidence::{Note, Record};
 
-/// Runs the specialist. Without a runner there is no model for the run, and the step fails.
+/// Runs the specialist. Without a runner there is no model for the run, and the step fails. It fails too where git
+/// executes hooks of the folder that the specialist can write to.
 pub(super) async fn run(
     runner: Option<&SpecialistRunner>,
+    workspace: &Workspace,
     request: &Request,
     mut work: SpecialistWork,
     context: &Context,
@@ -19,6 +22,11 @@ pub(super) async fn run(
         let failure = Failure::new(Code::NO_MODEL, "there is no model for this run");
         return Outcome::failed(OutcomeKind::Unknown, failure);
     };
+    if work.specialist.writes()
+        && let Err(error) = run_blocking(|| workspace.require_hooks_elsewhere())
+    {
+        return Outcome::failed(OutcomeKind::PolicyDenied, error.failure());
+    }
     let warnings = match specialist_input::fit(&mut work) {
         Ok(warnings) => warnings,
         Err(failure) => return Outcome::failed(OutcomeKind::ValidationFailed, *failure),

@@ -39,7 +39,7 @@ impl OpenCommand {
 
     /// Whether the command works on the files of this folder, and not on those of a worktree or copy.
     pub fn works_in(&self, root: &Path) -> bool {
-        self.stored.as_ref().map_or(true, |stored| stored.root == root)
+        self.stored.as_ref().ok().is_none_or(|stored| stored.root == root)
     }
 
     /// Its process was killed, and this was its last sign of life. The first one that is told counts. Blocks.

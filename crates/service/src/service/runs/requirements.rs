@@ -19,9 +19,6 @@ pub(super) async fn check(
     sources: &Sources,
 ) -> Result<(), ServiceError> {
     let plans = plan.with_children();
-    if plans.iter().flat_map(|plan| plan.steps()).any(|step| step.specialists().next().is_some()) {
-        require_hooks_elsewhere(context)?;
-    }
     let all: Vec<&Requirements> = plans
         .iter()
         .map(|plan| &*plan.playbook().requires)
@@ -44,15 +41,6 @@ pub(super) async fn check(
     }
     problems.sort_by_key(|problem| problem.span);
     Err(ServiceError::Definitions { diagnostics: problems, sources: Box::new(sources.clone()) })
-}
-
-/// Refuses a run with specialists in a project whose files git could execute as hooks.
-pub(in crate::service) fn require_hooks_elsewhere(
-    context: &ProjectContext,
-) -> Result<(), ServiceError> {
-    // A folder that cannot be opened is told by what opens it next.
-    let Ok(workspace) = context.workspace(None) else { return Ok(()) };
-    workspace.require_hooks_elsewhere().map_err(|error| ServiceError::refused(error.failure()))
 }
 
 fn problem(span: Span, message: String, help: &str) -> Diagnostic {
