@@ -6,6 +6,8 @@ use std::io::{self, Read};
 
 /// Files of up to this many bytes are kept in memory when they are read.
 pub(super) const SMALL: u64 = 64 << 10;
+/// Files of less than so many bytes are read in one step.
+const USUAL: usize = 8 << 10;
 /// Larger files are not hashed: they are compared by their stat data only.
 pub(super) const MAX_HASHED: u64 = 256 << 20;
 
@@ -21,7 +23,8 @@ pub(super) struct Content {
 impl Content {
     /// Reads a file to its end and keeps at most [`SMALL`] bytes of it.
     pub(super) fn of(mut file: impl Read) -> io::Result<Content> {
-        let mut begin = Vec::new();
+        // An empty buffer would grow in steps, each with a read of its own.
+        let mut begin = Vec::with_capacity(USUAL);
         file.by_ref().take(SMALL + 1).read_to_end(&mut begin)?;
         if begin.len() as u64 <= SMALL {
             return Ok(Content { sha256: Some(Digest::of(&begin)), small: Some(begin) });
