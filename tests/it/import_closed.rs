@@ -57,6 +57,16 @@ jobs:
 }
 
 #[test]
+fn what_tolerates_a_failure_does_not_tolerate_a_missing_translation() {
+    let text = "name: d
+steps:
+  - {name: a, executor: ssh, command: touch ran-1, continueOn: {failure: true}}
+  - {name: b, command: touch deployed, depends: [a]}
+";
+    runs(("d.yaml", text), "d", 1, &[]);
+}
+
+#[test]
 fn a_part_of_the_whole_workflow_holds_each_step_also_those_after_failures() {
     let text = "name: env
 on: workflow_dispatch

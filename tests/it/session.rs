@@ -242,6 +242,41 @@ fn mentions_are_facts_from_a_confidence_of_0_7_and_warnings_are_blockers() {
     let unsure = session_after(json!({"confidence": 0.69, "warnings": ["the tests never ran"]}));
     assert_eq!(unsure["verifiedFacts"], json!([]), "{unsure}");
     assert_eq!(unsure["blockers"][0]["text"], "the tests never ran", "{unsure}");
+    // A mention that the judge left out of both lists is no fact.
+    let untold = session_after(json!({"verified": []}));
+    assert_eq!(untold["verifiedFacts"], json!([]), "{untold}");
+}
+
+#[test]
+fn of_two_judges_that_contradict_each_other_the_later_one_is_believed() {
+    let judged = |verified: &[&str], unverified: &[&str]| {
+        json!([{"calls": [{"tool": "submit_verification", "args": {
+            "mentions": ["parser"], "verified": verified, "unverified": unverified,
+            "confidence": 0.9, "completeness": 0.9, "gaps": [], "warnings": [], "reasoning": "seen",
+        }}]}])
+    };
+    let answer = "the project has the package parser, which parses notes and other texts";
+    let steps = "  - {id: one, specialist: researcher, task: Find it, verify: {checks: [{judge: {}}]}}\n\
+        \x20 - {id: two, specialist: researcher, task: Find it, verify: {onInconclusive: warn, checks: [{judge: {}}]}}\n\
+        \x20 - {id: build, specialist: builder, task: Use it, dependsOn: [one, two]}\n";
+    for (first, second, fact) in [
+        (judged(&["parser"], &[]), judged(&[], &["parser"]), "knownHallucinations"),
+        (judged(&[], &["parser"]), judged(&["parser"], &[]), "verifiedFacts"),
+    ] {
+        let script = json!({
+            "one": [{"output": {"summary": answer}}], "one#judge": first,
+            "two": [{"output": {"summary": answer}}], "two#judge": second,
+            "build": [{"output": {"summary": "built"}}],
+        });
+        let scratch = project(steps, &script);
+        scratch.kb(&RUN);
+        let view = scratch.json(&["run", "session", "@last", "--json"]);
+        for list in ["knownHallucinations", "verifiedFacts"] {
+            let texts: Vec<_> = view[list].as_array().unwrap().iter().collect();
+            let has = texts.iter().any(|line| line["text"] == "parser");
+            assert_eq!(has, list == fact, "{list}: {view}");
+        }
+    }
 }
 
 #[test]

@@ -74,6 +74,11 @@ fn workspace_is_the_project_in_path_rules() {
     call(settings, "tool: 'fs:read', input: {path: sub/a.txt}").code(0);
     refused(settings, "tool: 'fs:read', input: {path: out.txt}");
     refused(settings, "tool: 'fs:read', input: {path: sub/.env}");
+    for whole in ["/workspace", "/workspace/", "/workspace/**"] {
+        let settings =
+            format!("tools: {{security: {{file_read: {{allowed_paths: ['{whole}']}}}}}}\n");
+        call(&settings, "tool: 'fs:read', input: {path: out.txt}").code(0);
+    }
 }
 
 #[test]
@@ -89,7 +94,9 @@ fn a_misspelt_specialist_of_a_share_or_ladder_is_an_error() {
         ]);
         scratch.kb(&["playbook", "validate"]).code(code)
     };
-    check("budgetAllocation: {researcher: 30, orchestrator: 10, architect: 5}", 0);
+    check("budgetAllocation: {researcher: 30, orchestrator: 10, architect: 5}", 0)
+        .says(&["KB0402", "there is no specialist `architect`"]);
+    check("budgetAllocation: {orchestator: 30}", 2).says(&["did you mean `orchestrator`?"]);
     for wrong in ["budgetAllocation: {resercher: 30}", "defaultLadder: {reseacher: [small]}"] {
         check(wrong, 2).says(&["KB0402", "did you mean `researcher`?"]);
     }

@@ -237,6 +237,7 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
     fields.left_out(&["mailOnError"], "`notify` of the settings tells of runs", draft);
     let mut variables = fields.take("env").map(|env| environment(env, draft)).unwrap_or_default();
     let call = Call::of(&fields, known.documents);
+    let mut is_translated = true;
     if let Some(call) = &call {
         call.convert(step, &known.passable, known.documents, &mut map, draft);
         for (name, _) in std::mem::take(&mut variables.0) {
@@ -244,6 +245,7 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
         }
     } else if let Some(elsewhere) = runs_elsewhere(&fields) {
         fields.take_rest();
+        is_translated = false;
         let why = format!("`steps.{id}.{elsewhere}` is not mapped: the command does not run here");
         draft.without_work(step.line, why, step, &mut map);
     } else if let Some((text, line)) =
@@ -257,6 +259,7 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
         map.push(("run", text.into()));
     } else {
         fields.take_rest();
+        is_translated = false;
         let label = if id.is_empty() { (index + 1).to_string() } else { id.to_owned() };
         draft.without_work(step.line, format!("the step `{label}` has no command"), step, &mut map);
     }
@@ -271,7 +274,10 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
             map.push(("cwd", literal(&folder).into()))
         }
     }
-    policies(&fields, &mut map, draft);
+    // What stands for an untranslated step fails the run, whatever the step tolerates.
+    if is_translated {
+        policies(&fields, &mut map, draft);
+    }
     parallel(&fields, call.is_some(), &mut map, draft);
     draft.steps.push(Out::map(map));
 }

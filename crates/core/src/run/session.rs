@@ -255,6 +255,8 @@ impl Collected {
         let state = &mut self.state;
         let line = |text: &str| SessionLine { step: step.to_owned(), text: text.to_owned() };
         let lines = |texts: &[String]| texts.iter().map(|text| line(text)).collect::<Vec<_>>();
+        // The later step is believed, also where two judges contradict each other.
+        state.verified_facts.retain(|line| !entry.facts.refuted.contains(&line.text));
         state.known_hallucinations.extend(lines(&entry.facts.refuted));
         state.blockers.extend(entry.facts.doubt.as_deref().map(line));
         state.blockers.extend(lines(&entry.facts.warnings));
@@ -271,6 +273,7 @@ impl Collected {
         let ended = format!("{status}{verdict}{summary}");
         state.history.push(line(ended.trim_end_matches([':', ' '])));
         let Some(handoff) = entry.handoff.as_ref().filter(|_| entry.succeeded()) else { return };
+        state.known_hallucinations.retain(|line| !entry.facts.verified.contains(&line.text));
         state.verified_facts.extend(lines(&entry.facts.verified));
         state.known_gaps.extend(lines(&entry.facts.gaps));
         state.key_decisions.extend(lines(&handoff.decisions));
@@ -284,12 +287,9 @@ impl Collected {
         state.artifacts.extend(all.map(|(n, artifact)| reference(step, n, artifact, at)));
     }
 
-    /// The newest of each part; what a later step verified is no hallucination any more.
+    /// The newest of each part.
     fn into_state(self, goal: String) -> SessionState {
         let mut state = self.state;
-        let verified: BTreeSet<String> =
-            state.verified_facts.iter().map(|line| line.text.clone()).collect();
-        state.known_hallucinations.retain(|line| !verified.contains(&line.text));
         state.goal = state.goal.or_else(|| (!goal.is_empty()).then_some(goal));
         let listed = [
             &mut state.blockers,

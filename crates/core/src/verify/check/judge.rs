@@ -137,7 +137,11 @@ fn evidence(
     model: &str,
     criterion: &JudgeCriterion,
 ) -> Json {
-    let is_verified = |name: &&String| !unverified.contains(&name.as_str());
+    // A mention in neither list of the judge is none that it found in the results.
+    let is_verified = |name: &&String| {
+        let told = found.verified.contains(name) || found.unverified.contains(name);
+        told && !unverified.contains(&name.as_str())
+    };
     let verified: Vec<&String> = found.mentions.iter().filter(is_verified).collect();
     let warning = |code: &str, message: String| json!({"code": code, "message": message});
     let mut warnings: Vec<Json> = unverified

@@ -95,13 +95,15 @@ impl Outline {
                 let has_keys = list.get("key").is_some() || step.get("matrix").is_some();
                 names.lists.insert(id.to_owned(), has_keys);
             }
-            let (Some(id), Some(outputs)) =
-                (step.get("id").and_then(Node::as_text), step.get("outputs"))
-            else {
-                continue;
-            };
-            let keys = items(Some(outputs)).iter().filter_map(Node::as_text).map(str::to_owned);
-            names.outputs.insert(id.to_owned(), keys.collect());
+            let Some(id) = step.get("id").and_then(Node::as_text) else { continue };
+            // The output of a specialist always has a summary.
+            let is_specialist = ["specialist", "agent"].iter().any(|key| step.get(key).is_some());
+            let always = is_specialist.then_some("summary");
+            let keys = items(step.get("outputs")).iter().filter_map(Node::as_text).chain(always);
+            let keys: Vec<String> = keys.map(str::to_owned).collect();
+            if !keys.is_empty() {
+                names.outputs.insert(id.to_owned(), keys);
+            }
         }
         for param in items(root.get("params")) {
             let text = |key| param.get(key).and_then(Node::as_text);

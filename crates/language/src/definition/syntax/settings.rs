@@ -209,7 +209,7 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
 }
 
 /// The share of calls that no specialist makes.
-const ORCHESTRATOR: &str = "orchestrator";
+pub(crate) const ORCHESTRATOR: &str = "orchestrator";
 
 /// The keys of a map, with their positions.
 fn names(node: &Node) -> impl Iterator<Item = (String, Span)> {

@@ -123,8 +123,8 @@ fn names(tools: &[Arc<ToolSpec>]) -> impl Iterator<Item = ToolName> {
     tools.iter().filter_map(|tool| ToolName::new(&tool.name).ok())
 }
 
-/// The globs of a path rule. `/workspace` is the project in the documents, so a glob below it stands for two: the
-/// same paths of the project, and the absolute ones.
+/// The globs of a path rule. `/workspace` is the project in the documents, so it stands for everything in the project,
+/// and a glob below it for two: the same paths of the project, and the absolute ones.
 fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
     let items = decoder.list(node, key);
     for item in items {
@@ -133,7 +133,11 @@ fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
         }
     }
     let both = |text: String| {
-        let below = text.strip_prefix("/workspace/").map(str::to_owned);
+        let below = match text.strip_prefix("/workspace") {
+            Some("" | "/") => Some("**".to_owned()),
+            Some(rest) => rest.strip_prefix('/').map(str::to_owned),
+            None => None,
+        };
         [Some(text), below].into_iter().flatten()
     };
     decoder.texts(node, key).into_iter().flat_map(both).collect()
