@@ -12,6 +12,19 @@ pub struct TestCounts {
     pub passed: u64,
     /// Tests that failed or ended with an error.
     pub failed: u64,
+    /// Tests that were left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped: u64,
+    /// Number of summaries with tests that these are the sum of, if there are several.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub summaries: u64,
+    /// How many of those that passed are packages with an unknown number of tests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub packages: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Maximum number of lines that are searched, from the end.
@@ -33,9 +46,22 @@ impl TestCounts {
         self.passed.saturating_add(self.failed)
     }
 
-    fn add(&mut self, passed: u64, failed: u64) {
-        self.passed = self.passed.saturating_add(passed);
-        self.failed = self.failed.saturating_add(failed);
+    /// Whether a number of passed tests can be right beside these: that of one of several summaries, or of the tests in
+    /// packages.
+    pub fn may_be(self, passed: u64) -> bool {
+        passed == self.passed
+            || self.summaries > 1 && passed < self.passed
+            || self.packages > 0 && passed > self.passed
+    }
+
+    fn add(&mut self, other: TestCounts) {
+        let ran = |counts: TestCounts| u64::from(counts.ran() > 0).max(counts.summaries);
+        let summaries = ran(*self) + ran(other);
+        self.passed = self.passed.saturating_add(other.passed);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.packages = self.packages.saturating_add(other.packages);
+        self.summaries = if summaries > 1 { summaries } else { 0 };
     }
 }
 
@@ -55,18 +81,19 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, passed: u64, failed: u64) {
-        self.sum.get_or_insert_default().add(passed, failed);
+    fn add(&mut self, passed: u64, failed: u64, skipped: u64) {
+        let counts = TestCounts { passed, failed, skipped, ..TestCounts::default() };
+        self.sum.get_or_insert_default().add(counts);
     }
 
     fn counts(self) -> Option<TestCounts> {
         let Found { sum, maven, go, tap, has_plan, unittest } = self;
-        let unittest = unittest.map(|passed| TestCounts { passed, failed: 0 });
+        let unittest = unittest.map(|passed| TestCounts { passed, ..TestCounts::default() });
         // `node --test` prints a summary after the TAP lines.
         let tap = has_plan.then_some(tap).filter(|_| sum.is_none());
         let all = [sum, maven, go, tap, unittest].into_iter().flatten();
         all.reduce(|mut all, counts| {
-            all.add(counts.passed, counts.failed);
+            all.add(counts);
             all
         })
     }
@@ -75,17 +102,18 @@ impl Found {
         let text = line.trim();
         if self.no_tests(text) {
         } else if text.starts_with("test result: ") {
-            self.add(before(text, "passed"), before(text, "failed"));
+            let (passed, failed) = (before(text, "passed"), before(text, "failed"));
+            self.add(passed, failed, before(text, "ignored"));
         } else if text.starts_with("Summary [") && text.contains(" run: ") {
             let failed = before(text, "failed") + before(text, "timed out");
-            self.add(before(text, "passed"), failed);
+            self.add(before(text, "passed"), failed, before(text, "skipped"));
         } else if let Some(rest) = text.strip_prefix("Tests:").or(text.strip_prefix("Tests  ")) {
             self.jest_or_phpunit(rest);
         } else if let Some(rest) = text.split_once("Tests run: ").map(|(_, rest)| rest) {
             let (run, skipped) = (first(rest), after(rest, "Skipped:"));
             let failed = after(rest, "Failures:") + after(rest, "Errors:");
             let passed = run.saturating_sub(failed + skipped);
-            self.maven = Some(TestCounts { passed, failed });
+            self.maven = Some(TestCounts { passed, failed, skipped, ..TestCounts::default() });
         } else if text.starts_with("<testsuites ") || text.starts_with("<testsuite ") {
             self.junit(text);
         } else if text.starts_with("Ran ") && text.contains(" test") && text.contains(" in ") {
@@ -93,20 +121,22 @@ impl Found {
         } else if text.starts_with("FAILED (") && self.unittest.is_some() {
             let failed = after(text, "failures=") + after(text, "errors=");
             let ran = self.unittest.take().unwrap_or(0);
-            self.add(ran.saturating_sub(failed + after(text, "skipped=")), failed);
+            let skipped = after(text, "skipped=");
+            self.add(ran.saturating_sub(failed + skipped), failed, skipped);
         } else if text.starts_with("OK (skipped=") && self.unittest.is_some() {
             let ran = self.unittest.take().unwrap_or(0);
-            self.add(ran.saturating_sub(after(text, "skipped=")), 0);
+            let skipped = after(text, "skipped=");
+            self.add(ran.saturating_sub(skipped), 0, skipped);
         } else if text.contains(" tests failed out of ") {
             let (failed, all) = (before(text, "tests failed"), after(text, "out of"));
-            self.add(all.saturating_sub(failed), failed);
+            self.add(all.saturating_sub(failed), failed, 0);
         } else if text.contains("Failed:") && text.contains("Passed:") && text.contains("Total:") {
-            self.add(after(text, "Passed:"), after(text, "Failed:"));
+            self.add(after(text, "Passed:"), after(text, "Failed:"), after(text, "Skipped:"));
         } else if text.starts_with("OK (") && text.contains(" assertion") {
-            self.add(before(text, "test"), 0);
+            self.add(before(text, "test"), 0, 0);
         } else if text.contains(" example") && text.contains(" failure") {
             let (all, failed) = (before(text, "example"), before(text, "failure"));
-            self.add(all.saturating_sub(failed), failed);
+            self.add(all.saturating_sub(failed), failed, 0);
         } else if !self.node_or_mocha(text) && !self.pytest(text) {
             self.tap_or_go(text, line);
         }
@@ -122,7 +152,7 @@ impl Found {
             "No tests executed!",
         ];
         if NONE.iter().any(|none| text.starts_with(none)) {
-            self.add(0, 0);
+            self.add(0, 0, 0);
         } else if text.ends_with("[no test files]") {
             self.go.get_or_insert_default();
         } else {
@@ -136,9 +166,9 @@ impl Found {
     fn jest_or_phpunit(&mut self, rest: &str) {
         if rest.contains("Assertions:") {
             let failed = after(rest, "Failures:") + after(rest, "Errors:");
-            self.add(first(rest).saturating_sub(failed), failed);
+            self.add(first(rest).saturating_sub(failed), failed, after(rest, "Skipped:"));
         } else if ["passed", "failed", "total", "skipped"].iter().any(|word| rest.contains(word)) {
-            self.add(before(rest, "passed"), before(rest, "failed"));
+            self.add(before(rest, "passed"), before(rest, "failed"), before(rest, "skipped"));
         }
     }
 
@@ -151,8 +181,8 @@ impl Found {
             return;
         }
         let failed = value("failures") + value("errors");
-        let passed = value("tests").saturating_sub(failed + value("skipped"));
-        self.add(passed, failed);
+        let skipped = value("skipped");
+        self.add(value("tests").saturating_sub(failed + skipped), failed, skipped);
         // The total of `<testsuites>` contains each `<testsuite>`.
         self.has_plan |= text.starts_with("<testsuites ");
     }
@@ -161,14 +191,15 @@ impl Found {
     fn node_or_mocha(&mut self, text: &str) -> bool {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
-            ["#" | "ℹ", "pass", count] => self.add(count.parse().unwrap_or(0), 0),
-            ["#" | "ℹ", "fail", count] => self.add(0, count.parse().unwrap_or(0)),
+            ["#" | "ℹ", "pass", count] => self.add(count.parse().unwrap_or(0), 0, 0),
+            ["#" | "ℹ", "fail", count] => self.add(0, count.parse().unwrap_or(0), 0),
+            ["#" | "ℹ", "skipped" | "todo", count] => self.add(0, 0, count.parse().unwrap_or(0)),
             [count, "passing" | "pass", ..] if words.len() <= 3 => match count.parse() {
-                Ok(count) => self.add(count, 0),
+                Ok(count) => self.add(count, 0, 0),
                 Err(_) => return false,
             },
             [count, "failing" | "fail"] => match count.parse() {
-                Ok(count) => self.add(0, count),
+                Ok(count) => self.add(0, count, 0),
                 Err(_) => return false,
             },
             _ => return false,
@@ -191,7 +222,8 @@ impl Found {
         });
         if is_deno || is_summary {
             let passed = before(text, "passed") + before(text, "xpassed");
-            self.add(passed, before(text, "failed") + before(text, "error"));
+            let failed = before(text, "failed") + before(text, "error");
+            self.add(passed, failed, before(text, "skipped"));
         }
         is_deno || is_summary
     }
@@ -201,7 +233,9 @@ impl Found {
         match words.as_slice() {
             ["ok", _, time, rest @ ..] if is_seconds(time) || *time == "(cached)" => {
                 let ran = !rest.contains(&"[no");
-                self.go.get_or_insert_default().passed += u64::from(ran);
+                let go = self.go.get_or_insert_default();
+                go.passed += u64::from(ran);
+                go.packages = go.passed;
             }
             ["FAIL", _, time] if is_seconds(time) => {
                 self.go.get_or_insert_default().failed += 1;

@@ -3,6 +3,7 @@
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::normalized;
+use super::own_record::without_own;
 use super::tool_tier;
 use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose};
 use kb_base::value::{Json, JsonMap};
@@ -32,17 +33,48 @@ pub(super) fn is_read(key: &str) -> bool {
     is_key(key, &["toolcalls", "pluginresults"])
 }
 
-/// The claims of an output about tool calls, in order.
+/// The claims of an output about tool calls, in order, each once.
 pub(super) fn call_claims(output: &Json) -> Vec<CallClaim> {
     let mut claims: Vec<CallClaim> = Vec::new();
-    let lists = sources(output).flatten();
-    let lists = lists.filter(|(key, _)| is_read(key));
-    for claim in lists.flat_map(|(_, value)| entries(value)).filter_map(CallClaim::of) {
+    for claim in lists(output).flatten() {
         if !claims.contains(&claim) {
             claims.push(claim);
         }
     }
     claims
+}
+
+/// The entries of each list of tool calls.
+fn lists(output: &Json) -> impl Iterator<Item = Vec<CallClaim>> {
+    let lists = sources(output).flatten().filter(|(key, _)| is_read(key));
+    lists.map(|(_, value)| entries(value).filter_map(CallClaim::of).collect())
+}
+
+/// The doubt about a list that has more entries than calls that fit them.
+pub(super) fn surplus(
+    output: &Json,
+    trace: &[Invocation],
+    root: &str,
+    tools: &ToolCatalog,
+) -> Option<Finding> {
+    lists(output).find_map(|claims| {
+        let fitting = |claim: &CallClaim| -> Vec<usize> {
+            let fits = |call: &Invocation| {
+                call.purpose == Purpose::Execution
+                    && claim.is_about(call, tools)
+                    && claim.fits(call, root)
+                    && is_successful(call) != claim.failed
+            };
+            (0..trace.len()).filter(|at| fits(&trace[*at])).collect()
+        };
+        let claims: Vec<_> = claims.iter().map(|claim| (claim, fitting(claim))).collect();
+        let (claims, options): (Vec<_>, Vec<_>) =
+            claims.into_iter().filter(|(_, options)| !options.is_empty()).unzip();
+        let tool = &claims[without_own(&options)?].tool;
+        Some(Finding::inconclusive(format!(
+            "`{tool}` is listed more often than such a call was recorded"
+        )))
+    })
 }
 
 impl CallClaim {
@@ -146,15 +178,9 @@ impl CallClaim {
         self.data.iter().find(differs).map(|(key, _)| key.as_str())
     }
 
-    /// Whether the claim names the tool of a call: in any spelling, by an alias, or without its namespace.
+    /// Whether the claim names the tool of a call.
     pub(super) fn is_about(&self, call: &Invocation, tools: &ToolCatalog) -> bool {
-        let letters = |name: &str| -> String {
-            let letters = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-            letters.to_ascii_lowercase()
-        };
-        let (claimed, spec) = (letters(&self.tool), tools.entry(&call.tool));
-        let spelt = |names: &[Text]| names.iter().any(|name| letters(name) == claimed);
-        letters(&call.tool) == claimed || spelt(&spec.aliases) || spelt(&spec.claimed_as)
+        names_tool(&self.tool, call, tools)
     }
 
     /// Whether the claim is about a call whose recorded output is evidence.
@@ -177,6 +203,17 @@ impl CallClaim {
             _ => true,
         })
     }
+}
+
+/// Whether a text names the tool of a call: in any spelling, by an alias, or without its namespace.
+pub(super) fn names_tool(text: &str, call: &Invocation, tools: &ToolCatalog) -> bool {
+    let letters = |name: &str| -> String {
+        let letters = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+        letters.to_ascii_lowercase()
+    };
+    let (claimed, spec) = (letters(text), tools.entry(&call.tool));
+    let spelt = |names: &[Text]| names.iter().any(|name| letters(name) == claimed);
+    letters(&call.tool) == claimed || spelt(&spec.aliases) || spelt(&spec.claimed_as)
 }
 
 /// Whether a call did what it was asked for. An answer with an error status is none.

@@ -40,6 +40,10 @@ pub(super) struct Claim {
     pub(super) below: Option<String>,
     /// The path that it is claimed to have had before.
     pub(super) renamed: Option<String>,
+    /// How often the list has it.
+    pub(super) times: usize,
+    /// Number of the list.
+    list: usize,
     /// Whether the texts are claimed to be new.
     pub(super) is_insertion: bool,
     /// The text as it is written.
@@ -67,6 +71,8 @@ impl Claim {
             also_made: false,
             below: None,
             renamed: None,
+            times: 1,
+            list: 0,
             is_insertion: false,
             text: text.to_owned(),
         }
@@ -98,8 +104,9 @@ impl Claim {
 
     /// Whether another claim says the same of the path, whatever else the output says of it.
     pub(super) fn says(&self, other: &Claim) -> bool {
-        let Claim { temporary, also_made, .. } = *self;
-        *self == Claim { temporary, also_made, ..other.clone() }
+        let Claim { temporary, also_made, times, list, .. } = *self;
+        *self
+            == Claim { temporary, also_made, times, list, text: self.text.clone(), ..other.clone() }
     }
 
     /// The queries for the claimed texts.
@@ -148,7 +155,7 @@ pub(super) fn has_entries(key: &str) -> bool {
 /// The claims of an output about files, in order. `writes`: whether the step is one that changes files; of another step only
 /// the plain keys at the top level are claims, because others describe what it read.
 pub(super) fn claims_of(output: &Json, root: &str, writes: bool) -> Vec<Claim> {
-    let mut reader = Reader { root, writes, claims: Vec::new(), above: Vec::new() };
+    let mut reader = Reader { root, writes, list: 0, claims: Vec::new(), above: Vec::new() };
     reader.read(output, 0);
     let mut claims = reader.claims;
     let of = |is: &dyn Fn(ClaimKind) -> bool| -> BTreeSet<String> {
@@ -180,6 +187,8 @@ pub(super) fn listed_kinds(output: &Json, claims: &[Claim]) -> BTreeSet<ClaimKin
 struct Reader<'r> {
     root: &'r str,
     writes: bool,
+    /// Number of the list that is read.
+    list: usize,
     claims: Vec<Claim>,
     /// The keys above, without the one that has the paths.
     above: Vec<String>,
@@ -202,9 +211,11 @@ impl Reader<'_> {
 
     fn push(&mut self, claim: Claim) {
         let below = self.above.iter().find(|key| !is_of_report(key)).cloned();
-        let claim = Claim { below, ..claim };
-        if !self.claims.contains(&claim) {
-            self.claims.push(claim);
+        let claim = Claim { below, list: self.list, ..claim };
+        match self.claims.iter_mut().find(|own| own.says(&claim)) {
+            Some(own) if own.list == claim.list => own.times += 1,
+            Some(_) => {}
+            None => self.claims.push(claim),
         }
     }
 
@@ -228,6 +239,7 @@ impl Reader<'_> {
 
     fn key(&mut self, key: &str, value: &Json, depth: usize) {
         let is_top = depth == 0;
+        self.list += 1;
         let name = words(key).concat();
         if means(&name, Meaning::OtherKey)
             || call_claim::is_read(key)

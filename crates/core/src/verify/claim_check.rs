@@ -1,12 +1,14 @@
 //! Claims compared with the recorded changes and with the files on disk.
 
 use super::claim::Claim;
+use super::claim_content::anchored;
 use super::claim_kind::ClaimKind;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
 use super::recorded_changes::{History, RecordedChanges, is_same_content};
 use super::unclear_claim::or_unclear;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
+use kb_base::value::counted;
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
 
@@ -15,9 +17,9 @@ const MAX_PATH: usize = 4_096;
 const MAX_NAME: usize = 255;
 
 /// What the runtime knows about the path of a claim.
-struct Subject<'a> {
-    history: History<'a>,
-    now: Option<&'a FileState>,
+pub(super) struct Subject<'a> {
+    pub(super) history: History<'a>,
+    pub(super) now: Option<&'a FileState>,
     /// Whether ignore rules exclude the path.
     ignored: bool,
     /// Whether it is a folder without entries.
@@ -41,12 +43,13 @@ pub(super) fn check_claim(
         Ok(subject) => {
             let finding = find(claim, subject, recorded);
             if finding.verdict == Verdict::Passed {
-                anchored(claim, subject, recorded, seen).unwrap_or(finding)
+                let more = anchored(claim, subject, recorded, seen);
+                more.or_else(|| repeated(claim, subject)).unwrap_or(finding)
             } else {
                 or_unclear(finding, claim, recorded, seen)
             }
         }
-        Err(finding) => finding.clone(),
+        Err(finding) => or_unclear(finding.clone(), claim, recorded, seen),
     };
     let finding = finding.under(policy);
     let direct = recorded.history(&claim.path);
@@ -58,6 +61,16 @@ pub(super) fn check_claim(
         "now": subject.as_ref().ok().and_then(|subject| subject.now).map(brief),
     });
     finding.into_detail(format!("claim {} {}", claim.kind, claim.path), Some(evidence))
+}
+
+/// The doubt about a path that a list has more often than the step changed it.
+fn repeated(claim: &Claim, subject: &Subject<'_>) -> Option<Finding> {
+    let Claim { path, times, .. } = claim;
+    let changes = subject.history.calls().len().max(1);
+    (*times > changes).then(|| {
+        let was = counted(changes, "time");
+        Finding::inconclusive(format!("`{path}` is listed {times} times, and was changed {was}"))
+    })
 }
 
 /// What is known about the path, or the verdict if no file can have it or it was not observed.
@@ -102,90 +115,6 @@ fn subject<'a>(
             Ok(Subject { history: recorded.history(target), now: Some(state), ..own })
         }
         _ => Ok(own),
-    }
-}
-
-/// The verdict over the content that a claim describes; `None` if the file has it.
-fn anchored(
-    claim: &Claim,
-    subject: &Subject<'_>,
-    recorded: &RecordedChanges<'_>,
-    seen: &Observations,
-) -> Option<Finding> {
-    let path = &claim.path;
-    if let Some(claimed) = claim.lines {
-        let lines = subject.history.changed_lines();
-        let fits = lines.is_some_and(|lines| {
-            let (added, removed) = (lines.added, lines.removed);
-            [added, removed, added + removed, added.max(removed)].contains(&claimed)
-        });
-        if !fits {
-            return Some(Finding::inconclusive(format!(
-                "{claimed} lines of `{path}` are claimed to have been changed, and the recorded difference does not \
-                 show that"
-            )));
-        }
-    }
-    if let Some(hash) = &claim.hash {
-        let digest = subject.now.and_then(|now| now.sha256);
-        match digest.map(|digest| digest.to_string()) {
-            None => {
-                return Some(Finding::inconclusive(format!("`{path}` has no digest to compare")));
-            }
-            Some(digest)
-                if !digest.eq_ignore_ascii_case(hash) && !claim.is_digest_of_text(hash) =>
-            {
-                return Some(Finding::failed(format!(
-                    "`{path}` is claimed to have another digest than its content has"
-                )));
-            }
-            Some(_) => {}
-        }
-    }
-    if let Some(from) = &claim.renamed {
-        let digest = |state: Option<&FileState>| state.and_then(|state| state.sha256);
-        let was = digest(recorded.history(from).before());
-        if was.is_none() || was != digest(subject.now) {
-            return Some(Finding::inconclusive(format!(
-                "`{from}` is claimed to have been renamed to `{path}`, whose content is another one"
-            )));
-        }
-    }
-    let occurrences = |text: &str| match seen.get(&claim.text_query(text)) {
-        Some(Observation::Files(Ok(files))) => files.first().and_then(|file| file.occurrences),
-        _ => None,
-    };
-    let unread = || Some(Finding::inconclusive(format!("the content of `{path}` was not read")));
-    let inserted = claim.snippet.as_deref().map(occurrences);
-    match inserted {
-        Some(None) => return unread(),
-        Some(Some(0)) => {
-            return Some(Finding::failed(format!(
-                "`{path}` is claimed to contain a text that it does not contain"
-            )));
-        }
-        Some(Some(_))
-            if claim.is_insertion
-                && subject.history.before().is_some()
-                && claim.snippet.as_deref().and_then(|text| subject.history.contained(text))
-                    != Some(false) =>
-        {
-            return Some(Finding::inconclusive(format!(
-                "a text is claimed to have been inserted into `{path}`, and it was there before, or that is not known"
-            )));
-        }
-        Some(Some(_)) | None => {}
-    }
-    let earlier = claim.earlier.as_deref()?;
-    match (occurrences(earlier), subject.history.contained(earlier)) {
-        (Some(1..), _) | (_, Some(true)) => None,
-        (Some(0), Some(false)) => Some(Finding::failed(format!(
-            "`{path}` is claimed to have contained a text before the change that it did not contain"
-        ))),
-        (Some(0), None) => {
-            Some(Finding::inconclusive(format!("the earlier content of `{path}` is not known")))
-        }
-        (None, _) => unread(),
     }
 }
 
@@ -290,9 +219,10 @@ fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool) -> Finding
 fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
     if history.before().is_some() {
         let path = &claim.path;
-        return Finding::failed(format!(
-            "`{path}` is claimed as created, but it existed before the step started"
-        ));
+        return other_kind(
+            claim,
+            format!("`{path}` is claimed as created, but it existed before the step started"),
+        );
     }
     let finding = still_as_recorded(claim, history, now);
     let is_link = now.is_some_and(|now| now.kind == FileKind::Symlink);
@@ -311,10 +241,7 @@ fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fi
         let reason = format!(
             "`{path}` is claimed as modified, but it did not exist before: the step created it"
         );
-        return match claim.also_made {
-            true => Finding::inconclusive(reason),
-            false => Finding::failed(reason),
-        };
+        return other_kind(claim, reason);
     }
     let same = history.is_same(true);
     if same.is_none() {
@@ -350,8 +277,18 @@ fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
             "`{path}` is claimed as deleted and a recorded call deleted it, but it exists again"
         )),
         (Some(_), Some(_)) => {
-            Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"))
+            other_kind(claim, format!("`{path}` is claimed as deleted, but it still exists"))
         }
+    }
+}
+
+/// The verdict over a path that the step changed in another way than claimed. Beside a note, or if the output says of the
+/// path that it was made and deleted, each word alone may be wrong.
+fn other_kind(claim: &Claim, reason: String) -> Finding {
+    let also = claim.also_made && claim.kind == ClaimKind::Modified;
+    match claim.noted || claim.temporary || also {
+        true => Finding::inconclusive(reason),
+        false => Finding::failed(reason),
     }
 }
 
@@ -359,10 +296,13 @@ fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
 fn still_as_recorded(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
     let (path, kind) = (&claim.path, claim.kind);
     let Some(left) = history.after() else {
-        return Finding::failed(format!(
-            "`{path}` is claimed as {kind}, but the last recorded call deleted it{}",
-            by(history)
-        ));
+        return other_kind(
+            claim,
+            format!(
+                "`{path}` is claimed as {kind}, but the last recorded call deleted it{}",
+                by(history)
+            ),
+        );
     };
     let Some(now) = now else {
         return Finding::failed(format!(

@@ -1,14 +1,18 @@
 //! Claims that a command ran: what an output states, and whether a recorded process proves it.
 
+use super::call_claim::names_tool;
+use super::claimed_result::{ClaimedResult, annotated};
 use super::command_text::{is_question, plain};
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
+use super::own_record::without_own;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{canonical, may_be_same};
 use super::shell::{CommandUse, Script};
 use super::statement::{Meaning, means};
-use crate::evidence::Verdict;
-use kb_base::value::{Json, counted};
+use crate::evidence::{Invocation, Verdict};
+use kb_base::value::Json;
+use kb_language::toolspec::ToolCatalog;
 use serde_json::json;
 
 /// A statement of an output that a command ran.
@@ -19,21 +23,13 @@ pub(super) struct CommandClaim {
     /// The claimed result.
     result: ClaimedResult,
     script: Script,
-    /// How often it is listed.
-    times: usize,
 }
 
-/// The claimed result of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ClaimedResult {
-    /// Exit code 0, also if the claim says nothing.
-    Succeeded,
-    /// Exit code 0, as the claim says.
-    SaidSucceeded,
-    /// A failure, with the exit code if the claim has one.
-    Failed(Option<i64>),
-    /// The output reports a failure elsewhere, such as failed tests: any result fits.
-    Any,
+/// What claims about commands are compared with.
+pub(super) struct CommandRecord<'r> {
+    pub(super) runs: &'r RecordedRuns<'r>,
+    pub(super) trace: &'r [Invocation],
+    pub(super) tools: &'r ToolCatalog,
 }
 
 const KEYS: [&str; 5] =
@@ -44,37 +40,66 @@ pub(super) fn is_read(key: &str) -> bool {
     is_key(key, &KEYS)
 }
 
-/// The claims of an output about commands, in order. `reports_failure` tells whether the output
-/// reports that a command failed.
-pub(super) fn command_claims(
+/// The entries of each list of commands. `reports_failure` tells whether the output reports that a command failed.
+pub(super) fn command_lists(
     output: &Json,
     reports_failure: impl Fn(&Script) -> bool,
-) -> Vec<CommandClaim> {
-    let mut claims: Vec<CommandClaim> = Vec::new();
-    let mut add = |entry: &Json| {
-        let Some(claim) = CommandClaim::of(entry) else { return };
+) -> Vec<Vec<CommandClaim>> {
+    let claim = |entry: &Json| {
+        let claim = CommandClaim::of(entry)?;
         let any = claim.result == ClaimedResult::Succeeded && reports_failure(&claim.script);
         let result = if any { ClaimedResult::Any } else { claim.result };
-        let claim = CommandClaim { result, ..claim };
-        match claims.iter_mut().find(|known| known.is_same(&claim)) {
-            Some(known) => known.times += 1,
-            None => claims.push(claim),
+        Some(CommandClaim { result, ..claim })
+    };
+    let is_command = |entry: &&Json| {
+        let kind = field(entry, &["kind", "type"]).and_then(Json::as_str);
+        kind.is_some_and(|kind| is_key(kind, &["commandexecuted", "command"]))
+    };
+    let list = |(key, value): (&String, &Json)| -> Vec<CommandClaim> {
+        match () {
+            () if is_key(key, &KEYS) => entries(value).filter_map(claim).collect(),
+            () if is_key(key, &["claims"]) => {
+                entries(value).filter(is_command).filter_map(claim).collect()
+            }
+            () => Vec::new(),
         }
     };
-    for source in sources(output) {
-        for (key, value) in source {
-            if is_key(key, &KEYS) {
-                entries(value).for_each(&mut add);
-            } else if is_key(key, &["claims"]) {
-                let is_command = |entry: &&Json| {
-                    let kind = field(entry, &["kind", "type"]).and_then(Json::as_str);
-                    kind.is_some_and(|kind| is_key(kind, &["commandexecuted", "command"]))
-                };
-                entries(value).filter(is_command).for_each(&mut add);
-            }
+    sources(output).flatten().map(list).collect()
+}
+
+/// The claims of lists, each once.
+pub(super) fn once(lists: &[Vec<CommandClaim>]) -> Vec<CommandClaim> {
+    let mut claims: Vec<CommandClaim> = Vec::new();
+    for claim in lists.iter().flatten() {
+        if !claims.iter().any(|known| known.is_same(claim)) {
+            claims.push(claim.clone());
         }
     }
     claims
+}
+
+/// The doubt about a list that has more entries than recorded commands that fit them.
+pub(super) fn surplus(lists: &[Vec<CommandClaim>], runs: &RecordedRuns<'_>) -> Option<Finding> {
+    let used = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+    lists.iter().find_map(|claims| {
+        let options = |claim: &CommandClaim| -> Vec<usize> {
+            let wanted = claim.only_command().map(canonical);
+            let fits = |(run, used): (&RecordedRun<'_>, &CommandUse)| {
+                let is_same = wanted.as_ref() == Some(&canonical(&used.argv));
+                let name = used.argv.join(" ");
+                is_same
+                    && claim.verdict(&name, run, run.result(used), false).verdict == Verdict::Passed
+            };
+            used().enumerate().filter(|(_, own)| fits(*own)).map(|(at, _)| at).collect()
+        };
+        let claims: Vec<_> = claims.iter().map(|claim| (claim, options(claim))).collect();
+        let (claims, options): (Vec<_>, Vec<_>) =
+            claims.into_iter().filter(|(_, options)| !options.is_empty()).unzip();
+        let text = &claims[without_own(&options)?].text;
+        Some(Finding::inconclusive(format!(
+            "`{text}` is listed more often than such a command was recorded"
+        )))
+    })
 }
 
 impl CommandClaim {
@@ -106,7 +131,7 @@ impl CommandClaim {
             words => {
                 let words = argv(words).filter(|words| !words.is_empty())?;
                 let (text, script) = (words.join(" "), Script::of(&words));
-                Some(CommandClaim { text, result, script, times: 1 })
+                Some(CommandClaim { text, result, script })
             }
         }
     }
@@ -119,10 +144,10 @@ impl CommandClaim {
         let text = text.strip_prefix("$ ").unwrap_or(text);
         let script = Script::of_text(text);
         let text = text.to_owned();
-        (!text.is_empty()).then_some(CommandClaim { text, result, script, times: 1 })
+        (!text.is_empty()).then_some(CommandClaim { text, result, script })
     }
 
-    /// Whether another claim says the same, however often.
+    /// Whether another claim says the same.
     pub(super) fn is_same(&self, other: &CommandClaim) -> bool {
         self.text == other.text && self.result == other.result
     }
@@ -136,13 +161,13 @@ impl CommandClaim {
     }
 
     /// The verdict over the claim, with the evidence.
-    pub(super) fn check(&self, runs: &RecordedRuns<'_>) -> (Finding, Json) {
+    pub(super) fn check(&self, record: &CommandRecord<'_>) -> (Finding, Json) {
         let mut calls: Vec<&str> = Vec::new();
         let mut code = None;
         let mut worst = Finding::passed();
         let parts = self.script.main_commands();
         for part in &parts {
-            let (finding, run) = self.part(&part.argv, parts.len(), runs);
+            let (finding, run) = self.part(&part.argv, parts.len(), record);
             if let Some(run) = run {
                 calls.push(&run.call.id);
                 code = run.exit_code().or(code);
@@ -152,10 +177,10 @@ impl CommandClaim {
             }
         }
         if parts.is_empty() {
-            worst = self.unparsed(runs);
+            worst = self.unparsed(record);
         }
         if worst.verdict == Verdict::Passed
-            && let Some(finding) = self.beyond_the_record(runs)
+            && let Some(finding) = self.beyond_the_record(record.runs)
         {
             worst = finding;
         }
@@ -164,21 +189,13 @@ impl CommandClaim {
     }
 
     /// The doubt about what the claim says besides its commands: folders, variables, redirections and wrappers that no
-    /// recorded text has, and more runs than were recorded.
+    /// recorded text has.
     fn beyond_the_record(&self, runs: &RecordedRuns<'_>) -> Option<Finding> {
         let claimed = plain(&self.text);
         let has_text = |run: &&RecordedRun<'_>| plain(&run.text()).contains(&claimed);
-        let times = runs.iter().filter(has_text).count();
         let text = &self.text;
-        if self.times > 1 && times < self.times {
-            return Some(Finding::inconclusive(format!(
-                "`{text}` is listed {} times, and was recorded {}",
-                self.times,
-                counted(times, "time")
-            )));
-        }
         let commands = || self.script.commands.iter().map(|used| plain(&used.argv.join(" ")));
-        if times > 0 || self.script.commands.is_empty() {
+        if runs.iter().any(|run| has_text(&run)) || self.script.commands.is_empty() {
             return None;
         }
         let is_in = |used: &CommandUse| {
@@ -203,8 +220,9 @@ impl CommandClaim {
         &self,
         argv: &[String],
         parts: usize,
-        runs: &'r RecordedRuns<'r>,
+        record: &CommandRecord<'r>,
     ) -> (Finding, Option<&'r RecordedRun<'r>>) {
+        let runs = record.runs;
         let name = argv.join(" ");
         let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
         let wanted = canonical(argv);
@@ -227,7 +245,7 @@ impl CommandClaim {
                     run.call.id,
                     used.argv.join(" ")
                 )),
-                None => self.unrecorded(&name, runs),
+                None => self.unrecorded(&name, record),
             };
             return (finding, longer.map(|(run, _)| run));
         };
@@ -236,21 +254,30 @@ impl CommandClaim {
     }
 
     /// The verdict over a command that no call ran. A text with more than the command, or with no command, refutes nothing.
-    fn unrecorded(&self, name: &str, runs: &RecordedRuns<'_>) -> Finding {
+    fn unrecorded(&self, name: &str, record: &CommandRecord<'_>) -> Finding {
+        let runs = record.runs;
         let reason = format!("`{name}` is claimed to have run, but no recorded call ran it");
         let claimed = plain(&self.text);
-        // Words before the command, a note behind it, or its last words alone.
+        // Words before the command, a note behind it, its last words, or one of its words alone.
         let is_part = |run: &RecordedRun<'_>| {
             run.script.commands.iter().filter(|used| !used.is_neutral()).any(|used| {
                 let used = plain(&used.argv.join(" "));
                 claimed.ends_with(&format!(" {used}"))
                     || claimed.starts_with(&format!("{used} ("))
                     || used.ends_with(&format!(" {claimed}"))
+                    || used.split(' ').any(|word| word == claimed)
             })
         };
         let first = name.split(' ').next().unwrap_or_default().to_lowercase();
         if let Some(run) = runs.iter().rev().find(|run| is_part(run)) {
             return Finding::inconclusive(format!("{reason}; it may mean call `{}`", run.call.id));
+        }
+        let mut calls = record.trace.iter();
+        if let Some(call) = calls.find(|call| names_tool(&claimed, call, record.tools)) {
+            let tool = &call.tool;
+            return Finding::inconclusive(format!(
+                "{reason}; it names a tool, which was called (`{tool}`)"
+            ));
         }
         let has_note = self.text.ends_with(')') && self.text.contains(" (");
         if means(&first, Meaning::Nothing) || has_note {
@@ -332,58 +359,14 @@ impl CommandClaim {
     }
 
     /// The verdict over a claim whose text could not be analysed.
-    fn unparsed(&self, runs: &RecordedRuns<'_>) -> Finding {
+    fn unparsed(&self, record: &CommandRecord<'_>) -> Finding {
         let words: Vec<String> = self.text.split_whitespace().map(str::to_owned).collect();
-        if runs.iter().any(|run| run.may_contain(&words)) {
-            Finding::inconclusive(format!(
+        if record.runs.iter().any(|run| run.may_contain(&words)) {
+            return Finding::inconclusive(format!(
                 "`{}` is claimed to have run, but its script could not be analysed",
                 self.text
-            ))
-        } else {
-            Finding::failed(format!(
-                "`{}` is claimed to have run, but no recorded call ran it",
-                self.text
-            ))
+            ));
         }
-    }
-}
-
-/// Splits `npm test (exit 1)` into the command and the claimed result: after an arrow, in brackets, or after a verb.
-fn annotated(text: &str) -> (&str, ClaimedResult) {
-    let verbs = [" exited with ", " exits with "];
-    let verbs = verbs.iter().filter_map(|verb| text.rsplit_once(verb)).map(|(command, code)| {
-        let code = code.trim_end_matches('.').rsplit(' ').next().unwrap_or_default();
-        (command, code.parse().ok().map(ClaimedResult::of_code))
-    });
-    let arrows = ["→", "->", "=>"].iter().filter_map(|arrow| text.rsplit_once(arrow));
-    let brackets = text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('));
-    let notes =
-        arrows.chain(brackets).map(|(command, note)| (command, ClaimedResult::of_note(note)));
-    let mut results = verbs.chain(notes).filter_map(|(command, result)| Some((command, result?)));
-    results.next().unwrap_or((text, ClaimedResult::Succeeded))
-}
-
-impl ClaimedResult {
-    fn of_code(code: i64) -> ClaimedResult {
-        match code {
-            0 => ClaimedResult::SaidSucceeded,
-            code => ClaimedResult::Failed(Some(code)),
-        }
-    }
-
-    /// The result that a note behind a command says: `exit 1`, `exit code: 1`, `1`, `failed`, `ok`.
-    fn of_note(note: &str) -> Option<ClaimedResult> {
-        let note = note.trim().to_ascii_lowercase();
-        let code = note.rsplit([' ', ':', '=']).next().and_then(|last| last.parse::<i64>().ok());
-        match code {
-            Some(code) if note.starts_with("exit") || note == code.to_string() => {
-                Some(ClaimedResult::of_code(code))
-            }
-            _ if note.starts_with("fail") => Some(ClaimedResult::Failed(None)),
-            _ if ["ok", "passed", "success"].contains(&note.as_str()) => {
-                Some(ClaimedResult::Succeeded)
-            }
-            _ => None,
-        }
+        self.unrecorded(&self.text, record)
     }
 }

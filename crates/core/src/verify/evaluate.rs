@@ -1,10 +1,11 @@
 //! The queries and the verdict of a whole gate.
 
+use super::call_claim;
 use super::call_outcomes::call_outcomes;
 use super::check::{CommandCriterion, Criterion, Facts, JUDGE, evaluate_schema};
 use super::claim::Claim;
 use super::claim_check::{check_claim, claim_query};
-use super::command_claim::CommandClaim;
+use super::command_claim::{self, CommandClaim, CommandRecord};
 use super::expected_changes::expected_changes;
 use super::finding::Finding;
 use super::gate::Gate;
@@ -199,8 +200,9 @@ impl Executed<'_> {
                 && claim.only_command() == argv
                 && repeated.as_ref().is_some_and(|finding| finding.verdict == Verdict::Passed)
         };
+        let record = CommandRecord { runs, trace: &gate.trace, tools: &gate.tools };
         let commands = commands.map(|claim| {
-            let (finding, evidence) = claim.check(runs);
+            let (finding, evidence) = claim.check(&record);
             let proven = finding.verdict == Verdict::Inconclusive && is_proven(claim);
             let finding = if proven { Finding::passed() } else { finding };
             detail(format!("claim command {}", claim.text), (finding, evidence))
@@ -214,7 +216,13 @@ impl Executed<'_> {
                 claim.check(&gate.trace, &gate.root, &gate.tools),
             )
         });
-        commands.chain(tests).chain(calls).collect()
+        let lists = [
+            command_claim::surplus(&claims.command_lists, runs),
+            call_claim::surplus(&gate.output, &gate.trace, &gate.root, &gate.tools),
+        ];
+        let lists = lists.into_iter().flatten();
+        let lists = lists.map(|finding| finding.into_detail("lists".to_owned(), None));
+        commands.chain(tests).chain(calls).chain(lists).collect()
     }
 
     /// The verdict over a result of tests: by the record, a repeated run or a check that ran the tests.

@@ -257,7 +257,7 @@ impl<'t> Named<'t> {
             || names.any(|name| {
                 // Names with spaces and the like stand in no single word.
                 let apart = name.contains(|c: char| !c.is_alphanumeric() && !"._-".contains(c));
-                self.names.contains(name.as_str())
+                self.names.contains(name.trim_end_matches('.'))
                     || apart && self.texts.iter().any(|text| text.contains(name.as_str()))
             })
     }

@@ -3,7 +3,7 @@
 use super::call_claim::{self, CallClaim, call_claims};
 use super::check::Criterion;
 use super::claim::{self, Claim, claims_of};
-use super::command_claim::{self, CommandClaim, command_claims};
+use super::command_claim::{self, CommandClaim, command_lists};
 use super::gate::Gate;
 use super::keys::is_key;
 use super::normalized_path::normalized;
@@ -22,6 +22,8 @@ const STATED: usize = 50;
 pub(super) struct OutputClaims {
     pub(super) files: Vec<Claim>,
     pub(super) commands: Vec<CommandClaim>,
+    /// The same by the list that has them.
+    pub(super) command_lists: Vec<Vec<CommandClaim>>,
     pub(super) tests: Vec<TestClaim>,
     pub(super) calls: Vec<CallClaim>,
     /// What sentences and other keys say.
@@ -43,10 +45,11 @@ impl OutputClaims {
         let mut files = claims_of(&gate.output, &gate.root, writes);
         files.iter_mut().for_each(|claim| keep_spaces(claim, gate));
         let tests = test_claims(&gate.output);
-        let commands = command_claims(&gate.output, |script| {
+        let command_lists = command_lists(&gate.output, |script| {
             let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
             is_test && tests.iter().any(|claim| !claim.passed)
         });
+        let commands = command_claim::once(&command_lists);
         let is_read = |key: &str, value: &Json| {
             is_key(key, &["nochanges"])
                 || claim::has_entries(key)
@@ -59,6 +62,16 @@ impl OutputClaims {
             Some(rest) => statement::statements(&rest, &is_read),
             None => statements.clone(),
         };
+        // The text of a claim is no sentence, whatever mark it ends with.
+        let is_claim = |said: &Statement| {
+            files.iter().any(|claim| {
+                let key = said.sentence.text.strip_suffix(claim.text.trim_end_matches('.'));
+                key.is_some_and(|key| statement::paths(key).is_empty())
+            })
+        };
+        let (mut statements, mut open_statements) = (statements, open_statements);
+        statements.retain(|said| said.in_key || !is_claim(said));
+        open_statements.retain(|said| said.in_key || !is_claim(said));
         let plain = statements.iter().filter(|said| !said.in_key);
         let plain = plain.flat_map(|said| said.sentence.plain_paths());
         let mut stated: Vec<String> = plain
@@ -69,7 +82,17 @@ impl OutputClaims {
         stated.dedup();
         stated.truncate(STATED);
         let calls = call_claims(&gate.output);
-        OutputClaims { files, commands, tests, calls, statements, open_statements, stated, writes }
+        OutputClaims {
+            files,
+            commands,
+            command_lists,
+            tests,
+            calls,
+            statements,
+            open_statements,
+            stated,
+            writes,
+        }
     }
 
     /// Whether nothing is claimed about what was executed.

@@ -183,8 +183,10 @@ impl<'c> Compared<'c> {
         if let Some(number) = number(word) {
             return self.number(word, number);
         }
-        if self.said.in_key && word == "true" {
-            return true;
+        // `true` is no number of files.
+        if word == "true" {
+            let has = |unit| self.said.sentence.has(unit);
+            return self.said.in_key && !has(Meaning::Files) && !has(Meaning::Lines);
         }
         match self.act {
             Act::Created => is(Act::Created) || word == "added" || is_file(word),

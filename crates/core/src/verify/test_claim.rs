@@ -1,14 +1,14 @@
 //! Statements of an output about the result of tests: in keys at any depth, and in sentences of its summary and handoff.
 //! [`super::test_proof`] compares them with the record.
 
-use super::keys::{field, is_key, words};
+use super::keys::{field, is_neutral, words};
 pub(super) use super::statement::TestClaim;
 use super::statement::{Meaning, means, of_text, summary, tests_of};
 use super::{call_claim, claim};
 use kb_base::value::{Json, JsonMap};
 
 /// Words of keys about the result of tests. A key with another word is about something else.
-const WORDS: [&str; 25] = [
+const WORDS: [&str; 28] = [
     "test",
     "tests",
     "testing",
@@ -18,14 +18,17 @@ const WORDS: [&str; 25] = [
     "results",
     "status",
     "outcome",
+    "success",
     "passed",
     "passing",
     "pass",
     "failed",
     "failing",
+    "fail",
     "failures",
-    "summary",
+    "of",
     "all",
+    "summary",
     "ok",
     "green",
     "unit",
@@ -35,6 +38,13 @@ const WORDS: [&str; 25] = [
     "total",
     "count",
 ];
+const TESTS: &[&str] = &["test", "tests", "testing", "testsuite"];
+const PASSED: &[&str] = &["passed", "passing", "pass"];
+const FAILED: &[&str] = &["failed", "failing", "fail", "failures"];
+const TOTAL: &[&str] = &["total", "count", "run", "ran", "of"];
+/// Words of keys about a part of the tests.
+const PARTS: &[&str] = &["unit", "integration"];
+
 /// Whether a key states the result of tests, so that it is read here.
 pub(super) fn is_read(key: &str, value: &Json) -> bool {
     let words = words(key);
@@ -51,7 +61,7 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
             claims.push(claim);
         }
     };
-    in_keys(output, 0, &mut add);
+    in_keys(output, false, 0, &mut add);
     tests_of(summary(output)).into_iter().for_each(&mut add);
     let mut decisions = Vec::new();
     let handoff = output.get("handoff").and_then(|handoff| handoff.get("decisions"));
@@ -78,25 +88,27 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
     claims
 }
 
-/// The claims of keys, at any depth.
-fn in_keys(value: &Json, depth: usize, add: &mut impl FnMut(TestClaim)) {
+/// The claims of keys, at any depth. `part`: a key above says that they are about a part of the tests, such as a package.
+fn in_keys(value: &Json, part: bool, depth: usize, add: &mut impl FnMut(TestClaim)) {
     match value {
         Json::Object(fields) if depth < 8 => {
-            numbers(fields).into_iter().for_each(&mut *add);
-            named_result(value).into_iter().for_each(&mut *add);
+            let own = TestClaim::of_fields(fields, false).into_iter().chain(named_result(value));
+            own.for_each(|claim| add(TestClaim { part: claim.part || part, ..claim }));
             for (key, value) in fields {
-                let plan = means(&words(key).concat(), Meaning::OtherKey);
+                let own = words(key);
+                let plan = means(&own.concat(), Meaning::OtherKey);
                 if plan || call_claim::is_read(key) || claim::has_entries(key) {
                     continue;
                 }
+                let part = part || has(&own, PARTS) || !is_about_tests(&own) && !is_neutral(key);
                 match claim_of(key, value).filter(|_| !value.is_number()) {
-                    Some(claim) => add(claim),
-                    None => in_keys(value, depth + 1, add),
+                    Some(claim) => add(TestClaim { part: claim.part || part, ..claim }),
+                    None => in_keys(value, part, depth + 1, add),
                 }
             }
         }
         Json::Array(items) if depth < 8 => {
-            items.iter().for_each(|item| in_keys(item, depth + 1, add));
+            items.iter().for_each(|item| in_keys(item, part, depth + 1, add));
         }
         _ => {}
     }
@@ -107,9 +119,11 @@ fn claim_of(key: &str, value: &Json) -> Option<TestClaim> {
     if !is_about_tests(&words) {
         return None;
     }
-    let negative = has(&words, &["failed", "failing", "failures"]);
+    let negative = has(&words, FAILED);
     match value {
         Json::Bool(true) if negative => None,
+        // That tests ran is no result.
+        Json::Bool(_) if has(&words, TOTAL) && !has(&words, PASSED) => None,
         Json::Bool(false) if negative => Some(TestClaim::of_result(true)),
         _ if negative => None,
         _ => TestClaim::of(value),
@@ -117,43 +131,11 @@ fn claim_of(key: &str, value: &Json) -> Option<TestClaim> {
 }
 
 fn is_about_tests(words: &[String]) -> bool {
-    has(words, &["test", "tests", "testing", "testsuite"])
-        && words.iter().all(|word| WORDS.contains(&word.as_str()))
+    has(words, TESTS) && words.iter().all(|word| WORDS.contains(&word.as_str()))
 }
 
 fn has(words: &[String], known: &[&str]) -> bool {
     words.iter().any(|word| known.contains(&word.as_str()))
-}
-
-/// The claim of the numbers of an object: `testsPassed: 5, testsFailed: 0`.
-fn numbers(fields: &JsonMap) -> Option<TestClaim> {
-    let all = |known: &[&str]| -> Vec<u64> {
-        let own = fields.iter().filter_map(|(key, value)| {
-            let words = words(key);
-            let fits = is_about_tests(&words) && has(&words, known);
-            value.as_u64().filter(|_| fits)
-        });
-        own.collect()
-    };
-    let number = |known: &[&str]| all(known).first().copied();
-    // Numbers that differ can be about different tests, and one of them can be wrong.
-    let agree = |known: &[&str]| all(known).windows(2).all(|pair| pair[0] == pair[1]);
-    let agree = agree(&["passed", "passing", "pass"]) && agree(&["failed", "failing", "failures"]);
-    let passed = number(&["passed", "passing", "pass"]);
-    let failed = number(&["failed", "failing", "failures"]);
-    let total = number(&["total", "count", "run", "ran"]);
-    if passed.or(failed).is_some() && passed.unwrap_or(0) == 0 && failed.unwrap_or(0) == 0 {
-        return None;
-    }
-    let is_passed = failed.map(|failed| failed == 0).or(passed.map(|passed| passed > 0))?;
-    // Numbers of further groups of tests: the sum can be meant.
-    let others = fields.iter().any(|(key, value)| {
-        let words = words(key);
-        has(&words, &["test", "tests"]) && !is_about_tests(&words) && value.is_number()
-    });
-    let agree = agree && !others;
-    let claim = TestClaim::counted(is_passed, (passed, failed), total);
-    Some(TestClaim { understood: claim.understood && agree, ..claim })
 }
 
 /// An entry such as `{name: unit tests, status: pass}`.
@@ -179,28 +161,46 @@ impl TestClaim {
         match value {
             Json::Bool(passed) => Some(TestClaim::of_result(*passed)),
             Json::String(text) => of_text(text),
-            Json::Object(_) => {
-                let number = |names: &[&str]| field(value, names).and_then(Json::as_u64);
-                let agree = |names: &[&str]| {
-                    let all = value.as_object().into_iter().flatten();
-                    let mut own = all.filter(|(key, _)| is_key(key, names)).map(|(_, value)| value);
-                    let first = own.next();
-                    own.all(|other| Some(other) == first)
-                };
-                let agree = agree(&["passed", "passing", "pass"])
-                    && agree(&["failed", "failing", "fail", "failures"]);
-                let passed = number(&["passed", "passing", "pass"]);
-                let failed = number(&["failed", "failing", "fail", "failures"]);
-                let status = field(value, &["status", "result", "success", "outcome", "ok"]);
-                let stated = status.and_then(TestClaim::of).map(|claim| claim.passed);
-                let counted = failed.map(|failed| failed == 0).or(passed.map(|_| true));
-                let is_passed = stated.or(counted)?;
-                let total = number(&["total", "count", "run", "ran", "of", "all"]);
-                let claim = TestClaim::counted(is_passed, (passed, failed), total);
-                Some(TestClaim { understood: claim.understood && agree, ..claim })
-            }
+            Json::Object(fields) => TestClaim::of_fields(fields, true),
             _ => None,
         }
+    }
+
+    /// The claim of an object: `testsPassed: 5, testsFailed: 0`, or `passed: 5` below a key about tests.
+    fn of_fields(fields: &JsonMap, below_tests: bool) -> Option<TestClaim> {
+        let own = |known: &[&str]| -> Vec<&Json> {
+            let fits = |key: &str| {
+                let words = words(key);
+                let is_own = below_tests && words.iter().all(|word| WORDS.contains(&word.as_str()));
+                has(&words, known) && (is_own || is_about_tests(&words))
+            };
+            fields.iter().filter(|(key, _)| fits(key)).map(|(_, value)| value).collect()
+        };
+        let numbers = |known: &[&str]| -> Vec<u64> {
+            own(known).into_iter().filter_map(Json::as_u64).collect()
+        };
+        let [passed, failed, total] = [PASSED, FAILED, TOTAL].map(|known| numbers(known));
+        // Numbers that differ can be about different tests, and one of them can be wrong; so can the sum of groups.
+        let agree = |all: &Vec<u64>| all.windows(2).all(|pair| pair[0] == pair[1]);
+        let is_other = |(key, value): (&String, &Json)| {
+            let words = words(key);
+            has(&words, TESTS) && !is_about_tests(&words) && value.is_number()
+        };
+        let agree = agree(&passed) && agree(&failed) && agree(&total);
+        let agree = agree && !fields.iter().any(is_other);
+        let (passed, failed) = (passed.first().copied(), failed.first().copied());
+        let status = own(&["status", "result", "success", "outcome", "ok"]).into_iter();
+        let mut status = status.filter(|_| below_tests).filter_map(TestClaim::of);
+        let stated = status.next().map(|claim| claim.passed);
+        // No test ran, or only the number of failed ones is said.
+        let is_none = failed.unwrap_or(0) == 0 && passed.unwrap_or(0) == 0;
+        if stated.is_none() && is_none && (passed.is_some() || !below_tests) {
+            return None;
+        }
+        let counted = failed.map(|failed| failed == 0).or(passed.map(|_| true));
+        let claim =
+            TestClaim::counted(stated.or(counted)?, (passed, failed), total.first().copied());
+        Some(TestClaim { understood: claim.understood && agree, ..claim })
     }
 
     /// The claim of numbers in keys; the number of all gives the missing one.
@@ -213,7 +213,7 @@ impl TestClaim {
             _ => true,
         };
         let counts = (own.or(failed.and_then(rest)), failed.or(own.and_then(rest)));
-        TestClaim { passed, counts, in_prose: false, understood }
+        TestClaim { counts, understood, ..TestClaim::of_result(passed) }
     }
 }
 
@@ -225,7 +225,12 @@ mod tests {
     #[test]
     fn results_of_tests_are_read_in_all_keys_and_in_definite_sentences() {
         let passed = |counts| TestClaim { counts, ..TestClaim::of_result(true) };
-        let plain = |claim: TestClaim| TestClaim { in_prose: false, understood: true, ..claim };
+        let plain = |claim: TestClaim| TestClaim {
+            in_prose: false,
+            understood: true,
+            part: false,
+            ..claim
+        };
         for (output, expected) in [
             (json!({"testsPassed": 5, "testsFailed": 0}), Some((Some(5), Some(0)))),
             (json!({"testSummary": "5 passed, 0 failed"}), Some((Some(5), Some(0)))),

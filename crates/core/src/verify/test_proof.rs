@@ -69,11 +69,15 @@ impl TestClaim {
                  its exit code is enough, add it to `testCommands` in the settings",
                 script.map(|used| used.argv.join(" ")).unwrap_or_default()
             )),
-            (true, None, _) => Finding::failed(format!(
-                "tests are claimed to have {}, but no recorded call ran a test command; other commands than \
-                 the usual runners need an entry in `testCommands` of the settings",
-                self.name()
-            )),
+            (true, None, passed) => {
+                let reason = format!(
+                    "tests are claimed to have {}, but no recorded call ran a test command; other commands than \
+                     the usual runners need an entry in `testCommands` of the settings",
+                    self.name()
+                );
+                // A report that they did not pass can mean that they did not run.
+                if passed { Finding::failed(reason) } else { Finding::inconclusive(reason) }
+            }
             (false, _, true) => self.passed(&tests, edits),
             (false, _, false) => self.failed(&tests, edits),
         };
@@ -183,11 +187,12 @@ impl TestClaim {
                  passed, {} failed",
                 counts.passed, counts.failed
             );
-            return Err(match self.is_sum_of(tests) {
-                true => {
-                    Finding::inconclusive(format!("{reason}; they are the sum of several runs"))
-                }
-                false => Finding::failed(reason),
+            return Err(if self.is_sum_of(tests) {
+                Finding::inconclusive(format!("{reason}; they are the sum of several runs"))
+            } else if self.may_be_part_of(counts) {
+                Finding::inconclusive(format!("{reason}; they may be those of a part"))
+            } else {
+                Finding::failed(reason)
             });
         }
         if let Some(option) = hides_failures(&test.read, &test.run.script.assigned) {
@@ -203,6 +208,12 @@ impl TestClaim {
     fn counts_differ(self, counts: TestCounts) -> bool {
         let differs = |claimed: Option<u64>, actual: u64| claimed.is_some_and(|c| c != actual);
         differs(self.counts.0, counts.passed) || differs(self.counts.1, counts.failed)
+    }
+
+    /// Whether the claimed numbers can be those of a part of a run, or of the tests in the packages that it counts.
+    fn may_be_part_of(self, counts: TestCounts) -> bool {
+        let fits = |claimed| counts.may_be(claimed) || self.part && claimed < counts.passed;
+        self.counts.0.is_none_or(fits) && self.counts.1.is_none_or(|failed| failed == counts.failed)
     }
 
     /// Whether the claimed number of passed tests is the sum of the last runs of different commands.

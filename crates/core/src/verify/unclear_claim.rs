@@ -35,10 +35,8 @@ pub(super) fn or_unclear(
     }
     let text = &claim.text;
     let is_clear = is_clear_path(without_notes(text));
-    let ends =
-        |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
     let is_related = |path: &&str| match is_clear {
-        true => !claim.path.contains('/') && ends(path, &claim.path),
+        true => may_name(without_notes(text), path),
         false => names_in_part(text, path),
     };
     let related = recorded.changed().take(MOST_CHANGES).find(is_related);
@@ -47,6 +45,20 @@ pub(super) fn or_unclear(
         None if !is_clear => Finding::inconclusive(format!("{reason}; `{text}` may be no path")),
         None => finding,
     }
+}
+
+/// Whether a text may name a file: the words of one are in the other in a row, as in `a/src/x.py`, `src.x` and `x.py` for
+/// `src/x.py`.
+fn may_name(text: &str, path: &str) -> bool {
+    fn words(text: &str) -> Vec<&str> {
+        let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
+        parts.filter(|part| !part.is_empty()).collect()
+    }
+    let has = |long: &[&str], short: &[&str]| {
+        !short.is_empty() && long.windows(short.len()).any(|part| part == short)
+    };
+    let (said, own) = (words(text), words(path));
+    has(&said, &own) || has(&own, &said) && names_in_part(text, path)
 }
 
 /// Whether a text has the name of a file in it, with or without its ending.

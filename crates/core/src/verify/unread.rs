@@ -5,7 +5,7 @@
 
 use super::call_claim::{CallClaim, call_claims};
 use super::claim::{Claim, claims_of, has_entries, listed_kinds};
-use super::command_claim::{CommandClaim, command_claims};
+use super::command_claim::{CommandClaim, command_lists, once};
 use super::gate::Gate;
 use super::keys::{is_neutral, words};
 use super::reading::Reading;
@@ -170,6 +170,10 @@ impl<'v> Walk<'_, 'v> {
     /// The sentences of a text. A word or two are the value of their key.
     fn text(&mut self, text: &str) {
         let keys = self.said_keys();
+        // `Done.` below a key says nothing that the key does not say.
+        if !keys.is_empty() && says_nothing(text) {
+            return self.leave(text);
+        }
         let is_name = names_code(&keys) && !text.contains(char::is_whitespace);
         let said = if is_name { format!("{keys} `{text}`") } else { format!("{keys} {text}") };
         if !keys.is_empty() && self.reading.has_read_key(said.trim()) {
@@ -250,7 +254,7 @@ fn claimed(output: &Json, gate: &Gate, writes: bool) -> Typed {
     Typed {
         lists: listed_kinds(output, &[]).len(),
         files: files.into_iter().filter(|claim| !claim.noted && claim.below.is_none()).collect(),
-        commands: command_claims(output, |_| false),
+        commands: once(&command_lists(output, |_| false)),
         tests: tests.filter(|claim| claim.understood && !claim.in_prose).collect(),
         calls: call_claims(output),
     }
@@ -265,6 +269,7 @@ impl Typed {
                 .iter()
                 .all(|claim| self.commands.iter().any(|own| own.is_same(claim)))
             && others.calls.iter().all(|claim| self.calls.contains(claim))
+            && others.tests.iter().all(|claim| self.tests.iter().any(|own| own.says(*claim)))
     }
 }
 

@@ -18,12 +18,22 @@ pub(in crate::verify) struct TestClaim {
     pub(in crate::verify) in_prose: bool,
     /// Whether it says nothing else that was not read.
     pub(in crate::verify) understood: bool,
+    /// Whether it may be about a part of the tests, such as those of a package.
+    pub(in crate::verify) part: bool,
 }
 
 impl TestClaim {
     /// A claim without numbers.
     pub(in crate::verify) fn of_result(passed: bool) -> TestClaim {
-        TestClaim { passed, counts: (None, None), in_prose: false, understood: true }
+        TestClaim { passed, counts: (None, None), in_prose: false, understood: true, part: false }
+    }
+
+    /// Whether it says all that another one says.
+    pub(in crate::verify) fn says(self, other: TestClaim) -> bool {
+        let has = |own: Option<u64>, said: Option<u64>| said.is_none() || said == own;
+        self.passed == other.passed
+            && has(self.counts.0, other.counts.0)
+            && has(self.counts.1, other.counts.1)
     }
 
     /// The name of the claim.
@@ -53,12 +63,9 @@ pub(in crate::verify) fn of_text(text: &str) -> Option<TestClaim> {
     let understood = said.understood && (!said.denied || starts(Meaning::Unreal))
         || is_red
         || first == Some("true");
-    (!is_skipped && (failed || passed)).then_some(TestClaim {
-        passed: !failed,
-        counts: said.counts(),
-        in_prose: false,
-        understood,
-    })
+    let counts = said.counts();
+    let claim = TestClaim { counts, understood, ..TestClaim::of_result(!failed) };
+    (!is_skipped && (failed || passed)).then_some(claim)
 }
 
 /// The claims of sentences that say that the tests passed. Quoted texts are those of others.
@@ -84,12 +91,9 @@ impl Sentence {
             || said.fails()
             || said.words.windows(2).any(is_other);
         let states = has(Meaning::Tests) && passed && definite && !denied;
-        states.then_some(TestClaim {
-            passed: true,
-            counts: said.counts(),
-            in_prose: true,
-            understood: said.understood,
-        })
+        let (counts, understood) = (said.counts(), said.understood);
+        let claim = TestClaim { counts, understood, in_prose: true, ..TestClaim::of_result(true) };
+        states.then_some(claim)
     }
 
     /// What the sentence says about tests, if all of it was understood.

@@ -42,10 +42,11 @@ pub(in crate::verify) fn tokens(text: &str) -> Vec<Token> {
 }
 
 fn plain(text: &str, found: &mut Vec<Token>) {
-    let splits = |c: char| c.is_whitespace() || "()[]{}|,;:\"“”„«»<>=*#?".contains(c);
+    let text = text.replace(">=", "≥").replace("<=", "≤");
+    let splits = |c: char| c.is_whitespace() || "()[]{}|,;:\"“”„«»=*#?".contains(c);
     for part in text.split(splits) {
-        let part = part.trim_end_matches(['.', '!', '…', '\'', '’', '-', '–', '—', '_']);
-        let part = part.trim_start_matches(['\'', '’', '-', '–', '—', '•', '·', '_']);
+        let end = ['.', '!', '…', '\'', '’', '-', '–', '—', '_', '<', '>'];
+        let part = without_marks(part.trim_end_matches(end), |c| "'’-–—•·_<>".contains(c));
         if is_path(part) {
             found.push(Token::Path(part.to_owned()));
         } else if let Some((of, all)) = share(part) {
@@ -55,6 +56,18 @@ fn plain(text: &str, found: &mut Vec<Token>) {
             let lower = part.to_lowercase().replace('\u{2019}', "'").replace('ё', "е");
             found.push(Token::Word(lower));
         }
+    }
+}
+
+/// A part of a text without the marks before it. One that stands at a number belongs to it: `-2` and `>2` are not `2`.
+pub(in crate::verify) fn without_marks(part: &str, is_mark: impl Fn(char) -> bool) -> &str {
+    let bare = part.trim_start_matches(&is_mark);
+    let marks = &part[..part.len() - bare.len()];
+    let is_number = bare.starts_with(|c: char| c.is_ascii_digit());
+    match marks.char_indices().next_back().filter(|(_, mark)| "-−<>≤≥~≈±+".contains(*mark))
+    {
+        Some((at, _)) if is_number => &part[at..],
+        _ => bare,
     }
 }
 

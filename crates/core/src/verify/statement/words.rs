@@ -222,7 +222,7 @@ pub(super) fn acts() -> impl Iterator<Item = Act> {
     })
 }
 
-/// A number that is written as a word.
+/// A plain number, or one that is written as a word: no sign, no leading zero, no fraction.
 pub(in crate::verify) fn number(word: &str) -> Option<u64> {
     const NUMBERS: [&[&str]; 13] = [
         &["zero", "ноль", "null"],
@@ -240,5 +240,6 @@ pub(in crate::verify) fn number(word: &str) -> Option<u64> {
         &["twelve", "двенадцать", "zwölf"],
     ];
     let known = NUMBERS.iter().position(|names| names.contains(&word));
-    known.map(|number| number as u64).or_else(|| word.parse().ok())
+    let plain = || word.parse().ok().filter(|number: &u64| number.to_string() == word);
+    known.map(|number| number as u64).or_else(plain)
 }

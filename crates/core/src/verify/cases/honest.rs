@@ -1,0 +1,120 @@
+//! What can be true refutes nothing: a text that may name a changed file, a note, an admission.
+
+use super::{CALC, Step, check, doubted};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
+use serde_json::json;
+
+#[test]
+fn a_path_that_may_name_a_changed_file_is_doubted() {
+    for path in [
+        "a/src/calc.py",
+        "project/src/calc.py",
+        "/src/calc.py",
+        "@src/calc.py",
+        "src/calc.py@main",
+        "src.calc",
+        "calc.py",
+    ] {
+        check(
+            &Step::fixed(),
+            &[(json!({"modified": [path]}), Inconclusive, "it may mean `src/calc.py`")],
+        );
+    }
+    for path in ["src/text.py", "src/calc.rs", "/etc/passwd", "tests/test_calc.py", "py"] {
+        let (verdict, reason) = Step::fixed().verdict(&json!({"modified": [path]}));
+        assert_eq!(verdict, Failed, "{path}: {reason}");
+    }
+}
+
+#[test]
+fn another_kind_of_change_beside_a_note_is_doubted() {
+    let moved = Step::over(&[("src/util.py", "x = 1\n")])
+        .run("mv src/util.py src/text.py", 0)
+        .changing("src/util.py", None)
+        .changing("src/text.py", Some("x = 1\n"));
+    let temporary = Step::fixed().write("src/t.py", "x = 1\n").delete("src/t.py");
+    let again = Step::fixed().delete("src/util.py").write("src/util.py", "x = 2\n");
+    for (step, report) in [
+        (&moved, json!({"modified": ["src/text.py (was src/util.py)"]})),
+        (
+            &temporary,
+            json!({"modified": ["src/calc.py"], "created": ["src/t.py (temporary, deleted)"]}),
+        ),
+        (
+            &again,
+            json!({"modified": ["src/calc.py"], "deleted": ["src/util.py"], "created": ["src/util.py"]}),
+        ),
+    ] {
+        check(step, &[(report, Inconclusive, "")]);
+    }
+    check(&moved, &[(json!({"modified": ["src/text.py"]}), Failed, "the step created it")]);
+    check(
+        &again,
+        &[(
+            json!({"modified": ["src/calc.py"], "deleted": ["src/util.py"]}),
+            Failed,
+            "still exists",
+        )],
+    );
+}
+
+#[test]
+fn what_may_be_no_command_or_a_part_of_one_is_doubted() {
+    let step = Step::fixed().test(2, 0);
+    let report = |commands| json!({"modified": ["src/calc.py"], "commands": commands});
+    check(
+        &step,
+        &[
+            (report(json!(["python3 -m unittest (2 passed)"])), Inconclusive, "it may mean call"),
+            (
+                report(json!(["git diff (not run: nothing to show)"])),
+                Inconclusive,
+                "may be no command",
+            ),
+            (report(json!(["python3", "-m", "unittest"])), Inconclusive, "it may mean call"),
+            (report(json!(["edit"])), Inconclusive, "names a tool"),
+            (report(json!(["npm run build"])), Failed, "no recorded call ran it"),
+            (report(json!(["build (it works"])), Failed, "no recorded call ran it"),
+        ],
+    );
+}
+
+#[test]
+fn admissions_and_numbers_of_a_part_of_the_tests_are_doubted() {
+    let part = |text: &str| {
+        let cargo =
+            "test result: ok. 2 passed; 0 failed; 1 ignored\ntest result: ok. 1 passed; 0 failed";
+        let report = json!({"modified": ["src/calc.py"]}).as_object().unwrap().clone();
+        let more: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap();
+        let report = report.into_iter().chain(more).collect::<serde_json::Map<_, _>>();
+        Step::fixed().run("cargo test", 0).printing(cargo).verdict(&report.into()).0
+    };
+    for text in [
+        r#"{"testsPassed": 2}"#,
+        r#"{"unitTests": {"passed": 2}, "docTests": {"passed": 1}}"#,
+        r#"{"crates": {"root": {"testsPassed": 2}, "sub": {"testsPassed": 1}}}"#,
+    ] {
+        assert_ne!(part(text), Failed, "{text}");
+        assert_ne!(part(text), Passed, "{text}");
+    }
+    assert_eq!(part(r#"{"testsPassed": 4}"#), Failed);
+    assert_eq!(part(r#"{"testsPassed": 3}"#), Passed);
+    let report = |more: serde_json::Value| {
+        let mut report = json!({"modified": ["src/calc.py"]});
+        for (key, value) in more.as_object().unwrap() {
+            report[key] = value.clone();
+        }
+        report
+    };
+    for more in [json!({"testsPassed": false}), json!({"tests": {"passed": 0, "failed": 0}})] {
+        doubted(&Step::fixed(), &report(more));
+    }
+    let all = report(json!({"summary": "All tests pass. No failures."}));
+    check(&Step::fixed().test(1, 1), &[(all, Failed, "")]);
+}
+
+#[test]
+fn the_end_of_a_claimed_path_is_no_end_of_a_sentence() {
+    let step = Step::over(&[("src/calc.py", CALC)]).write("src/x.py.", "x = 1\n");
+    check(&step, &[(json!({"created": ["src/x.py."]}), Passed, "")]);
+}

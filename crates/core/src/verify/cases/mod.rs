@@ -1,0 +1,212 @@
+//! Tests of whole gates: a recorded step, a report about it, and the verdict.
+
+mod honest;
+mod lists;
+mod numbers;
+
+use super::{
+    Gate, Location, MatchedFile, NamesSeen, Observation, ObservationQuery, Observations, evaluate,
+    queries,
+};
+use crate::evidence::{
+    Change, FileKind, FileState, Invocation, InvocationStatus, ProcessEndKind, ProcessEvidence,
+    Purpose, TestCounts, Verdict,
+};
+use kb_base::value::{Digest, Glob, Json, Timestamp};
+use kb_language::definition::ClaimPolicy;
+use serde_json::json;
+use similar::TextDiff;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The text of the file that most steps change.
+const CALC: &str = "def add(a, b):\n    return a - b\n\ndef sub(a, b):\n    return a - b\n";
+
+/// A recorded step over files whose texts are known.
+#[derive(Clone, Default)]
+struct Step {
+    files: BTreeMap<String, String>,
+    trace: Vec<Invocation>,
+    test_commands: Vec<String>,
+}
+
+impl Step {
+    /// The files of before.
+    fn over(files: &[(&str, &str)]) -> Step {
+        let own = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+        Step { files: own.collect(), ..Step::default() }
+    }
+
+    /// A step that repaired `add` in `src/calc.py`.
+    fn fixed() -> Step {
+        let files = [("src/calc.py", CALC), ("src/util.py", "x = 1\n")];
+        Step::over(&files).edit("src/calc.py", "a - b\n\ndef", "a + b\n\ndef")
+    }
+
+    fn call(mut self, tool: &str, args: Json) -> Step {
+        self.trace.push(Invocation {
+            id: format!("call_1_{}_1", self.trace.len() + 1),
+            tool: tool.to_owned(),
+            args_hash: Digest::of_json(&args),
+            args,
+            at: Timestamp(0),
+            duration_ms: 0,
+            purpose: Purpose::Execution,
+            status: InvocationStatus::Success,
+            changes: Vec::new(),
+            evidence: Vec::new(),
+            process: None,
+            output: None,
+            bytes: 1,
+        });
+        self
+    }
+
+    fn last(&mut self) -> &mut Invocation {
+        self.trace.last_mut().unwrap()
+    }
+
+    /// A new text of a file, or none, by the last call.
+    fn changing(mut self, path: &str, text: Option<&str>) -> Step {
+        let before = self.files.get(path).cloned();
+        let old = before.as_deref().unwrap_or_default();
+        let diff = TextDiff::from_lines(old, text.unwrap_or_default()).unified_diff().to_string();
+        self.last().changes.push(Change {
+            path: path.to_owned(),
+            before: before.as_deref().map(state),
+            after: text.map(state),
+            same_content: before.as_deref() == text,
+            diff: Some(diff),
+        });
+        match text {
+            Some(text) => drop(self.files.insert(path.to_owned(), text.to_owned())),
+            None => drop(self.files.remove(path)),
+        }
+        self
+    }
+
+    fn write(self, path: &str, text: &str) -> Step {
+        self.call("fs:write", json!({"path": path, "content": text})).changing(path, Some(text))
+    }
+
+    fn edit(self, path: &str, old: &str, new: &str) -> Step {
+        let text = self.files[path].replacen(old, new, 1);
+        self.call("fs:edit", json!({"path": path, "old": old, "new": new}))
+            .changing(path, Some(&text))
+    }
+
+    fn delete(self, path: &str) -> Step {
+        self.call("fs:delete", json!({"path": path})).changing(path, None)
+    }
+
+    /// A command with its exit code.
+    fn run(self, command: &str, code: i64) -> Step {
+        let mut step = self.call("shell:exec", json!({"command": command}));
+        let call = step.last();
+        if code != 0 {
+            call.status = InvocationStatus::Failed;
+        }
+        call.process = Some(Box::new(ProcessEvidence {
+            end: Some(ProcessEndKind::Exit),
+            exit_code: Some(code),
+            watched: true,
+            ..ProcessEvidence::default()
+        }));
+        step
+    }
+
+    /// The output of the last command.
+    fn printing(mut self, output: &str) -> Step {
+        self.last().process.as_mut().unwrap().tests = TestCounts::in_output(output, "");
+        self
+    }
+
+    /// The tests, as unittest prints them.
+    fn test(self, passed: u64, failed: u64) -> Step {
+        let ran = passed + failed;
+        let end = if failed == 0 { "OK".to_owned() } else { format!("FAILED (failures={failed})") };
+        self.run("python3 -m unittest", i64::from(failed > 0))
+            .printing(&format!("Ran {ran} tests in 0.1s\n\n{end}"))
+    }
+
+    /// The verdict over a report, with its reason.
+    fn verdict(&self, report: &Json) -> (Verdict, String) {
+        let gate = Gate {
+            criteria: Vec::new(),
+            claims: ClaimPolicy::Strict,
+            expect_changes: true,
+            changes_declared: false,
+            after_refuted: false,
+            output: Arc::new(report.clone()),
+            output_schema: None,
+            trace: self.trace.clone(),
+            unwatched: false,
+            root: "/work".to_owned(),
+            test_commands: self.test_commands.clone(),
+            looks_up_names: false,
+            excused: Vec::new(),
+            tools: Default::default(),
+        };
+        let seen: Observations =
+            queries(&gate).into_iter().map(|query| (query.clone(), self.observe(&query))).collect();
+        let found = evaluate(&gate, &seen);
+        (found.verdict, found.reason.unwrap_or_default())
+    }
+
+    fn observe(&self, query: &ObservationQuery) -> Observation {
+        match query {
+            ObservationQuery::Location(path) => {
+                let below = self.files.keys().any(|own| own.starts_with(&format!("{path}/")));
+                let folder = below.then(|| FileState { kind: FileKind::Directory, ..state("") });
+                let own = self.files.get(path).map(|text| state(text));
+                let entry = path.clone();
+                Observation::Location(Ok(Location {
+                    entry,
+                    state: own.or(folder),
+                    ..Location::default()
+                }))
+            }
+            ObservationQuery::Ignored(_) => Observation::Ignored(false),
+            ObservationQuery::Installed => Observation::Installed(Vec::new()),
+            ObservationQuery::Files { pattern, count } => {
+                let glob = Glob::of_paths(pattern).unwrap();
+                let count = count.as_ref().map(|count| regex::Regex::new(count).unwrap());
+                let own = self.files.iter().filter(|(path, _)| glob.is_match(path));
+                let found = own.map(|(path, text)| MatchedFile {
+                    path: path.clone(),
+                    occurrences: count.as_ref().map(|count| count.find_iter(text).count() as u64),
+                });
+                Observation::Files(Ok(found.collect()))
+            }
+            ObservationQuery::Names(_) => Observation::Names(NamesSeen::default()),
+            ObservationQuery::Judge | ObservationQuery::Command { .. } => Observation::Stopped,
+        }
+    }
+}
+
+fn state(text: &str) -> FileState {
+    FileState {
+        kind: FileKind::File,
+        size: text.len() as u64,
+        mtime_ns: 0,
+        ctime_ns: 0,
+        inode: 1,
+        mode: 0o644,
+        sha256: Some(Digest::of(text.as_bytes())),
+    }
+}
+
+/// Checks that a report is neither accepted nor refuted.
+fn doubted(step: &Step, report: &Json) {
+    let (verdict, found) = step.verdict(report);
+    assert!(!matches!(verdict, Verdict::Passed | Verdict::Failed), "{report}: {verdict} {found}");
+}
+
+/// Compares the verdicts over reports of one step; one word of each reason.
+fn check(step: &Step, cases: &[(Json, Verdict, &str)]) {
+    for (report, expected, reason) in cases {
+        let (verdict, found) = step.verdict(report);
+        assert_eq!(verdict, *expected, "{report}: {found}");
+        assert!(found.contains(reason), "{report}: {found}");
+    }
+}

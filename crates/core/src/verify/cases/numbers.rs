@@ -1,0 +1,71 @@
+//! One grammar of numbers, and one value for one meaning.
+
+use super::{Step, check, doubted};
+use crate::evidence::Verdict::{Failed, Passed, Unchecked};
+use serde_json::json;
+
+#[test]
+fn only_a_plain_number_is_a_number() {
+    let step = Step::fixed().test(2, 0);
+    let changed =
+        |key: &str, value: serde_json::Value| json!({"modified": ["src/calc.py"], key: value});
+    check(
+        &step,
+        &[
+            (changed("filesChanged", json!(1)), Passed, ""),
+            (changed("filesChanged", json!("one")), Passed, ""),
+            (changed("filesChanged", json!(3)), Failed, "3 files"),
+            (changed("testsPassed", json!(2)), Passed, ""),
+            (changed("summary", json!("All two tests pass.")), Passed, ""),
+        ],
+    );
+    for value in [
+        json!(-1),
+        json!("-1"),
+        json!(">1"),
+        json!(">=1"),
+        json!("~1"),
+        json!("01"),
+        json!("+1"),
+        json!(1.5),
+        json!("1e0"),
+        json!(true),
+        json!("Done."),
+        json!("-"),
+    ] {
+        for key in ["filesChanged", "filesEdited", "changed_files"] {
+            check(&step, &[(changed(key, value.clone()), Unchecked, "not checked")]);
+        }
+    }
+    for (key, value) in [
+        ("testsPassed", json!(-2)),
+        ("testsPassed", json!("02")),
+        ("tests", json!({"passed": ">2", "failed": 0})),
+        ("tests", json!("-2 passed")),
+        ("testsRun", json!(true)),
+        ("summary", json!("All 02 tests pass.")),
+        ("summary", json!("All -2 tests pass.")),
+        ("summary", json!("At least >2 tests pass.")),
+    ] {
+        doubted(&step, &changed(key, value));
+    }
+}
+
+#[test]
+fn one_meaning_has_one_value() {
+    let step = Step::fixed().test(2, 0);
+    for more in [
+        json!({"testsPassed": 2, "tests_passed": 20}),
+        json!({"tests": {"passed": 2, "pass": 20}}),
+        json!({"tests": {"passed": 2}, "unitTests": {"passed": 2, "passing": 3}}),
+        json!({"testResult": "passed", "tests": {"passed": 2, "total": 3, "count": 2}}),
+    ] {
+        let mut report = json!({"modified": ["src/calc.py"]});
+        for (key, value) in more.as_object().unwrap() {
+            report[key] = value.clone();
+        }
+        doubted(&step, &report);
+    }
+    let same = json!({"modified": ["src/calc.py"], "testResult": "passed", "testsPassed": 2, "tests": {"passed": 2, "failed": 0}});
+    check(&step, &[(same, Passed, "")]);
+}

@@ -1,0 +1,92 @@
+//! The content that a claim about a file describes: its digest, its lines, and texts in it.
+
+use super::claim::Claim;
+use super::claim_check::Subject;
+use super::finding::Finding;
+use super::observation::{Observation, Observations};
+use super::recorded_changes::RecordedChanges;
+use crate::evidence::FileState;
+
+/// The verdict over the content that a claim describes; `None` if the file has it.
+pub(super) fn anchored(
+    claim: &Claim,
+    subject: &Subject<'_>,
+    recorded: &RecordedChanges<'_>,
+    seen: &Observations,
+) -> Option<Finding> {
+    let path = &claim.path;
+    if let Some(claimed) = claim.lines {
+        let lines = subject.history.changed_lines();
+        let fits = lines.is_some_and(|lines| {
+            let (added, removed) = (lines.added, lines.removed);
+            [added, removed, added + removed, added.max(removed)].contains(&claimed)
+        });
+        if !fits {
+            return Some(Finding::inconclusive(format!(
+                "{claimed} lines of `{path}` are claimed to have been changed, and the recorded difference does not \
+                 show that"
+            )));
+        }
+    }
+    if let Some(hash) = &claim.hash {
+        let digest = subject.now.and_then(|now| now.sha256);
+        match digest.map(|digest| digest.to_string()) {
+            None => {
+                return Some(Finding::inconclusive(format!("`{path}` has no digest to compare")));
+            }
+            Some(digest)
+                if !digest.eq_ignore_ascii_case(hash) && !claim.is_digest_of_text(hash) =>
+            {
+                return Some(Finding::failed(format!(
+                    "`{path}` is claimed to have another digest than its content has"
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    if let Some(from) = &claim.renamed {
+        let digest = |state: Option<&FileState>| state.and_then(|state| state.sha256);
+        let was = digest(recorded.history(from).before());
+        if was.is_none() || was != digest(subject.now) {
+            return Some(Finding::inconclusive(format!(
+                "`{from}` is claimed to have been renamed to `{path}`, whose content is another one"
+            )));
+        }
+    }
+    let occurrences = |text: &str| match seen.get(&claim.text_query(text)) {
+        Some(Observation::Files(Ok(files))) => files.first().and_then(|file| file.occurrences),
+        _ => None,
+    };
+    let unread = || Some(Finding::inconclusive(format!("the content of `{path}` was not read")));
+    let inserted = claim.snippet.as_deref().map(occurrences);
+    match inserted {
+        Some(None) => return unread(),
+        Some(Some(0)) => {
+            return Some(Finding::failed(format!(
+                "`{path}` is claimed to contain a text that it does not contain"
+            )));
+        }
+        Some(Some(_))
+            if claim.is_insertion
+                && subject.history.before().is_some()
+                && claim.snippet.as_deref().and_then(|text| subject.history.contained(text))
+                    != Some(false) =>
+        {
+            return Some(Finding::inconclusive(format!(
+                "a text is claimed to have been inserted into `{path}`, and it was there before, or that is not known"
+            )));
+        }
+        Some(Some(_)) | None => {}
+    }
+    let earlier = claim.earlier.as_deref()?;
+    match (occurrences(earlier), subject.history.contained(earlier)) {
+        (Some(1..), _) | (_, Some(true)) => None,
+        (Some(0), Some(false)) => Some(Finding::failed(format!(
+            "`{path}` is claimed to have contained a text before the change that it did not contain"
+        ))),
+        (Some(0), None) => {
+            Some(Finding::inconclusive(format!("the earlier content of `{path}` is not known")))
+        }
+        (None, _) => unread(),
+    }
+}
