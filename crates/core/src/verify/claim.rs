@@ -1,7 +1,8 @@
 //! Claims: statements of an output about files.
 
 use super::claim_entry::{
-    changed_as, has_notes, kind_of_change, name_of_change, paths_in, renames, without_notes,
+    changed_as, has_notes, kind_of_change, marked_as, name_of_change, paths_in, renames,
+    without_notes,
 };
 use super::claim_kind::ClaimKind;
 use super::keys::{entries, field, is_key, is_neutral, sources, words};
@@ -91,8 +92,10 @@ impl Claim {
             let text = text(names).filter(|text| !text.trim().is_empty());
             text.map(str::to_owned)
         };
-        let after = snippet(&["aftersnippet", "snippet", "inserted"]);
         let earlier = snippet(&["beforesnippet"]);
+        // Nothing in place of something is a text; nothing alone shows nothing.
+        let after = text(&["aftersnippet", "snippet", "inserted"]).map(str::to_owned);
+        let after = after.filter(|text| earlier.is_none() || !text.trim().is_empty());
         let is_new = self.kind == ClaimKind::Created;
         let all = field(entry, &["lines", "linecount"]).filter(|_| is_new);
         let lines = field(entry, &["lineschanged", "changedlines"]).or(all).and_then(Json::as_u64);
@@ -277,10 +280,14 @@ impl Reader<'_> {
             if name_of_change(entry).iter().any(|word| means(word, Meaning::Nothing)) {
                 continue;
             }
-            let own = changed_as(entry);
+            let marked = marked_as(path);
+            let own = changed_as(entry).or(marked);
             let kind = own.filter(|_| is_any).unwrap_or(kind);
             if let Some(own) = own.filter(|own| *own != kind) {
                 self.add(own, path, entry, key);
+                // A mark that contradicts its list.
+                let last = self.claims.last_mut().filter(|_| marked.is_some());
+                last.into_iter().for_each(|claim| claim.noted = true);
             }
             if plain || self.writes && is_path(without_notes(path)) {
                 self.add(kind, path, entry, key);

@@ -66,20 +66,19 @@ pub(super) fn anchored(
                 "`{path}` is claimed to contain a text that it does not contain"
             )));
         }
-        Some(Some(_))
-            if claim.is_insertion
-                && subject.history.before().is_some()
-                && claim.snippet.as_deref().and_then(|text| subject.history.contained(text))
-                    != Some(false) =>
-        {
-            return Some(Finding::inconclusive(format!(
-                "a text is claimed to have been inserted into `{path}`, and it was there before, or that is not known"
-            )));
-        }
         Some(Some(_)) | None => {}
     }
+    let shows = |text: &str, mark: char| subject.history.has_in_difference(text, mark);
+    if let Some(text) = claim.snippet.as_deref() {
+        let added = shows(text, '+');
+        if added == Some(false) || added.is_none() && claim.is_insertion {
+            return Some(Finding::inconclusive(format!(
+                "`{path}` has the claimed text, and no recorded difference shows that the step added it"
+            )));
+        }
+    }
     let earlier = claim.earlier.as_deref()?;
-    match (occurrences(earlier), subject.history.contained(earlier)) {
+    let finding = match (occurrences(earlier), subject.history.contained(earlier)) {
         (Some(1..), _) | (_, Some(true)) => None,
         (Some(0), Some(false)) => Some(Finding::failed(format!(
             "`{path}` is claimed to have contained a text before the change that it did not contain"
@@ -88,5 +87,13 @@ pub(super) fn anchored(
             Some(Finding::inconclusive(format!("the earlier content of `{path}` is not known")))
         }
         (None, _) => unread(),
-    }
+    };
+    finding.or_else(|| {
+        let removed = !subject.history.removes_lines() || shows(earlier, '-') != Some(false);
+        (!removed).then(|| {
+            Finding::inconclusive(format!(
+                "`{path}` contained the claimed text, and no recorded difference shows that the step removed it"
+            ))
+        })
+    })
 }

@@ -29,6 +29,16 @@ pub(super) fn without_notes(path: &str) -> &str {
     }
 }
 
+/// The kind of change that a mark before a path says, as git writes it.
+pub(super) fn marked_as(path: &str) -> Option<ClaimKind> {
+    match path.trim().split_once(' ')?.0 {
+        "A" => Some(ClaimKind::Created),
+        "M" => Some(ClaimKind::Modified),
+        "D" => Some(ClaimKind::Deleted),
+        _ => None,
+    }
+}
+
 /// Whether the text around a path says more than the mark of a change, such as `M`.
 pub(super) fn has_notes(text: &str, path: &str) -> bool {
     let rest = text.replacen(path, "", 1);
@@ -65,6 +75,10 @@ pub(super) fn renames(value: &Json) -> Vec<(&str, &str)> {
             continue;
         }
         let text = |names: &[&str]| field(entry, names).and_then(Json::as_str);
+        if let Some([from, to]) = entry.as_array().map(Vec::as_slice) {
+            found.extend(from.as_str().zip(to.as_str()));
+            continue;
+        }
         match (
             text(&["from", "old", "oldpath", "source"]),
             text(&["to", "new", "newpath", "path", "target"]),

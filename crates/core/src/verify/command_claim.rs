@@ -5,11 +5,13 @@ use super::claimed_result::{ClaimedResult, annotated};
 use super::command_text::{is_question, plain};
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
+use super::normalized_path::normalized;
 use super::own_record::without_own;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{canonical, may_be_same};
 use super::shell::{CommandUse, Script};
 use super::statement::{Meaning, means};
+use super::whole_run::folder_of;
 use crate::evidence::{Invocation, Verdict};
 use kb_base::value::Json;
 use kb_language::toolspec::ToolCatalog;
@@ -30,6 +32,8 @@ pub(super) struct CommandRecord<'r> {
     pub(super) runs: &'r RecordedRuns<'r>,
     pub(super) trace: &'r [Invocation],
     pub(super) tools: &'r ToolCatalog,
+    /// The absolute path of the workspace.
+    pub(super) root: &'r str,
 }
 
 const KEYS: [&str; 5] =
@@ -167,7 +171,7 @@ impl CommandClaim {
         let mut worst = Finding::passed();
         let parts = self.script.main_commands();
         for part in &parts {
-            let (finding, run) = self.part(&part.argv, parts.len(), record);
+            let (finding, run) = self.part(part, parts.len(), record);
             if let Some(run) = run {
                 calls.push(&run.call.id);
                 code = run.exit_code().or(code);
@@ -204,7 +208,9 @@ impl CommandClaim {
             runs.iter().any(|run| {
                 let cwd = run.call.args.get("cwd").and_then(Json::as_str);
                 folder.is_some_and(|folder| cwd == Some(folder.trim_end_matches('/')))
-                    || run.script.commands.iter().any(|own| canonical(&own.argv) == wanted)
+                    || run.script.commands.iter().any(|own| {
+                        canonical(&own.argv) == wanted && has_program(&own.argv, &used.argv[0])
+                    })
             })
         };
         let is_bare = commands().collect::<Vec<_>>().join(" && ") == claimed;
@@ -218,15 +224,24 @@ impl CommandClaim {
     /// The verdict over one command of the claim. `parts` is the number of its commands.
     fn part<'r>(
         &self,
-        argv: &[String],
+        part: &CommandUse,
         parts: usize,
         record: &CommandRecord<'r>,
     ) -> (Finding, Option<&'r RecordedRun<'r>>) {
-        let runs = record.runs;
+        let (runs, argv) = (record.runs, &part.argv);
         let name = argv.join(" ");
         let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
         let wanted = canonical(argv);
-        let same: Vec<_> = all().filter(|(_, used)| canonical(&used.argv) == wanted).collect();
+        let mut same: Vec<_> = all().filter(|(_, used)| canonical(&used.argv) == wanted).collect();
+        let folder = |run: &RecordedRun<'_>, used: &CommandUse| folder_of(run, used, record.root);
+        let claimed = part.cwd.as_deref().map(|cwd| normalized(cwd, record.root));
+        let is_there = |(run, used): &(&RecordedRun<'_>, &CommandUse)| {
+            folder(run, used).is_none_or(|own| Some(own) == claimed)
+        };
+        let elsewhere = same.iter().rev().find(|own| !is_there(own)).copied();
+        if same.iter().any(is_there) {
+            same.retain(is_there);
+        }
         let Some((run, used)) = self.decisive(&same) else {
             if let Some(run) = runs.iter().rev().find(|run| run.may_contain(argv)) {
                 let finding = Finding::inconclusive(format!(
@@ -250,7 +265,16 @@ impl CommandClaim {
             return (finding, longer.map(|(run, _)| run));
         };
         let whole = parts > 1 && parts == run.script.main_commands().len();
-        (self.verdict(&name, run, run.result(used), whole), Some(run))
+        let finding = self.verdict(&name, run, run.result(used), whole);
+        if finding.verdict == Verdict::Passed && !is_there(&(run, used)) {
+            let folder = elsewhere.and_then(|(run, used)| folder(run, used)).unwrap_or_default();
+            let doubt = Finding::inconclusive(format!(
+                "`{name}` is claimed to have run, and it ran in `{folder}` (call `{}`); write `cd {folder} && {name}`",
+                run.call.id
+            ));
+            return (doubt, Some(run));
+        }
+        (finding, Some(run))
     }
 
     /// The verdict over a command that no call ran. A text with more than the command, or with no command, refutes nothing.
@@ -369,4 +393,11 @@ impl CommandClaim {
         }
         self.unrecorded(&self.text, record)
     }
+}
+
+/// Whether a command has a program as it is written, if that says which one of its name: by a path or a version.
+fn has_program(argv: &[String], program: &str) -> bool {
+    let mut chars = program.chars().skip_while(|c| !c.is_ascii_digit());
+    let has_version = chars.any(|c| c == '.');
+    !has_version && !program.contains('/') || argv.iter().any(|word| word == program)
 }

@@ -200,7 +200,8 @@ impl Executed<'_> {
                 && claim.only_command() == argv
                 && repeated.as_ref().is_some_and(|finding| finding.verdict == Verdict::Passed)
         };
-        let record = CommandRecord { runs, trace: &gate.trace, tools: &gate.tools };
+        let (trace, tools, root) = (&gate.trace, &gate.tools, &gate.root);
+        let record = CommandRecord { runs, trace, tools, root };
         let commands = commands.map(|claim| {
             let (finding, evidence) = claim.check(&record);
             let proven = finding.verdict == Verdict::Inconclusive && is_proven(claim);

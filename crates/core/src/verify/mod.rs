@@ -29,6 +29,7 @@ mod claimed_result;
 mod command_claim;
 mod command_text;
 mod commands_before;
+mod committed;
 mod deciding;
 mod evaluate;
 mod expected_changes;

@@ -77,6 +77,11 @@ impl<'a> Coverage<'a> {
         Coverage { mode, unclear, latest, calls, changes, observations, unnamed, by_file_tools }
     }
 
+    /// Whether the step changed the mode alone of a file that the output does not name.
+    pub(super) fn changes_mode(&self) -> bool {
+        self.mode.is_some()
+    }
+
     /// Whether the output names everything that the step changed.
     pub(super) fn is_complete(&self) -> bool {
         self.unnamed.is_empty()

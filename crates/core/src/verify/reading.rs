@@ -200,7 +200,7 @@ impl<'c> Compared<'c> {
                     || self.is_counted_line(word)
             }
             Act::Contains => is(Act::Contains) || is_file(word) || means(word, Meaning::Part),
-            Act::Read => is(Act::Read) || is_file(word),
+            Act::Read => is(Act::Read) && !means(word, Meaning::Effect) || is_file(word),
             Act::Digest => {
                 is(Act::Digest) || word.len() >= 32 && word.chars().all(|c| c.is_ascii_hexdigit())
             }

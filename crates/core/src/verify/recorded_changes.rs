@@ -216,6 +216,39 @@ impl<'a> History<'a> {
         known.then_some(false)
     }
 
+    /// Whether lines that the differences add (`+`) or remove (`-`) are among those of a text; `None` if that is not known.
+    /// The other lines of the text must be those around them. The last line of a text may be the beginning of one.
+    pub(super) fn has_in_difference(&self, text: &str, mark: char) -> Option<bool> {
+        let lines = text.lines().map(str::trim);
+        let wanted: Vec<&str> = lines.filter(|line| line.contains(char::is_alphanumeric)).collect();
+        let fits = |lines: &[(char, &str)], place: usize| {
+            // The first wanted line can stand before the first one of the hunk.
+            let both = wanted.iter().enumerate().filter_map(|(at, line)| {
+                let at = (place + at).checked_sub(wanted.len())?;
+                Some((lines.get(at)?, line))
+            });
+            let both: Vec<_> = both.collect();
+            both.iter().all(|((_, own), line)| own.starts_with(**line))
+                && both.iter().any(|((own, _), _)| *own == mark)
+        };
+        let diffs = self.diffs()?;
+        let has = diffs.iter().flat_map(|diff| diff.split("\n@@")).any(|hunk| {
+            let lines = hunk.lines().filter(|line| line.starts_with([mark, ' ']));
+            let lines = lines.filter_map(|line| Some((line.chars().next()?, line[1..].trim())));
+            let lines: Vec<_> =
+                lines.filter(|(_, line)| line.contains(char::is_alphanumeric)).collect();
+            (0..lines.len() + wanted.len()).any(|place| fits(&lines, place))
+        });
+        let is_cut = diffs.iter().any(|diff| diff.contains("more lines"));
+        (has || !is_cut).then_some(has)
+    }
+
+    /// Whether a difference removes lines.
+    pub(super) fn removes_lines(&self) -> bool {
+        let diffs = self.diffs().unwrap_or_default();
+        diffs.iter().any(|diff| diff.lines().any(|line| line.starts_with('-')))
+    }
+
     /// The lines in which the content differs from the one before the step; `None` if a text is not
     /// known.
     pub(super) fn changed_lines(&self) -> Option<ChangedLines> {

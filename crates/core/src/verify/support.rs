@@ -89,8 +89,9 @@ impl Record<'_> {
         }
         let shown = match act {
             Act::Created | Act::Changed | Act::Deleted | Act::Renamed => {
+                let moved = || act != Act::Renamed || self.has_pairs(&sentence.paths());
                 return match self.quantities(said, act) {
-                    Support::Shown => Support::shown_if(self.has_files(sentence, act)),
+                    Support::Shown => Support::shown_if(self.has_files(sentence, act) && moved()),
                     other => other,
                 };
             }
@@ -127,6 +128,19 @@ impl Record<'_> {
         })
     }
 
+    /// Whether the files of a sentence about renamed ones have the content that the one named before each had.
+    fn has_pairs(&self, paths: &[&str]) -> bool {
+        let digest = |state: Option<&FileState>| state.and_then(|state| state.sha256);
+        let history = |path: &str| self.changes.history(&normalized(path, self.root));
+        paths.chunks(2).all(|pair| match pair {
+            [from, to] => {
+                let was = digest(history(from).before());
+                was.is_some() && was == digest(history(to).after())
+            }
+            _ => true,
+        })
+    }
+
     /// Whether stated numbers of files and lines are those of the record.
     fn quantities(&self, said: &Statement, act: Act) -> Support {
         let (sentence, in_key) = (&said.sentence, said.in_key);
@@ -145,6 +159,10 @@ impl Record<'_> {
         // A count of renamed files, or of added ones, can be counted otherwise.
         let is_plain = sentence.words.iter().any(|word| COUNTED.contains(&word.as_str()));
         let is_known = in_key && self.changes.gap().is_none() && !self.has_moved(&changed);
+        // A file of which only the mode changed counts or not.
+        if !files.is_empty() && self.coverage.changes_mode() {
+            return Support::Open;
+        }
         if let Some(number) = files.iter().find(differs) {
             return match is_known && is_plain && *number > 0 {
                 true => Support::Refuted(format!(

@@ -1,5 +1,6 @@
 //! Statements about commands, tests, reads, commits and effects, compared with the record.
 
+use super::committed::is_all_committed;
 use super::recorded_runs::{CommandResult, RecordedRun};
 use super::runner::canonical;
 use super::shell::{CommandUse, Script};
@@ -118,7 +119,7 @@ impl Record<'_> {
             && numbers.max().is_none_or(|number| !paths.is_empty() || number <= reads.len())
     }
 
-    /// Whether a commit was recorded, no change after it, and the branch and digest that the sentence names.
+    /// Whether commits have every change of the step, and the branch and digest that the sentence names.
     pub(super) fn has_commit(&self, sentence: &Sentence) -> bool {
         let git = |word: &str| {
             let all = self.commands().filter(move |(run, used)| {
@@ -157,10 +158,9 @@ impl Record<'_> {
             let mut known = by_tool.iter().flat_map(|call| &call.evidence);
             known.any(|evidence| evidence.reference.starts_with(digest.as_str()))
         };
-        let last = git("commit").or(by_tool.last().map(|call| call.id.as_str()));
-        let at = last.and_then(|id| self.trace.iter().position(|call| call.id == id));
-        let last_change = self.trace.iter().rposition(|call| !call.changes.is_empty());
-        at.is_some_and(|at| last_change.is_none_or(|change| change <= at))
+        let is_made = git("commit").is_some() || !by_tool.is_empty();
+        is_made
+            && is_all_committed(self.trace, self.changes, self.runs, self.root)
             && sentence.words.iter().filter(is_digest).all(has_digest)
             && !sentence.words.iter().any(|word| word.starts_with("pull"))
     }

@@ -126,7 +126,10 @@ fn claim_of(key: &str, value: &Json) -> Option<TestClaim> {
         Json::Bool(_) if has(&words, TOTAL) && !has(&words, PASSED) => None,
         Json::Bool(false) if negative => Some(TestClaim::of_result(true)),
         _ if negative => None,
-        _ => TestClaim::of(value),
+        _ => {
+            let claim = TestClaim::of(value)?;
+            Some(TestClaim { all: claim.all || has(&words, &["all"]), ..claim })
+        }
     }
 }
 
@@ -229,6 +232,7 @@ mod tests {
             in_prose: false,
             understood: true,
             part: false,
+            all: false,
             ..claim
         };
         for (output, expected) in [

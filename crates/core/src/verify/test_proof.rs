@@ -6,12 +6,12 @@ use super::finding::Finding;
 use super::later_edits::LaterEdits;
 use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
-use super::runner::{TestCommands, TestUse, hides_failures};
+use super::runner::{TestCommands, TestUse, executes_project, hides_failures};
 use super::shell::CommandUse;
 use super::test_claim::TestClaim;
 use super::whole_run::{self, partial};
 use crate::evidence::{Invocation, TestCounts, Verdict};
-use kb_base::value::Json;
+use kb_base::value::{Json, counted};
 use serde_json::json;
 
 impl TestClaim {
@@ -78,7 +78,7 @@ impl TestClaim {
                 // A report that they did not pass can mean that they did not run.
                 if passed { Finding::failed(reason) } else { Finding::inconclusive(reason) }
             }
-            (false, _, true) => self.passed(&tests, edits),
+            (false, _, true) => self.passed(&tests, runs, commands, edits),
             (false, _, false) => self.failed(&tests, edits),
         };
         let calls: Vec<&str> = tests.iter().map(|test| test.run.call.id.as_str()).collect();
@@ -94,7 +94,13 @@ impl TestClaim {
 
     /// The last run of all tests decides whose result is known. A run before an edit proves nothing, and a run of a
     /// part of the tests raises doubt.
-    fn passed(self, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Finding {
+    fn passed(
+        self,
+        tests: &[TestRun<'_>],
+        runs: &RecordedRuns<'_>,
+        commands: &TestCommands,
+        edits: &LaterEdits<'_>,
+    ) -> Finding {
         let mut doubt: Option<Finding> = None;
         for test in tests.iter().rev() {
             let (name, call) = (test.name(), &test.run.call.id);
@@ -122,7 +128,9 @@ impl TestClaim {
                     let part = partial(test.run, test.used, &test.read, edits.root);
                     let finding = self.succeeded(test, tests, edits).err();
                     let finding = finding
-                        .or_else(|| repeated(test, tests, edits))
+                        .or_else(|| repeated(test, runs, commands, edits))
+                        .or_else(|| unnamed(test, tests, commands, edits))
+                        .or_else(|| left_out(self, test))
                         .or_else(|| fewer(test, tests))
                         .or_else(|| whole_run::doubt(test.run, test.used, &test.read, edits));
                     let Some(finding) = finding else { return Finding::passed() };
@@ -213,7 +221,8 @@ impl TestClaim {
     /// Whether the claimed numbers can be those of a part of a run, or of the tests in the packages that it counts.
     fn may_be_part_of(self, counts: TestCounts) -> bool {
         let fits = |claimed| counts.may_be(claimed) || self.part && claimed < counts.passed;
-        self.counts.0.is_none_or(fits) && self.counts.1.is_none_or(|failed| failed == counts.failed)
+        let failed = [counts.failed, counts.failed.saturating_add(counts.skipped)];
+        self.counts.0.is_none_or(fits) && self.counts.1.is_none_or(|own| failed.contains(&own))
     }
 
     /// Whether the claimed number of passed tests is the sum of the last runs of different commands.
@@ -306,27 +315,68 @@ fn fewer(proof: &TestRun<'_>, tests: &[TestRun<'_>]) -> Option<Finding> {
     )))
 }
 
-/// Another test command that failed on the same files and was not repeated.
-fn repeated(proof: &TestRun<'_>, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Option<Finding> {
-    let failing = tests.iter().rev().find(|test| {
-        let is_last =
-            tests.iter().rfind(|other| other.used.argv == test.used.argv).map(|o| o.run.at);
-        let reported = test.run.tests.is_some_and(|counts| counts.failed > 0);
-        let failed = matches!(test.result, CommandResult::Failed(..)) || reported;
+/// Another check that failed on the same files and was not repeated: a test command, or one that executes code of the
+/// project.
+fn repeated(
+    proof: &TestRun<'_>,
+    runs: &RecordedRuns<'_>,
+    commands: &TestCommands,
+    edits: &LaterEdits<'_>,
+) -> Option<Finding> {
+    let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+    let (run, used) = all().rev().find(|(run, used)| {
+        let test = commands.read(&used.argv);
+        let is_check = test.is_some() || executes_project(&used.argv);
+        let last = all().rfind(|(_, other)| other.argv == used.argv).map(|(other, _)| other.at);
+        let reported = run.tests.is_some_and(|counts| counts.failed > 0);
+        let failed = matches!(run.result(used), CommandResult::Failed(..)) || reported;
         // A later run of all tests of the same runner repeats a part of them.
-        let again = proof.read.runner().is_some()
-            && proof.read.runner() == test.read.runner()
-            && proof.read.selection().is_none()
-            && proof.run.at > test.run.at;
-        let other = test.used.argv != proof.used.argv && is_last == Some(test.run.at) && !again;
-        other && failed && edits.check(test.run, test.used, &test.name()).is_ok()
+        let runner = proof.read.runner().filter(|_| proof.read.selection().is_none());
+        let again = runner.is_some()
+            && runner == test.as_ref().and_then(TestUse::runner)
+            && proof.run.at > run.at;
+        let other = used.argv != proof.used.argv && last == Some(run.at) && !again;
+        let name = used.argv.join(" ");
+        other && is_check && failed && edits.check(run, used, &name).is_ok()
     })?;
     Some(Finding::inconclusive(format!(
         "`{}` succeeded, but `{}` failed on the same files (call `{}`) and was not repeated",
         proof.name(),
-        failing.name(),
-        failing.run.call.id
+        used.argv.join(" "),
+        run.call.id
     )))
+}
+
+/// A run of another command than those that the settings name, none of which succeeded on the same files.
+fn unnamed(
+    proof: &TestRun<'_>,
+    tests: &[TestRun<'_>],
+    commands: &TestCommands,
+    edits: &LaterEdits<'_>,
+) -> Option<Finding> {
+    let is_named = |test: &TestRun<'_>| {
+        test.read.named
+            && test.result == CommandResult::Succeeded
+            && edits.check(test.run, test.used, &test.name()).is_ok()
+    };
+    (commands.has_settings() && !tests.iter().any(is_named)).then(|| {
+        Finding::inconclusive(format!(
+            "`{}` succeeded, but `testCommands` of the settings names other commands, and none of them did",
+            proof.name()
+        ))
+    })
+}
+
+/// Tests that were left out, if the claim says that all of them passed.
+fn left_out(claim: TestClaim, proof: &TestRun<'_>) -> Option<Finding> {
+    let skipped = proof.run.tests.map_or(0, |counts| counts.skipped);
+    (claim.all && skipped > 0).then(|| {
+        let were = counted(skipped as usize, "test");
+        Finding::inconclusive(format!(
+            "all tests are claimed to have passed, and `{}` left out {were}",
+            proof.name()
+        ))
+    })
 }
 
 impl TestClaim {

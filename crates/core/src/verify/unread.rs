@@ -150,8 +150,8 @@ impl<'v> Walk<'_, 'v> {
                 items.iter().for_each(|item| self.value(item, entry(item)));
                 self.keys.pop();
             }
-            Json::Null => {}
-            Json::String(text) if text.trim().is_empty() => {}
+            Json::Null => self.key_alone(),
+            Json::String(text) if text.trim().is_empty() => self.key_alone(),
             value if self.found.read + self.found.open >= VALUES => self.leave(&shown(value)),
             value if self.is_claim(value, around) => self.found.read += 1,
             Json::String(text) => self.text(text),
@@ -164,6 +164,15 @@ impl<'v> Walk<'_, 'v> {
                     self.leave(&shown(value));
                 }
             }
+        }
+    }
+
+    /// The key of no value: it says something only if it is a sentence.
+    fn key_alone(&mut self) {
+        if let Some(Step::Key(key)) = self.keys.last().filter(|_| self.said_keys().contains(' '))
+            && key.contains(char::is_whitespace)
+        {
+            self.leave(key);
         }
     }
 

@@ -34,6 +34,10 @@ pub(super) fn doubt(
             Some(format!("the step changed {}, which decides what it runs", deciding.changed()?))
         })
         .or_else(|| {
+            let file = moved_away(run, used)?;
+            Some(format!("its script names `{file}` before and after it"))
+        })
+        .or_else(|| {
             (run.tests.is_none() && !test.named).then(|| {
                 "its output reports no number of tests in a known form; if its exit code is enough, add the \
                  command to `testCommands` in the settings"
@@ -62,21 +66,39 @@ pub(super) fn partial(
     ))
 }
 
+/// A file that a command before the tests and one after them in the same script name: it can have been changed for the
+/// run alone.
+fn moved_away(run: &RecordedRun<'_>, used: &CommandUse) -> Option<String> {
+    let commands = &run.script.commands;
+    let at = commands.iter().position(|own| own == used)?;
+    let files = |commands: &[CommandUse]| -> Vec<String> {
+        let words = commands.iter().flat_map(|own| own.argv.iter().skip(1));
+        let words = words.filter(|word| !word.starts_with('-'));
+        let names = words.filter_map(|word| word.rsplit('/').next());
+        let is_file = |name: &&str| name.contains('.') && name.contains(char::is_alphanumeric);
+        names.filter(is_file).map(str::to_owned).collect()
+    };
+    let after = files(&commands[at + 1..]);
+    files(&commands[..at]).into_iter().find(|file| after.contains(file))
+}
+
 /// The folder in which a command ran, if it is not the one of the step.
 fn elsewhere(run: &RecordedRun<'_>, used: &CommandUse, root: &str) -> Option<String> {
-    let given = run.call.args.get("cwd").and_then(Json::as_str);
-    if let Some(folder) = given.filter(|folder| !normalized(folder, root).is_empty()) {
-        return Some(format!("`{folder}`"));
+    match folder_of(run, used, root) {
+        Some(folder) => (!folder.is_empty()).then(|| format!("`{folder}`")),
+        None => Some("another folder".to_owned()),
     }
-    let Some(moved) = &used.cwd else { return Some("another folder".to_owned()) };
-    let own = run.call.process.as_ref().map_or("", |process| process.cwd.as_str());
-    let own = normalized(own, root);
-    let now = if moved.is_empty() {
-        own.clone()
-    } else if moved.starts_with('/') {
-        normalized(moved, root)
-    } else {
-        normalized(&format!("{own}/{moved}"), root).trim_start_matches('/').to_owned()
-    };
-    (now.trim_start_matches('/') != own.trim_start_matches('/')).then(|| format!("`{moved}`"))
+}
+
+/// The folder in which a command ran, below the one of the step; `None` if it is not known.
+pub(super) fn folder_of(run: &RecordedRun<'_>, used: &CommandUse, root: &str) -> Option<String> {
+    let given = run.call.args.get("cwd").and_then(Json::as_str).unwrap_or_default();
+    let moved = used.cwd.as_deref()?;
+    if moved.starts_with('/') {
+        let own = run.call.process.as_ref().map_or("", |process| process.cwd.as_str());
+        let moved = normalized(moved, root);
+        return Some(if moved == normalized(own, root) { String::new() } else { moved });
+    }
+    let folder = normalized(&format!("{}/{moved}", normalized(given, root)), root);
+    Some(folder.trim_start_matches('/').to_owned())
 }

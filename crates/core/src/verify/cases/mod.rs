@@ -1,8 +1,11 @@
 //! Tests of whole gates: a recorded step, a report about it, and the verdict.
 
+mod commands;
+mod content;
 mod honest;
 mod lists;
 mod numbers;
+mod other_checks;
 
 use super::{
     Gate, Location, MatchedFile, NamesSeen, Observation, ObservationQuery, Observations, evaluate,
@@ -101,7 +104,12 @@ impl Step {
 
     /// A command with its exit code.
     fn run(self, command: &str, code: i64) -> Step {
-        let mut step = self.call("shell:exec", json!({"command": command}));
+        self.call("shell:exec", json!({"command": command})).ended(code)
+    }
+
+    /// The process of the last call.
+    fn ended(self, code: i64) -> Step {
+        let mut step = self;
         let call = step.last();
         if code != 0 {
             call.status = InvocationStatus::Failed;

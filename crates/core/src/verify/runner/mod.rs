@@ -8,11 +8,16 @@ mod table;
 
 use super::shell::Script;
 use table::{
-    DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETERS, LAUNCHERS, LISTING, RUNNERS, Runner,
+    DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS, LISTING,
+    RUNNERS, Runner,
 };
 
 /// The commands that the settings and the checks of the gate name, beside the usual runners.
-pub(super) struct TestCommands(Vec<Vec<String>>);
+pub(super) struct TestCommands {
+    commands: Vec<Vec<String>>,
+    /// Whether the settings name some.
+    in_settings: bool,
+}
 
 /// A command that runs tests.
 pub(super) struct TestUse<'a> {
@@ -32,13 +37,19 @@ impl TestCommands {
             let script = Script::of_text(text);
             script.main_commands().first().map(|used| used.argv.clone())
         };
-        TestCommands(settings.into_iter().filter_map(argv).collect())
+        let commands: Vec<_> = settings.into_iter().filter_map(argv).collect();
+        TestCommands { in_settings: !commands.is_empty(), commands }
     }
 
     /// Adds a command of a check.
     pub(super) fn with(mut self, argv: Vec<String>) -> Self {
-        self.0.push(argv);
+        self.commands.push(argv);
         self
+    }
+
+    /// Whether the settings name test commands.
+    pub(super) fn has_settings(&self) -> bool {
+        self.in_settings
     }
 
     /// Whether a command runs tests.
@@ -57,7 +68,9 @@ impl TestCommands {
             let mut pairs = command.iter().zip(argv);
             command.len() <= argv.len() && pairs.all(|(pattern, word)| fits(pattern, word))
         };
-        if let Some(command) = self.0.iter().filter(begins).max_by_key(|command| command.len()) {
+        if let Some(command) =
+            self.commands.iter().filter(begins).max_by_key(|command| command.len())
+        {
             let rest = argv[command.len()..].iter().map(String::as_str).collect();
             let runner = recognise(argv).and_then(|found| found.0);
             return (!lists(None)).then_some(TestUse { runner, named: true, rest, args });
@@ -163,6 +176,15 @@ pub(super) fn executed_file(argv: &[String]) -> Option<&str> {
     first.contains('/').then_some(first.as_str())
 }
 
+/// Whether a command executes code of the project: a file of it, or a target or script that a file of it defines.
+pub(super) fn executes_project(argv: &[String]) -> bool {
+    const RUNS: &str = "run run-script exec test t";
+    let manager = |name: &str| has("npm pnpm yarn bun", name);
+    let name = argv.first().map(|word| program(word)).unwrap_or_default();
+    let runs = argv.get(1).is_some_and(|verb| has(RUNS, verb));
+    executed_file(argv).is_some() || is_indirect(argv) && (!manager(&name) || runs)
+}
+
 /// The option or variable because of which exit code 0 of a test command proves nothing. `assigned` are the
 /// assignments of its script.
 pub(super) fn hides_failures(test: &TestUse<'_>, assigned: &[String]) -> Option<String> {
@@ -200,6 +222,7 @@ pub(super) fn may_be_same(claimed: &[String], ran: &[String]) -> bool {
 fn recognise(argv: &[String]) -> Option<(Option<&'static Runner>, Vec<&str>)> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let mut words = words.as_slice();
+    let mut options = Vec::new();
     for _ in 0..4 {
         let Some(inner) = behind_launcher(words) else { break };
         let is_own = |runner: &&Runner| {
@@ -208,13 +231,18 @@ fn recognise(argv: &[String]) -> Option<(Option<&'static Runner>, Vec<&str>)> {
         if RUNNERS.iter().any(|runner| is_own(&runner)) {
             break;
         }
+        // Options of an interpreter can switch off what tests check.
+        if is_python(words) {
+            let own = &words[1..words.len() - inner.len()];
+            options.extend(own.iter().filter(|word| !has(INTERPRETER_OPTIONS, word)));
+        }
         words = inner;
     }
     let (name, args) = words.split_first()?;
     let name = program(name);
     let runner = RUNNERS.iter().find(|runner| has(runner.programs, &name));
-    if let Some(found) = runner.and_then(|runner| Some((Some(runner), verb_of(runner, args)?))) {
-        return Some(found);
+    if let Some((runner, rest)) = runner.and_then(|runner| Some((runner, verb_of(runner, args)?))) {
+        return Some((Some(runner), rest.into_iter().chain(options).collect()));
     }
     let is_file = if has(INTERPRETERS, &name) {
         is_test_script(args)
@@ -226,11 +254,15 @@ fn recognise(argv: &[String]) -> Option<(Option<&'static Runner>, Vec<&str>)> {
     is_file.then_some((None, rest))
 }
 
+fn is_python(words: &[&str]) -> bool {
+    words.first().is_some_and(|word| has("python pypy", &program(word)))
+}
+
 /// The words behind `npx`, `uv run`, `python -m` and the like, without the options of the launcher.
 fn behind_launcher<'a, 'b>(words: &'b [&'a str]) -> Option<&'b [&'a str]> {
     let (name, args) = words.split_first()?;
     let name = program(name);
-    if matches!(name.as_str(), "python" | "pypy") {
+    if is_python(words) {
         let module = args.iter().position(|arg| *arg == "-m");
         let before = |at: &usize| args[..*at].iter().all(|arg| !arg.ends_with(".py"));
         return match module.filter(before) {

@@ -233,5 +233,8 @@ pub(super) const LAUNCHERS: &[&[&str]] = &[
 pub(super) const INDIRECT: &str =
     "make gmake just task rake npm pnpm yarn bun tox nox sh bash hatch";
 
+/// Words before the module of a Python that change nothing of what its tests check.
+pub(super) const INTERPRETER_OPTIONS: &str = "-m -B -u -v -q -X*";
+
 /// Interpreters that can execute a file of tests.
 pub(super) const INTERPRETERS: &str = "python pypy node sh bash dash zsh ruby perl php lua";

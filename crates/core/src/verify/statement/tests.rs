@@ -20,12 +20,21 @@ pub(in crate::verify) struct TestClaim {
     pub(in crate::verify) understood: bool,
     /// Whether it may be about a part of the tests, such as those of a package.
     pub(in crate::verify) part: bool,
+    /// Whether it says so of all tests.
+    pub(in crate::verify) all: bool,
 }
 
 impl TestClaim {
     /// A claim without numbers.
     pub(in crate::verify) fn of_result(passed: bool) -> TestClaim {
-        TestClaim { passed, counts: (None, None), in_prose: false, understood: true, part: false }
+        TestClaim {
+            passed,
+            counts: (None, None),
+            in_prose: false,
+            understood: true,
+            part: false,
+            all: false,
+        }
     }
 
     /// Whether it says all that another one says.
@@ -64,7 +73,8 @@ pub(in crate::verify) fn of_text(text: &str) -> Option<TestClaim> {
         || is_red
         || first == Some("true");
     let counts = said.counts();
-    let claim = TestClaim { counts, understood, ..TestClaim::of_result(!failed) };
+    let all = said.words.iter().any(|word| is_all(word));
+    let claim = TestClaim { counts, understood, all, ..TestClaim::of_result(!failed) };
     (!is_skipped && (failed || passed)).then_some(claim)
 }
 
@@ -92,7 +102,9 @@ impl Sentence {
             || said.words.windows(2).any(is_other);
         let states = has(Meaning::Tests) && passed && definite && !denied;
         let (counts, understood) = (said.counts(), said.understood);
-        let claim = TestClaim { counts, understood, in_prose: true, ..TestClaim::of_result(true) };
+        let all = said.words.iter().any(|word| is_all(word));
+        let claim =
+            TestClaim { counts, understood, all, in_prose: true, ..TestClaim::of_result(true) };
         states.then_some(claim)
     }
 

@@ -14,7 +14,7 @@ pub(in crate::verify) enum Token {
 
 /// Words that say nothing by themselves: articles, pronouns, auxiliaries, prepositions, joints, and `done`. Negations,
 /// modal verbs, quantifiers and times are none of them.
-const FUNCTION: &str = "a an the this these it its i we i've we've my our they them their have has had been be is are was were \
+const FUNCTION: &str = "a an the this these it its i we i've we've my our they them their have has had been is are was were \
     am do did in into to of on at for by with from and also then now just so as here there successfully done \
     der die das den dem des ein eine einen einem einer eines ich wir es sie ihre habe haben hat wurde wurden worden ist sind war \
     waren bin und auch dann nun jetzt im zu zum zur von vom mit für auf an am aus bei erfolgreich fertig \

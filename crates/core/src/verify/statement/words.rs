@@ -17,7 +17,7 @@ pub(in crate::verify) enum Meaning {
     Limited,
     /// A change, beside "only" and "other".
     Change,
-    /// A change and its effect: that something was `fixed` is more than that it was changed.
+    /// An act and its effect: that something was `fixed` is more than that it was changed, `reviewed` more than read.
     Effect,
     /// Nothing was to be done.
     Nothing,
@@ -98,7 +98,8 @@ const WORDS: [(Meaning, &str); 36] = [
     (
         M::Effect,
         "replaced rewrote rewritten fixed refactored extended corrected adjusted implemented introduced patched исправ перепис \
-         реализ überarbeitet implementiert ergänzt korrigiert umgesetzt",
+         реализ überarbeitet implementiert ergänzt korrigiert umgesetzt reviewed reviewing analyzed analysed inspected examined \
+         audited checked$ проверил изучил geprüft",
     ),
     (M::Act(Act::Digest), "hash$ digest$ checksum$ sha256$ contenthash$"),
     (
@@ -107,7 +108,7 @@ const WORDS: [(Meaning, &str); 36] = [
     ),
     (
         M::Act(Act::Read),
-        "read$ worked$ gearbeitet работал reviewed reviewing analyzed analysed inspected examined audited checked$ прочит просмотр проверил изучил \
+        "read$ reviewed reviewing analyzed analysed inspected examined audited checked$ прочит просмотр проверил изучил \
          gelesen geprüft",
     ),
     (

@@ -1,0 +1,123 @@
+//! Texts that a claim says were put into a file, or taken out of it; renamed files; words and keys.
+
+use super::{CALC, Step, check, doubted};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
+use serde_json::{Value, json};
+
+#[test]
+fn snippets_are_texts_of_the_recorded_difference() {
+    let claim = |texts: Value| {
+        let mut entry = json!({"kind": "file-edit", "path": "src/calc.py"});
+        for (key, value) in texts.as_object().unwrap() {
+            entry[key] = value.clone();
+        }
+        json!({"claims": [entry]})
+    };
+    let step = Step::fixed();
+    for texts in [
+        json!({"afterSnippet": "return a + b"}),
+        json!({"afterSnippet": "def add(a, b):\n    return a + b"}),
+        json!({"beforeSnippet": "return a - b", "afterSnippet": "return a + b"}),
+        json!({"beforeSnippet": "def add(a, b):\n  return a - b\n\ndef sub(a, b):"}),
+        json!({"anchor": {"afterSnippet": "    return a + b\n\ndef sub(a, b):\n    return a - b"}}),
+    ] {
+        check(&step, &[(claim(texts), Passed, "")]);
+    }
+    for texts in [
+        json!({"afterSnippet": "def sub(a, b):"}),
+        json!({"afterSnippet": "return a - b"}),
+        json!({"afterSnippet": "+"}),
+        json!({"afterSnippet": " "}),
+        json!({"beforeSnippet": "def sub(a, b):", "afterSnippet": "return a + b"}),
+        json!({"beforeSnippet": "def sub(a, b):\n    return a - b", "afterSnippet": "return a + b"}),
+        json!({"beforeSnippet": "def add(a, b):"}),
+    ] {
+        check(&step, &[(claim(texts), Inconclusive, "src/calc.py")]);
+    }
+    check(&step, &[(claim(json!({"afterSnippet": "return a / b"})), Failed, "does not contain")]);
+    // The text of before of a pure insertion is the place of it.
+    let inserted =
+        Step::over(&[("src/calc.py", CALC)]).edit("src/calc.py", "def sub", "# note\ndef sub");
+    let place =
+        json!({"beforeSnippet": "def sub(a, b):", "afterSnippet": "# note\ndef sub(a, b):"});
+    check(&inserted, &[(claim(place), Passed, "")]);
+    let comment = Step::over(&[("src/calc.py", CALC)]).edit(
+        "src/calc.py",
+        "def add",
+        "# return a + b\ndef add",
+    );
+    check(&comment, &[(claim(json!({"afterSnippet": "return a + b"})), Inconclusive, "")]);
+    // An edit that a later one took back is not there.
+    let two =
+        step.edit("src/calc.py", "def sub", "# note\ndef sub").edit("src/calc.py", "# note\n", "");
+    check(&two, &[(claim(json!({"afterSnippet": "return a + b"})), Passed, "")]);
+}
+
+#[test]
+fn renamed_files_are_those_that_were_moved() {
+    let files = [("src/a.py", "a = 1\n"), ("src/b.py", "b = 2\n")];
+    let step = Step::over(&files)
+        .run("mv src/a.py src/d.py && mv src/b.py src/c.py", 0)
+        .changing("src/a.py", None)
+        .changing("src/b.py", None)
+        .changing("src/d.py", Some("a = 1\n"))
+        .changing("src/c.py", Some("b = 2\n"));
+    let lists = |key: &str, value: Value| json!({"deleted": ["src/a.py", "src/b.py"], "created": ["src/c.py", "src/d.py"], key: value});
+    check(
+        &step,
+        &[
+            (
+                lists("summary", json!("Renamed src/a.py to src/d.py and src/b.py to src/c.py.")),
+                Passed,
+                "",
+            ),
+            (
+                lists("moved", json!([["src/a.py", "src/d.py"], ["src/b.py", "src/c.py"]])),
+                Passed,
+                "",
+            ),
+        ],
+    );
+    doubted(
+        &step,
+        &lists("summary", json!("Renamed src/a.py to src/c.py and src/b.py to src/d.py.")),
+    );
+    doubted(&step, &lists("moved", json!([["src/a.py", "src/c.py"]])));
+}
+
+#[test]
+fn words_and_keys_that_say_more_than_the_record_are_unread() {
+    let step = Step::fixed().write("src/n.py", "x = 1\n");
+    let report = |key: &str, value: Value| {
+        let mut report = json!({"modified": ["src/calc.py"], "created": ["src/n.py"]});
+        report[key] = value;
+        report
+    };
+    for (key, value) in [
+        ("summary", json!("src/n.py is to be created.")),
+        ("toBeCreated", json!(["src/n.py"])),
+        ("reviewed", json!(["src/calc.py"])),
+        ("summary", json!("Reviewed src/calc.py.")),
+        ("all 12 tests pass on Windows", Value::Null),
+        ("modified", json!(["M src/calc.py", "A src/calc.py"])),
+    ] {
+        let (verdict, reason) = step.verdict(&report(key, value.clone()));
+        assert_ne!(verdict, Passed, "{key}: {value} {reason}");
+    }
+    check(
+        &step,
+        &[
+            (report("notes", Value::Null), Passed, ""),
+            (report("changedFiles", json!(["M src/calc.py", "A src/n.py"])), Passed, ""),
+        ],
+    );
+}
+
+#[test]
+fn a_number_of_files_beside_a_change_of_a_mode_is_doubted() {
+    let mut step =
+        Step::fixed().run("chmod +x src/util.py", 0).changing("src/util.py", Some("x = 1\n"));
+    let change = &mut step.trace.last_mut().unwrap().changes[0];
+    change.after.as_mut().unwrap().mode = 0o755;
+    doubted(&step, &json!({"modified": ["src/calc.py"], "filesChanged": 1}));
+}

@@ -1,0 +1,96 @@
+//! Results of tests beside other checks, parts and switches.
+
+use super::{Step, check, doubted};
+use crate::evidence::Verdict::{Inconclusive, Passed};
+use serde_json::json;
+
+#[test]
+fn a_check_of_the_project_that_failed_and_was_not_repeated_raises_doubt() {
+    let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    let all = json!({"modified": ["src/calc.py"], "summary": "All tests pass."});
+    for command in ["bash e2e.sh", "./check.sh", "npm run e2e", "make e2e", "python3 e2e.py"] {
+        for step in
+            [Step::fixed().run(command, 1).test(2, 0), Step::fixed().test(2, 0).run(command, 1)]
+        {
+            check(
+                &step,
+                &[(passed.clone(), Inconclusive, command), (all.clone(), Inconclusive, command)],
+            );
+        }
+        // A later run that succeeds, and a failure before the last edit, are those of another state.
+        let again = Step::fixed().run(command, 1).run(command, 0).test(2, 0);
+        let before = Step::fixed().run(command, 1).edit("src/calc.py", "a - b", "a * b").test(2, 0);
+        check(&again, &[(passed.clone(), Passed, "")]);
+        check(&before, &[(passed.clone(), Passed, "")]);
+    }
+    let printed =
+        Step::fixed().run("./verify", 1).printing("1 failed, 3 passed in 0.1s").test(2, 0);
+    check(&printed, &[(passed.clone(), Inconclusive, "./verify")]);
+    for command in ["grep -q x src/calc.py", "ls nothing", "git push", "curl http://x.org"] {
+        check(&Step::fixed().run(command, 1).test(2, 0), &[(passed.clone(), Passed, "")]);
+    }
+}
+
+#[test]
+fn the_settings_say_which_command_runs_all_tests() {
+    let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    let named = |step: Step, commands: &[&str]| Step {
+        test_commands: commands.iter().map(|command| (*command).to_owned()).collect(),
+        ..step
+    };
+    for (step, commands, expected) in [
+        (Step::fixed().test(2, 0), &["make verify"][..], Inconclusive),
+        (Step::fixed().run("make verify", 0), &["make verify"], Passed),
+        (Step::fixed().run("make verify", 0).test(2, 0), &["make verify"], Passed),
+        (Step::fixed().test(2, 0), &["python3 -m unittest"], Passed),
+    ] {
+        check(&named(step, commands), &[(passed.clone(), expected, "")]);
+    }
+}
+
+#[test]
+fn a_part_of_the_tests_in_other_forms_is_doubted() {
+    let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    let ran = |command: &str| Step::fixed().run(command, 0).printing("Ran 2 tests in 0.1s\n\nOK");
+    for command in ["python3 -O -m unittest", "python3 -OO -m unittest", "python3 -I -m unittest"] {
+        check(&ran(command), &[(passed.clone(), Inconclusive, "may be a part")]);
+    }
+    for command in ["python3 -B -m unittest", "python3 -u -m unittest -v"] {
+        check(&ran(command), &[(passed.clone(), Passed, "")]);
+    }
+    // Something was taken away for the run and put back in the same script.
+    for command in [
+        "mv tests/test_bad.py $TMPDIR/ && python3 -m unittest && mv $TMPDIR/test_bad.py tests/",
+        "sed -i s/upper/lower/ src/util.py; python3 -m unittest; sed -i s/lower/upper/ src/util.py",
+        "touch .fast && python3 -m unittest && rm .fast",
+    ] {
+        check(&ran(command), &[(passed.clone(), Inconclusive, "before and after")]);
+    }
+    check(&ran("pip install -e . && python3 -m unittest && git status"), &[(passed, Passed, "")]);
+}
+
+#[test]
+fn all_tests_are_those_that_were_left_out_too() {
+    let step = Step::fixed()
+        .run("python3 -m unittest", 0)
+        .printing("Ran 3 tests in 0.1s\n\nOK (skipped=1)");
+    let report = |summary: &str| json!({"modified": ["src/calc.py"], "summary": summary});
+    check(
+        &step,
+        &[
+            (json!({"modified": ["src/calc.py"], "testResult": "passed"}), Passed, ""),
+            (json!({"modified": ["src/calc.py"], "tests": {"passed": 2, "failed": 0}}), Passed, ""),
+            (
+                json!({"modified": ["src/calc.py"], "tests": {"passed": 2, "total": 3}}),
+                Inconclusive,
+                "numbers",
+            ),
+            (report("The tests pass."), Passed, ""),
+        ],
+    );
+    for text in ["All tests pass.", "Every test passes."] {
+        doubted(&step, &report(text));
+    }
+    doubted(&step, &json!({"modified": ["src/calc.py"], "testResult": "all passed"}));
+    doubted(&step, &json!({"modified": ["src/calc.py"], "allTestsPassed": true}));
+}

@@ -1,0 +1,82 @@
+//! Whether commits have every change of a step, by the calls that made and staged them.
+
+use super::normalized_path::normalized;
+use super::recorded_changes::RecordedChanges;
+use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
+use super::support::fits_glob;
+use crate::evidence::{EvidenceKind, Invocation};
+use kb_base::value::Json;
+use std::collections::BTreeSet;
+
+/// The files that are not in a commit yet, along the calls of a step.
+#[derive(Default)]
+struct Pending<'a> {
+    changed: BTreeSet<&'a str>,
+    /// Paths that `git add` and the like named; empty for all.
+    staged: Vec<String>,
+}
+
+/// Whether the last change of each file that a step changed is in a recorded commit.
+pub(super) fn is_all_committed(
+    trace: &[Invocation],
+    changes: &RecordedChanges<'_>,
+    runs: &RecordedRuns<'_>,
+    root: &str,
+) -> bool {
+    let mut pending = Pending::default();
+    for (at, call) in trace.iter().enumerate() {
+        pending.changed.extend(call.changes.iter().map(|change| change.path.as_str()));
+        let is_commit = call.evidence.iter().any(|e| e.kind == EvidenceKind::Receipt);
+        let paths = call.args.get("paths").and_then(Json::as_array).filter(|_| is_commit);
+        let named = paths.into_iter().flatten().filter_map(Json::as_str);
+        let named: Vec<String> = named.map(|path| normalized(path, root)).collect();
+        pending.changed.retain(|path| !named.iter().any(|own| covers(own, path)));
+        for run in runs.iter().filter(|run| run.at == at) {
+            git_commands(run).for_each(|argv| pending.git(argv, changes, root));
+        }
+    }
+    !changes.changed().any(|path| pending.changed.contains(path))
+}
+
+/// The git commands of a run that succeeded, from their verb on.
+fn git_commands<'r>(run: &'r RecordedRun<'_>) -> impl Iterator<Item = &'r [String]> {
+    let done =
+        run.script.commands.iter().filter(|used| run.result(used) == CommandResult::Succeeded);
+    done.filter_map(|used| {
+        let (program, args) = used.argv.split_first()?;
+        let verbs = ["add", "commit", "rm", "mv", "stage"];
+        let at = args.iter().position(|word| verbs.contains(&word.as_str()))?;
+        (program == "git" || program.ends_with("/git")).then_some(&args[at..])
+    })
+}
+
+impl Pending<'_> {
+    fn git(&mut self, argv: &[String], changes: &RecordedChanges<'_>, root: &str) {
+        let Some((verb, args)) = argv.split_first() else { return };
+        let has = |long: &str, short: char| {
+            let group = |word: &String| word.starts_with('-') && !word.starts_with("--");
+            args.iter().any(|word| word == long || group(word) && word.contains(short))
+        };
+        if verb != "commit" {
+            let paths = args.iter().filter(|word| !word.starts_with('-'));
+            self.staged.extend(paths.map(|path| normalized(path, root)));
+            if has("--all", 'A') {
+                self.staged.push(String::new());
+            }
+            return;
+        }
+        // `-a` has the files that were there before.
+        let old = |path: &str| has("--all", 'a') && changes.history(path).before().is_some();
+        let named = args.iter().skip_while(|word| *word != "--").skip(1);
+        let named: Vec<String> = named.map(|path| normalized(path, root)).collect();
+        let staged = std::mem::take(&mut self.staged);
+        let all = || staged.iter().chain(&named);
+        self.changed.retain(|path| !old(path) && !all().any(|own| covers(own, path)));
+    }
+}
+
+/// Whether a path is the named one, or below it. The empty one is the root.
+fn covers(named: &str, path: &str) -> bool {
+    let below = path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/'));
+    named.is_empty() || named == path || below || named.contains('*') && fits_glob(path, named)
+}
