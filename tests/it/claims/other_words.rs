@@ -93,7 +93,7 @@ fn what_differs_from_the_record_in_part_is_doubted() {
     for (more, reason) in [
         (json!({"commands": ["TARGET=production sh deploy.sh"]}), "without the rest"),
         (json!({"commands": ["cd /srv && sh deploy.sh"]}), "without the rest"),
-        (json!({"commands": ["sh deploy.sh", "sh deploy.sh"]}), "listed 2 times"),
+        (json!({"commands": ["sh deploy.sh", "sh deploy.sh"]}), "more often"),
         (json!({"commands": ["ran sh deploy.sh"]}), "it may mean call"),
         (json!({"commands": ["none"]}), "may be no command"),
         (json!({"deleted": ["n/a"]}), "may be no path"),
@@ -105,7 +105,7 @@ fn what_differs_from_the_record_in_part_is_doubted() {
         (json!({"modified": ["src/*.py"]}), "which files a pattern means"),
         (
             json!({"claims": [{"kind": "code-inserted", "path": "src/shop.py", "afterSnippet": "def load(path):"}]}),
-            "was there before",
+            "no recorded difference",
         ),
     ] {
         let (verdict, found) = judged("", &more);

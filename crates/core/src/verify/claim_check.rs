@@ -221,6 +221,7 @@ fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
         let path = &claim.path;
         return other_kind(
             claim,
+            history,
             format!("`{path}` is claimed as created, but it existed before the step started"),
         );
     }
@@ -241,7 +242,7 @@ fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fi
         let reason = format!(
             "`{path}` is claimed as modified, but it did not exist before: the step created it"
         );
-        return other_kind(claim, reason);
+        return other_kind(claim, history, reason);
     }
     let same = history.is_same(true);
     if same.is_none() {
@@ -276,17 +277,20 @@ fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
         (None, Some(_)) => Finding::failed(format!(
             "`{path}` is claimed as deleted and a recorded call deleted it, but it exists again"
         )),
-        (Some(_), Some(_)) => {
-            other_kind(claim, format!("`{path}` is claimed as deleted, but it still exists"))
-        }
+        (Some(_), Some(_)) => other_kind(
+            claim,
+            history,
+            format!("`{path}` is claimed as deleted, but it still exists"),
+        ),
     }
 }
 
 /// The verdict over a path that the step changed in another way than claimed. Beside a note, or if the output says of the
-/// path that it was made and deleted, each word alone may be wrong.
-fn other_kind(claim: &Claim, reason: String) -> Finding {
+/// path that it was made and deleted, and a call did delete it, each word alone may be right.
+fn other_kind(claim: &Claim, history: &History<'_>, reason: String) -> Finding {
     let also = claim.also_made && claim.kind == ClaimKind::Modified;
-    match claim.noted || claim.temporary || also {
+    let between = claim.temporary && history.was_deleted();
+    match claim.noted || between || also {
         true => Finding::inconclusive(reason),
         false => Finding::failed(reason),
     }
@@ -298,6 +302,7 @@ fn still_as_recorded(claim: &Claim, history: &History<'_>, now: Option<&FileStat
     let Some(left) = history.after() else {
         return other_kind(
             claim,
+            history,
             format!(
                 "`{path}` is claimed as {kind}, but the last recorded call deleted it{}",
                 by(history)

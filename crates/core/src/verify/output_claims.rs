@@ -66,7 +66,7 @@ impl OutputClaims {
         let is_claim = |said: &Statement| {
             files.iter().any(|claim| {
                 let key = said.sentence.text.strip_suffix(claim.text.trim_end_matches('.'));
-                key.is_some_and(|key| statement::paths(key).is_empty())
+                key.is_some_and(|key| !key.contains('`') && key.split_whitespace().count() < 3)
             })
         };
         let (mut statements, mut open_statements) = (statements, open_statements);

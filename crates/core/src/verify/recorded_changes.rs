@@ -159,6 +159,11 @@ impl<'a> History<'a> {
         !self.is_empty() && self.before().is_none() && self.after().is_none()
     }
 
+    /// Whether a call deleted the path.
+    pub(super) fn was_deleted(&self) -> bool {
+        self.0.iter().any(|(_, change)| change.after.is_none())
+    }
+
     /// Whether the step changed one of these lines of the file as it is now, or one close to it.
     pub(super) fn has_changed_line(&self, numbers: std::ops::RangeInclusive<u64>) -> bool {
         let diffs = self.diffs().filter(|_| self.after().is_some());

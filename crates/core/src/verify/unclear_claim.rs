@@ -47,18 +47,19 @@ pub(super) fn or_unclear(
     }
 }
 
-/// Whether a text may name a file: the words of one are in the other in a row, as in `a/src/x.py`, `src.x` and `x.py` for
-/// `src/x.py`.
+/// Whether a text may name a file: `a/src/x.py`, `src/x.py@main`, `src.x` and `x.py` for `src/x.py`.
 fn may_name(text: &str, path: &str) -> bool {
     fn words(text: &str) -> Vec<&str> {
         let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
         parts.filter(|part| !part.is_empty()).collect()
     }
-    let has = |long: &[&str], short: &[&str]| {
-        !short.is_empty() && long.windows(short.len()).any(|part| part == short)
-    };
+    let is_word = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let before = text.strip_suffix(path).map(|rest| !rest.ends_with(is_word));
+    let behind = text.strip_prefix(path).map(|rest| !rest.starts_with(|c| is_word(c) || c == '/'));
     let (said, own) = (words(text), words(path));
-    has(&said, &own) || has(&own, &said) && names_in_part(text, path)
+    let is_part = || own.windows(said.len().max(1)).any(|part| part == said);
+    before.or(behind).unwrap_or(false)
+        || !text.contains('/') && is_part() && names_in_part(text, path)
 }
 
 /// Whether a text has the name of a file in it, with or without its ending.

@@ -9,6 +9,7 @@ use kb::expression::{Root, Scope};
 use kb::tool::{Call, Caller};
 use kb::value::Json;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -55,11 +56,10 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
     let (mut times, mut sizes) = (Vec::new(), Vec::new());
     for _ in 0..reports {
         let claims = 1 + dice.below(20);
-        let claimed: Vec<Json> = (0..claims)
-            .map(|_| {
-                let file = dice.below(FILES);
-                json!({"path": format!("src/m{}/file{file}.rs", file % 7)})
-            })
+        let files: BTreeSet<usize> = (0..claims).map(|_| dice.below(FILES)).collect();
+        let claimed: Vec<Json> = files
+            .iter()
+            .map(|file| json!({"path": format!("src/m{}/file{file}.rs", file % 7)}))
             .collect();
         let request = GateRequest {
             of: None,
