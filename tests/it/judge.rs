@@ -164,6 +164,17 @@ fn a_judge_that_does_not_judge_is_inconclusive() {
             "status 503",
         ),
         (json!([]), "the script has no turn 1"),
+        (
+            {
+                let of = |confidence: f64| {
+                    let args = assessment(json!({"confidence": confidence}));
+                    json!({"tool": "submit_verification", "args": args})
+                };
+                let two = json!({"calls": [of(0.9), of(0.3)]});
+                json!([two, two])
+            },
+            "the model submitted several different assessments",
+        ),
         (broken(json!({"confidence": 1.5})), "`confidence` is 1.5, not a number from 0 to 1"),
         (broken(json!({"gaps": null})), "`gaps` is no list"),
         (broken(json!({"reasoning": "x".repeat(600_000)})), "bytes, and 262144 are allowed"),

@@ -170,11 +170,12 @@ fn what_a_gate_refuted_is_a_known_hallucination_for_later_steps() {
 #[test]
 fn the_assessment_of_a_judge_reaches_later_steps() {
     let judged = json!([{"calls": [{"tool": "submit_verification", "args": {
-        "mentions": ["parser", "mind-auth"], "verified": ["parser"], "unverified": ["mind-auth"],
+        "mentions": ["parser", "mind-auth", "widget"], "verified": ["parser"], "unverified": ["mind-auth"],
         "confidence": 0.9, "completeness": 0.9, "gaps": ["error handling"], "warnings": [],
         "reasoning": "seen",
     }}]}]);
-    let answer = "the project has the packages parser and mind-auth, which parse notes and users";
+    let answer =
+        "the project has the packages parser, widget and mind-auth, which parse notes and users";
     let script = json!({
         "research": [{"output": {"summary": answer}}],
         "research#judge": judged,
@@ -192,6 +193,7 @@ fn the_assessment_of_a_judge_reaches_later_steps() {
     ] {
         assert!(seen.contains(text), "`{text}` is missing in:\n{seen}");
     }
+    assert!(!seen.contains("- widget"), "the judge confirmed no widget:\n{seen}");
 }
 
 #[test]

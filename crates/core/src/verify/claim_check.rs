@@ -6,6 +6,7 @@ use super::claim_kind::ClaimKind;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
 use super::recorded_changes::{History, RecordedChanges, is_same_content};
+use super::statement::is_path;
 use super::unclear_claim::or_unclear;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
 use kb_base::value::counted;
@@ -26,9 +27,21 @@ pub(super) struct Subject<'a> {
     empty: bool,
 }
 
-/// The query that a file claim needs.
-pub(super) fn claim_query(claim: &Claim) -> ObservationQuery {
-    ObservationQuery::Location(claim.path.clone())
+/// The queries that a file claim needs.
+pub(super) fn claim_queries(claim: &Claim) -> impl Iterator<Item = ObservationQuery> {
+    let location = ObservationQuery::Location(claim.path.clone());
+    std::iter::once(location).chain(below_query(claim))
+}
+
+/// The query for the files below a path that is claimed as created, if it can be a folder.
+fn below_query(claim: &Claim) -> Option<ObservationQuery> {
+    let Claim { path, kind, .. } = claim;
+    let may_be = *kind == ClaimKind::Created
+        && !path.is_empty()
+        && !path.starts_with(['/', '.'])
+        && !path.contains(['*', '?', '[', '{', '\\'])
+        && !is_path(path);
+    may_be.then(|| ObservationQuery::Files { pattern: format!("{path}/**"), count: None })
 }
 
 /// The verdict over one claim. Under `claims: warn` a refuted claim passes with a warning.
@@ -41,7 +54,7 @@ pub(super) fn check_claim(
     let subject = subject(claim, recorded, seen);
     let finding = match &subject {
         Ok(subject) => {
-            let finding = find(claim, subject, recorded);
+            let finding = find(claim, subject, recorded, seen);
             if finding.verdict == Verdict::Passed {
                 let more = anchored(claim, subject, recorded, seen);
                 more.or_else(|| repeated(claim, subject)).unwrap_or(finding)
@@ -124,11 +137,18 @@ fn brief(state: &FileState) -> serde_json::Value {
     json!({"kind": state.kind, "size": state.size, "sha256": state.sha256})
 }
 
-fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) -> Finding {
+fn find(
+    claim: &Claim,
+    subject: &Subject<'_>,
+    recorded: &RecordedChanges<'_>,
+    seen: &Observations,
+) -> Finding {
     let Subject { history, now, ignored, empty } = subject;
     if history.is_empty() {
         return match now {
-            Some(state) if state.kind == FileKind::Directory => folder(claim, recorded, *empty),
+            Some(state) if state.kind == FileKind::Directory => {
+                folder(claim, recorded, *empty, !ignored && has_old(claim, recorded, seen))
+            }
             None if claim.kind == ClaimKind::Deleted && recorded.deleted_below(&claim.path) => {
                 Finding::passed()
             }
@@ -188,14 +208,20 @@ fn unrecorded(
     }
 }
 
+/// Whether a file below a folder is one that the step did not make.
+fn has_old(claim: &Claim, recorded: &RecordedChanges<'_>, seen: &Observations) -> bool {
+    let found = below_query(claim).and_then(|query| seen.get(&query));
+    let Some(Observation::Files(Ok(files))) = found else { return false };
+    recorded.gap().is_none() && files.iter().any(|file| recorded.history(&file.path).is_empty())
+}
+
 /// A folder counts as created or modified if a file below it was.
-fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool) -> Finding {
+fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool, is_old: bool) -> Finding {
     let path = &claim.path;
     if claim.kind == ClaimKind::Deleted {
         return Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"));
     }
-    let is_old = claim.kind == ClaimKind::Created && recorded.existed_below(path);
-    if is_old {
+    if is_old || claim.kind == ClaimKind::Created && recorded.existed_below(path) {
         return Finding::failed(format!(
             "the folder `{path}` is claimed as created, but files in it existed before the step \
              started"

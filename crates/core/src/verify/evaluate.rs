@@ -4,7 +4,7 @@ use super::call_claim;
 use super::call_outcomes::call_outcomes;
 use super::check::{CommandCriterion, Criterion, Facts, JUDGE, evaluate_schema};
 use super::claim::Claim;
-use super::claim_check::{check_claim, claim_query};
+use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim, CommandRecord};
 use super::expected_changes::expected_changes;
 use super::finding::Finding;
@@ -35,7 +35,7 @@ use std::collections::BTreeSet;
 pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let known = test_commands(gate);
     let claims = OutputClaims::of(gate, &known);
-    let claimed = claims.files.iter().map(claim_query);
+    let claimed = claims.files.iter().flat_map(claim_queries);
     let snippets = claims.files.iter().flat_map(Claim::snippet_queries);
     // Statements about commands are compared with the recorded scripts as well.
     let sourced = match claims.none_executed() && claims.statements.iter().all(|s| s.act.is_none())

@@ -6,7 +6,7 @@ use super::keys::{is_key, sources};
 use super::normalized_path::normalized;
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
-use super::statement::{paths, says_no_change, summary};
+use super::statement::{paths, says_change, says_no_change, summary};
 use crate::evidence::CheckDetail;
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
@@ -54,9 +54,12 @@ fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
         ));
     }
     if is_declared && gate.after_refuted {
-        return Finding::inconclusive(
-            "the output says `noChanges` after an attempt that was refuted, and no check decides",
-        );
+        let reason =
+            "the output says `noChanges` after an attempt that was refuted, and no check decides";
+        return match gate.criteria.is_empty() {
+            true => Finding::failed(reason),
+            false => Finding::inconclusive(reason),
+        };
     }
     if is_declared {
         return Finding::unchecked(
@@ -72,6 +75,11 @@ fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
     }
     if gate.changes_declared {
         return with_help(&format!("the step was to change files, but {nothing}"));
+    }
+    if says_change(summary(&gate.output)) {
+        return with_help(
+            "the summary says that the step changed something, but no change was recorded",
+        );
     }
     Finding::inconclusive(format!("the step was expected to change files, but {nothing}"))
 }

@@ -1,5 +1,6 @@
 //! Tests of whole gates: a recorded step, a report about it, and the verdict.
 
+mod changes;
 mod commands;
 mod content;
 mod honest;

@@ -63,6 +63,24 @@ pub(super) fn says_no_change(output: &Json) -> bool {
     sentences.iter().any(says) || keys::sources(output).flatten().any(keyed)
 }
 
+/// Whether a sentence of a text begins with what the step changed: `Fixed the parser`, `I've added a test`.
+pub(super) fn says_change(text: &str) -> bool {
+    let acts = [Act::Created, Act::Changed, Act::Deleted, Act::Renamed].map(Meaning::Act);
+    let is_change =
+        |word: &String| acts.iter().any(|act| means(word, *act)) && !means(word, Meaning::Filler);
+    let is_now = |word: &String| ["is", "are", "ist", "sind"].contains(&word.as_str());
+    Sentence::all(text).iter().any(|sentence| {
+        let mut words = sentence.words.iter().filter(|word| !is_first_person(word));
+        let states = !sentence.has(Meaning::Unreal) && !sentence.has(Meaning::Nothing);
+        let states = states && !sentence.words.iter().any(is_now);
+        states && words.next().is_some_and(is_change)
+    })
+}
+
+fn is_first_person(word: &str) -> bool {
+    ["i", "i've", "we", "we've", "have", "я", "мы", "ich", "wir", "habe", "haben"].contains(&word)
+}
+
 fn beginning(text: &str) -> &str {
     let end = (0..=text.len().min(TEXT)).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]

@@ -1,0 +1,57 @@
+//! Whether something was changed at all: old folders, caches that tests write, and reports of nothing.
+
+use super::{CALC, Step, check};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
+use serde_json::json;
+
+#[test]
+fn a_folder_with_old_files_was_not_created() {
+    let step = Step::over(&[("src/old.py", "x = 1\n")]).write("src/n.py", "x = 1\n");
+    check(
+        &step,
+        &[
+            (json!({"created": ["src/", "src/n.py"]}), Failed, "existed before"),
+            (json!({"created": ["src", "src/n.py"]}), Failed, "existed before"),
+        ],
+    );
+    let new = Step::over(&[("src/old.py", "x = 1\n")]).write("lib/n.py", "x = 1\n");
+    check(&new, &[(json!({"created": ["lib/", "lib/n.py"]}), Passed, "")]);
+}
+
+#[test]
+fn caches_that_the_tests_wrote_decide_nothing() {
+    let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    let cache = "src/__pycache__/calc.cpython-311.pyc";
+    let ran = |step: Step| step.test(2, 0).changing(cache, Some("compiled"));
+    check(&ran(Step::fixed()), &[(passed.clone(), Passed, "")]);
+    check(&ran(Step::fixed()).test(2, 0), &[(passed.clone(), Passed, "")]);
+    let planted =
+        Step::fixed().run("cp x.pyc src/__pycache__/", 0).changing(cache, Some("planted"));
+    check(&planted.test(2, 0), &[(passed.clone(), Inconclusive, "which decides what it runs")]);
+    check(&Step::fixed().write(cache, "planted").test(2, 0), &[(passed, Inconclusive, "")]);
+}
+
+#[test]
+fn a_report_of_a_change_after_which_nothing_was_changed_is_refuted() {
+    let nothing = Step::over(&[("src/calc.py", CALC)]);
+    for text in ["Fixed add in calc.py.", "I've updated the parser.", "Исправил сложение."]
+    {
+        check(&nothing, &[(json!({"summary": text}), Failed, "changed something")]);
+    }
+    for text in [
+        "Changed nothing.",
+        "The bug was introduced in calc.py.",
+        "Added code would not help.",
+        "calc.py has a bug.",
+        "Updated dependencies are in the lock file.",
+    ] {
+        let (verdict, reason) = nothing.verdict(&json!({"summary": text}));
+        assert!(verdict != Failed && verdict != Passed, "{text}: {reason}");
+    }
+}
+
+#[test]
+fn numbers_of_one_run_are_no_sum() {
+    let report = json!({"modified": ["src/calc.py"], "tests": {"passed": 2, "total": 12}});
+    check(&Step::fixed().test(2, 0), &[(report, Failed, "2 passed, 0 failed")]);
+}
