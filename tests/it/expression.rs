@@ -675,6 +675,11 @@ fn workflows_have_single_braces_for_what_is_known() {
         "KB0306 `{research.sources}`: the step `research` has no output `sources` | add `sources` to \
          `outputs` of `research`. For literal text, write `\\{`"
     );
+    assert_eq!(
+        problem(workflow("Read { research.findings }.")),
+        "KB0306 `{ research.findings }` has spaces, so it is text and no placeholder | write \
+         `{research.findings}`. For literal text, write `\\{`"
+    );
     let condition =
         Expression::parse("{research.status} == 'done'", origin(), &names(), Style::Workflow);
     assert_eq!(clean(condition).truth(&world()), Ok(true));

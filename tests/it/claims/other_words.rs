@@ -92,7 +92,7 @@ fn a_gate_passes_if_every_statement_was_read_or_is_no_claim() {
 fn what_differs_from_the_record_in_part_is_doubted() {
     for (more, reason) in [
         (json!({"commands": ["TARGET=production sh deploy.sh"]}), "without the rest"),
-        (json!({"commands": ["cd /srv && sh deploy.sh"]}), "without the rest"),
+        (json!({"commands": ["cd /srv && sh deploy.sh"]}), "it ran in the folder of the step"),
         (json!({"commands": ["sh deploy.sh", "sh deploy.sh"]}), "more often"),
         (json!({"commands": ["ran sh deploy.sh"]}), "it may mean call"),
         (json!({"commands": ["none"]}), "may be no command"),

@@ -267,9 +267,15 @@ impl CommandClaim {
         let whole = parts > 1 && parts == run.script.main_commands().len();
         let finding = self.verdict(&name, run, run.result(used), whole);
         if finding.verdict == Verdict::Passed && !is_there(&(run, used)) {
-            let folder = elsewhere.and_then(|(run, used)| folder(run, used)).unwrap_or_default();
+            let ran = elsewhere.and_then(|(run, used)| folder(run, used)).unwrap_or_default();
+            let place = |folder: &str| match folder.is_empty() {
+                true => "the folder of the step".to_owned(),
+                false => format!("`{folder}`"),
+            };
             let doubt = Finding::inconclusive(format!(
-                "`{name}` is claimed to have run, and it ran in `{folder}` (call `{}`); write `cd {folder} && {name}`",
+                "`{name}` is claimed to have run in {}, and it ran in {} (call `{}`); write `cd FOLDER && {name}`",
+                place(&claimed.unwrap_or_default()),
+                place(&ran),
                 run.call.id
             ));
             return (doubt, Some(run));

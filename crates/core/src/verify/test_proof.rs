@@ -129,7 +129,6 @@ impl TestClaim {
                     let finding = self.succeeded(test, tests, edits).err();
                     let finding = finding
                         .or_else(|| repeated(test, runs, commands, edits))
-                        .or_else(|| unnamed(test, tests, commands, edits))
                         .or_else(|| left_out(self, test))
                         .or_else(|| fewer(test, tests))
                         .or_else(|| whole_run::doubt(test.run, test.used, &test.read, edits));
@@ -345,26 +344,6 @@ fn repeated(
         used.argv.join(" "),
         run.call.id
     )))
-}
-
-/// A run of another command than those that the settings name, none of which succeeded on the same files.
-fn unnamed(
-    proof: &TestRun<'_>,
-    tests: &[TestRun<'_>],
-    commands: &TestCommands,
-    edits: &LaterEdits<'_>,
-) -> Option<Finding> {
-    let is_named = |test: &TestRun<'_>| {
-        test.read.named
-            && test.result == CommandResult::Succeeded
-            && edits.check(test.run, test.used, &test.name()).is_ok()
-    };
-    (commands.has_settings() && !tests.iter().any(is_named)).then(|| {
-        Finding::inconclusive(format!(
-            "`{}` succeeded, but `testCommands` of the settings names other commands, and none of them did",
-            proof.name()
-        ))
-    })
 }
 
 /// Tests that were left out, if the claim says that all of them passed.

@@ -228,8 +228,25 @@ impl<'a> Scanner<'a> {
         None
     }
 
+    /// Reports a name in single braces with spaces around it, which would stay as text.
+    fn spaced(&mut self, at: usize) {
+        let rest = &self.text[at + 1..];
+        let Some(inner) = rest.find('}').map(|end| &rest[..end]) else { return };
+        let name = inner.trim_matches(' ');
+        let is_spaced = name.len() < inner.len() && name.contains('.');
+        if is_spaced && name.split('.').all(is_word) && names_something(self.names, name) {
+            let message = format!("`{{{inner}}}` has spaces, so it is text and no placeholder");
+            let help = format!("write `{{{name}}}`. For literal text, write `\\{{`");
+            let whole = at..at + inner.len() + 2;
+            self.problem(whole, Code::MISSPELLED_PLACEHOLDER, message, help);
+        }
+    }
+
     fn single(&mut self, at: usize) -> Option<usize> {
-        let end = end_of_names(self.text, at + 1)?;
+        let Some(end) = end_of_names(self.text, at + 1) else {
+            self.spaced(at);
+            return None;
+        };
         let inner = &self.text[at + 1..end];
         let before = self.text[..at].chars().next_back();
         if before == Some('$') || !inner.split('.').all(is_word) {

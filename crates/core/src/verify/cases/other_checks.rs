@@ -32,23 +32,6 @@ fn a_check_of_the_project_that_failed_and_was_not_repeated_raises_doubt() {
 }
 
 #[test]
-fn the_settings_say_which_command_runs_all_tests() {
-    let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
-    let named = |step: Step, commands: &[&str]| Step {
-        test_commands: commands.iter().map(|command| (*command).to_owned()).collect(),
-        ..step
-    };
-    for (step, commands, expected) in [
-        (Step::fixed().test(2, 0), &["make verify"][..], Inconclusive),
-        (Step::fixed().run("make verify", 0), &["make verify"], Passed),
-        (Step::fixed().run("make verify", 0).test(2, 0), &["make verify"], Passed),
-        (Step::fixed().test(2, 0), &["python3 -m unittest"], Passed),
-    ] {
-        check(&named(step, commands), &[(passed.clone(), expected, "")]);
-    }
-}
-
-#[test]
 fn a_part_of_the_tests_in_other_forms_is_doubted() {
     let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
     let ran = |command: &str| Step::fixed().run(command, 0).printing("Ran 2 tests in 0.1s\n\nOK");

@@ -13,11 +13,7 @@ use table::{
 };
 
 /// The commands that the settings and the checks of the gate name, beside the usual runners.
-pub(super) struct TestCommands {
-    commands: Vec<Vec<String>>,
-    /// Whether the settings name some.
-    in_settings: bool,
-}
+pub(super) struct TestCommands(Vec<Vec<String>>);
 
 /// A command that runs tests.
 pub(super) struct TestUse<'a> {
@@ -37,19 +33,13 @@ impl TestCommands {
             let script = Script::of_text(text);
             script.main_commands().first().map(|used| used.argv.clone())
         };
-        let commands: Vec<_> = settings.into_iter().filter_map(argv).collect();
-        TestCommands { in_settings: !commands.is_empty(), commands }
+        TestCommands(settings.into_iter().filter_map(argv).collect())
     }
 
     /// Adds a command of a check.
     pub(super) fn with(mut self, argv: Vec<String>) -> Self {
-        self.commands.push(argv);
+        self.0.push(argv);
         self
-    }
-
-    /// Whether the settings name test commands.
-    pub(super) fn has_settings(&self) -> bool {
-        self.in_settings
     }
 
     /// Whether a command runs tests.
@@ -68,9 +58,7 @@ impl TestCommands {
             let mut pairs = command.iter().zip(argv);
             command.len() <= argv.len() && pairs.all(|(pattern, word)| fits(pattern, word))
         };
-        if let Some(command) =
-            self.commands.iter().filter(begins).max_by_key(|command| command.len())
-        {
+        if let Some(command) = self.0.iter().filter(begins).max_by_key(|command| command.len()) {
             let rest = argv[command.len()..].iter().map(String::as_str).collect();
             let runner = recognise(argv).and_then(|found| found.0);
             return (!lists(None)).then_some(TestUse { runner, named: true, rest, args });
