@@ -22,6 +22,7 @@ use super::rerun::Rerun;
 use super::runner::{TestCommands, is_indirect};
 use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
+use super::suites;
 use super::support::{Record, name_queries};
 use super::test_claim::TestClaim;
 use super::unread::Partition;
@@ -44,7 +45,10 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         false => SourcedFiles::queries(&gate.trace, &gate.root),
     };
     let edited = match claims.passed_tests().next() {
-        Some(_) => LaterEdits::queries(&gate.trace),
+        Some(_) => {
+            let edited = LaterEdits::queries(&gate.trace).into_iter();
+            edited.chain(suites::queries()).collect()
+        }
         None => Vec::new(),
     };
     let stated = stated_queries(&claims.stated);

@@ -6,12 +6,12 @@ use super::finding::Finding;
 use super::later_edits::LaterEdits;
 use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
-use super::runner::{TestCommands, TestUse, executes_project, hides_failures};
-use super::shell::CommandUse;
+use super::runner::{TestCommands, hides_failures};
 use super::test_claim::TestClaim;
+use super::test_doubt::{TestRun, fewer, left_out, repeated, suites_left_out};
 use super::whole_run::{self, partial};
 use crate::evidence::{Invocation, TestCounts, Verdict};
-use kb_base::value::{Json, counted};
+use kb_base::value::Json;
 use serde_json::json;
 
 impl TestClaim {
@@ -130,6 +130,7 @@ impl TestClaim {
                     let finding = finding
                         .or_else(|| repeated(test, runs, commands, edits))
                         .or_else(|| left_out(self, test))
+                        .or_else(|| suites_left_out(test, tests, edits))
                         .or_else(|| fewer(test, tests))
                         .or_else(|| whole_run::doubt(test.run, test.used, &test.read, edits));
                     let Some(finding) = finding else { return Finding::passed() };
@@ -278,84 +279,6 @@ fn runs_script(argv: &[String], trace: &[Invocation], commands: &TestCommands) -
     let wrote = trace.iter().filter(|call| is_path(call)).filter_map(text).next_back();
     let has_test = wrote.is_some_and(|text| commands.may_be_in(&text));
     (is_shell || argv[0].contains('/')) && (among_tests || has_test)
-}
-
-/// A recorded run of a test command.
-struct TestRun<'a> {
-    run: &'a RecordedRun<'a>,
-    used: &'a CommandUse,
-    read: TestUse<'a>,
-    result: CommandResult,
-}
-
-impl TestRun<'_> {
-    fn name(&self) -> String {
-        self.used.argv.join(" ")
-    }
-}
-
-/// An earlier run of the same command that ran more tests.
-fn fewer(proof: &TestRun<'_>, tests: &[TestRun<'_>]) -> Option<Finding> {
-    let ran = |test: &TestRun<'_>| test.run.tests.map(TestCounts::ran);
-    let now = ran(proof)?;
-    let earlier = tests.iter().filter(|test| {
-        let same = match proof.read.runner() {
-            Some(runner) => test.read.runner() == Some(runner) && test.used.cwd == proof.used.cwd,
-            None => test.used.argv == proof.used.argv,
-        };
-        same && test.run.at < proof.run.at && ran(test) > Some(now)
-    });
-    let most = earlier.max_by_key(|test| ran(test))?;
-    Some(Finding::inconclusive(format!(
-        "`{}` ran {now} tests, and {} before (call `{}`)",
-        proof.name(),
-        ran(most).unwrap_or_default(),
-        most.run.call.id
-    )))
-}
-
-/// Another check that failed on the same files and was not repeated: a test command, or one that executes code of the
-/// project.
-fn repeated(
-    proof: &TestRun<'_>,
-    runs: &RecordedRuns<'_>,
-    commands: &TestCommands,
-    edits: &LaterEdits<'_>,
-) -> Option<Finding> {
-    let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
-    let (run, used) = all().rev().find(|(run, used)| {
-        let test = commands.read(&used.argv);
-        let is_check = test.is_some() || executes_project(&used.argv);
-        let last = all().rfind(|(_, other)| other.argv == used.argv).map(|(other, _)| other.at);
-        let reported = run.tests.is_some_and(|counts| counts.failed > 0);
-        let failed = matches!(run.result(used), CommandResult::Failed(..)) || reported;
-        // A later run of all tests of the same runner repeats a part of them.
-        let runner = proof.read.runner().filter(|_| proof.read.selection().is_none());
-        let again = runner.is_some()
-            && runner == test.as_ref().and_then(TestUse::runner)
-            && proof.run.at > run.at;
-        let other = used.argv != proof.used.argv && last == Some(run.at) && !again;
-        let name = used.argv.join(" ");
-        other && is_check && failed && edits.check(run, used, &name).is_ok()
-    })?;
-    Some(Finding::inconclusive(format!(
-        "`{}` succeeded, but `{}` failed on the same files (call `{}`) and was not repeated",
-        proof.name(),
-        used.argv.join(" "),
-        run.call.id
-    )))
-}
-
-/// Tests that were left out, if the claim says that all of them passed.
-fn left_out(claim: TestClaim, proof: &TestRun<'_>) -> Option<Finding> {
-    let skipped = proof.run.tests.map_or(0, |counts| counts.skipped);
-    (claim.all && skipped > 0).then(|| {
-        let were = counted(skipped as usize, "test");
-        Finding::inconclusive(format!(
-            "all tests are claimed to have passed, and `{}` left out {were}",
-            proof.name()
-        ))
-    })
 }
 
 impl TestClaim {

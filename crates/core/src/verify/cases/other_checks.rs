@@ -1,6 +1,6 @@
 //! Results of tests beside other checks, parts and switches.
 
-use super::{Step, check, doubted};
+use super::{CALC, Step, check, doubted};
 use crate::evidence::Verdict::{Inconclusive, Passed};
 use serde_json::json;
 
@@ -76,4 +76,38 @@ fn all_tests_are_those_that_were_left_out_too() {
     }
     doubted(&step, &json!({"modified": ["src/calc.py"], "testResult": "all passed"}));
     doubted(&step, &json!({"modified": ["src/calc.py"], "allTestsPassed": true}));
+}
+
+#[test]
+fn tests_in_another_language_and_of_members_are_left_out() {
+    let files = |more: &[(&str, &str)]| {
+        let own = [("src/calc.py", CALC), ("tests/test_calc.py", "")];
+        Step::over(&[&own, more].concat()).edit("src/calc.py", "a - b", "a + b")
+    };
+    let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    let web = || files(&[("web/a.test.js", "")]);
+    check(&web().test(2, 0), &[(passed.clone(), Inconclusive, "web/a.test.js")]);
+    let node = |step: Step| step.run("node --test", 0).printing("# pass 1\n# fail 0");
+    check(&node(web().test(2, 0)), &[(passed.clone(), Passed, "")]);
+    check(
+        &web().run("make test", 0).printing("Ran 2 tests in 0.1s\n\nOK"),
+        &[(passed.clone(), Passed, "")],
+    );
+    check(&files(&[("web/a.js", "")]).test(2, 0), &[(passed, Passed, "")]);
+    let cargo = |manifest: &str, command: &str| {
+        Step::over(&[("Cargo.toml", manifest), ("src/lib.rs", "1\n")])
+            .edit("src/lib.rs", "1", "2")
+            .run(command, 0)
+            .printing("test result: ok. 2 passed; 0 failed; 0 ignored")
+    };
+    let (both, one) = ("[package]\n[workspace]\nmembers = [\"sub\"]\n", "[package]\n");
+    let passed = json!({"modified": ["src/lib.rs"], "testResult": "passed"});
+    for (step, expected) in [
+        (cargo(both, "cargo test"), Inconclusive),
+        (cargo(both, "cargo test --workspace"), Passed),
+        (cargo(one, "cargo test"), Passed),
+        (cargo("[workspace]\nmembers = [\"sub\"]\n", "cargo test"), Passed),
+    ] {
+        check(&step, &[(passed.clone(), expected, "")]);
+    }
 }

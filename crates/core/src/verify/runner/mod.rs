@@ -86,6 +86,16 @@ impl TestUse<'_> {
         self.runner.is_none() || self.runner().is_some_and(|name| has(INDIRECT, name))
     }
 
+    /// Whether a target that a file of the project defines can run tests in any language.
+    pub(super) fn may_run_any(&self) -> bool {
+        !matches!(self.runner(), Some("npm" | "pnpm" | "bun")) && self.is_indirect()
+    }
+
+    /// Whether it has an argument.
+    pub(super) fn has(&self, argument: &str) -> bool {
+        self.args.iter().any(|own| own == argument)
+    }
+
     /// The argument that may select a part of the tests.
     pub(super) fn selection(&self) -> Option<&str> {
         let (harmless, valued) =
