@@ -296,7 +296,7 @@ async fn a_claim_without_evidence_fails_whatever_is_on_disk() {
         ),
         (
             json!({"created": ["src"]}),
-            "failed: the folder `src` is claimed as created, but no recorded call changed a file in it",
+            "failed: the folder `src` is claimed as created, but files in it existed before the step started",
         ),
         (
             json!({"created": ["../out.rs"]}),
