@@ -220,3 +220,40 @@ fn a_run_with_a_check_that_never_ends_can_be_stopped() {
         !std::fs::read_dir("/proc").unwrap().flatten().any(of_check)
     });
 }
+
+/// A specialist that corrects a module, runs its tests as its author would, and says so.
+#[test]
+fn what_a_run_of_tests_writes_beside_sources_is_no_change_of_what_decides_it() {
+    let text = "schema: kb.playbook/1
+id: p
+steps:
+  - id: a
+    specialist: dev
+    task: Fix add in calc.py.
+    verify: {maxReworks: 0, checks: [{command: [python3, -m, unittest, discover, -s, tests, -t, .], inputs: [\"tests/**\"]}]}
+";
+    let script = "schema: kb.script/1
+steps:
+  a:
+    - calls: [{tool: fs:write, args: {path: calc.py, content: \"def add(a, b):\\n    return a + b\\n\"}}]
+    - calls: [{tool: shell:exec, args: {command: \"python3 -m unittest discover -s tests -t .\"}}]
+    - output: {summary: Done., modified: [calc.py], testResult: passed}
+";
+    let test = "import unittest\nfrom calc import add\n\n\nclass Add(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(1, 1), 2)\n";
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", text),
+        (
+            ".kb/specialists/dev.yml",
+            "schema: kb.specialist/1\nid: dev\nrole: You fix.\ntools: [\"fs:write\", \"shell:exec\"]\n",
+        ),
+        ("calc.py", "def add(a, b):\n    return a - b\n"),
+        ("tests/__init__.py", ""),
+        ("tests/test_calc.py", test),
+        ("s.yml", script),
+    ]);
+    let said = scratch.kb(&["playbook", "run", "p", "--script", "s.yml", "--yes"]);
+    said.code(0).says(&["succeeded"]);
+    let (checks, _) = checks(&scratch);
+    assert!(checks.iter().all(|check| check.contains(" passed")), "{checks:?}");
+    assert!(!scratch.has("tests/__pycache__") && !scratch.has("__pycache__"));
+}

@@ -26,6 +26,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+/// Python writes no compiled files beside sources in the sandbox: a run of tests would otherwise change files that
+/// decide what the next one executes.
+const NO_PYTHON_CACHES: (&str, &str) = ("PYTHONDONTWRITEBYTECODE", "1");
+
 /// Starts and stops processes. Cheap to clone; one serves all steps of a run.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
@@ -265,7 +269,9 @@ impl Supervisor {
         let instance = Instance::of_process(&self.base);
         let temporary = temporary.and_then(Path::to_str);
         let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let all = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(self.base.iter());
+        let without_caches = self.confinement.as_ref().map(|_| NO_PYTHON_CACHES);
+        let defaults = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(without_caches);
+        let all = defaults.chain(self.base.iter());
         let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.outer_variable()).collect();
         all.into_iter().collect()
     }

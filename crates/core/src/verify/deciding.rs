@@ -6,8 +6,7 @@
 use super::check::PathGlob;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
-use super::runner::{self, TestCommands, TestUse, is_test_file};
-use super::shell::Script;
+use super::runner::{self, TestUse, is_test_file};
 use crate::evidence::{Invocation, Purpose};
 
 /// Folders of tests. A file in them that is no test itself is a helper of all of them.
@@ -40,8 +39,7 @@ impl Deciding<'_> {
     }
 
     fn decides(&self, path: &str) -> bool {
-        let is_cache = path.split('/').any(|part| part == "__pycache__");
-        if is_cache && (self.fresh_caches || self.is_by_tests(path)) {
+        if self.fresh_caches && is_python_cache(path) {
             return false;
         }
         let existed = self.changes.history(path).before().is_some();
@@ -52,19 +50,6 @@ impl Deciding<'_> {
         by_runner && !self.is_version(path)
             || existed && runner::executed_file(self.argv).is_some_and(|file| is_at(path, file))
             || existed && self.test.is_some() && self.is_weaker(path)
-    }
-
-    /// Whether only commands that run tests wrote a file.
-    fn is_by_tests(&self, path: &str) -> bool {
-        let known = TestCommands::of([]);
-        let runs_tests = |call: &Invocation| {
-            let script = Script::of_call(call).unwrap_or_default();
-            let commands = script.main_commands();
-            !commands.is_empty() && commands.iter().all(|used| known.contains(&used.argv))
-        };
-        let mut calls =
-            self.trace.iter().filter(|call| call.changes.iter().any(|c| c.path == path));
-        calls.all(runs_tests)
     }
 
     /// Whether a test of before may test less: it is gone, lines of it are, or lines that leave tests out were added.
@@ -135,4 +120,9 @@ fn is_at(path: &str, word: &str) -> bool {
     let word = word.trim_start_matches("./");
     path.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
         || word.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
+}
+
+/// Whether a path is in a folder of compiled Python.
+pub(super) fn is_python_cache(path: &str) -> bool {
+    path.split('/').any(|part| part == "__pycache__")
 }

@@ -1,6 +1,6 @@
 //! `command` checks: a command exits with 0, and the step did not change the files that decide.
 
-use super::super::deciding::Deciding;
+use super::super::deciding::{Deciding, is_python_cache};
 use super::super::finding::Finding;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
@@ -196,7 +196,9 @@ impl CommandCriterion {
     fn changed_inputs<'c>(&self, changes: &RecordedChanges<'c>) -> Vec<&'c str> {
         let inputs = PathGlob::list(&self.inputs);
         let decides = |path: &&str| inputs.iter().any(|input| input.covers(path, true));
-        changes.differing().filter(decides).collect()
+        // The command runs without the caches of compiled Python of the project.
+        let is_read = |path: &&str| !is_python_cache(path);
+        changes.differing().filter(decides).filter(is_read).collect()
     }
 }
 
