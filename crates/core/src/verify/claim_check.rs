@@ -1,7 +1,7 @@
 //! Claims compared with the recorded changes and with the files on disk.
 
 use super::claim::Claim;
-use super::claim_content::anchored;
+use super::claim_content::{Subject, anchored};
 use super::claim_kind::ClaimKind;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
@@ -16,16 +16,6 @@ use serde_json::json;
 /// The longest path and the longest name that a file can have, in bytes.
 const MAX_PATH: usize = 4_096;
 const MAX_NAME: usize = 255;
-
-/// What the runtime knows about the path of a claim.
-pub(super) struct Subject<'a> {
-    pub(super) history: History<'a>,
-    pub(super) now: Option<&'a FileState>,
-    /// Whether ignore rules exclude the path.
-    ignored: bool,
-    /// Whether it is a folder without entries.
-    empty: bool,
-}
 
 /// The queries that a file claim needs.
 pub(super) fn claim_queries(claim: &Claim) -> impl Iterator<Item = ObservationQuery> {

@@ -1,11 +1,20 @@
 //! The content that a claim about a file describes: its digest, its lines, and texts in it.
 
 use super::claim::Claim;
-use super::claim_check::Subject;
 use super::finding::Finding;
 use super::observation::{Observation, Observations};
-use super::recorded_changes::RecordedChanges;
+use super::recorded_changes::{History, RecordedChanges};
 use crate::evidence::FileState;
+
+/// What the runtime knows about the path of a claim.
+pub(super) struct Subject<'a> {
+    pub(super) history: History<'a>,
+    pub(super) now: Option<&'a FileState>,
+    /// Whether ignore rules exclude the path.
+    pub(super) ignored: bool,
+    /// Whether it is a folder without entries.
+    pub(super) empty: bool,
+}
 
 /// The verdict over the content that a claim describes; `None` if the file has it.
 pub(super) fn anchored(

@@ -2,19 +2,18 @@
 
 use super::call_claim::names_tool;
 use super::claimed_result::{ClaimedResult, annotated};
-use super::command_text::{is_question, plain};
+use super::command_text::{has_program, is_question, plain};
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::normalized;
 use super::own_record::without_own;
-use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
+use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{canonical, may_be_same};
 use super::shell::{CommandUse, Script};
 use super::statement::{Meaning, means};
 use super::whole_run::folder_of;
-use crate::evidence::{Invocation, Verdict};
+use crate::evidence::Verdict;
 use kb_base::value::Json;
-use kb_language::toolspec::ToolCatalog;
 use serde_json::json;
 
 /// A statement of an output that a command ran.
@@ -25,15 +24,6 @@ pub(super) struct CommandClaim {
     /// The claimed result.
     result: ClaimedResult,
     script: Script,
-}
-
-/// What claims about commands are compared with.
-pub(super) struct CommandRecord<'r> {
-    pub(super) runs: &'r RecordedRuns<'r>,
-    pub(super) trace: &'r [Invocation],
-    pub(super) tools: &'r ToolCatalog,
-    /// The absolute path of the workspace.
-    pub(super) root: &'r str,
 }
 
 const KEYS: [&str; 5] =
@@ -399,11 +389,4 @@ impl CommandClaim {
         }
         self.unrecorded(&self.text, record)
     }
-}
-
-/// Whether a command has a program as it is written, if that says which one of its name: by a path or a version.
-fn has_program(argv: &[String], program: &str) -> bool {
-    let mut chars = program.chars().skip_while(|c| !c.is_ascii_digit());
-    let has_version = chars.any(|c| c == '.');
-    !has_version && !program.contains('/') || argv.iter().any(|word| word == program)
 }

@@ -17,3 +17,10 @@ pub(super) fn is_question(command: &str) -> bool {
         || command.starts_with("git diff")
         || command.starts_with("git grep")
 }
+
+/// Whether a command has a program as it is written, if that says which one of its name: by a path or a version.
+pub(super) fn has_program(argv: &[String], program: &str) -> bool {
+    let mut chars = program.chars().skip_while(|c| !c.is_ascii_digit());
+    let has_version = chars.any(|c| c == '.');
+    !has_version && !program.contains('/') || argv.iter().any(|word| word == program)
+}

@@ -3,6 +3,7 @@
 use super::shell::{CommandLine, CommandUse, Script};
 use super::sourced_files::SourcedFiles;
 use crate::evidence::{Invocation, InvocationStatus, ProcessEndKind, Purpose, TestCounts};
+use kb_language::toolspec::ToolCatalog;
 
 /// The recorded processes of a step, in order. Calls for verification and calls that started no
 /// process are left out.
@@ -19,6 +20,15 @@ pub(super) struct RecordedRun<'a> {
     /// How many files the script sourced before one that the step may have changed, itself included;
     /// `None` if there is none.
     changed_source: Option<usize>,
+}
+
+/// What claims about commands are compared with.
+pub(super) struct CommandRecord<'r> {
+    pub(super) runs: &'r RecordedRuns<'r>,
+    pub(super) trace: &'r [Invocation],
+    pub(super) tools: &'r ToolCatalog,
+    /// The absolute path of the workspace.
+    pub(super) root: &'r str,
 }
 
 const CHANGED_SOURCE: &str = "the script sources a file that the step changed";

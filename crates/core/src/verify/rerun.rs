@@ -42,9 +42,9 @@ impl Rerun {
         let (run, hidden) = last?;
         let argv = hidden?;
         // A part of the tests that passes does not show that all of them do.
-        let whole = known.read(&argv).is_some_and(|test| {
-            test.named || test.selection().is_none() && test.hiding_option().is_none()
-        });
+        let whole = known
+            .read(&argv)
+            .is_some_and(|test| test.selection().is_none() && test.hiding_option().is_none());
         is_alone(run.call).then(|| Rerun { whole, argv, call: run.call.id.clone() })
     }
 

@@ -50,7 +50,7 @@ pub(super) fn refuted_path(
     };
     let path = stated.iter().filter(|path| !is_recorded(path)).find(is_known)?;
     Some(Finding::failed(format!(
-        "the summary says that the step created or changed `{path}`, but no recorded call did"
+        "the summary says that the step created, changed or deleted `{path}`, but no recorded call did"
     )))
 }
 

@@ -182,7 +182,7 @@ impl TestClaim {
         let numbers = |known: &[&str]| -> Vec<u64> {
             own(known).into_iter().filter_map(Json::as_u64).collect()
         };
-        let [passed, failed, total] = [PASSED, FAILED, TOTAL].map(|known| numbers(known));
+        let [passed, failed, total] = [PASSED, FAILED, TOTAL].map(numbers);
         // Numbers that differ can be about different tests, and one of them can be wrong; so can the sum of groups.
         let agree = |all: &Vec<u64>| all.windows(2).all(|pair| pair[0] == pair[1]);
         let is_other = |(key, value): (&String, &Json)| {

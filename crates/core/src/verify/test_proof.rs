@@ -255,7 +255,11 @@ impl TestClaim {
                     }
                     None => test.named && self.counts == (None, None),
                 };
-                let whole = test.named || test.selection().is_none();
+                // What the author calls the tests can be a part of them, and is not all of them then.
+                let usual = TestCommands::of([]);
+                let usual = usual.read(&command.argv);
+                let is_part = usual.is_some_and(|test| test.selection().is_some());
+                let whole = if is_part { test.named && !self.all } else { true };
                 run.ended == CommandEnd::Code(0)
                     && fits
                     && whole

@@ -56,3 +56,25 @@ fn numbers_of_one_run_are_no_sum() {
     let report = json!({"modified": ["src/calc.py"], "tests": {"passed": 2, "total": 12}});
     check(&Step::fixed().test(2, 0), &[(report, Failed, "2 passed, 0 failed")]);
 }
+
+#[test]
+fn a_plain_sentence_about_a_file_that_no_call_touched_is_refuted() {
+    let report = |text: &str| json!({"modified": ["src/calc.py"], "summary": text});
+    let files = [("src/calc.py", CALC), ("src/util.py", ""), ("src/old.py", "x\n")];
+    let step = Step::over(&files)
+        .edit("src/calc.py", "a - b", "a + b")
+        .run("rm src/old.py", 0)
+        .changing("src/old.py", None);
+    for text in ["Deleted src/util.py.", "Removed `src/util.py`.", "Удалил src/util.py."] {
+        check(&Step::fixed(), &[(report(text), Failed, "src/util.py")]);
+    }
+    for text in [
+        "Deleted src/old.py.",
+        "Removed the import of src/util.py.",
+        "Removed src/util.py from the index.",
+        "src/util.py was not deleted.",
+    ] {
+        let (verdict, reason) = step.verdict(&report(text));
+        assert_ne!(verdict, Failed, "{text}: {reason}");
+    }
+}

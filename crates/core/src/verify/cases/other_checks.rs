@@ -1,7 +1,7 @@
 //! Results of tests beside other checks, parts and switches.
 
 use super::{CALC, Step, check, doubted};
-use crate::evidence::Verdict::{Inconclusive, Passed};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
 use serde_json::json;
 
 #[test]
@@ -108,6 +108,20 @@ fn tests_in_another_language_and_of_members_are_left_out() {
         (cargo(one, "cargo test"), Passed),
         (cargo("[workspace]\nmembers = [\"sub\"]\n", "cargo test"), Passed),
     ] {
+        check(&step, &[(passed.clone(), expected, "")]);
+    }
+}
+
+#[test]
+fn a_repeated_command_of_the_settings_has_no_further_arguments() {
+    let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    for (command, code, expected) in [
+        ("make verify || true", 0, Passed),
+        ("make verify || true", 1, Failed),
+        ("make verify -o verify || true", 0, Inconclusive),
+    ] {
+        let (test_commands, repeated) = (vec!["make verify".to_owned()], Some(code));
+        let step = Step { test_commands, repeated, ..Step::fixed().run(command, 0) };
         check(&step, &[(passed.clone(), expected, "")]);
     }
 }

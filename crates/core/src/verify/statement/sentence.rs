@@ -1,8 +1,7 @@
 //! A sentence: its words, texts in backticks, quoted names, paths and numbers.
 
 use super::act::Act;
-use super::tokens::without_marks;
-use super::words::{Meaning, acts, means, number};
+use super::words::{Meaning, acts, means, number, without_marks};
 
 /// One statement of a text, without what it quotes of others.
 #[derive(Debug, Clone, Default)]
@@ -127,13 +126,13 @@ impl Sentence {
         words.filter_map(|(at, word)| Some((at, number(word)?)))
     }
 
-    /// The paths that the sentence says plainly that the step created or changed: `Created PATH and PATH`, `PATH was
+    /// The paths that the sentence says plainly that the step created, changed or deleted: `Created PATH and PATH`, `PATH was
     /// created`. Others can be about another time, another actor, or a mention of the path in a file.
     pub(in crate::verify) fn plain_paths(&self) -> Vec<&str> {
         const AFTER: [&str; 10] =
             ["with", "as", "for", "that", "which", "because", "using", "с", "для", "mit"];
         let is_verb = |word: &str| {
-            let acts = [Act::Created, Act::Changed].map(Meaning::Act);
+            let acts = [Act::Created, Act::Changed, Act::Deleted].map(Meaning::Act);
             acts.iter().any(|act| means(word, *act)) && !means(word, Meaning::Filler)
         };
         let plain = |word: &String| is_verb(word) || means(word, Meaning::Filler);

@@ -1,6 +1,7 @@
 //! The parts of a sentence for a reader that has to understand each of them: words, paths, texts in backticks.
 
 use super::sentence::{is_path, is_quoted_path};
+use super::words::without_marks;
 
 /// One part of a sentence. Punctuation is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,18 +57,6 @@ fn plain(text: &str, found: &mut Vec<Token>) {
             let lower = part.to_lowercase().replace('\u{2019}', "'").replace('ё', "е");
             found.push(Token::Word(lower));
         }
-    }
-}
-
-/// A part of a text without the marks before it. One that stands at a number belongs to it: `-2` and `>2` are not `2`.
-pub(in crate::verify) fn without_marks(part: &str, is_mark: impl Fn(char) -> bool) -> &str {
-    let bare = part.trim_start_matches(&is_mark);
-    let marks = &part[..part.len() - bare.len()];
-    let is_number = bare.starts_with(|c: char| c.is_ascii_digit());
-    match marks.char_indices().next_back().filter(|(_, mark)| "-−<>≤≥~≈±+".contains(*mark))
-    {
-        Some((at, _)) if is_number => &part[at..],
-        _ => bare,
     }
 }
 

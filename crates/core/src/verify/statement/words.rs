@@ -244,3 +244,15 @@ pub(in crate::verify) fn number(word: &str) -> Option<u64> {
     let plain = || word.parse().ok().filter(|number: &u64| number.to_string() == word);
     known.map(|number| number as u64).or_else(plain)
 }
+
+/// A part of a text without the marks before it. One that stands at a number belongs to it: `-2` and `>2` are not `2`.
+pub(in crate::verify) fn without_marks(part: &str, is_mark: impl Fn(char) -> bool) -> &str {
+    let bare = part.trim_start_matches(&is_mark);
+    let marks = &part[..part.len() - bare.len()];
+    let is_number = bare.starts_with(|c: char| c.is_ascii_digit());
+    match marks.char_indices().next_back().filter(|(_, mark)| "-−<>≤≥~≈±+".contains(*mark))
+    {
+        Some((at, _)) if is_number => &part[at..],
+        _ => bare,
+    }
+}
