@@ -171,5 +171,9 @@ mod tests {
         let git = GitSources::new(Arc::new(Told { home: root.clone(), places: Vec::new() }));
         let told = code_sources(&root, Some(&git)).all_are_hooks.unwrap();
         assert!(told.ends_with("config:3`"), "{told}");
+        let text = "[core]\nworktree = ../sub\nhooksPath = hk\n";
+        std::fs::write(root.join(".git/config"), text).unwrap();
+        let found = code_sources(&root, Some(&git)).paths;
+        assert!([root.join("hk"), root.join("sub/hk")].iter().all(|path| found.contains(path)));
     }
 }

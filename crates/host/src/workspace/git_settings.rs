@@ -55,8 +55,8 @@ pub trait ListGitSettings: Debug + Send + Sync {
     fn home(&self) -> Option<&Path>;
 }
 
-/// What a file looked like when git read it.
-type Stamp = Option<(u64, u64, u64, (i64, i64))>;
+/// What a file looked like when git read it; `None` if there was none.
+pub(super) type Stamp = Option<(u64, u64, u64, (i64, i64))>;
 
 /// The answer of git for a repository.
 #[derive(Debug)]
@@ -108,9 +108,6 @@ impl GitSources {
     /// `git` is the `.git` of the work tree that contains the folder.
     pub(super) fn tracked(&self, git: &Path, below: &Path) -> Option<Vec<String>> {
         let (folder, top) = (git_folder(git), git.parent()?);
-        if !folder.join("index").exists() {
-            return Some(Vec::new());
-        }
         let list = match self.git.list(GitList::Tracked { folder: &folder, top, below }) {
             Ok(list) => list,
             Err(NotListed::NoGit) => return Some(Vec::new()),
@@ -249,7 +246,7 @@ impl GitSources {
     }
 }
 
-fn stamp(path: &Path) -> Stamp {
+pub(super) fn stamp(path: &Path) -> Stamp {
     let found = path.metadata().ok()?;
     Some((found.dev(), found.ino(), found.size(), (found.ctime(), found.ctime_nsec())))
 }

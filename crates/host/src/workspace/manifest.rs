@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode};
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Maximum number of files in a manifest; beyond it, the manifest is marked as truncated.
 pub(super) const MAX_FILES: usize = 100_000;
@@ -30,8 +31,8 @@ impl Workspace {
     /// The same with ignored files.
     pub(super) fn manifest_with(&self, rules: IgnoreRules) -> Manifest {
         let (files, state) = (Vec::new(), self.state_paths());
-        let mut scan =
-            Scan { workspace: self, files, truncated: false, rules, is_hidden: false, state };
+        let (tracked, truncated, is_hidden) = (None, false, false);
+        let mut scan = Scan { workspace: self, tracked, files, truncated, rules, is_hidden, state };
         match self.writable().open_folder(Path::new("")) {
             Ok(root) => scan.folder(&root, String::new(), 0),
             Err(_) => scan.truncated = true,
@@ -54,8 +55,9 @@ impl Workspace {
                 return true;
             }
             if rules.hide(&above, !is_last) {
-                let tracks = |files: &TrackedFiles| files.has(path, false) || files.has(path, true);
-                return !self.tracked().is_some_and(tracks);
+                let tracked = self.tracked();
+                let is_tracked = |is_folder| tracked.has(path, is_folder).unwrap_or(false);
+                return !is_tracked(false) && !is_tracked(true);
             }
             above.push('/');
             match rustix::fs::openat(&folder, part, FOLDER, Mode::empty()) {
@@ -157,6 +159,8 @@ fn is_file(state: &Option<FileState>) -> bool {
 /// A scan in progress. Directories are read through handles, so that no link diverts the scan.
 struct Scan<'w> {
     workspace: &'w Workspace,
+    /// The files that git tracks, once an entry is hidden.
+    tracked: Option<Arc<TrackedFiles>>,
     files: Vec<(String, FileState)>,
     truncated: bool,
     rules: IgnoreRules,
@@ -226,13 +230,10 @@ impl Scan<'_> {
     }
 
     fn is_tracked(&mut self, path: &str, is_folder: bool) -> bool {
-        match self.workspace.tracked() {
-            Some(tracked) => tracked.has(path, is_folder),
-            None => {
-                self.truncated = true;
-                false
-            }
-        }
+        let tracked = self.tracked.get_or_insert_with(|| self.workspace.tracked());
+        let is_tracked = tracked.has(path, is_folder);
+        self.truncated |= is_tracked.is_none();
+        is_tracked.unwrap_or(false)
     }
 
     fn below(&mut self, folder: &OwnedFd, name: &CStr, mut path: String, depth: usize) {
@@ -250,7 +251,6 @@ mod tests {
     use super::super::git_settings::tests::Told;
     use super::*;
     use kb_base::value::Digest;
-    use std::sync::Arc;
 
     /// Git shows their changes, so that they are recorded.
     #[test]
@@ -272,6 +272,11 @@ mod tests {
         assert!(!workspace.ignores("one.log") && !workspace.ignores("gen/a/b.sh"));
         assert!(!workspace.ignores("gen/a") && workspace.ignores("gen/a/c.sh"));
         assert!(workspace.ignores("two.log") && workspace.ignores("gen/x"));
+        // What git tracks meanwhile counts from the next command on.
+        put(".git/index", "one.log\0two.log\0");
+        assert!(workspace.ignores("two.log"));
+        workspace.refresh_tracked();
+        assert_eq!(names(workspace.manifest()), [".gitignore", "one.log", "two.log"]);
         // Without an answer of git, the record has a gap.
         put(".git/index", "bad");
         assert!(open().manifest().truncated);

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The files that tools and checks may access: one root to read and write, further roots to read.
 ///
@@ -44,7 +44,7 @@ struct Roots {
     /// The ignore files that apply whatever is on disk.
     ignore_files: Option<Arc<ParsedIgnoreFiles>>,
     /// The files that git tracks, once they were asked for.
-    tracked: OnceLock<Option<TrackedFiles>>,
+    tracked: Mutex<Option<Arc<TrackedFiles>>>,
 }
 
 /// An existing path inside one of the roots.
@@ -126,7 +126,7 @@ impl Workspace {
     ) -> Workspace {
         let known = ContentCache::default();
         let own_writes = Arc::default();
-        let tracked = OnceLock::new();
+        let tracked = Mutex::default();
         let roots =
             Roots { root, alias, read, protected, known, own_writes, ignore_files, tracked };
         Workspace { roots: Arc::new(roots), before: None }
@@ -336,10 +336,17 @@ impl Workspace {
         self.roots.protected.forget_sources();
     }
 
-    /// The files that git tracked when this was first asked; `None` if git cannot say. Blocks.
-    pub(super) fn tracked(&self) -> Option<&TrackedFiles> {
-        let read = || TrackedFiles::of(self.root(), self.git_sources());
-        self.roots.tracked.get_or_init(read).as_ref()
+    /// The files that git tracked when this was asked first, or after the last [`Workspace::refresh_tracked`]. Blocks.
+    pub(super) fn tracked(&self) -> Arc<TrackedFiles> {
+        let mut known = self.roots.tracked.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || Arc::new(TrackedFiles::of(self.root(), self.git_sources()));
+        known.get_or_insert_with(read).clone()
+    }
+
+    /// Git is asked again if it has changed its index. Two manifests that are compared need the same answer. Blocks.
+    pub(super) fn refresh_tracked(&self) {
+        let mut known = self.roots.tracked.lock().unwrap_or_else(PoisonError::into_inner);
+        known.take_if(|tracked| tracked.are_old());
     }
 
     /// Knows what the settings of git name.

@@ -1,33 +1,49 @@
 //! [`TrackedFiles`]: the files that git tracks. Their changes are recorded whatever ignore rules say, as git shows them.
 
-use super::git_settings::GitSources;
+use super::git_settings::{GitSources, Stamp, git_folder, stamp};
 use super::protected_names::GIT;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The files of a workspace that git tracks, in order.
-#[derive(Debug, Default)]
-pub(super) struct TrackedFiles(Vec<String>);
+/// The files of a workspace that git tracks.
+#[derive(Debug)]
+pub(super) struct TrackedFiles {
+    /// In order; `None` if git cannot say.
+    paths: Option<Vec<String>>,
+    /// The index of the repository, and what it looked like when git was asked.
+    index: Option<(PathBuf, Stamp)>,
+}
 
 impl TrackedFiles {
-    /// Those of the repository around a workspace, and of its submodules; `None` if git cannot say. Blocks.
-    pub(super) fn of(root: &Path, git: Option<&GitSources>) -> Option<TrackedFiles> {
-        let Some(git) = git else { return Some(TrackedFiles::default()) };
+    /// Those of the repository around a workspace, and of its submodules. Without one, there are none. Blocks.
+    pub(super) fn of(root: &Path, git: Option<&GitSources>) -> TrackedFiles {
         let mut around = root.ancestors().map(|folder| folder.join(GIT));
-        let Some(repository) = around.find(|git| git.symlink_metadata().is_ok()) else {
-            return Some(TrackedFiles::default());
+        let repository = around.find(|git| git.symlink_metadata().is_ok());
+        let Some((git, repository)) = git.zip(repository) else {
+            return TrackedFiles { paths: Some(Vec::new()), index: None };
         };
-        let mut paths = git.tracked(&repository, root)?;
-        paths.sort();
-        Some(TrackedFiles(paths))
+        let index = git_folder(&repository).join("index");
+        let seen = stamp(&index);
+        let mut paths = match seen {
+            Some(_) => git.tracked(&repository, root),
+            None => Some(Vec::new()),
+        };
+        paths.iter_mut().for_each(|paths| paths.sort());
+        TrackedFiles { paths, index: Some((index, seen)) }
     }
 
-    /// Whether a file is tracked, or for a folder a file in it.
-    pub(super) fn has(&self, path: &str, is_folder: bool) -> bool {
+    /// Whether git has changed its index since it was asked. Blocks.
+    pub(super) fn are_old(&self) -> bool {
+        self.index.as_ref().is_some_and(|(index, seen)| stamp(index) != *seen)
+    }
+
+    /// Whether a file is tracked, or for a folder a file in it; `None` if git cannot say.
+    pub(super) fn has(&self, path: &str, is_folder: bool) -> Option<bool> {
+        let paths = self.paths.as_ref()?;
         if is_folder {
             let below = format!("{path}/");
-            let at = self.0.partition_point(|tracked| *tracked < below);
-            return self.0.get(at).is_some_and(|tracked| tracked.starts_with(&below));
+            let at = paths.partition_point(|tracked| *tracked < below);
+            return Some(paths.get(at).is_some_and(|tracked| tracked.starts_with(&below)));
         }
-        self.0.binary_search_by(|tracked| tracked.as_str().cmp(path)).is_ok()
+        Some(paths.binary_search_by(|tracked| tracked.as_str().cmp(path)).is_ok())
     }
 }

@@ -35,6 +35,7 @@ impl WorkspaceWatch {
         let work = move || {
             let _still = scanned.own_writes().scanning();
             let watching = scanned.own_writes().watching();
+            scanned.refresh_tracked();
             let mut before = scanned.manifest();
             let racy = scanned.add_digests(&mut before, clock.of_files());
             if let Some(stored) = scanned.state_before() {
