@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the names of the files with protected paths end.
@@ -208,7 +209,12 @@ pub(super) fn write(path: &Path, state: &impl Serialize) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    // Several states are stored at the same time.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{process}-{count}.new"));
+    let beside = PathBuf::from(beside);
     std::fs::write(&beside, text)?;
     std::fs::rename(&beside, path)
 }
@@ -217,14 +223,36 @@ pub(super) fn write(path: &Path, state: &impl Serialize) -> Result<()> {
 mod tests {
     use super::*;
 
+    fn before(folder: &Path, masks: &Arc<Redactor>) -> StateBefore {
+        let step = kb_base::value::StepId::new("write").unwrap();
+        let (run, instance) = (RunId::new("r1").unwrap(), InstanceKey::root(step));
+        StatesBefore::of(folder).of_step(&run, &instance, masks)
+    }
+
+    /// The files of the workspace and the protected paths are read at the same time.
+    #[test]
+    fn states_that_are_stored_at_the_same_time_are_not_mixed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let before = before(folder.path(), &Arc::default());
+        for _ in 0..100 {
+            std::thread::scope(|scope| {
+                scope.spawn(|| before.store_all(&Manifest::default(), &[]));
+                let (files, root) = (Manifest::default(), PathBuf::new());
+                let (sources, step, git_is_open, alive) = (Vec::new(), String::new(), false, None);
+                let state = StoredProtected { sources, git_is_open, files, root, step, alive };
+                scope.spawn(|| before.store_protected(state));
+            });
+            assert!(before.stored().unwrap().is_some());
+            assert!(before.stored_protected().unwrap().is_some());
+        }
+    }
+
     #[test]
     fn a_name_with_a_secret_is_not_stored() {
         let folder = tempfile::tempdir().unwrap();
-        let step = kb_base::value::StepId::new("write").unwrap();
-        let (run, instance) = (RunId::new("r1").unwrap(), InstanceKey::root(step));
         let masks = Arc::new(Redactor::default());
         assert!(masks.add("token", "hunter2hunter2"));
-        let before = StatesBefore::of(folder.path()).of_step(&run, &instance, &masks);
+        let before = before(folder.path(), &masks);
         before.store_path("plain.txt", None);
         before.store_path("of-hunter2hunter2.txt", None);
         let stored = std::fs::read_to_string(&before.path).unwrap();
