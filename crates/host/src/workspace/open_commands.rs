@@ -7,6 +7,9 @@ use kb_base::value::{RunId, Timestamp};
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
+/// Time in which the processes of a killed `kb` end, at most.
+const ENDS_WITHIN_MS: i64 = 10_000;
+
 /// A command in the sandbox with the protected paths before it. It executes now, or its process was killed.
 #[derive(Debug)]
 pub struct OpenCommand {
@@ -40,6 +43,17 @@ impl OpenCommand {
     /// Whether the command works on the files of this folder, and not on those of a worktree or copy.
     pub fn works_in(&self, root: &Path) -> bool {
         self.stored.as_ref().ok().is_none_or(|stored| stored.root == root)
+    }
+
+    /// Whether it is still stored: a command that ended is not.
+    pub fn is_stored(&self) -> bool {
+        self.path.exists()
+    }
+
+    /// Whether its process was killed so long ago that nothing of it executes any more.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        let alive = self.stored.as_ref().ok().and_then(|stored| stored.alive);
+        alive.is_some_and(|alive| now.0.saturating_sub(alive.0) > ENDS_WITHIN_MS)
     }
 
     /// Its process was killed, and this was its last sign of life. The first one that is told counts. Blocks.
@@ -111,7 +125,9 @@ mod tests {
         // The first sign counts.
         open().note_kill(|| Some(Timestamp(i64::MAX)));
         let command = open();
-        assert!(command.changed(&project).is_empty());
+        assert!(command.changed(&project).is_empty() && command.is_stored());
+        assert!(command.is_over(Timestamp(seconds * 1000 + 1)));
+        assert!(!command.is_over(Timestamp(seconds * 1000)));
         assert_eq!((command.run(), command.step()), (&run, "a"));
         assert!(command.works_in(project.root()) && !command.works_in(state.path()));
         command.forget();

@@ -66,7 +66,8 @@ fn killed(
         let (run, root) = (command.run().clone(), root_of(journal, command.run()));
         // A run that was removed has no process.
         let is_leased = |run: &RunId| journal.is_leased(run).unwrap_or(false);
-        if is_leased(&run) || is_leased(&root) {
+        // One that ended meanwhile is no longer stored.
+        if is_leased(&run) || is_leased(&root) || !command.is_stored() {
             continue;
         }
         command.note_kill(|| {
@@ -97,16 +98,19 @@ fn refuse(
             ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
         })?;
         let changed = command.changed(&workspace);
-        if !changed.is_empty() {
-            let (step, changed) = (command.step(), changed.join("`, `"));
-            let message = format!(
-                "run `{run}` was killed while step `{step}` executed a command that changed protected paths: `{changed}`"
-            );
-            let help = "undo the change; a file that you changed yourself counts as yours once you save it again";
-            return Err(ServiceError::refused(
-                Failure::new(Code::PATH_PROTECTED, message).help(help),
-            ));
+        if changed.is_empty() {
+            // What people remove later is no change of this command.
+            if command.is_over(context.clock().now()) {
+                command.forget();
+            }
+            continue;
         }
+        let (step, changed) = (command.step(), changed.join("`, `"));
+        let message = format!(
+            "run `{run}` was killed while step `{step}` executed a command that changed protected paths: `{changed}`"
+        );
+        let help = "undo the change; a file that you changed yourself counts as yours once you save it again";
+        return Err(ServiceError::refused(Failure::new(Code::PATH_PROTECTED, message).help(help)));
     }
     Ok(())
 }
