@@ -33,7 +33,7 @@ pub(super) fn show_all(difference: &Difference, terminal: &mut Terminal) -> std:
 }
 
 fn text(difference: &Difference) -> String {
-    const ABOUT: &str = "changes about which this decides, without files that git ignores";
+    const ABOUT: &str = "changes about which this decides";
     let changes = match difference.runs.as_slice() {
         [only] => diff_text(only, false),
         runs => named_diffs(runs),

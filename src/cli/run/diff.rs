@@ -132,21 +132,22 @@ pub(in crate::cli) fn diff_text(diff: &RunDiff, stat: bool) -> String {
 }
 
 /// What stands in place of lines. Who approves a change has to read the file itself.
-const UNREAD: &str = "its content is not shown here: it is large or not text";
+const UNREAD: &str = "its content is not shown here: it is large, not text or was not recorded";
 
 /// Whether a file has new content, of which no line is shown.
 fn is_unread(file: &FileDiff) -> bool {
     let content = |file: &Option<FileSnapshot>| file.as_ref().and_then(|found| found.sha256);
     let is_new = file.after.is_some() && content(&file.before) != content(&file.after);
     let is_empty = file.after.as_ref().is_some_and(|after| after.bytes == 0);
-    is_new && !is_empty && file.patches.is_empty()
+    let is_unknown = file.change == FileDiffKind::Unrecorded;
+    (is_new || is_unknown) && !is_empty && file.patches.is_empty()
 }
 
 fn style(change: FileDiffKind) -> anstyle::Style {
     match change {
         FileDiffKind::Created => GOOD,
         FileDiffKind::Deleted => ERROR,
-        FileDiffKind::Replaced => WARNING,
+        FileDiffKind::Replaced | FileDiffKind::Unrecorded => WARNING,
         _ => anstyle::Style::new(),
     }
 }

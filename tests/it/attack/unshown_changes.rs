@@ -117,5 +117,27 @@ fn a_changed_file_that_git_tracks_and_ignores_is_shown() {
     assert_eq!(run(&scratch, &RUN).0.code, 3);
     let (shown, _) = run(&scratch, &["run", "diff", "@last"]);
     assert!(shown.out.contains("build/x") && shown.out.contains("+evil"), "{shown:?}");
-    assert!(!shown.out.contains("build/y"), "{shown:?}");
+    let (recorded, others) = shown.out.split_once("changed without a record").unwrap();
+    assert!(!recorded.contains("build/y") && others.contains("build/y"), "{shown:?}");
+}
+
+/// Ignore rules, equal names in another form and names that are no text hide no file that an approval releases.
+#[test]
+fn files_without_a_record_are_named_before_an_approval() {
+    let steps = format!("{WORK}  - {{id: ok, dependsOn: work, approve: 'Go?'}}\n");
+    let command = "printf evil > $(printf 'pru\\314\\210f.sh'); printf evil > $(printf 'z\\377.sh'); \
+        mkdir -p lib; printf evil > lib/i.sh; printf evil > g.py";
+    let scratch = project("", &steps, command);
+    scratch.write("prüf.sh", "true\n");
+    scratch.write(".gitignore", "lib/\n*.{sh,py}\n");
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    assert_eq!(run(&scratch, &RUN).0.code, 3);
+    let (shown, _) = run(&scratch, &["run", "diff", "@last"]);
+    for name in ["pru\u{308}f.sh", "z\u{fffd}.sh", "lib/i.sh", "g.py"] {
+        assert!(shown.out.contains(name), "{name}: {shown:?}");
+    }
+    assert!(shown.out.contains("changed without a record"), "{shown:?}");
+    assert!(shown.err.contains("--seen "), "{shown:?}");
+    // What a person changed before the run is none of its changes.
+    assert!(!shown.out.contains("pr\u{fc}f.sh") && !shown.out.contains("ci.sh"), "{shown:?}");
 }

@@ -77,6 +77,8 @@ pub enum FileDiffKind {
     Deleted,
     /// The merge of a worktree or copy wrote the file; its states were not recorded.
     Merged,
+    /// The file changed since the run started, and no record says how.
+    Unrecorded,
 }
 
 impl FileDiffKind {
@@ -91,6 +93,7 @@ impl FileDiffKind {
             FileDiffKind::Renamed => "renamed",
             FileDiffKind::Deleted => "deleted",
             FileDiffKind::Merged => "merged",
+            FileDiffKind::Unrecorded => "unrecorded",
         }
     }
 }
@@ -367,7 +370,8 @@ fn join_renamed(mut files: Vec<ChangedFile>) -> Vec<FileDiff> {
 }
 
 impl FileSnapshot {
-    fn of(state: &FileState) -> FileSnapshot {
+    /// What a person sees of a state.
+    pub fn of(state: &FileState) -> FileSnapshot {
         FileSnapshot {
             kind: state.kind,
             bytes: state.size,

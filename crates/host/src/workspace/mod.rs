@@ -5,6 +5,7 @@
 //! ran, without what `kb` itself wrote meanwhile (`own_writes.rs`). `WriteTarget` is the only code that
 //! changes a file. Start reading at `path_guard.rs`.
 
+mod changed_since;
 mod code_sources;
 mod content;
 mod content_cache;
@@ -43,6 +44,7 @@ mod watch_rules;
 mod write_target;
 mod writing;
 
+pub use changed_since::{ChangedFile, changed_since};
 pub(crate) use file_access::FileAccess;
 pub(crate) use hidden_paths::TooManyHidden;
 pub(crate) use opened_folder::OpenedFolder;

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum number of runs that are searched for questions.
@@ -100,20 +101,23 @@ pub enum Decided {
 }
 
 /// Everything that waits for a person, newest run first.
-pub fn open_asks(journal: &Arc<dyn Journal>, now: Timestamp) -> Result<Vec<AskView>, ServiceError> {
+pub fn open_asks(
+    (journal, root): (&Arc<dyn Journal>, &Path),
+    now: Timestamp,
+) -> Result<Vec<AskView>, ServiceError> {
     let statuses = vec![RunStatus::Running, RunStatus::Waiting, RunStatus::Interrupted];
     let filter = RunFilter { limit: MOST_RUNS, statuses, ..RunFilter::default() };
     let mut asks = Vec::new();
     for row in list_rows(&**journal, &filter)? {
         // A run that cannot be read has no question that could be answered.
-        asks.extend(asks_of(journal, row.run.as_str(), now).unwrap_or_default());
+        asks.extend(asks_of((journal, root), row.run.as_str(), now).unwrap_or_default());
     }
     Ok(asks)
 }
 
 /// What waits in one run.
 pub fn asks_of(
-    journal: &Arc<dyn Journal>,
+    (journal, root): (&Arc<dyn Journal>, &Path),
     run: &str,
     now: Timestamp,
 ) -> Result<Vec<AskView>, ServiceError> {
@@ -124,7 +128,7 @@ pub fn asks_of(
     let view = reader.view(now)?;
     let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     let difference = |question: &Question| match question.kind {
-        QuestionKind::Approve => Difference::of(journal, &view.run, now),
+        QuestionKind::Approve => Difference::of(journal, root, &view.run, now),
         QuestionKind::Ask => Ok(Difference::default()),
     };
     open.map(|(step, question)| {
@@ -135,13 +139,14 @@ pub fn asks_of(
 
 /// Decides a question by its id.
 pub fn decide(
-    journal: &Arc<dyn Journal>,
+    (journal, root): (&Arc<dyn Journal>, &Path),
     id: &str,
     reply: AskReply,
     now: Timestamp,
 ) -> Result<Decided, ServiceError> {
     let run = id.rsplit_once('.').map_or(id, |(run, _)| run);
-    let Some(found) = asks_of(journal, run, now)?.into_iter().find(|ask| ask.id == id) else {
+    let Some(found) = asks_of((journal, root), run, now)?.into_iter().find(|ask| ask.id == id)
+    else {
         return Ok(Decided::Taken);
     };
     if reply.digest.as_ref().is_some_and(|seen| *seen != found.digest) {

@@ -123,7 +123,8 @@ pub fn run_diff(
 
 /// What a person reads before an approval.
 pub fn difference(context: &ProjectContext, run: &str) -> Result<Difference, ServiceError> {
-    Difference::of(&context.journal(Default::default())?, run, context.clock().now())
+    let journal = context.journal(Default::default())?;
+    Difference::of(&journal, &context.root, run, context.clock().now())
 }
 
 /// What the specialists of a run left behind.

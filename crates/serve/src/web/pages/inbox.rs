@@ -21,7 +21,8 @@ const CHANGES: usize = 8 << 20;
 pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
     let mut asks = Vec::new();
     for project in call.projects()? {
-        for open in open_asks(&project.shared.journal, call.now())? {
+        for open in open_asks((&project.shared.journal, &project.shared.context.root), call.now())?
+        {
             let started_by = RunId::new(&open.run)
                 .map_or_else(|_| String::new(), |id| started_by(&project, &id));
             let mut card = ask(&open);

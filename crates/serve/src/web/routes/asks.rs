@@ -75,15 +75,16 @@ fn list(call: &Call) -> Answer {
     let mut all = Vec::new();
     for project in call.projects()? {
         let journal = &project.shared.journal;
+        let place = (journal, project.shared.context.root.as_path());
         let asks = match call.query.get("run") {
             Some(run) => {
                 let id = RunId::new(run).map_err(|_| Problem::bad_request("`run` is not an id"))?;
                 match journal.run(&id) {
-                    Ok(_) => asks_of(journal, id.as_str(), call.now())?,
+                    Ok(_) => asks_of(place, id.as_str(), call.now())?,
                     Err(_) => continue,
                 }
             }
-            None => open_asks(journal, call.now())?,
+            None => open_asks(place, call.now())?,
         };
         let of = |value| OfProject { project: project.id.clone(), value };
         all.extend(asks.into_iter().map(of));
@@ -111,7 +112,12 @@ fn answer(call: &Call) -> Answer {
         by: call.user().to_owned(),
     };
     let changed = |detail: &str| Problem::conflict(Code::CHANGED_MEANWHILE, detail);
-    let posted = match decide(&project.shared.journal, id, reply, call.now())? {
+    let posted = match decide(
+        (&project.shared.journal, &project.shared.context.root),
+        id,
+        reply,
+        call.now(),
+    )? {
         Decided::Accepted(posted) => posted,
         Decided::Taken => return Err(changed("the question is decided already")),
         Decided::Changed => {

@@ -71,7 +71,7 @@ pub fn reply(
     let now = context.clock().wall();
     let fitting = Fitting::of(&*journal, &run, status, &request, now)?;
     let unshown = match request.seen {
-        Some(_) => Difference::of(&journal, run.as_str(), now)?.unshown(),
+        Some(_) => Difference::of(&journal, &context.root, run.as_str(), now)?.unshown(),
         None => None,
     };
     if let Some(why) = unshown {
