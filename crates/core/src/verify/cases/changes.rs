@@ -65,14 +65,24 @@ fn a_plain_sentence_about_a_file_that_no_call_touched_is_refuted() {
         .edit("src/calc.py", "a - b", "a + b")
         .run("rm src/old.py", 0)
         .changing("src/old.py", None);
-    for text in ["Deleted src/util.py.", "Removed `src/util.py`.", "Удалил src/util.py."] {
-        check(&Step::fixed(), &[(report(text), Failed, "src/util.py")]);
+    for text in [
+        "Deleted src/util.py.",
+        "Removed `src/util.py`.",
+        "Удалил src/util.py.",
+        "Renamed src/util.py to src/new.py.",
+        "Updated src/util.py to use add.",
+        "Я создал src/ghost.py и запустил npm test.",
+        "Created src/ghost.py and ran the tests.",
+    ] {
+        check(&Step::fixed(), &[(report(text), Failed, "no recorded call did")]);
     }
     for text in [
         "Deleted src/old.py.",
         "Removed the import of src/util.py.",
         "Removed src/util.py from the index.",
         "src/util.py was not deleted.",
+        "Added src/util.py to the index.",
+        "Moved add from src/util.py to src/calc.py.",
     ] {
         let (verdict, reason) = step.verdict(&report(text));
         assert_ne!(verdict, Failed, "{text}: {reason}");

@@ -67,7 +67,9 @@ fn another_program_or_folder_is_another_command() {
     {
         check(&step, &[(report(command), Inconclusive, "without the rest")]);
     }
-    check(&step, &[(report("python -m unittest"), Passed, "")]);
+    for command in ["python -m unittest", "python3 -m unittest -v"] {
+        check(&step, &[(report(command), Passed, "")]);
+    }
     let elsewhere = [
         Step::fixed().run("cd ok && python3 -m unittest", 0),
         Step::fixed()

@@ -8,8 +8,8 @@ mod table;
 
 use super::shell::Script;
 use table::{
-    DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS, LISTING,
-    RUNNERS, Runner,
+    DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,
+    LISTING, RUNNERS, Runner,
 };
 
 /// The commands that the settings and the checks of the gate name, beside the usual runners.
@@ -204,6 +204,7 @@ pub(super) fn canonical(argv: &[String]) -> Vec<String> {
     }
     let verb = first(runner.verbs.split('|').next().unwrap_or_default());
     let name = if name == "py.test" { "pytest" } else { name.as_str() };
+    let rest = rest.into_iter().filter(|word| !has(DISPLAY, word));
     let words = [name, verb].into_iter().filter(|word| !word.is_empty()).chain(rest);
     words.map(str::to_owned).collect()
 }

@@ -34,6 +34,10 @@ const PLAIN: Runner = Runner {
 pub(super) const HARMLESS: &str = "-v -vv -q -s --verbose --quiet --silent --color --color=* --colors --no-color \
     --ci --coverage --no-progress -B --batch-mode --";
 
+/// Options that change only what a runner shows.
+pub(super) const DISPLAY: &str =
+    "-v -vv -q --verbose --quiet --silent --color --color=* --colors --no-color --no-progress";
+
 /// Options with which most runners execute no test.
 pub(super) const LISTING: &str = "--help -h --version --no-run --collect-only --co --list --listTests --list-tests \
     --dry-run --if-present --just-print --showConfig --fixtures";

@@ -132,10 +132,14 @@ impl Sentence {
         const AFTER: [&str; 10] =
             ["with", "as", "for", "that", "which", "because", "using", "с", "для", "mit"];
         let is_verb = |word: &str| {
-            let acts = [Act::Created, Act::Changed, Act::Deleted].map(Meaning::Act);
+            let acts = [Act::Created, Act::Changed, Act::Deleted, Act::Renamed].map(Meaning::Act);
             acts.iter().any(|act| means(word, *act)) && !means(word, Meaning::Filler)
         };
-        let plain = |word: &String| is_verb(word) || means(word, Meaning::Filler);
+        let moves = self.has(Meaning::Act(Act::Renamed));
+        let plain = |word: &String| {
+            let is_to = moves && ["to", "в", "на", "nach", "zu"].contains(&word.as_str());
+            is_verb(word) || is_to || means(word, Meaning::Filler)
+        };
         let parts = parts(&self.text);
         let is_part = |part: &&&str| {
             let has_path = !paths(part).is_empty();
@@ -145,7 +149,18 @@ impl Sentence {
         let plain_parts = parts.iter().take_while(is_part).count();
         let (said, rest) = parts.split_at(plain_parts);
         let next = rest.first().and_then(|part| words(part).into_iter().next());
-        let ends = next.is_none_or(|word| AFTER.contains(&word.as_str()));
+        // `Updated PATH to use it`, but not `Added PATH to the index`; and another act behind `and`.
+        let adds = self.words.iter().any(|word| {
+            is_verb(word) && ["add", "доб", "hin"].iter().any(|start| word.starts_with(start))
+        });
+        let last = said.last().map(|part| words(part)).unwrap_or_default();
+        let joins =
+            last.last().is_some_and(|word| ["and", "и", "und", "then"].contains(&word.as_str()));
+        let ends = next.is_none_or(|word| {
+            AFTER.contains(&word.as_str())
+                || word == "to" && !adds
+                || joins && means(&word, Meaning::Act(Act::Ran))
+        });
         let has_verb = said.iter().any(|part| words(part).iter().any(|word| is_verb(word)));
         let is_now =
             self.words.iter().any(|word| ["is", "are", "ist", "sind"].contains(&word.as_str()));
