@@ -33,7 +33,9 @@ async fn notes_beside_paths_are_compared_with_the_difference() {
     let edited = vec![
         (json!({"modified": ["src/a.rs (line 1)"]}), Passed),
         (json!({"summary": "Changed `src/a.rs`:1."}), Passed),
-        (json!({"summary": "Worked on src/a.rs."}), Unchecked),
+        (json!({"summary": "Worked on src/a.rs."}), Passed),
+        (json!({"summary": "Worked on src/b.rs."}), Inconclusive),
+        (json!({"summary": "It worked."}), Inconclusive),
         (json!({"modified": ["src/a.rs"], "summary": "See the fields of the report."}), Passed),
         (json!({"modified": ["src/a.rs"], "summary": "See that it is fast."}), Unchecked),
         (json!({"modified": ["src/a.rs:50-60"]}), Unchecked),

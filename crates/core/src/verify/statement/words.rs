@@ -108,7 +108,7 @@ const WORDS: [(Meaning, &str); 36] = [
     ),
     (
         M::Act(Act::Read),
-        "read$ reviewed reviewing analyzed analysed inspected examined audited checked$ прочит просмотр проверил изучил \
+        "read$ worked$ gearbeitet работал reviewed reviewing analyzed analysed inspected examined audited checked$ прочит просмотр проверил изучил \
          gelesen geprüft",
     ),
     (
