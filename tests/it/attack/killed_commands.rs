@@ -96,11 +96,15 @@ fn a_protected_path_that_a_killed_command_made_is_noticed_by_whatever_follows() 
     let always = "  - {id: a, sandbox: always, run: sh t.sh}\n";
     let gate = "  - {id: a, sandbox: always, gate: [{command: [sh, t.sh]}]}\n";
     let other = ["playbook", "run", "other"];
-    for steps in [WORK, always, gate] {
+    for (steps, signals) in [
+        (WORK, &[Signal::KILL][..]),
+        (always, &[Signal::INT, Signal::INT]),
+        (gate, &[Signal::KILL]),
+    ] {
         let scratch = project(steps, "echo evil > .envrc");
         let text = "schema: kb.playbook/1\nid: other\nsteps: [{id: b, run: touch ran}]\n";
         scratch.write(".kb/playbooks/other.yml", text);
-        kill(&scratch, &[Signal::KILL]);
+        kill(&scratch, signals);
         scratch.kb(&other).says(&["KB0606", CHANGED]);
         // The run ends, and the next processes still know it.
         scratch.kb(&["run", "cancel", "@last"]).says(&["cancelled", "KB0606", CHANGED]);

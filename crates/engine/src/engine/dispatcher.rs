@@ -52,7 +52,10 @@ async fn run_to_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError>
         dispatcher.attempts.stop_all().await;
     }
     let RunContext { parts, run, epoch, .. } = &dispatcher.context;
-    parts.journal.release(run, *epoch).await;
+    match dispatcher.abandoned {
+        true => parts.journal.abandon(run, *epoch).await,
+        false => parts.journal.release(run, *epoch).await,
+    }
     ended?;
     Ok(dispatcher.summary())
 }

@@ -218,6 +218,12 @@ pub trait Leases: Send + Sync {
     /// Releases the lease. Has no effect if `epoch` is not current.
     fn release<'a>(&'a self, run: &'a RunId, epoch: u64) -> BoxFuture<'a, ()>;
 
+    /// Releases the lease in the middle of work: for the next owner, this one was killed now. Has no effect if `epoch` is
+    /// not current.
+    fn abandon<'a>(&'a self, run: &'a RunId, epoch: u64) -> BoxFuture<'a, ()> {
+        self.release(run, epoch)
+    }
+
     /// Whether a process owns the lease.
     fn is_leased(&self, run: &RunId) -> Result<bool, JournalError>;
 }

@@ -93,10 +93,19 @@ impl LeaseFiles {
         }
     }
 
-    /// The process id that the file contained when this process acquired the lease. An owner that
-    /// releases a lease removes the file.
+    /// Releases the lease if its epoch is `epoch`, and leaves the file with the present time, as after a kill.
+    pub(super) fn abandon(&self, run: &RunId, epoch: u64) {
+        if self.owns(run, epoch) {
+            self.renew(run);
+            self.owned().remove(run);
+        }
+    }
+
+    /// The process id that the file contained when this process acquired the lease, if it is that of another one. An
+    /// owner that releases a lease removes the file.
     pub(super) fn previous_owner(&self, run: &RunId) -> Option<u32> {
-        self.owned().get(run)?.lock.previous.map(|(pid, _)| pid)
+        let previous = self.owned().get(run)?.lock.previous;
+        previous.map(|(pid, _)| pid).filter(|pid| *pid != std::process::id())
     }
 
     /// Writes the id of this process again, so that the file has the present time.
@@ -209,4 +218,28 @@ fn write_owner(file: &mut File) -> io::Result<Option<u32>> {
     }
     write!(file, "{}", std::process::id())?;
     Ok(before.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its work ended with its process, so that changes of files until then can be those of the work.
+    #[test]
+    fn an_abandoned_lease_tells_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (leases, run) = (LeaseFiles::new(folder.path().to_owned()), RunId::new("r1").unwrap());
+        assert_eq!(leases.acquire(&run, || Ok(1)), Ok(1));
+        leases.abandon(&run, 7);
+        assert_eq!(leases.is_leased(&run), Ok(true));
+        leases.abandon(&run, 1);
+        assert_eq!(leases.is_leased(&run), Ok(false));
+        assert!(leases.last_renewal(&run).is_some());
+        assert_eq!(leases.acquire(&run, || Ok(2)), Ok(2));
+        assert!(leases.last_renewal(&run).is_some());
+        // Its process lives: no process of the work is left.
+        assert_eq!(leases.previous_owner(&run), None);
+        leases.release(&run, 2);
+        assert_eq!(leases.last_renewal(&run), None);
+    }
 }

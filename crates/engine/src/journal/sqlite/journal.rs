@@ -353,6 +353,14 @@ impl Leases for SqliteJournal {
         ready(()).boxed()
     }
 
+    fn abandon<'a>(&'a self, run: &'a RunId, epoch: u64) -> BoxFuture<'a, ()> {
+        if self.leases.owns(run, epoch) {
+            self.chains().remove(run);
+        }
+        self.leases.abandon(run, epoch);
+        ready(()).boxed()
+    }
+
     fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
         self.read(|connection| read::run_number(connection, run))?;
         self.leases.is_leased(run)
