@@ -177,3 +177,25 @@ fn a_specialist_counts_whose_call_was_killed() {
         }
     }
 }
+
+/// A folder that cannot be read hides no protected path: that it cannot be read is noticed itself.
+#[test]
+fn an_unreadable_folder_hides_no_repository() {
+    for user in users() {
+        let hide =
+            "mkdir -p q sub; chmod 000 q; git init -q sub; echo true > sub/.git/hooks/post-commit";
+        let tried = Tried::new(user, NONE, hide, "run: 'true'");
+        let (code, said) = tried.kb(&RUN);
+        assert!(code == 1 && said.contains("KB0606"), "{user:?}: {said}");
+        // One that was there before, and a repository beside it.
+        let tried = Tried::new(user, NONE, "git init -q sub", "run: 'true'");
+        let hidden = "mkdir q && chmod 000 q";
+        assert!(tried.command("sh").args(["-ec", hidden]).finish().status.success());
+        let (code, said) = tried.kb(&RUN);
+        assert!(code == 1 && said.contains("KB0606"), "{user:?}: {said}");
+        let tried = Tried::new(user, NONE, "echo 1 > a", "run: 'true'");
+        assert!(tried.command("sh").args(["-ec", hidden]).finish().status.success());
+        let (code, said) = tried.kb(&RUN);
+        assert_eq!(code, 0, "{user:?}: {said}");
+    }
+}

@@ -130,3 +130,19 @@ fn the_requirement_of_a_clean_work_tree_executes_nothing_of_the_project() {
     let (said, executed) = run(&scratch, "kernel", &rest);
     assert!(executed, "{said:?}");
 }
+
+/// A repository that lacks an object and names a program that would bring it.
+#[test]
+fn git_of_kb_fetches_no_missing_objects() {
+    let commit = "steps: [{id: a, tool: 'git:commit', input: {paths: [new.txt], message: x}}]";
+    let scratch = project(commit);
+    prepare(
+        &scratch,
+        "echo 1 > new.txt; git config core.repositoryFormatVersion 1; git config extensions.partialClone o; \
+         git config remote.o.promisor true; git config remote.o.url 'ext::sh -c echo% pwned% >$HOME/pwned'; \
+         git config protocol.ext.allow always; tree=$(git rev-parse 'HEAD^{tree}'); \
+         rm -f .git/objects/$(echo $tree | cut -c1-2)/$(echo $tree | cut -c3-)",
+    );
+    let (said, executed) = run_with(&scratch, "kernel", &std::env::var("PATH").unwrap());
+    assert!(!executed && said.code == 1, "{said:?}");
+}

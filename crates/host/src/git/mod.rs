@@ -132,6 +132,9 @@ impl Git {
             ("GIT_SEQUENCE_EDITOR", "true"),
             ("GIT_PAGER", "cat"),
             ("GIT_LFS_SKIP_SMUDGE", "1"),
+            // A repository of a model may lack objects and name a program that brings them.
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_ALLOW_PROTOCOL", "none"),
             ("LC_ALL", "C"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -3,7 +3,7 @@
 
 use super::git_settings::{GitSources, Named, git_folder};
 use super::protected_names::{AT_ROOT, GIT, GIT_CODE_SOURCES, is_git_folder, normalized};
-use super::real_path::real;
+use super::real_path::{links_on_the_way, real};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +82,7 @@ fn links(path: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathB
     *left -= 1;
     if metadata.is_symlink() {
         let target = real(path);
+        found.extend(links_on_the_way(path));
         if found.insert(target.clone()) {
             links(&target, depth - 1, left, found);
         }
@@ -104,6 +105,9 @@ pub(super) fn sources_of_repository(repository: &Path, git: Option<&GitSources>)
     let mut left = MAX_ENTRIES;
     for name in GIT_CODE_SOURCES {
         links(&folder.join(name), MAX_DEPTH, &mut left, &mut named.paths);
+    }
+    for (hooks, _) in &named.hooks {
+        links(hooks, MAX_DEPTH, &mut left, &mut named.paths);
     }
     let own = [real(repository), real(&folder)];
     named.paths.retain(|path| !own.iter().any(|own| path.starts_with(own)));
@@ -137,8 +141,15 @@ mod tests {
         std::fs::create_dir(root.join(".kb")).unwrap();
         std::os::unix::fs::symlink("../shared", root.join(".kb/playbooks")).unwrap();
         let git = GitSources::new(Arc::new(Told { home: root.clone(), places: Vec::new() }));
-        let expected =
-            [".husky/_", "bare-hooks", "hooks", "shared", "tools/clean.sh", "tools/extra"];
+        let expected = [
+            ".husky/_",
+            ".kb/playbooks",
+            "bare-hooks",
+            "hooks",
+            "shared",
+            "tools/clean.sh",
+            "tools/extra",
+        ];
         let expected = expected.map(|path| root.join(path)).into_iter().collect();
         let found = code_sources(&root, Some(&git));
         assert_eq!((found.paths, found.all_are_hooks), (expected, None));

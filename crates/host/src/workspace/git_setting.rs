@@ -62,6 +62,34 @@ pub(super) fn parsed(list: &[u8]) -> Vec<Setting> {
     settings
 }
 
+/// The characters between the words of a command.
+const BETWEEN: &str = ";|&()<>\"'`=!{}:,\\";
+/// What the `$` of a variable becomes, so that it begins a word.
+const VARIABLE: &str = " \u{0}";
+
+/// The texts of a value that may be paths. A first word without `/` is a program in `PATH`, or a plain value.
+pub(super) fn path_texts(value: &str) -> Vec<String> {
+    let value = value.replace('$', VARIABLE);
+    let words = value.split(|c: char| c.is_whitespace() || BETWEEN.contains(c));
+    let words = words.filter(|word| !word.is_empty()).enumerate();
+    let words = words.filter(|(at, word)| *at > 0 || word.contains('/')).map(|(_, word)| word);
+    // A path in quotes can have spaces.
+    let quoted = value.split(['"', '\'', '\\']).map(str::trim).filter(|text| text.contains('/'));
+    let texts = words.chain(quoted).flat_map(|word| {
+        // An option can stand before it: `-Itools`.
+        let operand = word.strip_prefix('-').and_then(|word| word.get(1..));
+        let operand = operand.filter(|word| !word.is_empty());
+        // A variable can stand before the first `/`, and a folder of it before each. The last part of a name such as
+        // `refs/heads/main` or of an address is no path.
+        let is_rooted = word.starts_with(VARIABLE.trim()) || word.starts_with('/');
+        let is_rooted = is_rooted && !word.starts_with("//");
+        let below = word.match_indices('/').map(|(at, _)| word[at..].trim_start_matches('/'));
+        let below = below.filter(|below| !below.is_empty() && (is_rooted || below.contains('/')));
+        [word].into_iter().chain(operand).chain(below).collect::<Vec<_>>()
+    });
+    texts.map(str::to_owned).collect()
+}
+
 /// A path that git lists, as text.
 pub(super) fn path_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

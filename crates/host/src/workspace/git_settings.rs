@@ -1,8 +1,8 @@
 //! [`GitSources`]: the paths that the settings of git name. Git itself lists its settings; which of them it executes is
 //! not asked: a path in any value counts.
 
-use super::git_setting::{Setting, is_bool, parsed, path_text, read_plainly};
-use super::real_path::real;
+use super::git_setting::{Setting, is_bool, parsed, path_text, path_texts, read_plainly};
+use super::real_path::{links_on_the_way, real};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::os::unix::fs::MetadataExt;
@@ -11,9 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of files that are included under a condition.
 const MAX_FILES: usize = 64;
-/// The characters between the words of a command.
-const BETWEEN: &str = ";|&()<>\"'`=$!{}:,";
-
 /// What git is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitList<'a> {
@@ -189,8 +186,9 @@ impl GitSources {
 
     /// The path that a text stands for in a folder.
     fn at(&self, folder: &Path, text: &str) -> Option<PathBuf> {
-        match text.strip_prefix("~/") {
-            Some(rest) => Some(self.git.home()?.join(rest)),
+        match text.strip_prefix('~').map(|rest| rest.split_once('/').unwrap_or((rest, ""))) {
+            Some(("", rest)) => Some(self.git.home()?.join(rest)),
+            Some((user, rest)) => Some(home_of(user)?.join(rest)),
             None => Some(folder.join(text)),
         }
     }
@@ -200,20 +198,26 @@ impl GitSources {
         let mut found = Named::default();
         let paths = &mut found.paths;
         paths.extend(settings.iter().filter_map(|setting| setting.origin.as_deref()).map(real));
-        paths.extend(self.included(settings).iter().map(|file| real(file)));
+        let included = self.included(settings);
+        paths.extend(included.iter().map(|file| real(file)));
+        paths.extend(included.iter().flat_map(|file| links_on_the_way(file)));
         let own = real(top);
         // A word that names what contains the work tree, or another one, is no code.
         let is_code = |path: &PathBuf| !own.starts_with(path) && !path.join(".git").exists();
         for setting in settings.iter().filter(|setting| !setting.is_include()) {
             if setting.is_path() && !setting.value.is_empty() {
-                let path = self.at(top, &setting.value).map(|path| real(&path));
+                let path = self.at(top, &setting.value);
+                found.paths.extend(path.iter().flat_map(|path| links_on_the_way(path)));
+                let path = path.map(|path| real(&path));
                 if setting.key == "core.hookspath" {
                     found.hooks.extend(path.clone().map(|path| (path, setting.shown())));
                 }
                 found.paths.extend(path);
             }
-            let words = self.words_of(setting, top).into_iter();
-            found.paths.extend(words.map(|path| real(&path)).filter(is_code));
+            for path in self.words_of(setting, top) {
+                found.paths.extend(Some(real(&path)).filter(is_code));
+                found.paths.extend(links_on_the_way(&path));
+            }
         }
         found
     }
@@ -229,21 +233,19 @@ impl GitSources {
         paths
     }
 
-    /// The existing paths that words of a value name. A first word without `/` is a program in `PATH`, or a plain value.
+    /// The existing paths that a value names.
     fn words(&self, value: &str, top: &Path) -> Vec<PathBuf> {
-        let words = value.split(|c: char| c.is_whitespace() || BETWEEN.contains(c));
-        let words = words.filter(|word| !word.is_empty()).enumerate();
-        let words = words.filter(|(at, word)| *at > 0 || word.contains('/'));
-        // A variable can stand before the first `/`.
-        let paths = words.flat_map(|(_, word)| {
-            // An option can stand before it: `-Itools`.
-            let operand = word.strip_prefix('-').and_then(|word| word.get(1..));
-            let operand = operand.filter(|word| !word.is_empty()).and_then(|w| self.at(top, w));
-            let below = word.strip_prefix('/').map(|below| top.join(below.trim_start_matches('/')));
-            [self.at(top, word), below, operand]
-        });
-        paths.flatten().filter(|path| path.exists()).collect()
+        let paths = path_texts(value).into_iter().filter_map(|text| self.at(top, &text));
+        paths.filter(|path| path.exists()).collect()
     }
+}
+
+/// The home directory of another user.
+fn home_of(user: &str) -> Option<PathBuf> {
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let mut of = fields.filter(|fields| fields.first() == Some(&user));
+    of.find_map(|fields| fields.get(5).map(PathBuf::from))
 }
 
 pub(super) fn stamp(path: &Path) -> Stamp {
@@ -320,7 +322,16 @@ pub(super) mod tests {
     fn paths_in_values_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        for path in ["tools/x.sh", "main/a", "docs", "x.py", "sub/.git/HEAD", "o.inc", "home/p/a"] {
+        for path in [
+            "tools/x.sh",
+            "main/a",
+            "docs",
+            "x.py",
+            "sub/.git/HEAD",
+            "o.inc",
+            "home/p/a",
+            "a b/x.sh",
+        ] {
             std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             std::fs::write(root.join(path), "").unwrap();
         }
@@ -350,6 +361,10 @@ pub(super) mod tests {
             ("core.hookspath = .", vec![""]),
             ("alias.setupdir = !sh tools/x.sh", vec!["!sh tools/x.sh", "tools/x.sh"]),
             ("filter.f.clean = perl -Itools x.py", vec!["tools", "x.py"]),
+            ("alias.z = !sh $PWD/tools/x.sh", vec!["tools/x.sh"]),
+            ("alias.z = !R=$(pwd); sh \"$R/../p/tools/x.sh\"", vec!["tools/x.sh"]),
+            ("alias.z = !bash -c \"sh \\\"tools/x.sh\\\"\"", vec!["tools/x.sh"]),
+            ("core.editor = sh \"a b/x.sh\"", vec!["a b/x.sh"]),
         ] {
             std::fs::write(root.join(".git/config"), format!("{setting}\n")).unwrap();
             let git =

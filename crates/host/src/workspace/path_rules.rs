@@ -2,7 +2,7 @@
 
 use super::path_error::PathError;
 use super::path_glob::PathGlob;
-use super::path_text::case_folded;
+use super::path_text::{case_folded, nfc};
 use super::protected_names::normalized;
 use std::path::{Path, PathBuf};
 
@@ -25,8 +25,8 @@ impl PathRules {
             self.allowed
                 .push(globs.iter().map(|glob| PathGlob::anywhere(glob)).collect::<Result<_, _>>()?);
         }
-        for glob in denied {
-            self.denied.push(PathGlob::anywhere(&case_folded(glob))?);
+        for glob in denied.iter().flat_map(|glob| forms(glob)) {
+            self.denied.push(PathGlob::anywhere(&folded(&glob))?);
         }
         Ok(())
     }
@@ -91,8 +91,8 @@ impl PathRules {
         }
         let full = full.to_string_lossy();
         let normalized_path =
-            |path: &str| path.split('/').map(normalized).collect::<Vec<_>>().join("/");
-        test(self, &case_folded(shown), &case_folded(&full))
+            |path: &str| nfc(path.split('/').map(normalized).collect::<Vec<_>>().join("/"));
+        test(self, &folded(shown), &folded(&full))
             || test(self, &normalized_path(shown), &normalized_path(&full))
     }
 
@@ -116,6 +116,51 @@ impl PathRules {
                 return false;
             }
             (shown, full) = (above, above_full);
+        }
+    }
+}
+
+/// The form in which denials and paths are compared: a glob is composed when it is compiled.
+fn folded(text: &str) -> String {
+    nfc(case_folded(text))
+}
+
+/// The paths that a denial can mean: a `/` at its end is that of a folder, and one at its start that of the system or
+/// of the project.
+fn forms(glob: &str) -> Vec<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in glob.trim().split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let inside = parts.join("/");
+    let absolute = glob.trim().starts_with('/').then(|| format!("/{inside}"));
+    [glob.to_owned(), inside].into_iter().chain(absolute).filter(|glob| !glob.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_covers_a_path_in_every_form() {
+        let root = Path::new("/p");
+        let denies = |glob: &str, path: &str| {
+            let mut rules = PathRules::default();
+            rules.narrow(&[], &[glob.to_owned()]).unwrap();
+            rules.denies(path, &root.join(path))
+        };
+        let forms = ["ä/a", "a\u{308}/a", "Ä/a"];
+        for glob in ["ä/**", "a\u{308}/**", "Ä", "/ä/**", "ä/", "x/../ä", ".//ä//**", " ä/** "]
+        {
+            assert!(forms.iter().all(|path| denies(glob, path)), "{glob}");
+            assert!(!denies(glob, "b/a"), "{glob}");
+        }
+        for name in ["é", "й", "が", "한", "ß"] {
+            assert!(denies(&format!("{name}/**"), &format!("{name}/x")), "{name}");
         }
     }
 }

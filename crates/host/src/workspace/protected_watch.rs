@@ -79,6 +79,8 @@ fn changes_between(before: &Manifest, after: &Manifest) -> Vec<Change> {
     // If both surveys are partial, a path that one of them lacks proves nothing.
     let partial = before.truncated && after.truncated;
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
+    let grown = (after.truncated && !before.truncated)
+        .then(|| Change::new(TOO_MANY.to_owned(), None, after.files.values().next().cloned()));
     paths
         .into_iter()
         .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
@@ -86,6 +88,7 @@ fn changes_between(before: &Manifest, after: &Manifest) -> Vec<Change> {
             (None, _) | (_, None) if partial => None,
             (before, after) => Some(Change::new(path.clone(), before.cloned(), after.cloned())),
         })
+        .chain(grown)
         .collect()
 }
 
@@ -139,6 +142,8 @@ struct Survey<'w> {
     searched: usize,
 }
 
+/// In place of a path: there are more than [`MAX_SEARCHED`] entries now, so that protected paths cannot be found.
+const TOO_MANY: &str = "more than 1000000 entries";
 /// Maximum number of nested repositories and settings that are made read-only.
 const MAX_NESTED: usize = 64;
 /// Maximum number of unprotected entries visited; a million take about a second.
@@ -235,7 +240,8 @@ impl Survey<'_> {
                 match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
                     Ok(below) => self.folder(&below, &format!("{path}/"), inside),
                     Err(rustix::io::Errno::NOENT) => {}
-                    Err(_) => self.manifest.truncated = true,
+                    // What it contains cannot be compared, so it counts as protected itself.
+                    Err(_) => drop(self.manifest.files.insert(path, state)),
                 }
             }
             // What lies deeper is not compared, so a folder there counts as protected itself.
