@@ -26,22 +26,20 @@ pub(super) struct CodeSources {
 /// Those of a workspace, by the settings of the repository that contains it, and of those in it.
 pub(super) fn code_sources(root: &Path, git: Option<&GitSources>) -> CodeSources {
     let (mut found, mut all_are_hooks) = (BTreeSet::new(), None);
-    let mut left = MAX_ENTRIES;
     for name in AT_ROOT.iter().chain(&[".kb"]) {
+        let mut left = MAX_ENTRIES;
         links(&root.join(name), MAX_DEPTH, &mut left, &mut found);
     }
     let around = root.ancestors().map(|folder| folder.join(GIT));
     let around = around.into_iter().find(|git| git.symlink_metadata().is_ok());
     let mut repositories: BTreeSet<PathBuf> = around.into_iter().collect();
     repositories.extend(repositories_below(root));
-    for repository in &repositories {
-        let named = sources_of_repository(repository, git);
+    let of_repositories = repositories.iter().map(|path| sources_of_repository(path, git));
+    let of_user = git.filter(|_| repositories.is_empty()).map(|git| git.of_user(root));
+    for named in of_repositories.chain(of_user) {
         let around = named.hooks.into_iter().find(|(folder, _)| root.starts_with(folder));
         all_are_hooks = all_are_hooks.or(around.map(|(_, setting)| setting));
         found.extend(named.paths);
-    }
-    if let Some(git) = git.filter(|_| repositories.is_empty()) {
-        found.extend(git.of_user(root));
     }
     CodeSources { paths: found, all_are_hooks }
 }
@@ -175,6 +173,15 @@ mod tests {
             std::fs::remove_file(&config).unwrap();
             assert!(code_sources(&root, Some(&git)).all_are_hooks.is_none());
         }
+        // Of the user, for a project without a repository.
+        std::fs::remove_dir_all(root.join(".git")).unwrap();
+        std::fs::remove_dir_all(root.join("sub/.git")).unwrap();
+        std::fs::remove_dir_all(root.parent().unwrap().join(".git")).unwrap();
+        let own = root.join("own.config");
+        std::fs::write(&own, format!("core.hookspath = {}\n", root.display())).unwrap();
+        let git = GitSources::new(Arc::new(Told { home: root.clone(), places: vec![own] }));
+        assert!(code_sources(&root, Some(&git)).all_are_hooks.is_some());
+        std::fs::create_dir(root.join(".git")).unwrap();
         // Relative to another work tree, and a file that kb reads itself.
         std::fs::write(root.join("no-git"), "").unwrap();
         let text = "[core]\nworktree = ../..\nhooksPath = project\n";

@@ -115,10 +115,10 @@ impl GitSources {
     }
 
     /// The same for the settings of the user and of the machine, where they have any.
-    pub(super) fn of_user(&self, top: &Path) -> BTreeSet<PathBuf> {
+    pub(super) fn of_user(&self, top: &Path) -> Named {
         match self.files_of_user().iter().any(|file| file.exists()) {
-            true => self.named(&self.settings(GitList::User), top).paths,
-            false => BTreeSet::new(),
+            true => self.named(&self.settings(GitList::User), top),
+            false => Named::default(),
         }
     }
 

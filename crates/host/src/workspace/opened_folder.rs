@@ -43,7 +43,8 @@ impl OpenedFolder<'_> {
         }
         let mut sources = self.sources.clone();
         sources.extend(settings.iter().map(|path| real(path)));
-        sources.extend(self.git.map(|git| git.of_user(Path::new("/"))).into_iter().flatten());
+        let of_user = self.git.map(|git| git.of_user(Path::new("/")).paths);
+        sources.extend(of_user.into_iter().flatten());
         for repository in &search.repositories {
             sources.extend(sources_of_repository(repository, self.git).paths);
         }
