@@ -39,8 +39,7 @@ pub struct SqliteJournal {
 }
 
 impl SqliteJournal {
-    /// Opens the journal of a folder and creates both if they are missing. With [`SyncMode::Full`]
-    /// every write is durable.
+    /// Opens the journal in a folder, or creates both; with [`SyncMode::Full`] every write is durable.
     pub fn open(directory: &Path, sync: SyncMode) -> Result<Self, JournalError> {
         let paths = JournalPaths::of(directory);
         schema::prepare(&paths).map_err(|error| error.with_folder(&paths))?;
