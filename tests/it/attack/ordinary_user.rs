@@ -187,6 +187,10 @@ fn an_unreadable_folder_hides_no_repository() {
         let tried = Tried::new(user, NONE, hide, "run: 'true'");
         let (code, said) = tried.kb(&RUN);
         assert!(code == 1 && said.contains("KB0606"), "{user:?}: {said}");
+        // A repository in it. Root reads it in spite of its mode.
+        let inside = "git init -q q; chmod 000 q";
+        let (code, said) = Tried::new(user, NONE, inside, "run: 'true'").kb(&RUN);
+        assert!(code == 1 && said.contains("KB0606"), "{user:?}: {said}");
         // One that was there before, and a repository beside it.
         let tried = Tried::new(user, NONE, "git init -q sub", "run: 'true'");
         let hidden = "mkdir q && chmod 000 q";

@@ -2,7 +2,7 @@
 
 use kb::definition::Settings;
 use kb::llm::*;
-use kb::value::{Json, Tier};
+use kb::value::{AttemptPlace, Json, PlacedStep, Tier};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -4,6 +4,7 @@ use super::normalized_path::normalized;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::support::fits_glob;
+use super::whole_run::folder_of;
 use crate::evidence::{EvidenceKind, Invocation};
 use kb_base::value::Json;
 use std::collections::BTreeSet;
@@ -14,6 +15,8 @@ struct Pending<'a> {
     changed: BTreeSet<&'a str>,
     /// Paths that `git add` and the like named; empty for all.
     staged: Vec<String>,
+    /// Whether all files of before are staged.
+    has_updates: bool,
 }
 
 /// Whether the last change of each file that a step changed is in a recorded commit.
@@ -32,26 +35,48 @@ pub(super) fn is_all_committed(
         let named: Vec<String> = named.map(|path| normalized(path, root)).collect();
         pending.changed.retain(|path| !named.iter().any(|own| covers(own, path)));
         for run in runs.iter().filter(|run| run.at == at) {
-            git_commands(run).for_each(|argv| pending.git(argv, changes, root));
+            git_commands(run, root)
+                .for_each(|(folder, argv)| pending.git(argv, changes, &folder, root));
         }
     }
     !changes.changed().any(|path| pending.changed.contains(path))
 }
 
 /// The git commands of a run that succeeded, from their verb on.
-fn git_commands<'r>(run: &'r RecordedRun<'_>) -> impl Iterator<Item = &'r [String]> {
+///
+/// Each has its folder below that of the step. A command in another repository or folder, or one that only shows what it
+/// would do, is none.
+fn git_commands<'r>(
+    run: &'r RecordedRun<'_>,
+    root: &'r str,
+) -> impl Iterator<Item = (String, &'r [String])> {
     let done =
         run.script.commands.iter().filter(|used| run.result(used) == CommandResult::Succeeded);
     done.filter_map(|used| {
         let (program, args) = used.argv.split_first()?;
-        let verbs = ["add", "commit", "rm", "mv", "stage"];
-        let at = args.iter().position(|word| verbs.contains(&word.as_str()))?;
-        (program == "git" || program.ends_with("/git")).then_some(&args[at..])
+        let mut at = 0;
+        while args.get(at)?.starts_with('-') {
+            let is_setting = args[at] == "-c";
+            if !is_setting && (args[at] == "-C" || args[at].starts_with("--")) {
+                return None;
+            }
+            at += 1 + usize::from(is_setting);
+        }
+        let verb = args.get(at)?.as_str();
+        let shows = |word: &String| word == "--dry-run" || verb != "commit" && word == "-n";
+        let stages = ["add", "commit", "rm", "mv", "stage"].contains(&verb);
+        let is_git = program == "git" || program.ends_with("/git");
+        let folder = folder_of(run, used, root)?;
+        (is_git && stages && !args.iter().any(shows)).then_some((folder, &args[at..]))
     })
 }
 
 impl Pending<'_> {
-    fn git(&mut self, argv: &[String], changes: &RecordedChanges<'_>, root: &str) {
+    fn git(&mut self, argv: &[String], changes: &RecordedChanges<'_>, folder: &str, root: &str) {
+        let at = |path: &String| match folder {
+            "" => normalized(path, root),
+            folder => normalized(&format!("{folder}/{path}"), root),
+        };
         let Some((verb, args)) = argv.split_first() else { return };
         let has = |long: &str, short: char| {
             let group = |word: &String| word.starts_with('-') && !word.starts_with("--");
@@ -59,16 +84,18 @@ impl Pending<'_> {
         };
         if verb != "commit" {
             let paths = args.iter().filter(|word| !word.starts_with('-'));
-            self.staged.extend(paths.map(|path| normalized(path, root)));
+            self.staged.extend(paths.map(at));
+            self.has_updates |= has("--update", 'u');
             if has("--all", 'A') {
                 self.staged.push(String::new());
             }
             return;
         }
         // `-a` has the files that were there before.
-        let old = |path: &str| has("--all", 'a') && changes.history(path).before().is_some();
+        let updates = std::mem::take(&mut self.has_updates) || has("--all", 'a');
+        let old = |path: &str| updates && changes.history(path).before().is_some();
         let named = args.iter().skip_while(|word| *word != "--").skip(1);
-        let named: Vec<String> = named.map(|path| normalized(path, root)).collect();
+        let named: Vec<String> = named.map(at).collect();
         let staged = std::mem::take(&mut self.staged);
         let all = || staged.iter().chain(&named);
         self.changed.retain(|path| !old(path) && !all().any(|own| covers(own, path)));

@@ -97,7 +97,8 @@ pub(super) fn folder_of(run: &RecordedRun<'_>, used: &CommandUse, root: &str) ->
     if moved.starts_with('/') {
         let own = run.call.process.as_ref().map_or("", |process| process.cwd.as_str());
         let moved = normalized(moved, root);
-        return Some(if moved == normalized(own, root) { String::new() } else { moved });
+        let is_own = moved == normalized(own, root);
+        return Some(if is_own { normalized(given, root) } else { moved });
     }
     let folder = normalized(&format!("{}/{moved}", normalized(given, root)), root);
     Some(folder.trim_start_matches('/').to_owned())

@@ -84,13 +84,15 @@ impl ListGitSettings for GitSettings {
         let ended = std::thread::scope(|scope| scope.spawn(run).join().ok().flatten());
         let ended = ended.ok_or(NotListed::NoGit)?;
         match ended.end {
-            ProcessEnd::Code(0) => Ok(ended.stdout.into_bytes()),
-            ProcessEnd::Code(_) | ProcessEnd::Signal(_) => Err(NotListed::Refused),
-            ProcessEnd::NotStarted(_)
+            ProcessEnd::NotStarted(_) => Err(NotListed::NoGit),
+            // A list that was cut is none.
+            ProcessEnd::Code(0) if ended.stdout_cut == 0 => Ok(ended.stdout.into_bytes()),
+            ProcessEnd::Code(_)
+            | ProcessEnd::Signal(_)
             | ProcessEnd::TimedOut
             | ProcessEnd::Idle
             | ProcessEnd::Cancelled
-            | ProcessEnd::Lost => Err(NotListed::NoGit),
+            | ProcessEnd::Lost => Err(NotListed::Refused),
         }
     }
 

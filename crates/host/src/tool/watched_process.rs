@@ -14,7 +14,7 @@ use kb_core::redaction::Redactor;
 use kb_language::plan::Confined;
 use kb_process::{OutputListener, ProcessResult, Spawn, Supervisor};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -201,10 +201,11 @@ pub(crate) async fn protected_failure(
 
 /// The changed paths that are protected; all of them if that cannot be determined.
 async fn protected_among(changes: &[Change], workspace: &Workspace) -> Vec<String> {
-    let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
-    let (asked, workspace) = (paths.clone(), workspace.clone());
-    let is_protected =
-        move |path: &String| workspace.check_writable(path, Path::new(path)).is_err();
-    let look = move || asked.into_iter().filter(is_protected).collect();
-    tokio::task::spawn_blocking(look).await.unwrap_or(paths)
+    let paths = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect();
+    let (mut asked, workspace) = (changes.to_vec(), workspace.clone());
+    let look = move || {
+        asked.retain(|change| workspace.is_of_protected(change));
+        asked
+    };
+    paths(tokio::task::spawn_blocking(look).await.unwrap_or(changes.to_vec()))
 }

@@ -6,6 +6,7 @@ use kb_base::value::Timestamp;
 use kb_core::evidence::{FileKind, FileState};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Dir, Mode};
+use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,10 @@ impl Scan {
             };
             let (path, state) = (above.join(OsStr::from_bytes(name.to_bytes())), state_of(&stat));
             if state.kind == FileKind::Directory {
-                let below = rustix::fs::openat(folder, name, FOLDER, Mode::empty()).ok()?;
+                let below = match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+                    Err(Errno::NOENT) => continue,
+                    opened => opened.ok()?,
+                };
                 self.folder(&below, &path, depth.checked_sub(1)?)?;
             } else if state.ctime_ns >= self.since {
                 self.found.push(ChangedFile { path, state });

@@ -67,6 +67,10 @@ const BETWEEN: &str = ";|&()<>\"'`=!{}:,\\";
 /// What the `$` of a variable becomes, so that it begins a word.
 const VARIABLE: &str = " \u{0}";
 
+/// Maximum length of a path in bytes, and number of texts of one value.
+const LONGEST: usize = 4096;
+const MOST_TEXTS: usize = 1000;
+
 /// The texts of a value that may be paths. A first word without `/` is a program in `PATH`, or a plain value.
 pub(super) fn path_texts(value: &str) -> Vec<String> {
     let value = value.replace('$', VARIABLE);
@@ -75,7 +79,8 @@ pub(super) fn path_texts(value: &str) -> Vec<String> {
     let words = words.filter(|(at, word)| *at > 0 || word.contains('/')).map(|(_, word)| word);
     // A path in quotes can have spaces.
     let quoted = value.split(['"', '\'', '\\']).map(str::trim).filter(|text| text.contains('/'));
-    let texts = words.chain(quoted).flat_map(|word| {
+    let words = words.chain(quoted).filter(|word| word.len() <= LONGEST);
+    let texts = words.flat_map(|word| {
         // An option can stand before it: `-Itools`.
         let operand = word.strip_prefix('-').and_then(|word| word.get(1..));
         let operand = operand.filter(|word| !word.is_empty());
@@ -87,7 +92,7 @@ pub(super) fn path_texts(value: &str) -> Vec<String> {
         let below = below.filter(|below| !below.is_empty() && (is_rooted || below.contains('/')));
         [word].into_iter().chain(operand).chain(below).collect::<Vec<_>>()
     });
-    texts.map(str::to_owned).collect()
+    texts.take(MOST_TEXTS).map(str::to_owned).collect()
 }
 
 /// A path that git lists, as text.

@@ -85,8 +85,8 @@ impl OpenCommand {
         };
         let mut changes = workspace.protected_changes(stored);
         changes.retain(|change| stored.alive.is_none_or(|alive| is_before(change, alive)));
-        let paths = changes.into_iter().map(|change| change.path);
-        paths.filter(|path| workspace.check_writable(path, Path::new(path)).is_err()).collect()
+        changes.retain(|change| workspace.is_of_protected(change));
+        changes.into_iter().map(|change| change.path).collect()
     }
 
     /// Forgets the command.

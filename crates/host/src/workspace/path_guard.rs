@@ -12,7 +12,7 @@ use super::path_text::{shown, unicode_forms};
 use super::protected_paths::ProtectedPaths;
 use super::state_before::StateBefore;
 use super::tracked_files::TrackedFiles;
-use kb_core::evidence::{FileKind, FileState};
+use kb_core::evidence::{Change, FileKind, FileState};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -288,6 +288,13 @@ impl Workspace {
             Some(protected) => Err(PathError::Protected { path: path.to_owned(), protected }),
             None => Ok(()),
         }
+    }
+
+    /// Whether a change is one of protected paths. A folder among compared files stands for what could not be compared.
+    pub(crate) fn is_of_protected(&self, change: &Change) -> bool {
+        let states = [&change.before, &change.after].into_iter().flatten();
+        states.into_iter().any(|state| state.kind == FileKind::Directory)
+            || self.check_writable(&change.path, Path::new(&change.path)).is_err()
     }
 
     /// Whether a real path, relative to the workspace, lies in a path that was passed as

@@ -25,8 +25,11 @@ impl PathRules {
             self.allowed
                 .push(globs.iter().map(|glob| PathGlob::anywhere(glob)).collect::<Result<_, _>>()?);
         }
-        for glob in denied.iter().flat_map(|glob| forms(glob)) {
-            self.denied.push(PathGlob::anywhere(&folded(&glob))?);
+        for glob in denied {
+            self.denied.push(PathGlob::anywhere(&folded(glob))?);
+            if let Some(inside) = inside(glob) {
+                self.denied.push(PathGlob::new(&folded(&inside))?);
+            }
         }
         Ok(())
     }
@@ -125,20 +128,22 @@ fn folded(text: &str) -> String {
     nfc(case_folded(text))
 }
 
-/// The paths that a denial can mean: a `/` at its end is that of a folder, and one at its start that of the system or
-/// of the project.
-fn forms(glob: &str) -> Vec<String> {
+/// The paths of the project that a denial can mean too: a `/` at its end is that of a folder, and one at its start that of
+/// the project.
+fn inside(glob: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
-    for part in glob.trim().split('/') {
+    let glob = glob.trim();
+    for part in glob.split('/') {
         match part {
             "" | "." => {}
-            ".." => drop(parts.pop()),
+            ".." => drop(parts.pop()?),
             part => parts.push(part),
         }
     }
-    let inside = parts.join("/");
-    let absolute = glob.trim().starts_with('/').then(|| format!("/{inside}"));
-    [glob.to_owned(), inside].into_iter().chain(absolute).filter(|glob| !glob.is_empty()).collect()
+    // A name alone is meant at any depth.
+    let is_name = !glob.trim_end_matches('/').contains('/');
+    let any = if is_name { "**/" } else { "" };
+    (!parts.is_empty()).then(|| format!("{any}{}", parts.join("/")))
 }
 
 #[cfg(test)]
@@ -159,6 +164,11 @@ mod tests {
             assert!(forms.iter().all(|path| denies(glob, path)), "{glob}");
             assert!(!denies(glob, "b/a"), "{glob}");
         }
+        for (glob, path) in [("/ä", "b/ä"), ("./ä", "b/ä/a"), ("../ä/**", "ä/a"), ("/..", "a")]
+        {
+            assert!(!denies(glob, path), "{glob} {path}");
+        }
+        assert!(denies("ä/", "b/ä/a"));
         for name in ["é", "й", "が", "한", "ß"] {
             assert!(denies(&format!("{name}/**"), &format!("{name}/x")), "{name}");
         }

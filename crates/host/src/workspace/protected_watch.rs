@@ -80,7 +80,7 @@ fn changes_between(before: &Manifest, after: &Manifest) -> Vec<Change> {
     let partial = before.truncated && after.truncated;
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
     let grown = (after.truncated && !before.truncated)
-        .then(|| Change::new(TOO_MANY.to_owned(), None, after.files.values().next().cloned()));
+        .then(|| Change::new(TOO_MANY.to_owned(), None, Some(NOT_COMPARED)));
     paths
         .into_iter()
         .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
@@ -142,8 +142,17 @@ struct Survey<'w> {
     searched: usize,
 }
 
-/// In place of a path: there are more than [`MAX_SEARCHED`] entries now, so that protected paths cannot be found.
-const TOO_MANY: &str = "more than 1000000 entries";
+/// In place of a path: there are more entries than are compared, so that protected paths cannot be found.
+const TOO_MANY: &str = "more entries than can be compared";
+const NOT_COMPARED: FileState = FileState {
+    kind: FileKind::Directory,
+    size: 0,
+    mtime_ns: 0,
+    ctime_ns: 0,
+    inode: 0,
+    mode: 0,
+    sha256: None,
+};
 /// Maximum number of nested repositories and settings that are made read-only.
 const MAX_NESTED: usize = 64;
 /// Maximum number of unprotected entries visited; a million take about a second.

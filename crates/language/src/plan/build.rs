@@ -52,7 +52,10 @@ impl Plan {
         problems.extend(
             plan.cycles(&reads).into_iter().filter(|(steps, _)| *steps > 1).map(|(_, found)| found),
         );
-        problems.retain(Diagnostic::is_error);
+        // What is missing may be what could not be read.
+        let may_lack = [Code::CHILD_PARAMETER, Code::TASK_TEXT];
+        problems.retain(|problem| problem.is_error() && !may_lack.contains(&problem.code));
+        problems.sort_by_key(|problem| problem.span);
         problems
     }
 

@@ -34,6 +34,8 @@ fn what_is_called_committed_has_every_change_of_the_step() {
         both().run("git add -A && git commit -m Work", 0),
         both().run("git add src/calc.py src/util.py", 0).run("git commit -m Work", 0),
         both().run("git add . && git commit -q -m 'Work on it'", 0),
+        both().run("git -c core.editor=true add -u && git commit -m Work", 0),
+        both().run("cd src && git add . && git commit -m Work", 0),
     ] {
         check(&step, &[(report.clone(), Passed, "")]);
     }
@@ -42,6 +44,11 @@ fn what_is_called_committed_has_every_change_of_the_step() {
         both().run("git add src/calc.py && git commit -m Work", 0),
         both().run("git commit -m Work", 0),
         both().run("git add -A", 0).run("git commit -m Work || true", 0),
+        both().run("cd docs && git add . && git commit -m Work", 0),
+        both().run("git -C docs add . && git commit -m Work", 0),
+        both().run("git add -n . && git commit -m Work", 0),
+        both().run("git commit --dry-run -am Work", 0),
+        both().run("git add -A && git log --grep commit", 0),
         Step::fixed().commit(&["src"]).edit("src/util.py", "1", "2"),
         both(),
     ] {
@@ -76,6 +83,9 @@ fn another_program_or_folder_is_another_command() {
             .call("shell:exec", json!({"command": "python3 -m unittest", "cwd": "ok"}))
             .ended(0),
     ];
+    // The verbosity of one runner is the version of another.
+    let jest = Step::fixed().run("jest -v", 0);
+    doubted(&jest, &report("jest"));
     for step in elsewhere {
         check(
             &step,

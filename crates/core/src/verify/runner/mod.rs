@@ -204,7 +204,8 @@ pub(super) fn canonical(argv: &[String]) -> Vec<String> {
     }
     let verb = first(runner.verbs.split('|').next().unwrap_or_default());
     let name = if name == "py.test" { "pytest" } else { name.as_str() };
-    let rest = rest.into_iter().filter(|word| !has(DISPLAY, word));
+    let is_shown = |word: &&str| has(DISPLAY, word) || has(runner.display, word);
+    let rest = rest.into_iter().filter(|word| !is_shown(word));
     let words = [name, verb].into_iter().filter(|word| !word.is_empty()).chain(rest);
     words.map(str::to_owned).collect()
 }

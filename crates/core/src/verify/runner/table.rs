@@ -9,6 +9,8 @@ pub(super) struct Runner {
     pub(super) verbs: &'static str,
     /// Arguments that select no part of the tests and hide no failure. All others may.
     pub(super) harmless: &'static str,
+    /// Those of them that change only what it shows, beside [`DISPLAY`].
+    pub(super) display: &'static str,
     /// Options of the same kind with a value, which follows after `=` or as the next argument.
     pub(super) valued: &'static str,
     /// Options and settings with which it exits with 0 whatever its tests do; those with a value end with `=`.
@@ -24,6 +26,7 @@ const PLAIN: Runner = Runner {
     programs: "",
     verbs: "",
     harmless: "",
+    display: "",
     valued: "",
     hiding: "",
     listing: "",
@@ -34,9 +37,9 @@ const PLAIN: Runner = Runner {
 pub(super) const HARMLESS: &str = "-v -vv -q -s --verbose --quiet --silent --color --color=* --colors --no-color \
     --ci --coverage --no-progress -B --batch-mode --";
 
-/// Options that change only what a runner shows.
+/// Options that change only what any runner shows: `-v` of some prints their version.
 pub(super) const DISPLAY: &str =
-    "-v -vv -q --verbose --quiet --silent --color --color=* --colors --no-color --no-progress";
+    "--verbose --quiet --silent --color --color=* --colors --no-color --no-progress";
 
 /// Options with which most runners execute no test.
 pub(super) const LISTING: &str = "--help -h --version --no-run --collect-only --co --list --listTests --list-tests \
@@ -75,6 +78,7 @@ const GRADLE: &str = "build.gradle build.gradle.kts settings.gradle gradlew grad
 pub(super) const RUNNERS: &[Runner] = &[
     Runner {
         programs: "pytest py.test",
+        display: "-v -vv -q",
         harmless: "-q* -v* -s* -x* -l -r* --exitfirst --maxfail=* --tb=* --durations=* --cov --cov=* --cov-* \
             --no-header --no-summary --strict-markers --strict-config --full-trace --showlocals -n* --dist=* \
             --junitxml=* --junit-xml=* --disable-warnings --cache-clear --ff --failed-first --capture=* -p no:* . ./ \
@@ -87,12 +91,14 @@ pub(super) const RUNNERS: &[Runner] = &[
     },
     Runner {
         programs: "unittest nose nose2",
+        display: "-v -vv -q",
         harmless: "discover -b --buffer -f --failfast -s -t tests tests/ . test",
         files: "unittest.py unittest/* sitecustomize.py usercustomize.py *.pth *.pyc",
         ..PLAIN
     },
     Runner {
         programs: "cargo",
+        display: "-v -vv -q",
         verbs: "test|t|nextest run|nextest r",
         harmless: "--workspace --all --all-features --all-targets --no-fail-fast --release -r --locked --offline \
             --frozen --nocapture --no-capture --include-ignored --show-output --test-threads=* net.offline=*",
@@ -124,6 +130,7 @@ pub(super) const RUNNERS: &[Runner] = &[
     },
     Runner {
         programs: "go",
+        display: "-v -vv -q",
         verbs: "test",
         harmless: "./... -race -cover -count=* -timeout=* -failfast -vet=* -json -coverprofile=* -parallel=*",
         valued: "-count -timeout -parallel -p -coverprofile",
@@ -177,6 +184,7 @@ pub(super) const RUNNERS: &[Runner] = &[
     },
     Runner {
         programs: "phpunit pest",
+        display: "-v -vv -q",
         harmless: "--testdox",
         files: "phpunit.xml phpunit.xml.dist",
         ..PLAIN
