@@ -39,7 +39,14 @@ pub(super) fn question(text: &str) -> ChatRequest {
         max_tokens: None,
         reasoning: None,
         timeout: Duration::from_secs(20),
-        origin: CallOrigin { turn: 1, ..CallOrigin::default() },
+        origin: CallOrigin {
+            place: AttemptPlace {
+                own: PlacedStep { step: "s".into(), item: None, iteration: 1, attempt: 1 },
+                ..AttemptPlace::default()
+            },
+            turn: 1,
+            ..CallOrigin::default()
+        },
     }
 }
 
