@@ -60,7 +60,7 @@ impl Scan {
             let (path, state) = (above.join(OsStr::from_bytes(name.to_bytes())), state_of(&stat));
             if state.kind == FileKind::Directory {
                 let below = match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
-                    Err(Errno::NOENT) => continue,
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                     opened => opened.ok()?,
                 };
                 self.folder(&below, &path, depth.checked_sub(1)?)?;

@@ -13,6 +13,7 @@ use kb_base::value::Digest;
 use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode};
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -248,7 +249,8 @@ impl Survey<'_> {
             (FileKind::Directory, Some(inside)) if self.names.len() <= MAX_DEPTH => {
                 match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
                     Ok(below) => self.folder(&below, &format!("{path}/"), inside),
-                    Err(rustix::io::Errno::NOENT) => {}
+                    // It was replaced meanwhile, and is no folder.
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
                     // What it contains cannot be compared, so it counts as protected itself.
                     Err(_) => drop(self.manifest.files.insert(path, state)),
                 }
