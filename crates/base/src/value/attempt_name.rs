@@ -57,6 +57,13 @@ impl AttemptPlace {
         self
     }
 
+    /// The callers of the run that the attempt starts.
+    pub fn below(self) -> Vec<PlacedStep> {
+        let AttemptPlace { mut callers, own } = self;
+        callers.push(own);
+        callers
+    }
+
     fn levels(&self) -> impl DoubleEndedIterator<Item = &PlacedStep> {
         self.callers.iter().chain([&self.own])
     }
@@ -85,22 +92,19 @@ pub struct AttemptName {
     levels: Vec<NamedStep>,
 }
 
-/// A part of an [`AttemptName`].
+/// A part of an [`AttemptName`]. What is `None` is any.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct NamedStep {
-    /// The id of the step, as in [`PlacedStep::step`].
-    pub step: String,
-    /// The key of an item; `None` for all of them.
-    pub item: Option<String>,
-    /// The iteration; `None` for all of them.
-    pub iteration: Option<u32>,
-    /// The attempt; `None` for all of them.
-    pub attempt: Option<u32>,
+struct NamedStep {
+    /// As in [`PlacedStep::step`].
+    step: String,
+    item: Option<String>,
+    iteration: Option<u32>,
+    attempt: Option<u32>,
 }
 
 /// How exact a name is: of two names for one attempt, the greater one applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Exactness {
+struct Exactness {
     details: usize,
     has_attempt: bool,
     levels: usize,
@@ -122,13 +126,13 @@ impl AttemptName {
         AttemptName { levels: levels.map(NamedStep::of).collect() }
     }
 
-    /// The steps that the name lists, outermost first; the last one is the step itself.
-    pub fn levels(&self) -> &[NamedStep] {
-        &self.levels
+    /// The ids of the steps that the name lists, outermost first; the last one is the step itself.
+    pub fn steps(&self) -> impl Iterator<Item = &str> {
+        self.levels.iter().map(|level| level.step.split('#').next().unwrap_or_default())
     }
 
     /// How exactly the name names an attempt; `None` if it names others.
-    pub fn exactness(&self, place: &AttemptPlace) -> Option<Exactness> {
+    fn exactness(&self, place: &AttemptPlace) -> Option<Exactness> {
         let mut above = place.levels().rev();
         let mut details = self.levels.len();
         for level in self.levels.iter().rev() {

@@ -25,7 +25,7 @@ mod tokens;
 mod usage;
 mod verdict;
 
-pub use attempt_name::{AttemptName, AttemptPlace, NamedStep, PlacedStep};
+pub use attempt_name::{AttemptName, AttemptPlace, PlacedStep};
 pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use glob::Glob;

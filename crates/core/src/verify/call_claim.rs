@@ -67,10 +67,7 @@ pub(super) fn surplus(
             };
             (0..trace.len()).filter(|at| fits(&trace[*at])).collect()
         };
-        let claims: Vec<_> = claims.iter().map(|claim| (claim, fitting(claim))).collect();
-        let (claims, options): (Vec<_>, Vec<_>) =
-            claims.into_iter().filter(|(_, options)| !options.is_empty()).unzip();
-        let tool = &claims[without_own(&options)?].tool;
+        let tool = &without_own(&claims, fitting)?.tool;
         Some(Finding::inconclusive(format!(
             "`{tool}` is listed more often than such a call was recorded"
         )))

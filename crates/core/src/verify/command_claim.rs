@@ -86,10 +86,7 @@ pub(super) fn surplus(lists: &[Vec<CommandClaim>], runs: &RecordedRuns<'_>) -> O
             };
             used().enumerate().filter(|(_, own)| fits(*own)).map(|(at, _)| at).collect()
         };
-        let claims: Vec<_> = claims.iter().map(|claim| (claim, options(claim))).collect();
-        let (claims, options): (Vec<_>, Vec<_>) =
-            claims.into_iter().filter(|(_, options)| !options.is_empty()).unzip();
-        let text = &claims[without_own(&options)?].text;
+        let text = &without_own(&claims, options)?.text;
         Some(Finding::inconclusive(format!(
             "`{text}` is listed more often than such a command was recorded"
         )))

@@ -2,10 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first entry for which no record is left. `options`: the records that fit each entry.
-pub(super) fn without_own(options: &[Vec<usize>]) -> Option<usize> {
+/// The first entry for which no record is left. `options`: the records that fit an entry; an entry that none fits is left out.
+pub(super) fn without_own<'e, E>(
+    entries: &'e [E],
+    options: impl Fn(&E) -> Vec<usize>,
+) -> Option<&'e E> {
+    let fitting = entries.iter().map(|entry| (entry, options(entry)));
+    let (entries, options): (Vec<_>, Vec<_>) =
+        fitting.filter(|(_, options)| !options.is_empty()).unzip();
     let mut taken = BTreeMap::new();
-    (0..options.len()).find(|entry| !place(*entry, options, &mut taken, &mut BTreeSet::new()))
+    let is_without = |entry: &usize| !place(*entry, &options, &mut taken, &mut BTreeSet::new());
+    (0..options.len()).find(is_without).map(|entry| entries[entry])
 }
 
 /// Gives an entry a record; one that has it takes another one, if that is possible.

@@ -207,9 +207,7 @@ impl LocalExecutor {
             StepWork::Http(work) => http::send(&self.host, toolbox, &request, work, &context).await,
             StepWork::Playbook(_) => match self.children.clone() {
                 Some(children) => {
-                    let own =
-                        PlacedStep::new(&request.instance, request.iteration, request.attempt);
-                    let callers = request.callers.iter().cloned().chain([own]).collect();
+                    let callers = request.place().below().into();
                     let below = LocalExecutor { watches: request.evidence, callers, ..self };
                     children.run(request, context, Arc::new(below)).await
                 }

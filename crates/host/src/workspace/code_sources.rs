@@ -1,7 +1,7 @@
 //! Paths that programs of the author execute or read as definitions, and that only the state of the project names: hooks
 //! and other paths in the settings of git, and targets of links in the folders of definitions.
 
-use super::git_settings::{GitSources, Named, git_folder};
+use super::git_settings::{GitSources, Named, git_around, git_folder};
 use super::protected_names::{AT_ROOT, GIT, GIT_CODE_SOURCES, is_git_folder, normalized};
 use super::real_path::{links_on_the_way, real};
 use std::collections::BTreeSet;
@@ -30,9 +30,7 @@ pub(super) fn code_sources(root: &Path, git: Option<&GitSources>) -> CodeSources
         let mut left = MAX_ENTRIES;
         links(&root.join(name), MAX_DEPTH, &mut left, &mut found);
     }
-    let around = root.ancestors().map(|folder| folder.join(GIT));
-    let around = around.into_iter().find(|git| git.symlink_metadata().is_ok());
-    let mut repositories: BTreeSet<PathBuf> = around.into_iter().collect();
+    let mut repositories: BTreeSet<PathBuf> = git_around(root).into_iter().collect();
     repositories.extend(repositories_below(root));
     let of_repositories = repositories.iter().map(|path| sources_of_repository(path, git));
     let of_user = git.filter(|_| repositories.is_empty()).map(|git| git.of_user(root));

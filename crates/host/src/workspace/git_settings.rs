@@ -2,6 +2,7 @@
 //! not asked: a path in any value counts.
 
 use super::git_setting::{Setting, is_bool, parsed, path_text, path_texts, read_plainly};
+use super::protected_names::GIT;
 use super::real_path::{links_on_the_way, real};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -251,6 +252,11 @@ fn home_of(user: &str) -> Option<PathBuf> {
 pub(super) fn stamp(path: &Path) -> Stamp {
     let found = path.metadata().ok()?;
     Some((found.dev(), found.ino(), found.size(), (found.ctime(), found.ctime_nsec())))
+}
+
+/// The `.git` of the work tree that contains a folder.
+pub(super) fn git_around(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|above| above.join(GIT)).find(|git| git.symlink_metadata().is_ok())
 }
 
 /// The folder of a repository that a `.git` is or names.

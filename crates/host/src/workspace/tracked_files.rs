@@ -1,7 +1,6 @@
 //! [`TrackedFiles`]: the files that git tracks. Their changes are recorded whatever ignore rules say, as git shows them.
 
-use super::git_settings::{GitSources, Stamp, git_folder, stamp};
-use super::protected_names::GIT;
+use super::git_settings::{GitSources, Stamp, git_around, git_folder, stamp};
 use std::path::{Path, PathBuf};
 
 /// The files of a workspace that git tracks.
@@ -16,9 +15,7 @@ pub(super) struct TrackedFiles {
 impl TrackedFiles {
     /// Those of the repository around a workspace, and of its submodules. Without one, there are none. Blocks.
     pub(super) fn of(root: &Path, git: Option<&GitSources>) -> TrackedFiles {
-        let mut around = root.ancestors().map(|folder| folder.join(GIT));
-        let repository = around.find(|git| git.symlink_metadata().is_ok());
-        let Some((git, repository)) = git.zip(repository) else {
+        let Some((git, repository)) = git.zip(git_around(root)) else {
             return TrackedFiles { paths: Some(Vec::new()), index: None };
         };
         let index = git_folder(&repository).join("index");

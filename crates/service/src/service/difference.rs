@@ -88,8 +88,10 @@ impl Difference {
             next.extend(view.base.iter().map(|base| base.run.clone()));
             next.extend(view.parent.iter().map(|parent| parent.run.clone()));
             names.push(view.run.clone());
-            let mut events = Reader::open(journal.clone(), &view.run)?;
-            since = since.into_iter().chain(first_writer(&mut events)?).min();
+            if is_touched {
+                let mut events = Reader::open(journal.clone(), &view.run)?;
+                since = since.into_iter().chain(first_writer(&mut events)?).min();
+            }
             let by_specialist = |step: &StepDiff| {
                 let planned = reader.plan().find(&step.step).map(|ix| reader.plan().step(ix));
                 planned.is_none_or(|planned| planned.specialist.is_some())
@@ -102,7 +104,7 @@ impl Difference {
             }
             found.runs.push(diff);
         }
-        if let Some(since) = since.filter(|_| is_touched) {
+        if let Some(since) = since {
             match unrecorded(root, run, since, &found.runs) {
                 Some(others) => found.runs.extend(others),
                 None => found.unshown = Some(Unshown::Unrecorded),

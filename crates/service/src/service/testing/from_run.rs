@@ -226,7 +226,7 @@ impl<'a> World<'a> {
             self.answers.entry(name).or_insert_with(|| json!("approve"));
         }
         for (own, child) in children.into_iter().filter(|_| callers.len() < 16) {
-            let below: Vec<PlacedStep> = callers.iter().cloned().chain([own]).collect();
+            let below = AttemptPlace { callers: callers.to_vec(), own }.below();
             let child = show_run(self.context, &child)?;
             self.add(&child, &below)?;
         }

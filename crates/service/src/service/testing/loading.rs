@@ -113,10 +113,9 @@ fn check(project: &Project, case: &TestCase) -> Vec<Diagnostic> {
     for (name, span) in attempts.chain(answers) {
         let name = AttemptName::of(name);
         let mut at: Vec<&Plan> = Vec::new();
-        for (i, level) in name.levels().iter().enumerate() {
+        for (i, step) in name.steps().enumerate() {
             let below: BTreeSet<String> = at.iter().flat_map(|plan| ids(plan)).collect();
             let known = if i == 0 { &all } else { &below };
-            let step = level.step.split('#').next().unwrap_or_default();
             if !known.contains(step) {
                 found.push(unknown("step", Code::UNKNOWN_STEP, step, span, known));
                 break;

@@ -67,7 +67,7 @@ fn add(
     }));
     for (step, own) in waiting() {
         let Some(child) = step.child_run.as_ref().and_then(|id| children.get(id)) else { continue };
-        let below: Vec<PlacedStep> = callers.iter().cloned().chain([own]).collect();
+        let below = AttemptPlace { callers: callers.to_vec(), own }.below();
         add(child, children, &below, found);
     }
 }
