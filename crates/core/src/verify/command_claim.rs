@@ -86,7 +86,7 @@ pub(super) fn surplus(lists: &[Vec<CommandClaim>], runs: &RecordedRuns<'_>) -> O
             };
             used().enumerate().filter(|(_, own)| fits(*own)).map(|(at, _)| at).collect()
         };
-        let text = &without_own(&claims, options)?.text;
+        let text = &without_own(claims, options)?.text;
         Some(Finding::inconclusive(format!(
             "`{text}` is listed more often than such a command was recorded"
         )))

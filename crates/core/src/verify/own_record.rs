@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The first entry for which no record is left. `options`: the records that fit an entry; an entry that none fits is left out.
-pub(super) fn without_own<'e, E>(
-    entries: &'e [E],
-    options: impl Fn(&E) -> Vec<usize>,
-) -> Option<&'e E> {
+pub(super) fn without_own<E>(entries: &[E], options: impl Fn(&E) -> Vec<usize>) -> Option<&E> {
     let fitting = entries.iter().map(|entry| (entry, options(entry)));
     let (entries, options): (Vec<_>, Vec<_>) =
         fitting.filter(|(_, options)| !options.is_empty()).unzip();
