@@ -69,7 +69,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             }
         };
         service::run_tests(&project, &loaded, options, &mut ended).await
-    })?;
+    })??;
     if let Some(path) = &args.junit {
         let text = junit::report(&reports, &loaded.sources);
         std::fs::write(environment.absolute(path), text).map_err(|error| CliError::Usage {

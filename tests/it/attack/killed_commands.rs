@@ -102,13 +102,13 @@ fn a_protected_path_that_a_killed_command_made_is_noticed_by_whatever_follows() 
         (gate, &[Signal::KILL]),
     ] {
         let scratch = project(steps, "echo evil > .envrc");
-        let text = "schema: kb.playbook/1\nid: other\nsteps: [{id: b, run: touch ran}]\n";
-        scratch.write(".kb/playbooks/other.yml", text);
+        write_other(&scratch);
         kill(&scratch, signals);
         scratch.kb(&other).says(&["KB0606", CHANGED]);
         // The run ends, and the next processes still know it.
         scratch.kb(&["run", "cancel", "@last"]).says(&["cancelled", "KB0606", CHANGED]);
-        for args in [&other[..], &["run", "retry", "@last"]] {
+        let (tests, plugin) = (["playbook", "test"], ["plugin", "test", "w"]);
+        for args in [&other[..], &["run", "retry", "@last"], &tests, &plugin] {
             scratch.kb(args).says(&["KB0606", CHANGED]);
         }
         assert!(!scratch.has("ran"), "{steps}");
@@ -116,6 +116,47 @@ fn a_protected_path_that_a_killed_command_made_is_noticed_by_whatever_follows() 
         scratch.kb(&["run", "retry", "@last"]).code(0);
         scratch.kb(&other).code(0);
     }
+}
+
+/// What else a project can execute.
+fn write_other(scratch: &Scratch) {
+    for (path, text) in [
+        (
+            ".kb/playbooks/other.yml",
+            "schema: kb.playbook/1\nid: other\nsteps: [{id: b, run: touch ran}]\n",
+        ),
+        (
+            ".kb/tests/other.test.yml",
+            "schema: kb.test/1\nplaybook: other\ntests: [{name: t, expect: {status: succeeded}}]\n",
+        ),
+        (
+            ".kb/plugins/w.yml",
+            "schema: kb.plugin/1\nid: w\ndescription: d\nargv: [touch, ran]\nlevel: restricted\noutput: {schema: {n: integer}}\n",
+        ),
+    ] {
+        scratch.write(path, text);
+    }
+}
+
+/// The failure of the step does not end that: nothing starts until the change is undone.
+#[test]
+fn a_change_that_failed_a_step_is_undone_before_anything_starts() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let always = "  - {id: a, sandbox: always, run: sh t.sh}\n";
+    let scratch = project(always, "echo evil > .envrc");
+    scratch.write("t.sh", "echo evil > .envrc\n");
+    write_other(&scratch);
+    scratch.kb(&["playbook", "run", "p"]).code(1).says(&["KB0606"]);
+    for args in [&["run", "retry", "@last"][..], &["playbook", "run", "other"]] {
+        scratch.kb(args).says(&["KB0606", "step `a` of run", "changed protected paths: `.envrc`"]);
+    }
+    assert!(!scratch.has("ran"));
+    scratch.write("t.sh", "true\n");
+    std::fs::remove_file(scratch.root().join(".envrc")).unwrap();
+    scratch.kb(&["run", "retry", "@last"]).code(0);
+    scratch.kb(&["playbook", "run", "other"]).code(0);
 }
 
 #[test]

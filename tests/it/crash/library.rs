@@ -276,7 +276,7 @@ impl<'a> House<'a> {
             warned: Arc::default(),
             ledger: Arc::default(),
         };
-        let states = kb::workspace::StatesBefore::of(&self.state_dir());
+        let states = kb::workspace::StatesBefore::of(&self.state_dir(), &self.scratch.root());
         LocalExecutor::new(host, toolbox, Some(Arc::new(runner))).with_states_before(states)
     }
 

@@ -27,7 +27,10 @@ pub(super) async fn record(
     let (found, is_known) = found(host, left.recorded.clone(), killed.clone()).await;
     let failure = match killed.is_empty() {
         true => None,
-        false => protected_failure(&found, &host.workspace).await,
+        false => {
+            let before = killed.first().map(|(before, _)| before);
+            protected_failure(&found, &host.workspace, before).await
+        }
     };
     if !is_known {
         context.recorder.record(Record::Note(Note::warning(UNKNOWN))).await?;
@@ -57,17 +60,14 @@ pub(super) async fn record(
 }
 
 /// Why the gate fails that a killed process executed: one of its commands changed protected paths. It is told once.
-pub(super) async fn protected(
-    host: &HostAccess,
-    before: &StateBefore,
-    alive: Timestamp,
-) -> Option<Failure> {
+pub(super) async fn protected(host: &HostAccess, before: &StateBefore) -> Option<Failure> {
     let (workspace, asked) = (host.workspace.clone(), before.clone());
-    let look = move || workspace.protected_left_by_killed(&asked, alive);
+    let look = move || workspace.protected_left_by_killed(&asked);
     let changes = tokio::task::spawn_blocking(look).await;
     let changes = changes.ok().and_then(Result::ok).unwrap_or_default();
+    let failure = protected_failure(&changes, &host.workspace, Some(before)).await;
     before.forget();
-    protected_failure(&changes, &host.workspace).await
+    failure
 }
 
 /// The changes, in path order, and whether the state before an interrupted call is known.
@@ -85,7 +85,7 @@ async fn found(
                 Ok(left) => found.extend(left),
                 Err(_) => is_known = false,
             }
-            match workspace.protected_left_by_killed(before, *alive) {
+            match workspace.protected_left_by_killed(before) {
                 Ok(left) => found.extend(left),
                 Err(_) => is_known = false,
             }

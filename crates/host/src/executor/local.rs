@@ -280,8 +280,9 @@ impl Executor for LocalExecutor {
             let before = states
                 .zip(of)
                 .map(|(states, of)| states.of_gate(&of.run, &of.instance, &host.redactor));
-            let left = match before.as_ref().zip(of.and_then(|of| of.killed)) {
-                Some((before, at)) => left_changes::protected(&host, before, at).await,
+            let killed = before.as_ref().filter(|_| of.is_some_and(|of| of.killed.is_some()));
+            let left = match killed {
+                Some(before) => left_changes::protected(&host, before).await,
                 None => None,
             };
             if let Some(failure) = left {

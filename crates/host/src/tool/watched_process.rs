@@ -3,7 +3,7 @@
 
 use super::confinement;
 use super::process_launcher::ProcessLauncher;
-use crate::workspace::{ProtectedWatch, Workspace, WorkspaceChanges, WorkspaceWatch};
+use crate::workspace::{ProtectedWatch, StateBefore, Workspace, WorkspaceChanges, WorkspaceWatch};
 use futures::future::OptionFuture;
 use kb_attempt::{Live, run_blocking};
 use kb_base::diagnostic::Code;
@@ -173,19 +173,21 @@ impl WatchedStart<'_> {
         if let Some(found) = protected {
             let known: BTreeSet<String> = watched.changes.iter().map(|c| c.path.clone()).collect();
             watched.changes.extend(found.into_iter().filter(|c| !known.contains(&c.path)));
-            watched.failure = protected_failure(&watched.changes, self.workspace).await;
+            let before = self.workspace.state_before();
+            watched.failure = protected_failure(&watched.changes, self.workspace, before).await;
         }
     }
 }
 
 /// The failure of a command that changed protected paths, which the sandbox cannot always prevent. The change is not
-/// undone, because a person may have edited the file meanwhile.
+/// undone, because a person may have edited the file meanwhile, but kept in `before`: nothing starts until it is undone.
 pub(crate) async fn protected_failure(
     changes: &[Change],
     workspace: &Workspace,
+    before: Option<&StateBefore>,
 ) -> Option<Failure> {
     const SHOWN: usize = 20;
-    let changed = protected_among(changes, workspace).await;
+    let changed = protected_among(changes, workspace, before).await;
     if changed.is_empty() {
         return None;
     }
@@ -200,11 +202,18 @@ pub(crate) async fn protected_failure(
 }
 
 /// The changed paths that are protected; all of them if that cannot be determined.
-async fn protected_among(changes: &[Change], workspace: &Workspace) -> Vec<String> {
+async fn protected_among(
+    changes: &[Change],
+    workspace: &Workspace,
+    before: Option<&StateBefore>,
+) -> Vec<String> {
     let paths = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect();
-    let (mut asked, workspace) = (changes.to_vec(), workspace.clone());
+    let (mut asked, workspace, before) = (changes.to_vec(), workspace.clone(), before.cloned());
     let look = move || {
         asked.retain(|change| workspace.is_of_protected(change));
+        if let Some(before) = before.filter(|_| !asked.is_empty()) {
+            before.keep_found(&asked, workspace.root());
+        }
         asked
     };
     paths(tokio::task::spawn_blocking(look).await.unwrap_or(changes.to_vec()))

@@ -1,12 +1,13 @@
 //! What attempts left in the files of a workspace: compared with the state before the step.
 
 use super::path_guard::Workspace;
-use super::state_before::{StateBefore, StoredState};
+use super::state_before::{FoundChanges, StateBefore, StoredProtected, StoredState};
 use kb_base::value::Timestamp;
 use kb_core::evidence::{Change, FileKind, FileState};
 use kb_core::redaction::Redactor;
 
-/// Time from the last sign of life of a killed process to the end of its work, at most.
+/// Time from the last sign of life of a killed process, or from the moment in which somebody noticed its end, to the end
+/// of its work, at most.
 const SLACK_NS: i64 = 2_000_000_000;
 
 impl Workspace {
@@ -45,21 +46,46 @@ impl Workspace {
         Ok(changes)
     }
 
-    /// The protected paths that a command changed before its process was killed. Blocks.
+    /// The protected paths that a command changed whose process was killed, with those that were found before. Blocks.
     pub(crate) fn protected_left_by_killed(
         &self,
         before: &StateBefore,
-        alive: Timestamp,
     ) -> std::io::Result<Vec<Change>> {
-        let Some(stored) = before.stored_protected()? else { return Ok(Vec::new()) };
-        let mut changes = self.protected_changes(&stored);
-        changes.retain(|change| is_before(change, alive));
+        let mut changes = before.found()?.map(|found| self.as_left(found)).unwrap_or_default();
+        if let Some(stored) = before.stored_protected()? {
+            changes.extend(self.left_of_protected(&stored));
+        }
         Ok(changes)
+    }
+
+    /// The changes of protected paths since a command started. A command goes on while `kb` is stopped, and nobody knows
+    /// when a killed `kb` was: all changes until somebody noticed its end count.
+    pub(super) fn left_of_protected(&self, stored: &StoredProtected) -> Vec<Change> {
+        let mut changes = self.protected_changes(stored);
+        changes.retain(|change| stored.noticed.is_none_or(|end| is_before(change, end)));
+        changes
+    }
+
+    /// The paths that are still as commands left them.
+    pub(super) fn as_left(&self, found: FoundChanges) -> Vec<Change> {
+        let is_as_left = |change: &Change| {
+            let now = self.symlink_stat(&change.path).ok().flatten();
+            match (&change.after, now) {
+                (None, None) => true,
+                // What is written to a folder changes its times.
+                (Some(after), Some(now)) if after.kind == FileKind::Directory => {
+                    (after.kind, after.inode, after.mode) == (now.kind, now.inode, now.mode)
+                }
+                (Some(after), Some(now)) => after.same_stat(&now),
+                (Some(_), None) | (None, Some(_)) => false,
+            }
+        };
+        found.changes.into_iter().filter(is_as_left).collect()
     }
 }
 
 /// Whether a change may be that of a process with this last sign of life.
-pub(super) fn is_before(change: &Change, alive: Timestamp) -> bool {
+fn is_before(change: &Change, alive: Timestamp) -> bool {
     let end = alive.0.saturating_mul(1_000_000).saturating_add(SLACK_NS);
     change.after.as_ref().is_none_or(|after| after.ctime_ns <= end)
 }

@@ -48,9 +48,10 @@ impl ProtectedWatch {
         let (before, nested) = survey(workspace, sources.clone(), git_is_open).await;
         if let Some(stored) = workspace.state_before().cloned() {
             let (sources, files) = (sources.to_vec(), before.clone());
-            let (root, step) = (workspace.root().to_owned(), String::new());
-            let state = StoredProtected { sources, git_is_open, files, root, step, alive: None };
-            let _ = tokio::task::spawn_blocking(move || stored.store_protected(state)).await;
+            let state = StoredProtected { sources, git_is_open, files, ..Default::default() };
+            let root = workspace.root().to_owned();
+            let store = move || stored.store_protected(state, &root);
+            let _ = tokio::task::spawn_blocking(store).await;
         }
         ProtectedWatch { workspace: workspace.clone(), sources, git_is_open, before, nested }
     }

@@ -1,8 +1,9 @@
 //! [`StateBefore`]: the state of files before a step changes them, stored until the change is recorded, so
 //! that a later process knows what a killed one changed.
 
+use super::path_guard::Workspace;
 use kb_base::value::{Digest, InstanceKey, RunId, Timestamp};
-use kb_core::evidence::{FileState, Manifest};
+use kb_core::evidence::{Change, FileState, Manifest};
 use kb_core::redaction::Redactor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -14,17 +15,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the names of the files with protected paths end.
 const PROTECTED: &str = "protected";
+/// How the names of those with changes of protected paths end.
+const FOUND: &str = "found";
 
 /// The folder for the states before the steps of all runs of a project. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct StatesBefore {
     home: PathBuf,
+    /// The folder of the project.
+    project: PathBuf,
 }
 
 impl StatesBefore {
-    /// The folder in a state folder.
-    pub fn of(state_dir: &Path) -> StatesBefore {
-        StatesBefore { home: state_dir.join("before") }
+    /// The folder in the state folder of a project.
+    pub fn of(state_dir: &Path, project: &Path) -> StatesBefore {
+        let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+        StatesBefore { home: state_dir.join("before"), project }
     }
 
     /// Where the state before a step or item is stored.
@@ -37,11 +43,28 @@ impl StatesBefore {
         let name = format!("{run}.{}.before", Digest::of(instance.to_string()).short(6));
         StateBefore {
             path: self.home.join(name),
+            project: self.project.clone(),
             step: instance.to_string(),
             paths: Arc::default(),
             masks: masks.clone(),
             is_gate: false,
         }
+    }
+
+    /// A workspace for work without a run: what it was before is stored under these names until it is forgotten.
+    pub fn watching(
+        &self,
+        workspace: &Workspace,
+        run: &RunId,
+        instance: &InstanceKey,
+        masks: &Arc<Redactor>,
+    ) -> Workspace {
+        workspace.with_state_before(self.of_step(run, instance, masks))
+    }
+
+    /// Such work has ended. Changes of protected paths that were found stay known.
+    pub fn forget(&self, run: &RunId, instance: &InstanceKey) {
+        self.of_step(run, instance, &Arc::default()).forget();
     }
 
     /// Where that before the gate of a step or item is stored: its protected paths alone.
@@ -55,18 +78,21 @@ impl StatesBefore {
         StateBefore { path: of_step.path.with_extension("gate.before"), is_gate: true, ..of_step }
     }
 
-    /// Removes what ended runs left, but for the protected paths before their commands.
+    /// Removes what ended runs left, but for what is known of protected paths.
     pub fn sweep(&self, has_ended: impl Fn(&RunId) -> bool) {
         for (run, path) in self.left() {
-            if has_ended(&run) && !is_of_protected(&path) {
+            if has_ended(&run) && !has_extension(&path, PROTECTED) && !has_extension(&path, FOUND) {
                 let _ = std::fs::remove_file(path);
             }
         }
     }
 
-    /// The stored protected paths, each with its run.
-    pub(super) fn left_protected(&self) -> impl Iterator<Item = (RunId, PathBuf)> {
-        self.left().filter(|(_, path)| is_of_protected(path))
+    /// The files with protected paths, each with its run and whether it has the changes that were found.
+    pub(super) fn left_protected(&self) -> impl Iterator<Item = (RunId, PathBuf, bool)> {
+        self.left().filter_map(|(run, path)| {
+            let is_found = has_extension(&path, FOUND);
+            (is_found || has_extension(&path, PROTECTED)).then_some((run, path, is_found))
+        })
     }
 
     /// The stored files, each with its run.
@@ -80,8 +106,8 @@ impl StatesBefore {
     }
 }
 
-fn is_of_protected(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == PROTECTED)
+fn has_extension(path: &Path, expected: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == expected)
 }
 
 /// Where the state before the present call of a step is stored, and beside it that of the protected paths. Cheap to
@@ -89,6 +115,8 @@ fn is_of_protected(path: &Path) -> bool {
 #[derive(Debug, Clone)]
 pub(crate) struct StateBefore {
     path: PathBuf,
+    /// The folder of the project.
+    project: PathBuf,
     /// The name of the step or item.
     step: String,
     /// The paths that file tools change.
@@ -109,26 +137,63 @@ pub(super) enum StoredState {
 }
 
 /// The protected paths before a command in the sandbox, and how they were found.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct StoredProtected {
     /// The code sources, relative to the workspace.
     pub(super) sources: Vec<String>,
     /// Whether the command may write to repositories.
     pub(super) git_is_open: bool,
     pub(super) files: Manifest,
-    /// The folder of these files: the project, or a worktree or copy.
-    pub(super) root: PathBuf,
-    /// The step or item that executes the command.
+    /// When the process that executed it was first found killed.
+    pub(super) noticed: Option<Timestamp>,
+    pub(super) place: CommandPlace,
+}
+
+/// Protected paths that commands changed. They are known until people change or undo them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct FoundChanges {
+    pub(super) changes: Vec<Change>,
+    pub(super) place: CommandPlace,
+}
+
+/// Where a command was executed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct CommandPlace {
+    /// The step or item.
     pub(super) step: String,
-    /// The last sign of life of the process that executed it, once it was found killed.
-    pub(super) alive: Option<Timestamp>,
+    /// The folder of a worktree or copy; `None` for the project, which may be moved.
+    pub(super) root: Option<PathBuf>,
 }
 
 impl StateBefore {
     /// Stores the protected paths before a command that may not change them.
-    pub(super) fn store_protected(&self, state: StoredProtected) {
-        let (files, step) = (self.public(&state.files), self.step.clone());
-        self.store(&self.of_protected(), &StoredProtected { files, step, ..state });
+    pub(super) fn store_protected(&self, state: StoredProtected, root: &Path) {
+        let (files, place) = (self.public(&state.files), self.place(root));
+        self.store(&self.of_protected(), &StoredProtected { files, place, ..state });
+    }
+
+    /// Keeps changes of protected paths that a command made in a folder, with those that were kept before.
+    pub(crate) fn keep_found(&self, changes: &[Change], root: &Path) {
+        let earlier = self.found().ok().flatten().unwrap_or_default();
+        let is_new = |change: &Change| changes.iter().all(|new| new.path != change.path);
+        let earlier = earlier.changes.into_iter().filter(is_new);
+        let new = changes.iter().filter(|change| self.is_public(&change.path));
+        let changes = earlier.chain(new.cloned()).collect();
+        self.store(&self.of_found(), &FoundChanges { changes, place: self.place(root) });
+    }
+
+    /// The changes of protected paths that were kept.
+    pub(super) fn found(&self) -> Result<Option<FoundChanges>> {
+        read(&self.of_found())
+    }
+
+    fn of_found(&self) -> PathBuf {
+        self.path.with_extension(FOUND)
+    }
+
+    fn place(&self, root: &Path) -> CommandPlace {
+        let root = (root != self.project).then(|| root.to_owned());
+        CommandPlace { step: self.step.clone(), root }
     }
 
     /// The protected paths before the last command, if they are stored.
@@ -185,7 +250,7 @@ impl StateBefore {
         read(&self.path)
     }
 
-    /// The changes of the last call are recorded.
+    /// The changes of the last call are recorded. Those of protected paths that were found stay known.
     pub(crate) fn forget(&self) {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let _ = std::fs::remove_file(&self.path);
@@ -226,7 +291,7 @@ mod tests {
     fn before(folder: &Path, masks: &Arc<Redactor>) -> StateBefore {
         let step = kb_base::value::StepId::new("write").unwrap();
         let (run, instance) = (RunId::new("r1").unwrap(), InstanceKey::root(step));
-        StatesBefore::of(folder).of_step(&run, &instance, masks)
+        StatesBefore::of(folder, folder).of_step(&run, &instance, masks)
     }
 
     /// The files of the workspace and the protected paths are read at the same time.
@@ -237,10 +302,8 @@ mod tests {
         for _ in 0..100 {
             std::thread::scope(|scope| {
                 scope.spawn(|| before.store_all(&Manifest::default(), &[]));
-                let (files, root) = (Manifest::default(), PathBuf::new());
-                let (sources, step, git_is_open, alive) = (Vec::new(), String::new(), false, None);
-                let state = StoredProtected { sources, git_is_open, files, root, step, alive };
-                scope.spawn(|| before.store_protected(state));
+                let state = StoredProtected::default();
+                scope.spawn(|| before.store_protected(state, folder.path()));
             });
             assert!(before.stored().unwrap().is_some());
             assert!(before.stored_protected().unwrap().is_some());

@@ -3,13 +3,13 @@
 use super::error::{ResourceKind, ServiceError};
 use super::hook_secrets::learn_secrets;
 use super::project::{BrokenFile, Project};
-use super::runs::{available_sandbox, supervisor};
+use super::runs::{available_sandbox, require_none_open, supervisor};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Json, format_duration};
+use kb_base::value::{Failure, InstanceKey, Json, RunId, StepId, format_duration};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use kb_core::redaction::Redactor;
 use kb_host::tool::{Approvals, Call, Caller, Toolbox, ToolboxParts};
-use kb_host::workspace::Workspace;
+use kb_host::workspace::{StatesBefore, Workspace};
 use kb_language::definition::{FileRole, Plugin};
 use kb_language::toolspec::ToolLevel;
 use serde::Serialize;
@@ -125,6 +125,7 @@ pub async fn test_plugin(
     project.require_valid_settings()?;
     let plugin = find(project, id)?;
     let (context, settings) = (&project.context, &project.catalog.settings);
+    require_none_open(context)?;
     let supervisor = supervisor(context, settings, &project.catalog.opened())?;
     let git = context.git_settings();
     let protected = std::slice::from_ref(&context.state_dir);
@@ -136,6 +137,13 @@ pub async fn test_plugin(
     let redactor = Arc::new(Redactor::default());
     context.environment.redactors.register(&redactor);
     learn_secrets(project, &redactor);
+    let states = StatesBefore::of(&context.state_dir, &context.root);
+    let place = RunId::new(format!("test-{}", std::process::id())).ok();
+    let place = place.zip(StepId::new(&plugin.id).ok().map(InstanceKey::root));
+    let workspace = match &place {
+        Some((run, instance)) => states.watching(&workspace, run, instance, &redactor),
+        None => workspace,
+    };
     let toolbox = Toolbox::new(ToolboxParts {
         workspace,
         sandbox: available_sandbox(settings, &supervisor)?,
@@ -158,6 +166,9 @@ pub async fn test_plugin(
         approved: true,
     };
     let (result, invocation) = toolbox.call(&call, &CancellationToken::new()).await;
+    if let Some((run, instance)) = &place {
+        states.forget(run, instance);
+    }
     Ok(PluginTest {
         status: result.status,
         result: result.result,

@@ -175,7 +175,7 @@ pub(super) fn assemble(
     let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
     let local = LocalExecutor::new(host, toolbox, specialists)
         .with_trees(trees)
-        .with_states_before(StatesBefore::of(&context.state_dir));
+        .with_states_before(StatesBefore::of(&context.state_dir, &context.root));
     let local = match &context.doubles.stubs {
         Some(stubs) => local.with_stubs(stubs.clone()),
         None => local,

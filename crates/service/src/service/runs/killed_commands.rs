@@ -1,5 +1,5 @@
-//! Commands in the sandbox whose process was killed, before their changes of protected paths were compared. The run
-//! itself does that when it continues the step. Whatever else starts in the project waits until the change is undone.
+//! Commands in the sandbox that changed protected paths, or whose process was killed before that was compared. The run
+//! itself compares them when it continues the step. Whatever else starts in the project waits until the change is undone.
 
 use super::ProjectContext;
 use crate::service::ServiceError;
@@ -18,34 +18,48 @@ pub(super) fn require_none(
     continued: Option<(&RunId, &StartMode)>,
 ) -> Result<(), ServiceError> {
     let killed = killed(context, journal)?;
-    let project = context.root.canonicalize().unwrap_or_else(|_| context.root.clone());
     let own = continued.map(|(run, _)| root_of(journal, run));
     let is_open = |(command, root): &(OpenCommand, RunId)| match continued {
         Some((_, StartMode::Cancel { .. })) => false,
         Some((_, StartMode::Retry { .. })) => {
-            Some(root) == own.as_ref() || command.works_in(&project)
+            Some(root) == own.as_ref() || command.works_in_project()
         }
         Some((_, StartMode::Start { .. } | StartMode::Resume | StartMode::Answer { .. })) => {
-            Some(root) != own.as_ref() && command.works_in(&project)
+            Some(root) != own.as_ref() && command.works_in_project()
         }
-        None => command.works_in(&project),
+        None => command.works_in_project(),
     };
     refuse(context, killed.into_iter().filter(is_open))
 }
 
-/// Refuses if commands of a run that has ended left changed protected paths.
+/// Refuses to execute programs of the project without a run.
+pub(in crate::service) fn require_none_open(context: &ProjectContext) -> Result<(), ServiceError> {
+    if open_commands(context).is_empty() {
+        return Ok(());
+    }
+    require_none(context, &*context.journal(Default::default())?, None)
+}
+
+/// Refuses if killed commands of a run that has ended left changed protected paths.
 pub fn require_none_of(context: &ProjectContext, run: &RunId) -> Result<(), ServiceError> {
-    if StatesBefore::of(&context.state_dir).open_commands().is_empty() {
+    if open_commands(context).is_empty() {
         return Ok(());
     }
     let journal = context.journal(Default::default())?;
     let killed = killed(context, &*journal)?;
-    refuse(context, killed.into_iter().filter(|(_, root)| root == run))
+    refuse(
+        context,
+        killed.into_iter().filter(|(command, root)| root == run && !command.was_found()),
+    )
 }
 
-/// Removes what is known of the commands of ended runs that changed nothing.
+fn open_commands(context: &ProjectContext) -> Vec<OpenCommand> {
+    StatesBefore::of(&context.state_dir, &context.root).open_commands()
+}
+
+/// Removes what is known of the commands of ended runs of which no change is left.
 pub(super) fn sweep(context: &ProjectContext, has_ended: impl Fn(&RunId) -> bool) {
-    for command in StatesBefore::of(&context.state_dir).open_commands() {
+    for command in open_commands(context) {
         let is_over = || {
             let workspace = context.workspace(None);
             workspace.is_ok_and(|workspace| command.changed(&workspace).is_empty())
@@ -62,18 +76,16 @@ fn killed(
     journal: &dyn Journal,
 ) -> Result<Vec<(OpenCommand, RunId)>, ServiceError> {
     let mut killed = Vec::new();
-    for mut command in StatesBefore::of(&context.state_dir).open_commands() {
+    for mut command in open_commands(context) {
         let (run, root) = (command.run().clone(), root_of(journal, command.run()));
         // A run that was removed has no process.
         let is_leased = |run: &RunId| journal.is_leased(run).unwrap_or(false);
         // One that ended meanwhile is no longer stored.
-        if is_leased(&run) || is_leased(&root) || !command.is_stored() {
+        let is_executed = !command.was_found() && (is_leased(&run) || is_leased(&root));
+        if is_executed || !command.is_stored() {
             continue;
         }
-        command.note_kill(|| {
-            let last = journal.events(&run, 0).ok()?.last().map(|stored| stored.at);
-            journal.last_renewal(&root).max(journal.last_renewal(&run)).max(last)
-        });
+        command.note_kill(context.clock().of_files());
         killed.push((command, root));
     }
     Ok(killed)
@@ -100,14 +112,14 @@ fn refuse(
         let changed = command.changed(&workspace);
         if changed.is_empty() {
             // What people remove later is no change of this command.
-            if command.is_over(context.clock().now()) {
+            if command.is_over(context.clock().of_files()) {
                 command.forget();
             }
             continue;
         }
         let (step, changed) = (command.step(), changed.join("`, `"));
         let message = format!(
-            "run `{run}` was killed while step `{step}` executed a command that changed protected paths: `{changed}`"
+            "step `{step}` of run `{run}` executed a command that changed protected paths: `{changed}`"
         );
         let help = "undo the change; a file that you changed yourself counts as yours once you save it again";
         return Err(ServiceError::refused(Failure::new(Code::PATH_PROTECTED, message).help(help)));

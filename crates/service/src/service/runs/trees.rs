@@ -25,7 +25,7 @@ pub(in crate::service) async fn sweep(context: &ProjectContext, journal: &dyn Jo
         Ok(row) => row.status.has_ended(),
         Err(error) => matches!(error, JournalError::NoRun(_)),
     };
-    StatesBefore::of(&context.state_dir).sweep(has_ended);
+    StatesBefore::of(&context.state_dir, &context.root).sweep(has_ended);
     killed_commands::sweep(context, has_ended);
     let Some(trees) = trees(context) else { return };
     let need = |run: &RunId| match journal.run(run) {

@@ -14,7 +14,8 @@ mod questions;
 mod report;
 mod snapshot;
 
-use super::Project;
+use super::runs::require_none_open;
+use super::{Project, ServiceError};
 use futures::StreamExt;
 use kb_base::diagnostic::Diagnostic;
 use kb_clock as clock;
@@ -38,13 +39,14 @@ pub struct TestOptions {
 }
 
 /// Runs tests in parallel. `ended` receives each result at once; the results are returned in the order
-/// of the tests.
+/// of the tests. Refused if a command changed protected paths of the project.
 pub async fn run_tests(
     project: &Project,
     tests: &LoadedTests,
     options: TestOptions,
     ended: &mut dyn FnMut(&TestReport),
-) -> Vec<TestReport> {
+) -> Result<Vec<TestReport>, ServiceError> {
+    require_none_open(&project.context)?;
     let project = Arc::new(project.clone());
     let runs = tests.tests.iter().enumerate().map(|(index, test)| {
         let (project, test) = (project.clone(), test.clone());
@@ -64,7 +66,7 @@ pub async fn run_tests(
         reports.push((index, report));
     }
     reports.sort_by_key(|(index, _)| *index);
-    reports.into_iter().map(|(_, report)| report).collect()
+    Ok(reports.into_iter().map(|(_, report)| report).collect())
 }
 
 async fn run_test(
