@@ -239,8 +239,11 @@ fn triggers_that_stop_miss_times_and_recover_are_told() {
     let _context = runtime.enter();
     let server = runtime.block_on(server(&[204]));
     let scratch = scratch(&format!("notify: {{webhook: \"{}/hook\"}}\n", server.uri()));
+    // Counted from a time of its own: no whole hour of the clock passes between two states.
+    let from = now().rfc3339();
+    let from = &from[..16];
     let nightly = |text: &str| {
-        let on = "on: {schedule: {every: 1h}}";
+        let on = format!("on: {{schedule: {{every: 1h, from: \"{from}\", zone: UTC}}}}");
         let file = format!("schema: kb.playbook/1\nid: p\n{on}\nsteps: [{{id: a, run: {text}}}]\n");
         scratch.write("playbooks/p.yml", &file);
     };
