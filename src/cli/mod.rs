@@ -26,6 +26,7 @@ mod init;
 mod logging;
 mod lsp;
 mod man;
+mod mcp;
 mod notify;
 mod panics;
 mod playbook;
@@ -50,6 +51,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use exit::{CliResult, Exit};
 use kb_service::service::{Environment, Redactors};
 use logging::Logging;
+use mcp::McpCommand;
 use playbook::PlaybookCommand;
 use plugin::PluginCommand;
 use run::RunCommand;
@@ -105,6 +107,8 @@ enum KbCommand {
     Cache(CacheCommand),
     Serve(serve::Args),
     Lsp(lsp::Args),
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// List, enable, pause and fire triggers
     #[command(subcommand, visible_alias = "triggers")]
     Trigger(TriggerCommand),
@@ -201,6 +205,7 @@ fn dispatch(
         Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
         Some(KbCommand::Cache(command)) => cache::run(command, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
+        Some(KbCommand::Mcp(command)) => mcp::run(command, &environment),
         Some(KbCommand::Serve(args)) => serve::run(args, logging.format, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Notify(args)) => notify::run(args, &environment, terminal),

@@ -69,6 +69,7 @@ const MODULES: &[Module] = &[
     impure("service", "the use cases"),
     impure("serve", "the daemon, and the use cases of triggers"),
     impure("web", "the HTTP server of `kb serve`: API, streams, webhooks, pages"),
+    impure("mcp", "the MCP server: playbooks and runs as tools of a client"),
     impure("lsp", "the language server: completion, hover and navigation from the tables of keys"),
     impure("cli", "one file per command; displays; exit codes"),
 ];

@@ -66,6 +66,7 @@ mod locks;
 mod lost_time;
 mod lsp;
 mod lsp_client;
+mod mcp;
 mod merge_evidence;
 mod named_files;
 mod paid_calls;

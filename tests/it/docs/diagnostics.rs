@@ -5,7 +5,7 @@ use kb::diagnostic::Code;
 use std::fmt::Write;
 
 /// The subjects of the code ranges, by the first four characters of a code.
-const RANGES: [(&str, &str); 12] = [
+const RANGES: [(&str, &str); 13] = [
     ("KB01", "Files and YAML"),
     ("KB02", "Definitions"),
     ("KB03", "Expressions and templates"),
@@ -18,6 +18,7 @@ const RANGES: [(&str, &str); 12] = [
     ("KB10", "Triggers and kb serve"),
     ("KB11", "HTTP server"),
     ("KB12", "Language server"),
+    ("KB13", "MCP server"),
 ];
 
 const INTRODUCTION: &str = "# Diagnostics

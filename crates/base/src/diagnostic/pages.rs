@@ -237,6 +237,8 @@ codes! {
     CHANGED_MEANWHILE = "KB1107";
     // `KB12xx`: the language server.
     EDITOR_MESSAGE = "KB1201";
+    // `KB13xx`: the MCP server.
+    MCP_MESSAGE = "KB1301";
 }
 
 impl Page {

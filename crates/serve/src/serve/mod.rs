@@ -44,11 +44,12 @@ pub(crate) use lease::{ADDRESS_FILE, address_in};
 pub use notify::{NotificationView, notifications, send_test_notification};
 pub use served::ServedProject;
 pub use shared::{DaemonHandle, ProjectState, RunCommand, SharedProject};
+pub use starts::{errors_of_start, take_errors};
 pub use telemetry::{Counted, EndedRuns, Telemetry};
 pub use trial::{Tested, test};
 pub use triggers::{
     Backfill, Fired, backfill, backfill_times, cancel_queued, disable, enable, fire, list,
-    next_times, pause, resume, show, start,
+    next_times, pause, resume, show, start, unique_key,
 };
 pub use unit::{UnitKind, unit};
 pub use views::{ChangeView, FireView, OccurrenceView, TriggerStateName, TriggerView};

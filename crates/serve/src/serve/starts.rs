@@ -7,6 +7,7 @@ use kb_service::service::ServiceError;
 use kb_service::service::runs::ProjectContext;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 /// The processes that this daemon started and that have not ended.
@@ -37,13 +38,12 @@ impl Processes {
             let message = format!("the process of run `{run}` cannot be started: {error}");
             ServiceError::environment(Failure::new(Code::FILE_UNREADABLE, message))
         };
-        let folder = context.state_dir.join("serve");
-        fs::create_dir_all(&folder).map_err(failed)?;
         let root = context.root.as_os_str().to_owned();
         let mut all: Vec<OsString> = vec!["-C".into(), root, "--quiet".into()];
         all.extend(args.iter().map(OsString::from));
         let program = self.program.as_deref();
-        let (variables, errors) = (&context.environment.variables, errors_of(context, run));
+        let variables = &context.environment.variables;
+        let errors = errors_of_start(context, run).map_err(failed)?;
         let process = Detached::start(program, &all, variables, &context.root, &errors);
         let process = process.map_err(failed)?;
         self.running.push((run.clone(), process));
@@ -79,8 +79,8 @@ impl Processes {
 }
 
 /// The error message of a process that started no run; removes its file.
-pub(super) fn take_errors(context: &ProjectContext, run: &RunId) -> String {
-    let path = errors_of(context, run);
+pub fn take_errors(context: &ProjectContext, run: &RunId) -> String {
+    let Ok(path) = errors_of_start(context, run) else { return String::new() };
     let bytes = fs::read(&path).unwrap_or_default();
     let _ = fs::remove_file(&path);
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]).into_owned();
@@ -96,6 +96,9 @@ pub(super) fn is_passing(said: &str) -> bool {
         .any(|code| said.contains(&format!("error[{code}]")))
 }
 
-fn errors_of(context: &ProjectContext, run: &RunId) -> PathBuf {
-    context.state_dir.join("serve").join(format!("{run}.errors"))
+/// The file for the errors of the process of a run. Its folder exists afterwards.
+pub fn errors_of_start(context: &ProjectContext, run: &RunId) -> io::Result<PathBuf> {
+    let folder = context.state_dir.join("serve");
+    fs::create_dir_all(&folder)?;
+    Ok(folder.join(format!("{run}.errors")))
 }

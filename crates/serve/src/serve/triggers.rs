@@ -10,8 +10,7 @@ use kb_language::definition::{RunEnd, TriggerSource};
 use kb_language::schedule::Schedule;
 use kb_service::service::{Project, ServiceError, open_triggers, params};
 use kb_service::trigger::{
-    API_TRIGGER, FireFilter, FireState, NewFire, TriggerState, TriggerStore, parameters, run_id,
-    schedule_key,
+    FireFilter, FireState, NewFire, TriggerState, TriggerStore, parameters, run_id, schedule_key,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -212,10 +211,11 @@ pub fn fire(project: &Project, name: &str, payload: &Json) -> Result<Fired, Serv
     })
 }
 
-/// Queues a run of a playbook that a person or program asked for. A second request with the same `key`
-/// queues nothing and returns the run of the first one.
+/// Queues a run of a playbook that a person or program asked for through `origin`: `API_TRIGGER` or
+/// `MCP_TRIGGER`. A second request with the same `key` queues nothing and returns the run of the first one.
 pub fn start(
     project: &Project,
+    origin: &str,
     playbook: &str,
     values: JsonMap,
     key: &str,
@@ -227,12 +227,12 @@ pub fn start(
         let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
         ServiceError::refused(Failure::new(Code::PAYLOAD, messages.join("; ")))
     })?;
-    let fire = NewFire::queued(API_TRIGGER, key.to_owned(), definition.id.as_str(), values);
+    let fire = NewFire::queued(origin, key.to_owned(), definition.id.as_str(), values);
     let store = store(project)?;
     let repeated = !store.add(&fire, project.clock().wall())?;
     let masked = store.redactor().mask_json(&Json::Object(fire.params.clone()));
     if repeated
-        && let Some(first) = store.fire(API_TRIGGER, key)?
+        && let Some(first) = store.fire(origin, key)?
         && (first.playbook != fire.playbook || Json::Object(first.params) != masked)
     {
         let message = format!("the key `{key}` was used for another start");
@@ -240,11 +240,7 @@ pub fn start(
             Failure::new(Code::BAD_REQUEST, message).help("use a new key for a new start"),
         ));
     }
-    Ok(Fired {
-        trigger: API_TRIGGER.to_owned(),
-        run: run_id(API_TRIGGER, key).to_string(),
-        repeated,
-    })
+    Ok(Fired { trigger: origin.to_owned(), run: run_id(origin, key).to_string(), repeated })
 }
 
 /// Cancels a run that waits for its start. Returns false if it has been started.
@@ -316,7 +312,7 @@ pub fn backfill(
 }
 
 /// A key that no other fire has: two requests within a millisecond are two fires.
-pub(super) fn unique_key(kind: &str, now: Timestamp) -> String {
+pub fn unique_key(kind: &str, now: Timestamp) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{kind}:{}:{}:{count}", now.0, std::process::id())

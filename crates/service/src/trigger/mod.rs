@@ -21,7 +21,7 @@ pub use signature::{
     SignatureError, VerifiedWebhook, has_signature, sign_standard, verify_webhook,
 };
 pub use store::{
-    API_TRIGGER, Change, Delivery, Enabled, Fire, FireFilter, FireState, NewFire, NewNotification,
-    Notification, NotificationState, Recorded, Role, StoredMessage, TokenRow, TriggerState,
-    TriggerStore,
+    API_TRIGGER, Change, Delivery, Enabled, Fire, FireFilter, FireState, MCP_TRIGGER, NewFire,
+    NewNotification, Notification, NotificationState, Recorded, Role, StoredMessage, TokenRow,
+    TriggerState, TriggerStore,
 };

@@ -10,7 +10,7 @@ use kb_core::wire::{InstanceView, RunView, StepStatus, Verdict};
 use kb_engine::inspect::{run_params, run_view};
 use kb_engine::journal::RunRow;
 use kb_service::service::{PointInTime, RunStatus};
-use kb_service::trigger::{API_TRIGGER, Role};
+use kb_service::trigger::{API_TRIGGER, MCP_TRIGGER, Role};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -80,6 +80,7 @@ pub(super) fn started_by(project: &WebProject, run: &RunId) -> String {
             let by = fire.by.map(|person| format!("{}, ", short(&person, 80))).unwrap_or_default();
             match fire.trigger.as_str() {
                 API_TRIGGER => format!("{by}the page or the API"),
+                MCP_TRIGGER => format!("{by}an MCP client"),
                 trigger => format!("{by}trigger {trigger}"),
             }
         }

@@ -123,7 +123,7 @@ fn start(call: &Call) -> Answer {
         state.project.playbook(&id_of(&body.definition)?)?;
     }
     let acting = state.project.acting_as(call.user());
-    let fired = serve::start(&acting, &body.definition, body.params, &key)?;
+    let fired = serve::start(&acting, API_TRIGGER, &body.definition, body.params, &key)?;
     project.shared.daemon.wake();
     let status = if fired.repeated { StatusCode::OK } else { StatusCode::CREATED };
     let location = format!("/api/v1/runs/{}", fired.run);

@@ -11,7 +11,8 @@ mod write;
 
 pub use notifications::{NewNotification, Notification, NotificationState};
 pub use rows::{
-    API_TRIGGER, Change, Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerState,
+    API_TRIGGER, Change, Enabled, Fire, FireFilter, FireState, MCP_TRIGGER, NewFire, Recorded,
+    TriggerState,
 };
 pub use tokens::{Role, TokenRow};
 pub use write::{Delivery, StoredMessage};

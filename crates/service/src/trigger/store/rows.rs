@@ -97,6 +97,9 @@ impl Serialize for FireState {
 /// The trigger of runs that a person or program started through the daemon.
 pub const API_TRIGGER: &str = "api";
 
+/// The trigger of runs that an MCP client started. What it gives is foreign to the author of the playbook.
+pub const MCP_TRIGGER: &str = "mcp";
+
 /// A nominal time or an event of a trigger, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fire {

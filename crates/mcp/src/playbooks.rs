@@ -1,0 +1,74 @@
+//! The tools for playbooks and workflows.
+
+use crate::answer::Answer;
+use crate::arguments::{Id, Nothing, StartRun, refused};
+use crate::session::Session;
+use kb_attempt::run_blocking;
+use kb_base::value::{Json, RunId};
+use kb_language::definition::ParamType;
+use kb_serve::serve;
+use kb_service::service::{
+    Project, ResourceKind, ServiceError, list_playbooks, params_schema, show_playbook,
+};
+use kb_service::trigger::MCP_TRIGGER;
+use serde_json::json;
+
+/// The resource with the list of playbooks.
+pub(crate) const LIST_URI: &str = "kb://playbooks";
+
+pub(crate) async fn list(session: &Session, _: Nothing) -> Result<Answer, ServiceError> {
+    Ok(Answer::of(&listed(&session.project()?), LIST_URI))
+}
+
+/// All valid playbooks and workflows.
+pub(crate) fn listed(project: &Project) -> Json {
+    json!({"playbooks": list_playbooks(project), "invalid": project.broken_files().len()})
+}
+
+pub(crate) async fn show(session: &Session, args: Id) -> Result<Answer, ServiceError> {
+    let sheet = sheet(&session.project()?, &args.id)?;
+    Ok(Answer::of(&sheet, &format!("kb://playbook/{}", args.id)))
+}
+
+/// One playbook with the JSON Schema of its parameters. Only ids are taken: on the command line a name may be a path.
+pub(crate) fn sheet(project: &Project, id: &str) -> Result<Json, ServiceError> {
+    let playbook = project.catalog.playbooks.get(id).cloned();
+    let Some(playbook) = playbook else {
+        let known: Vec<String> =
+            project.catalog.playbooks.keys().map(ToString::to_string).collect();
+        let unknown = || ServiceError::unknown(ResourceKind::Playbook, id, known);
+        return Err(project.broken(id).unwrap_or_else(unknown));
+    };
+    let shown = show_playbook(project, id)?;
+    Ok(json!({"playbook": shown.view, "paramsSchema": params_schema(&playbook.params)}))
+}
+
+/// Records the start and starts its process. What the client gives is foreign to the author of the playbook.
+pub(crate) async fn run(session: &Session, args: StartRun) -> Result<Answer, ServiceError> {
+    let project = session.project()?;
+    sheet(&project, &args.id)?;
+    let playbook = project.playbook(&args.id)?;
+    let secret = playbook.params.iter().find(|param| {
+        param.kind == ParamType::Secret && args.params.contains_key(param.name.as_str())
+    });
+    if let Some(param) = secret {
+        let message =
+            format!("the parameter `{}` is a secret, and a client gives none", param.name);
+        return Err(refused(message, "give it a default in the playbook, such as `env:NAME`"));
+    }
+    let key = args.key.unwrap_or_else(|| serve::unique_key(MCP_TRIGGER, project.clock().wall()));
+    let started = run_blocking(|| {
+        let fired = serve::start(&project, MCP_TRIGGER, &args.id, args.params, &key)?;
+        let run = RunId::new(fired.run.as_str())
+            .map_err(|error| refused(error.to_string(), "use another key"))?;
+        if !fired.repeated {
+            let arguments = ["playbook", "run", &args.id, "--fire", run.as_str()];
+            session.start(&project.context, &run, &arguments)?;
+        }
+        Ok::<_, ServiceError>(fired)
+    })?;
+    let next =
+        format!("run_show {{\"run\": \"{}\", \"waitMs\": 25000}} waits for its end", started.run);
+    let uri = format!("kb://run/{}", started.run);
+    Ok(Answer::of(&json!({"run": started.run, "repeated": started.repeated, "next": next}), &uri))
+}

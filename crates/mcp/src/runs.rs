@@ -1,0 +1,186 @@
+//! The tools for runs.
+
+use crate::answer::{Answer, shortened};
+use crate::arguments::{Cancel, Events, ListRuns, Output, Show, Verify, refused};
+use crate::session::Session;
+use kb_attempt::run_blocking;
+use kb_base::value::{Json, RunId};
+use kb_core::redaction::Masked;
+use kb_core::wire::{RunStatus, RunView};
+use kb_serve::serve::take_errors;
+use kb_service::service::runs::ProjectContext;
+use kb_service::service::{self, LogEntry, RunFilter, ServiceError};
+use kb_service::trigger::TriggerStore;
+use serde_json::json;
+use std::time::Duration;
+
+/// The longest wait of one call.
+const MAX_WAIT: Duration = Duration::from_secs(25);
+/// The time between two reads of a run.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Bytes of one answer with events.
+const EVENTS_BYTES: usize = 7 * 1024;
+/// Bytes of one event that is longer than the answer.
+const EVENT_BYTES: usize = 2 * 1024;
+/// Maximum number of runs of one answer.
+const MAX_RUNS: usize = 50;
+
+/// The resource of a run.
+pub(crate) fn uri(run: &str) -> String {
+    format!("kb://run/{run}")
+}
+
+pub(crate) async fn list(session: &Session, args: ListRuns) -> Result<Answer, ServiceError> {
+    let limit = args.limit.unwrap_or(20).clamp(1, MAX_RUNS);
+    let filter = RunFilter { limit, definition: args.playbook, ..RunFilter::default() };
+    let context = session.context()?;
+    let runs = run_blocking(|| service::list_runs(&context, &filter))?;
+    let heads: Vec<Masked<RunView>> = runs.into_iter().map(RunView::without_steps).collect();
+    Ok(Answer::of(&json!({"runs": heads}), "kb://runs"))
+}
+
+/// A run, or that it has not started.
+enum Found {
+    Run(Box<Masked<RunView>>),
+    /// Its start is recorded, its process has not created it yet.
+    Starting,
+}
+
+pub(crate) async fn show(session: &Session, args: Show) -> Result<Answer, ServiceError> {
+    let wait = Duration::from_millis(args.wait_ms.unwrap_or(0)).min(MAX_WAIT);
+    let context = session.context()?;
+    let mut reads_left = wait.as_millis() / PAUSE.as_millis();
+    loop {
+        let found = run_blocking(|| find(session, &context, &args.run))?;
+        let open = match &found {
+            Found::Starting => true,
+            Found::Run(view) => view.status == RunStatus::Running,
+        };
+        if open && reads_left > 0 {
+            reads_left -= 1;
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        }
+        return Ok(match found {
+            Found::Run(view) => Answer::of(&seen(&view), &uri(&view.run)),
+            Found::Starting => {
+                Answer::of(&json!({"run": args.run, "status": "queued"}), "kb://runs")
+            }
+        });
+    }
+}
+
+/// A run with what comes next.
+pub(crate) fn seen(view: &Masked<RunView>) -> Json {
+    let mut value = serde_json::to_value(view).unwrap_or_default();
+    let next = match view.status {
+        RunStatus::Waiting => {
+            format!(
+                "a person answers: `kb run show {0}`, then `kb run approve`, `answer` or `reject`",
+                view.run
+            )
+        }
+        RunStatus::Interrupted => format!("a person continues it: `kb run resume {}`", view.run),
+        RunStatus::Running | RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => {
+            return value;
+        }
+    };
+    if let Some(map) = value.as_object_mut() {
+        map.insert("next".to_owned(), Json::from(next));
+    }
+    value
+}
+
+fn find(session: &Session, context: &ProjectContext, run: &str) -> Result<Found, ServiceError> {
+    let error = match service::show_run(context, run) {
+        Ok(view) => return Ok(Found::Run(Box::new(view))),
+        Err(error @ ServiceError::Unknown { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    let Ok(id) = RunId::new(run) else { return Err(error) };
+    match session.is_running(&id) {
+        Some(true) => return Ok(Found::Starting),
+        // It may have created the run after the first read.
+        Some(false) => {
+            let again = service::show_run(context, run);
+            return again.map(|view| Found::Run(Box::new(view))).map_err(|_| {
+                let said = take_errors(context, &id);
+                refused(
+                    format!("run `{run}` did not start: {said}"),
+                    "fix it and call playbook_run again",
+                )
+            });
+        }
+        None => {}
+    }
+    let fire = TriggerStore::open(&context.state_dir)?.fire_of(&id)?;
+    match fire.filter(|fire| fire.state.is_open()) {
+        Some(_) => Ok(Found::Starting),
+        None => Err(error),
+    }
+}
+
+pub(crate) async fn events(session: &Session, args: Events) -> Result<Answer, ServiceError> {
+    let context = session.context()?;
+    run_blocking(|| {
+        let mut reader = service::read_run(&context, &args.run)?;
+        let is_live = reader.is_live().map_err(ServiceError::from)?;
+        let (after, limit) = (args.after.unwrap_or(0), args.limit.unwrap_or(200).clamp(1, 500));
+        let (mut lines, mut bytes, mut next, mut more) = (Vec::new(), 0, after, false);
+        'pages: while let Some(entries) = reader.next_entries().map_err(ServiceError::from)? {
+            for entry in entries {
+                let LogEntry::Event(event) = entry else { continue };
+                let value = serde_json::to_value(&event).unwrap_or_default();
+                let Some(seq) = value["seq"].as_u64().filter(|seq| *seq > after) else { continue };
+                let whole = value.to_string();
+                let text =
+                    if whole.len() > EVENT_BYTES { shortened(&value, EVENT_BYTES) } else { whole };
+                // Events with the same number stay together.
+                if (bytes + text.len() > EVENTS_BYTES || lines.len() >= limit) && seq > next {
+                    more = true;
+                    break 'pages;
+                }
+                bytes += text.len();
+                next = seq;
+                lines.push(serde_json::from_str::<Json>(&text).unwrap_or_default());
+            }
+        }
+        let uri = format!("{}/events", uri(&args.run));
+        Ok(Answer::of(&json!({"events": lines, "next": next, "more": more, "live": is_live}), &uri))
+    })
+}
+
+pub(crate) async fn output(session: &Session, args: Output) -> Result<Answer, ServiceError> {
+    let context = session.context()?;
+    let step = args.step.as_deref();
+    let (value, status) = run_blocking(|| service::run_output(&context, &args.run, step))?;
+    let whole = match step {
+        Some(step) => format!("{}/output/{step}", uri(&args.run)),
+        None => format!("{}/output", uri(&args.run)),
+    };
+    Ok(Answer::of(&json!({"status": status, "output": &*value}), &whole))
+}
+
+pub(crate) async fn verify(session: &Session, args: Verify) -> Result<Answer, ServiceError> {
+    let context = session.context()?;
+    let audit = run_blocking(|| service::audit_run(&context, &args.run, None))?;
+    Ok(Answer::of(&audit, &format!("{}/verify", uri(&args.run))))
+}
+
+/// The command line cancels: the process that drives the run is told, or the run is ended there.
+pub(crate) async fn cancel(session: &Session, args: Cancel) -> Result<Answer, ServiceError> {
+    let context = session.context()?;
+    let view = run_blocking(|| service::show_run(&context, &args.run))?;
+    match view.status {
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => {
+            let message = format!("run {} has already {}", view.run, view.status);
+            return Err(refused(message, "run_show shows it"));
+        }
+        RunStatus::Running | RunStatus::Waiting | RunStatus::Interrupted => {}
+    }
+    let run = RunId::new(view.run.as_str())
+        .map_err(|error| refused(error.to_string(), "run_list shows the runs"))?;
+    session.start(&context, &run, &["run", "cancel", run.as_str()])?;
+    let next = format!("run_show {{\"run\": \"{run}\", \"waitMs\": 5000}} shows its end");
+    Ok(Answer::of(&json!({"run": run, "cancelling": true, "next": next}), &uri(run.as_str())))
+}
