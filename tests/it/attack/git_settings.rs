@@ -75,21 +75,6 @@ fn settings_of_git_are_found_where_git_finds_them() {
     }
 }
 
-/// Git lists nothing if it cannot read one of its files.
-#[test]
-fn settings_that_git_cannot_read_protect_the_files_around_them() {
-    if !has_kernel_sandbox() {
-        return;
-    }
-    holds(
-        "echo 1 > own; git config core.hooksPath .gh; git config include.path ../own",
-        "own",
-        &[],
-    );
-    let of_user = "echo 1 > own; printf \"[include]\\npath = $PWD/own\\n\" > ~/.gitconfig";
-    holds(of_user, "own", &[]);
-}
-
 #[test]
 fn settings_of_repositories_in_the_project_count() {
     if !has_kernel_sandbox() {
@@ -137,16 +122,26 @@ fn a_repository_with_hooks_is_protected() {
     holds("git init -q gh; git config core.hooksPath gh", "gh/sub/x", &[]);
 }
 
+/// Without a list of its settings, each file could be one that git executes: there is no git, or an old one, or it cannot
+/// read a file.
 #[test]
-fn settings_are_read_without_git() {
-    if !has_kernel_sandbox() {
-        return;
+fn without_a_list_of_git_no_specialist_starts() {
+    let hooks = "git config core.hooksPath .gh; mkdir ~/bin";
+    let old = "printf '#!/bin/sh\ncase \"$*\" in *show-origin*) exit 129;; esac\nexec /usr/bin/git \"$@\"\n' > ~/bin/git; chmod +x ~/bin/git";
+    let include = "echo 1 > own; git config include.path ../own";
+    let of_user = "echo 1 > own; printf \"[include]\\npath = $PWD/own\\n\" > ~/.gitconfig";
+    for (prepare, variables, named) in [
+        (hooks.to_owned(), &[("PATH", "HOME/bin")][..], "no program `git`"),
+        (format!("{hooks}; {old}"), &[("PATH", "HOME/bin:/usr/bin:/bin")], "git failed"),
+        (include.to_owned(), &[], "own"),
+        (of_user.to_owned(), &[], "own"),
+    ] {
+        let (scratch, said) = attack(&prepare, ".gh/pre-commit", variables);
+        assert!(!scratch.has(".gh") && !scratch.has("free.txt"), "{prepare}: {said}");
+        for text in ["KB0606", "git does not list its settings", named] {
+            assert!(said.contains(text), "{prepare}: {said}");
+        }
     }
-    let programs =
-        "mkdir ~/bin; for p in bash sh mkdir dirname; do ln -s $(command -v $p) ~/bin; done";
-    let path = &[("PATH", "HOME/bin")][..];
-    holds(&format!("{programs}; git config core.hooksPath .gh"), ".gh/pre-commit", path);
-    holds(&format!("{programs}; git config core.fsmonitor 'sh ./tools/x.sh'"), "tools/x.sh", path);
 }
 
 /// Every file of the project could be a hook, so that no specialist starts, and no tool or confined command.

@@ -1,9 +1,11 @@
 //! The file changes of a run, as the runtime recorded them. The workspace is not read. Start at
 //! [`run_diff`].
 
+use super::file_diff::{
+    ChangedFile, FileDiff, FileDiffKind, FileSnapshot, Patch, join_renamed, kind_of_change,
+};
 use super::{InspectError, Reader};
-use kb_base::value::Digest;
-use kb_core::evidence::{Change, FileKind, FileState, Invocation, MergedTree, Purpose, Record};
+use kb_core::evidence::{Change, FileKind, Invocation, MergedTree, Purpose, Record};
 use kb_core::run::Event;
 use kb_core::wire::InstanceRef;
 use schemars::JsonSchema;
@@ -36,91 +38,6 @@ pub struct StepDiff {
     pub complete: bool,
     /// Changed files, by path. A change that the step undid again is left out.
     pub files: Vec<FileDiff>,
-}
-
-/// A file whose state differs before and after the step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FileDiff {
-    /// Path relative to the workspace.
-    pub path: String,
-    /// Kind of the change.
-    pub change: FileDiffKind,
-    /// Path before a rename.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    /// State before the step; null if the file did not exist.
-    pub before: Option<FileSnapshot>,
-    /// State after the step; null if the file was deleted.
-    pub after: Option<FileSnapshot>,
-    /// Text differences, one for each call that wrote the file; empty if none was recorded.
-    pub patches: Vec<Patch>,
-}
-
-/// Kind of a file change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FileDiffKind {
-    /// The file is new.
-    Created,
-    /// The content changed.
-    Modified,
-    /// Only the permissions changed.
-    Mode,
-    /// The file type changed, for example from a file to a link.
-    Replaced,
-    /// The file was written again with the same content.
-    Rewritten,
-    /// The path changed, and possibly the content.
-    Renamed,
-    /// The file no longer exists.
-    Deleted,
-    /// The merge of a worktree or copy wrote the file; its states were not recorded.
-    Merged,
-    /// The file changed since the run started, and no record says how.
-    Unrecorded,
-}
-
-impl FileDiffKind {
-    /// The name in JSON and in the terminal.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            FileDiffKind::Created => "created",
-            FileDiffKind::Modified => "modified",
-            FileDiffKind::Mode => "mode",
-            FileDiffKind::Replaced => "replaced",
-            FileDiffKind::Rewritten => "rewritten",
-            FileDiffKind::Renamed => "renamed",
-            FileDiffKind::Deleted => "deleted",
-            FileDiffKind::Merged => "merged",
-            FileDiffKind::Unrecorded => "unrecorded",
-        }
-    }
-}
-
-/// The text difference that one call made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Patch {
-    /// Id of the tool call.
-    pub call: String,
-    /// Name of the tool; `run` for the command of a step.
-    pub tool: String,
-    /// Hunks in the format of `diff -u`.
-    pub text: String,
-}
-
-/// The state of a file at one moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FileSnapshot {
-    /// File type: `file`, `symlink` or `other`.
-    pub kind: FileKind,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Permissions in octal.
-    pub mode: String,
-    /// Digest of the content, or of the target of a link; null if it was not computed.
-    #[schemars(with = "Option<String>")]
-    pub sha256: Option<Digest>,
 }
 
 /// The recorded file changes of a run, or of one step or item.
@@ -292,9 +209,6 @@ impl InstanceChanges {
     }
 }
 
-/// A file change with the recorded states, which identify a renamed file.
-type ChangedFile = (FileDiff, Change);
-
 impl FileHistory {
     fn diff(self) -> Option<ChangedFile> {
         let Change { path, before, after, .. } = &self.change;
@@ -311,72 +225,5 @@ impl FileHistory {
             patches: self.patches,
         };
         Some((diff, self.change))
-    }
-}
-
-fn kind_of_change(change: &Change) -> Option<FileDiffKind> {
-    let (before, after) = match (&change.before, &change.after) {
-        (Some(before), Some(after)) => (before, after),
-        (None, Some(_)) => return Some(FileDiffKind::Created),
-        (Some(_), None) => return Some(FileDiffKind::Deleted),
-        (None, None) => return None,
-    };
-    let digests = before.sha256.zip(after.sha256);
-    let same = change.same_content || digests.is_some_and(|(before, after)| before == after);
-    // Without digests, equal size, time and inode mean that only the permissions changed.
-    let untouched = |s: &FileState| (s.size, s.mtime_ns, s.inode);
-    let same = same || (digests.is_none() && untouched(before) == untouched(after));
-    Some(if before.kind != after.kind {
-        FileDiffKind::Replaced
-    } else if same && before.mode != after.mode {
-        FileDiffKind::Mode
-    } else if same && (change.same_content || digests.is_some()) {
-        FileDiffKind::Rewritten
-    } else {
-        FileDiffKind::Modified
-    })
-}
-
-/// Joins a deleted and a created path into a rename if they are the same file.
-fn join_renamed(mut files: Vec<ChangedFile>) -> Vec<FileDiff> {
-    let is_same = |gone: &FileState, came: &FileState| {
-        let content = gone.sha256.zip(came.sha256);
-        gone.kind == came.kind
-            && gone.inode == came.inode
-            && content.map_or(gone.size == came.size, |(gone, came)| gone == came)
-    };
-    let mut at = 0;
-    while at < files.len() {
-        let came =
-            files[at].1.after.clone().filter(|_| files[at].0.change == FileDiffKind::Created);
-        let gone = came.and_then(|came| {
-            files.iter().position(|(file, change)| {
-                let before = change.before.as_ref();
-                file.change == FileDiffKind::Deleted
-                    && before.is_some_and(|gone| is_same(gone, &came))
-            })
-        });
-        if let Some(gone) = gone {
-            let (old, _) = files.remove(gone);
-            at -= usize::from(gone < at);
-            let file = &mut files[at].0;
-            (file.change, file.from, file.before) =
-                (FileDiffKind::Renamed, Some(old.path), old.before);
-            file.patches.clear();
-        }
-        at += 1;
-    }
-    files.into_iter().map(|(file, _)| file).collect()
-}
-
-impl FileSnapshot {
-    /// What a person sees of a state.
-    pub fn of(state: &FileState) -> FileSnapshot {
-        FileSnapshot {
-            kind: state.kind,
-            bytes: state.size,
-            mode: format!("{:o}", state.mode),
-            sha256: state.sha256,
-        }
     }
 }

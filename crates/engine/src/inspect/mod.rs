@@ -13,6 +13,7 @@ mod diff;
 mod earlier;
 mod earlier_changes;
 mod error;
+mod file_diff;
 mod frozen;
 mod live;
 mod log_entry;
@@ -31,9 +32,10 @@ mod verified;
 pub use as_recorded::require_as_recorded;
 pub use audit::{Audit, Fault, audit};
 pub use base_run::BaseRun;
-pub use diff::{FileDiff, FileDiffKind, FileSnapshot, Patch, RunDiff, StepDiff, run_diff};
+pub use diff::{RunDiff, StepDiff, run_diff};
 pub use earlier::Earlier;
 pub use error::InspectError;
+pub use file_diff::{FileDiff, FileDiffKind, FileSnapshot, Patch};
 pub use frozen::{
     CacheUse, Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script, run_params,
 };

@@ -82,18 +82,19 @@ impl ListGitSettings for GitSettings {
             Some(runtime.block_on(self.supervisor.run(spawn, &CancellationToken::new(), None)))
         };
         let ended = std::thread::scope(|scope| scope.spawn(run).join().ok().flatten());
-        let ended = ended.ok_or(NotListed::NoGit)?;
-        match ended.end {
-            ProcessEnd::NotStarted(_) => Err(NotListed::NoGit),
-            // A list that was cut is none.
-            ProcessEnd::Code(0) if ended.stdout_cut == 0 => Ok(ended.stdout.into_bytes()),
+        let ended = ended.ok_or_else(|| NotListed("git was not started".to_owned()))?;
+        let why = match ended.end {
+            ProcessEnd::Code(0) if ended.stdout_cut == 0 => return Ok(ended.stdout.into_bytes()),
+            ProcessEnd::NotStarted(why) => why,
+            ProcessEnd::Code(0) => "its answer is too long".to_owned(),
+            ProcessEnd::TimedOut => format!("git did not answer within {} s", LIMIT.as_secs()),
             ProcessEnd::Code(_)
             | ProcessEnd::Signal(_)
-            | ProcessEnd::TimedOut
             | ProcessEnd::Idle
             | ProcessEnd::Cancelled
-            | ProcessEnd::Lost => Err(NotListed::Refused),
-        }
+            | ProcessEnd::Lost => format!("git failed: {}", ended.stderr.trim()),
+        };
+        Err(NotListed(why))
     }
 
     fn places(&self) -> Vec<PathBuf> {

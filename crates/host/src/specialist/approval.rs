@@ -10,9 +10,6 @@ use kb_core::evidence::{ApprovalRequest, CallRef};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of characters of the arguments in a question; the rest is only in its digest.
-const SHOWN_CHARS: usize = 4_000;
-
 /// The decisions about the calls of an attempt.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Decisions {
@@ -112,11 +109,8 @@ pub(super) fn request(
         if code.is_empty() { String::new() } else { format!("; its code is {}", listed(&code)) };
     let was = before.map(|before| format!("; approved before was {}", listed(before)));
     let was = was.unwrap_or_default();
-    let args = call.args.to_string();
-    let shown = match args.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => format!("{}… ({} characters)", &args[..end], args.chars().count()),
-        None => args,
-    };
+    // Whole: a person approves what the end of a long command does, too.
+    let shown = call.args.to_string();
     let folder = if cwd.is_empty() { String::new() } else { format!(" in `{cwd}`") };
     ApprovalRequest {
         text: format!(
@@ -133,4 +127,21 @@ fn listed(code: &BTreeMap<String, Digest>) -> String {
     let file =
         |(path, digest): (&String, &Digest)| format!("`{path}` {}", &digest.to_string()[..12]);
     code.iter().map(file).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kb_core::evidence::CallRequest;
+
+    /// What the end of a long command does, a person approves too.
+    #[test]
+    fn a_question_shows_the_whole_call() {
+        let command = format!("{}; evil", "true; ".repeat(20_000));
+        let (id, tool) = ("c1".to_owned(), "shell:exec".to_owned());
+        let request = CallRequest { id, tool, args: json!({"command": command}) };
+        let call = PendingCall { request, started: false, as_text: false };
+        let asked = super::request(&call, "", "worker", "why", BTreeMap::new(), None);
+        assert!(asked.text.contains("true; ; evil\"}"));
+    }
 }

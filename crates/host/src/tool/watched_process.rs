@@ -111,6 +111,9 @@ impl WatchedStart<'_> {
                 checked.map_err(|error| error.failure())?;
             }
             self.begin(&mut watches, by_others.then_some(git_is_open)).await;
+            if let Some(protected) = &watches.protected {
+                protected.require_complete().map_err(|error| error.failure())?;
+            }
             let nested = watches.protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
             let (supervisor, confined) = match origin {
                 Origin::Others(supervisor) => (supervisor(nested)?, None),

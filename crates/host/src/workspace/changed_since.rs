@@ -1,7 +1,7 @@
 //! Files that changed since a moment, by the time that the kernel gives to each of them: no ignore rule, no name
 //! and no record of a command hides one.
 
-use super::dir_handle::{FOLDER, MAX_DEPTH, state_of};
+use super::dir_handle::{FOLDER, MAX_DEPTH, MAX_ENTRIES, state_of};
 use kb_base::value::Timestamp;
 use kb_core::evidence::{FileKind, FileState};
 use rustix::fd::OwnedFd;
@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// The kernel gives times of its last tick, and file systems may round them down.
 const SLACK_NS: i64 = 2_000_000_000;
-/// Maximum number of entries that are visited.
-const MOST_ENTRIES: usize = 1_000_000;
 /// Folders of repositories and of `kb`, which are compared around each command.
 const PROTECTED: [&[u8]; 2] = [b".git", b".kb"];
 
@@ -27,12 +25,34 @@ pub struct ChangedFile {
     pub state: FileState,
 }
 
-/// The files below a folder that changed since a moment or came there as new files, by path; links are not followed.
-/// `None`: a folder cannot be read, or there are too many entries. Repositories and `.kb` are left out. Blocks.
-pub fn changed_since(root: &Path, since: Timestamp) -> Option<Vec<ChangedFile>> {
+/// The files of a folder that changed, as far as they are known. One serves several questions.
+#[derive(Debug, Default)]
+pub struct ChangedFiles {
+    /// Since when, and the files.
+    known: Option<(Timestamp, Option<Vec<ChangedFile>>)>,
+}
+
+impl ChangedFiles {
+    /// The files below a folder that changed since a moment or came there as new files, by path; links are not followed.
+    /// `None`: a folder cannot be read, or there are too many entries. Repositories and `.kb` are left out. Blocks.
+    pub fn since(&mut self, root: &Path, since: Timestamp) -> Option<Vec<ChangedFile>> {
+        let known = self.known.take().filter(|(known, _)| *known <= since);
+        let (_, all) =
+            self.known.insert(known.unwrap_or_else(|| (since, changed_since(root, since))));
+        let first = first_of(since);
+        let all = all.as_ref()?.iter().filter(|file| file.state.ctime_ns >= first);
+        Some(all.cloned().collect())
+    }
+}
+
+/// The first time of a file that may have changed since a moment.
+fn first_of(since: Timestamp) -> i64 {
+    since.0.saturating_mul(1_000_000).saturating_sub(SLACK_NS)
+}
+
+fn changed_since(root: &Path, since: Timestamp) -> Option<Vec<ChangedFile>> {
     let folder = rustix::fs::openat(CWD, root, FOLDER, Mode::empty()).ok()?;
-    let since = since.0.saturating_mul(1_000_000).saturating_sub(SLACK_NS);
-    let mut scan = Scan { since, left: MOST_ENTRIES, found: Vec::new() };
+    let mut scan = Scan { since: first_of(since), left: MAX_ENTRIES, found: Vec::new() };
     scan.folder(&folder, Path::new(""), MAX_DEPTH)?;
     scan.found.sort_by(|a, b| a.path.cmp(&b.path));
     Some(scan.found)
@@ -96,5 +116,12 @@ mod tests {
         assert_eq!(paths, [&b".gitignore"[..], b"link", b"out/ignored", b"z\xff.sh"]);
         assert!(changed_since(root, Timestamp(now() + 60_000)).unwrap().is_empty());
         assert!(changed_since(&root.join("none"), Timestamp(0)).is_none());
+        // What was read once answers later questions about a later moment.
+        let mut files = ChangedFiles::default();
+        assert_eq!(files.since(root, Timestamp(now())).unwrap().len(), 4);
+        write(b"later");
+        assert_eq!(files.since(root, Timestamp(now())).unwrap().len(), 4);
+        assert!(files.since(root, Timestamp(now() + 60_000)).unwrap().is_empty());
+        assert_eq!(files.since(root, Timestamp(0)).unwrap().len(), 5);
     }
 }

@@ -1,49 +1,55 @@
 //! Paths that programs of the author execute or read as definitions, and that only the state of the project names: hooks
 //! and other paths in the settings of git, and targets of links in the folders of definitions.
 
+use super::dir_handle::MAX_ENTRIES;
 use super::git_settings::{GitSources, Named, git_around, git_folder};
+use super::path_error::PathError;
 use super::protected_names::{AT_ROOT, GIT, GIT_CODE_SOURCES, is_git_folder, normalized};
 use super::real_path::{links_on_the_way, real};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of entries and depth of the folders of definitions.
-const MAX_ENTRIES: usize = 5_000;
+const MAX_LINKED: usize = 5_000;
 const MAX_DEPTH: usize = 8;
-/// Maximum number of entries that are searched for repositories, and of repositories whose settings are read.
-const MAX_SEARCHED: usize = 1_000_000;
-const MAX_REPOSITORIES: usize = 200;
+/// Maximum number of repositories whose settings are read.
+pub(super) const MAX_REPOSITORIES: usize = 200;
 
 /// What programs of the author execute or read in a workspace.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CodeSources {
     /// The real paths, in it and elsewhere, that links of definitions or settings of git lead to. They need not exist yet.
     pub(super) paths: BTreeSet<PathBuf>,
-    /// The setting with which git executes hooks of the workspace itself, so that any file of it may be one.
-    pub(super) all_are_hooks: Option<String>,
+    /// Why any file of the workspace may be executed: git executes hooks of the workspace itself, or it is not known what
+    /// git executes.
+    pub(super) refused: Option<PathError>,
 }
 
 /// Those of a workspace, by the settings of the repository that contains it, and of those in it.
 pub(super) fn code_sources(root: &Path, git: Option<&GitSources>) -> CodeSources {
-    let (mut found, mut all_are_hooks) = (BTreeSet::new(), None);
+    let (mut found, mut refused) = (BTreeSet::new(), None);
     for name in AT_ROOT.iter().chain(&[".kb"]) {
-        let mut left = MAX_ENTRIES;
+        let mut left = MAX_LINKED;
         links(&root.join(name), MAX_DEPTH, &mut left, &mut found);
     }
     let mut repositories: BTreeSet<PathBuf> = git_around(root).into_iter().collect();
-    repositories.extend(repositories_below(root));
+    match repositories_below(root) {
+        Ok(below) => repositories.extend(below),
+        Err(error) => refused = Some(error),
+    }
     let of_repositories = repositories.iter().map(|path| sources_of_repository(path, git));
     let of_user = git.filter(|_| repositories.is_empty()).map(|git| git.of_user(root));
     for named in of_repositories.chain(of_user) {
         let around = named.hooks.into_iter().find(|(folder, _)| root.starts_with(folder));
-        all_are_hooks = all_are_hooks.or(around.map(|(_, setting)| setting));
+        let around = around.map(|(_, setting)| PathError::AllHooks(setting));
+        refused = refused.or(around).or(named.unknown);
         found.extend(named.paths);
     }
-    CodeSources { paths: found, all_are_hooks }
+    CodeSources { paths: found, refused }
 }
 
 /// The repositories in a folder: their `.git`, or the folder that has another name. No link is followed.
-fn repositories_below(root: &Path) -> Vec<PathBuf> {
+fn repositories_below(root: &Path) -> Result<Vec<PathBuf>, PathError> {
     let (mut found, mut open, mut searched) = (Vec::new(), vec![root.to_owned()], 0);
     while let Some(folder) = open.pop() {
         let (mut below, mut names) = (Vec::new(), BTreeSet::new());
@@ -62,11 +68,14 @@ fn repositories_below(root: &Path) -> Vec<PathBuf> {
         } else {
             open.extend(below);
         }
-        if searched > MAX_SEARCHED || found.len() >= MAX_REPOSITORIES {
-            break;
+        if searched > MAX_ENTRIES || found.len() > MAX_REPOSITORIES {
+            let most = format!("{MAX_ENTRIES} entries or {MAX_REPOSITORIES} repositories");
+            let message =
+                format!("the project has more than {most}, so that not all are protected");
+            return Err(PathError::TooMuch(message));
         }
     }
-    found
+    Ok(found)
 }
 
 /// Collects the targets of the links at and below a path.
@@ -98,7 +107,7 @@ pub(super) fn sources_of_repository(repository: &Path, git: Option<&GitSources>)
         _ => repository,
     };
     let mut named = git.map(|git| git.of_repository(&folder, top)).unwrap_or_default();
-    let mut left = MAX_ENTRIES;
+    let mut left = MAX_LINKED;
     for name in GIT_CODE_SOURCES {
         links(&folder.join(name), MAX_DEPTH, &mut left, &mut named.paths);
     }
@@ -148,7 +157,7 @@ mod tests {
         ];
         let expected = expected.map(|path| root.join(path)).into_iter().collect();
         let found = code_sources(&root, Some(&git));
-        assert_eq!((found.paths, found.all_are_hooks), (expected, None));
+        assert_eq!((found.paths, found.refused), (expected, None));
     }
 
     /// Hooks of a folder that contains the workspace, of whatever repository, and without git.
@@ -166,10 +175,10 @@ mod tests {
             std::fs::create_dir_all(config.parent().unwrap()).unwrap();
             std::fs::write(&config, format!("{setting}\n")).unwrap();
             let git = GitSources::new(Arc::new(Told { home: root.clone(), places: Vec::new() }));
-            let told = code_sources(&root, Some(&git)).all_are_hooks.unwrap_or_default();
-            assert!(told.starts_with(&format!("`{setting}` in `")), "{repository}: {told}");
+            let told = code_sources(&root, Some(&git)).refused.unwrap().to_string();
+            assert!(told.contains(&format!("`{setting}` in `")), "{repository}: {told}");
             std::fs::remove_file(&config).unwrap();
-            assert!(code_sources(&root, Some(&git)).all_are_hooks.is_none());
+            assert_eq!(code_sources(&root, Some(&git)).refused, None);
         }
         // Of the user, for a project without a repository.
         std::fs::remove_dir_all(root.join(".git")).unwrap();
@@ -178,18 +187,50 @@ mod tests {
         let own = root.join("own.config");
         std::fs::write(&own, format!("core.hookspath = {}\n", root.display())).unwrap();
         let git = GitSources::new(Arc::new(Told { home: root.clone(), places: vec![own] }));
-        assert!(code_sources(&root, Some(&git)).all_are_hooks.is_some());
+        assert!(code_sources(&root, Some(&git)).refused.is_some());
         std::fs::create_dir(root.join(".git")).unwrap();
-        // Relative to another work tree, and a file that kb reads itself.
-        std::fs::write(root.join("no-git"), "").unwrap();
-        let text = "[core]\nworktree = ../..\nhooksPath = project\n";
+        // Relative to another work tree.
+        let text = "core.worktree = ../..\ncore.hookspath = project\n";
         std::fs::write(root.join(".git/config"), text).unwrap();
         let git = GitSources::new(Arc::new(Told { home: root.clone(), places: Vec::new() }));
-        let told = code_sources(&root, Some(&git)).all_are_hooks.unwrap();
-        assert!(told.ends_with("config:3`"), "{told}");
-        let text = "[core]\nworktree = ../sub\nhooksPath = hk\n";
+        let told = code_sources(&root, Some(&git)).refused.unwrap().to_string();
+        assert!(told.contains("config:2`"), "{told}");
+        let text = "core.worktree = ../sub\ncore.hookspath = hk\n";
         std::fs::write(root.join(".git/config"), text).unwrap();
         let found = code_sources(&root, Some(&git)).paths;
         assert!([root.join("hk"), root.join("sub/hk")].iter().all(|path| found.contains(path)));
+    }
+
+    /// Settings that git does not list could name each file, and so could those of repositories that are not asked for.
+    #[test]
+    fn what_is_not_known_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let refused = || {
+            let git = GitSources::new(Arc::new(Told { home: root.clone(), places: Vec::new() }));
+            code_sources(&root, Some(&git)).refused.map(|error| error.to_string())
+        };
+        let repository = |name: &str| {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+            std::fs::write(root.join(name).join("config"), "core.bare = false\n").unwrap();
+        };
+        std::fs::write(root.join("no-git"), "").unwrap();
+        assert_eq!(refused(), None);
+        repository(".git");
+        let told = refused().unwrap();
+        assert!(
+            told.contains("git does not list its settings") && told.contains(".git/config"),
+            "{told}"
+        );
+        std::fs::remove_file(root.join("no-git")).unwrap();
+        assert_eq!(refused(), None);
+        // Files that are included under conditions.
+        let include = |at| format!("includeif.onbranch:b{at}.path = i{at}\n");
+        let includes: String = (0..70).map(include).collect();
+        std::fs::write(root.join(".git/config"), includes).unwrap();
+        assert!(refused().unwrap().contains("more than 64 files"));
+        repository(".git");
+        (0..=MAX_REPOSITORIES).for_each(|at| repository(&format!("{at}/.git")));
+        assert!(refused().unwrap().contains("200 repositories"));
     }
 }

@@ -13,6 +13,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// Directories deeper than this are not scanned.
 pub(super) const MAX_DEPTH: usize = 128;
+/// Maximum number of entries that are searched; a million take about a second.
+pub(super) const MAX_ENTRIES: usize = 1_000_000;
 /// The flags with which a scan opens a directory.
 pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 

@@ -1,6 +1,6 @@
 //! [`Setting`]: a setting of git, and how a list or a file of them is read.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A setting of git.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,50 +100,6 @@ pub(super) fn path_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The settings in a file on a machine without git.
-pub(super) fn read_plainly(file: &Path) -> Vec<Setting> {
-    let text = std::fs::read(file).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).replace("\\\n", "");
-    let (mut section, mut settings) = (String::new(), Vec::new());
-    for line in text.lines() {
-        let mut line = line.trim();
-        if let Some((header, rest)) = line.strip_prefix('[').and_then(|own| own.rsplit_once(']')) {
-            let (name, sub) = header.split_once('"').unwrap_or((header, ""));
-            let sub = sub.trim_end().trim_end_matches('"');
-            let dot = if sub.is_empty() { "" } else { "." };
-            section = format!("{}{dot}{sub}", name.trim().to_lowercase());
-            line = rest.trim();
-        }
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
-        let (name, value) = line.split_once('=').unwrap_or((line, ""));
-        settings.push(Setting {
-            origin: Some(file.to_owned()),
-            key: format!("{section}.{}", name.trim().to_lowercase()),
-            value: unquoted(value.trim()),
-        });
-    }
-    settings
-}
-
-/// A value without quotes, escapes and the comment after it.
-fn unquoted(value: &str) -> String {
-    let (mut text, mut is_quoted) = (String::new(), false);
-    let mut left = value.chars();
-    while let Some(next) = left.next() {
-        match next {
-            '"' => is_quoted = !is_quoted,
-            '#' | ';' if !is_quoted => break,
-            '\\' => {
-                text.extend(left.next().map(|c| if matches!(c, 'n' | 't' | 'b') { ' ' } else { c }))
-            }
-            other => text.push(other),
-        }
-    }
-    text.trim_end().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,27 +118,5 @@ mod tests {
             of(Some("c"), "core.bare", ""),
         ];
         assert_eq!(shown, expected);
-    }
-
-    /// Whatever the key, a path in a value counts.
-
-    #[test]
-    fn a_file_is_read_as_git_reads_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("config");
-        let text = "# a comment\n[core] bare = false\n\thooksPath = \"a b\"/c ; why\n[filter \"Own\"]\n  clean = sh \\\n x.sh \\\"q\\\"\n[include]\npath=../o.inc\n[alias] z\n";
-        std::fs::write(&file, text).unwrap();
-        let found: Vec<_> = read_plainly(&file).into_iter().map(|s| (s.key, s.value)).collect();
-        let expected = [
-            ("core.bare", "false"),
-            ("core.hookspath", "a b/c"),
-            ("filter.Own.clean", "sh  x.sh \"q\""),
-            ("include.path", "../o.inc"),
-            ("alias.z", ""),
-        ];
-        let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        assert_eq!(found, expected);
-        let hooks = &read_plainly(&file)[1];
-        assert_eq!(hooks.shown(), format!("`core.hookspath = a b/c` in `{}:3`", file.display()));
     }
 }

@@ -1,7 +1,9 @@
 //! [`GitSources`]: the paths that the settings of git name. Git itself lists its settings; which of them it executes is
 //! not asked: a path in any value counts.
 
-use super::git_setting::{Setting, is_bool, parsed, path_text, path_texts, read_plainly};
+use super::git_list::{GitList, ListGitSettings, NotListed};
+use super::git_setting::{Setting, is_bool, parsed, path_text, path_texts};
+use super::path_error::PathError;
 use super::protected_names::GIT;
 use super::real_path::{links_on_the_way, real};
 use std::collections::{BTreeSet, HashMap};
@@ -12,47 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of files that are included under a condition.
 const MAX_FILES: usize = 64;
-/// What git is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GitList<'a> {
-    /// All settings that hold in a repository, given its folder.
-    Repository(&'a Path),
-    /// All settings of the user and of the machine.
-    User,
-    /// Those of a file, without those that it includes.
-    File(&'a Path),
-    /// No settings, but the tracked files below a folder.
-    Tracked {
-        /// The folder of the repository.
-        folder: &'a Path,
-        /// Its work tree.
-        top: &'a Path,
-        /// The folder in the work tree.
-        below: &'a Path,
-    },
-}
-
-/// Why there is no list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotListed {
-    /// There is no git, or it does not answer.
-    NoGit,
-    /// Git refused, because it cannot read a file.
-    Refused,
-}
-
-/// Asks git for its settings and for the files that it tracks.
-pub trait ListGitSettings: Debug + Send + Sync {
-    /// What `git config --list --show-origin -z` or `git ls-files -z` prints. Blocks for some milliseconds.
-    fn list(&self, asked: GitList<'_>) -> Result<Vec<u8>, NotListed>;
-
-    /// The files and folders in which git looks for settings of the user and of the machine, whether they exist or not.
-    fn places(&self) -> Vec<PathBuf>;
-
-    /// The home directory of the user.
-    fn home(&self) -> Option<&Path>;
-}
-
 /// What a file looked like when git read it; `None` if there was none.
 pub(super) type Stamp = Option<(u64, u64, u64, (i64, i64))>;
 
@@ -61,7 +22,15 @@ pub(super) type Stamp = Option<(u64, u64, u64, (i64, i64))>;
 struct Answer {
     /// The files that git read or looked for.
     stamps: Vec<(PathBuf, Stamp)>,
-    settings: Arc<Vec<Setting>>,
+    listed: Arc<Listed>,
+}
+
+/// The settings that git listed.
+#[derive(Debug, Default)]
+struct Listed {
+    settings: Vec<Setting>,
+    /// Why git did not list all of them.
+    missing: Option<String>,
 }
 
 /// What settings of git name.
@@ -71,6 +40,8 @@ pub(super) struct Named {
     pub(super) paths: BTreeSet<PathBuf>,
     /// Folders of hooks, with the setting for messages.
     pub(super) hooks: Vec<(PathBuf, String)>,
+    /// Why not all settings are known.
+    pub(super) unknown: Option<PathError>,
 }
 
 /// Knows the paths that settings of git name, as long as no file with settings changes. Cheap to clone.
@@ -92,25 +63,21 @@ impl GitSources {
 
     /// What the settings of a repository name. `folder` is that of the repository, `top` its work tree.
     pub(super) fn of_repository(&self, folder: &Path, top: &Path) -> Named {
-        let settings = self.settings(GitList::Repository(folder));
-        let mut named = self.named(&settings, top);
-        for setting in settings.iter().filter(|setting| setting.key == "core.worktree") {
-            let found = self.named(&settings, &real(&folder.join(&setting.value)));
+        let listed = self.listed(GitList::Repository(folder));
+        let mut named = self.named(&listed, top);
+        for setting in listed.settings.iter().filter(|setting| setting.key == "core.worktree") {
+            let found = self.named(&listed, &real(&folder.join(&setting.value)));
             named.paths.extend(found.paths);
             named.hooks.extend(found.hooks);
         }
         named
     }
 
-    /// The files below a folder that git tracks, in submodules too; `None` if git cannot say. Without git, none are known.
+    /// The files below a folder that git tracks, in submodules too; `None` if git cannot say.
     /// `git` is the `.git` of the work tree that contains the folder.
     pub(super) fn tracked(&self, git: &Path, below: &Path) -> Option<Vec<String>> {
         let (folder, top) = (git_folder(git), git.parent()?);
-        let list = match self.git.list(GitList::Tracked { folder: &folder, top, below }) {
-            Ok(list) => list,
-            Err(NotListed::NoGit) => return Some(Vec::new()),
-            Err(NotListed::Refused) => return None,
-        };
+        let list = self.git.list(GitList::Tracked { folder: &folder, top, below }).ok()?;
         let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Some(paths.map(path_text).collect())
     }
@@ -118,7 +85,7 @@ impl GitSources {
     /// The same for the settings of the user and of the machine, where they have any.
     pub(super) fn of_user(&self, top: &Path) -> Named {
         match self.files_of_user().iter().any(|file| file.exists()) {
-            true => self.named(&self.settings(GitList::User), top),
+            true => self.named(&self.listed(GitList::User), top),
             false => Named::default(),
         }
     }
@@ -129,7 +96,7 @@ impl GitSources {
     }
 
     /// The settings, as git told them after the last change of a file with settings.
-    fn settings(&self, asked: GitList<'_>) -> Arc<Vec<Setting>> {
+    fn listed(&self, asked: GitList<'_>) -> Arc<Listed> {
         let folder = match asked {
             GitList::Repository(folder) => folder,
             GitList::User | GitList::File(_) | GitList::Tracked { .. } => Path::new(""),
@@ -138,24 +105,26 @@ impl GitSources {
         let is_current =
             |answer: &&Answer| answer.stamps.iter().all(|(path, was)| stamp(path) == *was);
         if let Some(known) = answers.get(folder).filter(is_current) {
-            return known.settings.clone();
+            return known.listed.clone();
         }
         let mut files = self.files_of_user();
         if let GitList::Repository(folder) = asked {
             files.extend(settings_of_repository(folder));
         }
-        let (settings, files) = self.read(asked, files);
+        let (listed, files) = self.read(asked, files);
         let stamps = files.into_iter().map(|file| (stamp(&file), file));
         let stamps = stamps.map(|(stamp, file)| (file, stamp)).collect();
-        let settings = Arc::new(settings);
-        answers.insert(folder.to_owned(), Answer { stamps, settings: settings.clone() });
-        settings
+        let listed = Arc::new(listed);
+        if listed.missing.is_none() {
+            answers.insert(folder.to_owned(), Answer { stamps, listed: listed.clone() });
+        }
+        listed
     }
 
     /// Asks git, and once more for each file that is included under a condition. If git fails, because it cannot read one
-    /// of its files, each file is asked for alone; without git, they are read here. Returns the files too.
-    fn read(&self, asked: GitList<'_>, files: Vec<PathBuf>) -> (Vec<Setting>, BTreeSet<PathBuf>) {
-        let list = self.git.list(asked);
+    /// of its files, each file is asked for alone. Returns the files too.
+    fn read(&self, asked: GitList<'_>, files: Vec<PathBuf>) -> (Listed, BTreeSet<PathBuf>) {
+        let (list, mut missing) = (self.git.list(asked), None);
         let mut settings = list.as_deref().map(parsed).unwrap_or_default();
         let (known, mut open) = match list {
             Ok(_) => (files, self.included(&settings)),
@@ -164,17 +133,23 @@ impl GitSources {
         let mut files: BTreeSet<PathBuf> = known.into_iter().collect();
         files.extend(settings.iter().filter_map(|setting| setting.origin.clone()));
         while let Some(file) = open.pop() {
-            if files.len() < MAX_FILES && files.insert(file.clone()) && file.is_file() {
-                let more = match self.git.list(GitList::File(&file)) {
-                    Ok(list) => parsed(&list),
-                    Err(NotListed::NoGit) => read_plainly(&file),
-                    Err(NotListed::Refused) => Vec::new(),
-                };
-                open.extend(self.included(&more));
-                settings.extend(more);
+            if files.len() >= MAX_FILES {
+                missing = Some(format!("they are in more than {MAX_FILES} files"));
+                break;
+            }
+            if !files.insert(file.clone()) || !file.is_file() {
+                continue;
+            }
+            match self.git.list(GitList::File(&file)) {
+                Ok(list) => {
+                    let more = parsed(&list);
+                    open.extend(self.included(&more));
+                    settings.extend(more);
+                }
+                Err(NotListed(why)) => missing = Some(format!("`{}`: {why}", file.display())),
             }
         }
-        (settings, files)
+        (Listed { settings, missing }, files)
     }
 
     /// The files that settings include, under whatever condition.
@@ -195,8 +170,10 @@ impl GitSources {
     }
 
     /// The files of the settings, and the paths in their values.
-    fn named(&self, settings: &[Setting], top: &Path) -> Named {
-        let mut found = Named::default();
+    fn named(&self, listed: &Listed, top: &Path) -> Named {
+        let settings = &listed.settings;
+        let unknown = listed.missing.clone().map(PathError::UnknownSettings);
+        let mut found = Named { unknown, ..Named::default() };
         let paths = &mut found.paths;
         paths.extend(settings.iter().filter_map(|setting| setting.origin.as_deref()).map(real));
         let included = self.included(settings);
@@ -289,8 +266,9 @@ pub(super) mod tests {
 
     impl ListGitSettings for Told {
         fn list(&self, asked: GitList<'_>) -> Result<Vec<u8>, NotListed> {
+            let refused = || NotListed("no git".to_owned());
             if self.home.join("no-git").exists() {
-                return Err(NotListed::NoGit);
+                return Err(refused());
             }
             let files = match asked {
                 GitList::Repository(folder) => {
@@ -300,7 +278,7 @@ pub(super) mod tests {
                 GitList::File(file) => vec![file.to_owned()],
                 GitList::Tracked { folder, .. } => {
                     let list = std::fs::read(folder.join("index"));
-                    return list.ok().filter(|list| list != b"bad").ok_or(NotListed::Refused);
+                    return list.ok().filter(|list| list != b"bad").ok_or_else(refused);
                 }
             };
             let of_file = |file: &PathBuf| {

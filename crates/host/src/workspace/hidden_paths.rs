@@ -1,6 +1,6 @@
 //! The existing paths of the workspace that the path rules forbid to read, for the kernel sandbox to hide.
 
-use super::dir_handle::{FOLDER, MAX_DEPTH};
+use super::dir_handle::{FOLDER, MAX_DEPTH, MAX_ENTRIES};
 use super::path_guard::Workspace;
 use super::path_rules::PathRules;
 use super::path_text::shown;
@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// Maximum number of paths that are hidden: each is a mount, which takes some microseconds.
 const MAX_HIDDEN: usize = 1_000;
-/// Maximum number of entries visited; a million take some seconds.
-const MAX_SEARCHED: usize = 1_000_000;
 
 /// There is more to hide or to search than the limits allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +77,7 @@ impl Search<'_> {
             self.searched += 1;
             let below = rel.join(OsStr::from_bytes(name.to_bytes()));
             is_whole &= self.entry(folder, name, entry.file_type(), below, depth)?;
-            if self.hidden.len() > MAX_HIDDEN || self.searched > MAX_SEARCHED {
+            if self.hidden.len() > MAX_HIDDEN || self.searched > MAX_ENTRIES {
                 return Err(TooManyHidden);
             }
         }

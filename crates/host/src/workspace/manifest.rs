@@ -4,15 +4,14 @@ use super::content::{MAX_HASHED, link_digest};
 use super::dir_handle::{FOLDER, MAX_DEPTH, state_of};
 use super::ignore_rules::IgnoreRules;
 use super::path_guard::Workspace;
-use super::path_text::nfc;
+use super::path_text::Spelling;
 use super::text_diff::with_diff;
 use super::tracked_files::TrackedFiles;
 use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use kb_core::redaction::Redactor;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Mode};
-use std::ffi::{CStr, OsStr};
-use std::os::unix::ffi::OsStrExt;
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode};
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,16 +24,21 @@ impl Workspace {
     /// The stat data of every file and link that git tracks or the ignore rules leave. Hidden files are included;
     /// `.git`, other ignored files and the state directory of `kb` are not. Blocks; reads no content.
     pub fn manifest(&self) -> Manifest {
-        self.manifest_with(self.ignore_rules())
+        self.manifest_with(self.ignore_rules(), &mut None)
     }
 
-    /// The same with ignored files.
-    pub(super) fn manifest_with(&self, rules: IgnoreRules) -> Manifest {
+    /// The same by these rules. Two manifests that are compared need the same answer of git about tracked files: `tracked`
+    /// is that of the first one, once it asked.
+    pub(super) fn manifest_with(
+        &self,
+        rules: IgnoreRules,
+        tracked: &mut Option<Arc<TrackedFiles>>,
+    ) -> Manifest {
         let (files, state) = (Vec::new(), self.state_paths());
-        let (tracked, truncated, is_hidden) = (None, false, false);
+        let (truncated, is_hidden) = (false, false);
         let mut scan = Scan { workspace: self, tracked, files, truncated, rules, is_hidden, state };
         match self.writable().open_folder(Path::new("")) {
-            Ok(root) => scan.folder(&root, String::new(), 0),
+            Ok(root) => scan.folder(&root, &At::default(), 0),
             Err(_) => scan.truncated = true,
         }
         Manifest { files: scan.files.into_iter().collect(), truncated: scan.truncated }
@@ -156,11 +160,31 @@ fn is_file(state: &Option<FileState>) -> bool {
     state.as_ref().is_some_and(|state| state.kind == FileKind::File)
 }
 
+/// A path on the way of a scan.
+#[derive(Default)]
+struct At {
+    /// As ignore rules and git know it, with a trailing `/` for a folder; empty for the root.
+    text: String,
+    /// As it is [written](Spelling), in the same way.
+    written: String,
+}
+
+impl At {
+    fn below(&self, name: &[u8], spelling: &Spelling) -> At {
+        let text = format!("{}{}", self.text, String::from_utf8_lossy(name));
+        At { text, written: format!("{}{}", self.written, spelling.written(name)) }
+    }
+
+    fn folder(self) -> At {
+        At { text: self.text + "/", written: self.written + "/" }
+    }
+}
+
 /// A scan in progress. Directories are read through handles, so that no link diverts the scan.
 struct Scan<'w> {
     workspace: &'w Workspace,
     /// The files that git tracks, once an entry is hidden.
-    tracked: Option<Arc<TrackedFiles>>,
+    tracked: &'w mut Option<Arc<TrackedFiles>>,
     files: Vec<(String, FileState)>,
     truncated: bool,
     rules: IgnoreRules,
@@ -171,30 +195,30 @@ struct Scan<'w> {
 }
 
 impl Scan<'_> {
-    /// Reads a directory; `prefix` is its path with a trailing `/`, empty for the root.
-    fn folder(&mut self, folder: &OwnedFd, prefix: String, depth: usize) {
+    /// Reads a directory.
+    fn folder(&mut self, folder: &OwnedFd, at: &At, depth: usize) {
         let Ok(entries) = Dir::read_from(folder) else {
             self.truncated = true;
             return;
         };
-        let added = self.rules.enter(folder, &prefix, depth == 0);
-        for entry in entries.flatten() {
+        let entries: Vec<DirEntry> = entries.flatten().collect();
+        let spelling = Spelling::of(entries.iter().map(|entry| entry.file_name().to_bytes()));
+        let added = self.rules.enter(folder, &at.text, depth == 0);
+        for entry in &entries {
             if self.files.len() >= MAX_FILES {
                 self.truncated = true;
                 break;
             }
             let name = entry.file_name();
             if !matches!(name.to_bytes(), b"." | b".." | b".git") {
-                self.entry(folder, &prefix, name, entry.file_type(), depth);
+                let at = at.below(name.to_bytes(), &spelling);
+                self.entry(folder, at, name, entry.file_type(), depth);
             }
         }
         self.rules.leave(added);
     }
 
-    fn entry(&mut self, folder: &OwnedFd, prefix: &str, name: &CStr, kind: FileType, depth: usize) {
-        let mut path = String::with_capacity(prefix.len() + name.count_bytes());
-        path.push_str(prefix);
-        path.push_str(&OsStr::from_bytes(name.to_bytes()).to_string_lossy());
+    fn entry(&mut self, folder: &OwnedFd, at: At, name: &CStr, kind: FileType, depth: usize) {
         let mut stat = None;
         // Some file systems do not report the type of an entry.
         let kind = match kind {
@@ -205,15 +229,15 @@ impl Scan<'_> {
             known => known,
         };
         let is_folder = kind == FileType::Directory;
-        let is_hidden = self.is_hidden || self.rules.hide(&path, is_folder);
-        if is_hidden && !self.is_tracked(&path, is_folder)
-            || self.state.iter().any(|state| state == Path::new(&path))
+        let is_hidden = self.is_hidden || self.rules.hide(&at.text, is_folder);
+        if is_hidden && !self.is_tracked(&at.text, is_folder)
+            || self.state.iter().any(|state| state == Path::new(&at.text))
         {
             return;
         }
         if is_folder {
             let around = std::mem::replace(&mut self.is_hidden, is_hidden);
-            self.below(folder, name, path, depth);
+            self.below(folder, name, at, depth);
             self.is_hidden = around;
             return;
         }
@@ -225,7 +249,7 @@ impl Scan<'_> {
             if state.kind == FileKind::Symlink {
                 state.sha256 = link_digest(folder, name);
             }
-            self.files.push((nfc(path), state));
+            self.files.push((at.written, state));
         }
     }
 
@@ -236,10 +260,9 @@ impl Scan<'_> {
         is_tracked.unwrap_or(false)
     }
 
-    fn below(&mut self, folder: &OwnedFd, name: &CStr, mut path: String, depth: usize) {
-        path.push('/');
+    fn below(&mut self, folder: &OwnedFd, name: &CStr, at: At, depth: usize) {
         match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
-            Ok(below) if depth < MAX_DEPTH => self.folder(&below, path, depth + 1),
+            Ok(below) if depth < MAX_DEPTH => self.folder(&below, &at.folder(), depth + 1),
             Err(rustix::io::Errno::NOENT) => {}
             _ => self.truncated = true,
         }
@@ -277,9 +300,44 @@ mod tests {
         assert!(workspace.ignores("two.log"));
         workspace.refresh_tracked();
         assert_eq!(names(workspace.manifest()), [".gitignore", "one.log", "two.log"]);
+        // A step beside it that notices it changes nothing for a comparison that has begun.
+        let mut asked = None;
+        let rules = || workspace.ignore_rules();
+        let before = workspace.manifest_with(rules(), &mut asked);
+        put(".git/index", "one.log\0");
+        workspace.refresh_tracked();
+        assert_eq!(workspace.manifest_with(rules(), &mut asked), before);
+        assert_eq!(names(workspace.manifest()), [".gitignore", "one.log"]);
         // Without an answer of git, the record has a gap.
         put(".git/index", "bad");
         assert!(open().manifest().truncated);
+    }
+
+    /// Files whose names differ only in their form, or are not UTF-8, are files of their own.
+    #[test]
+    fn each_file_has_an_entry_whatever_its_name() {
+        use std::os::unix::ffi::OsStrExt;
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &[u8], text: &str| {
+            std::fs::write(dir.path().join(std::ffi::OsStr::from_bytes(name)), text).unwrap();
+        };
+        let (composed, decomposed) = ("\u{e9}.sh", "e\u{301}.sh");
+        write(decomposed.as_bytes(), "old");
+        write(b"z\xff.sh", "old");
+        let workspace = Workspace::open(dir.path(), &[], &[]).unwrap();
+        let before = workspace.manifest();
+        assert_eq!(before.files.keys().collect::<Vec<_>>(), [r"z\xff.sh", composed]);
+        write(composed.as_bytes(), "new");
+        write(b"z\xfe.sh", "other");
+        let changes = workspace.changes(&before, &workspace.manifest());
+        let content = |change: &Change| change.after.as_ref().unwrap().sha256.unwrap();
+        let found: Vec<_> = changes.iter().map(|one| (one.path.as_str(), content(one))).collect();
+        let expected = [
+            (r"e\xcc\x81.sh", Digest::of("old")),
+            (r"z\xfe.sh", Digest::of("other")),
+            (composed, Digest::of("new")),
+        ];
+        assert_eq!(found, expected);
     }
 
     /// A file that was written so recently that its stat data may hide another write is compared by

@@ -12,6 +12,7 @@ mod content_cache;
 mod digests;
 mod dir_handle;
 mod file_access;
+mod git_list;
 mod git_setting;
 mod git_settings;
 mod hidden_paths;
@@ -44,7 +45,7 @@ mod watch_rules;
 mod write_target;
 mod writing;
 
-pub use changed_since::{ChangedFile, changed_since};
+pub use changed_since::{ChangedFile, ChangedFiles};
 pub(crate) use file_access::FileAccess;
 pub(crate) use hidden_paths::TooManyHidden;
 pub(crate) use opened_folder::OpenedFolder;
@@ -60,7 +61,7 @@ pub(crate) use repository::repository_outside;
 pub(crate) use walk::Entry;
 pub(crate) use write_target::PriorState;
 
-pub use git_settings::{GitList, ListGitSettings, NotListed};
+pub use git_list::{GitList, ListGitSettings, NotListed};
 pub use ignore_rules::IgnoreFiles;
 pub use open_commands::OpenCommand;
 pub use path_error::PathError;

@@ -1,17 +1,13 @@
 //! Folders outside of the project that are opened for commands in the sandbox: what they leave out.
 
-use super::code_sources::sources_of_repository;
+use super::code_sources::{MAX_REPOSITORIES, sources_of_repository};
+use super::dir_handle::MAX_ENTRIES;
 use super::git_settings::GitSources;
 use super::protected_names::{ANYWHERE, GIT, is_git_folder, normalized};
 use super::real_path::real;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Maximum number of entries that are searched for repositories; a million take about a second.
-const MAX_SEARCHED: usize = 1_000_000;
-/// Maximum number of repositories in one opened folder. Each needs mounts for every command.
-const MAX_REPOSITORIES: usize = 200;
 
 /// A folder or file outside of the project that a command may write to.
 pub(crate) struct OpenedFolder<'a> {
@@ -43,10 +39,14 @@ impl OpenedFolder<'_> {
         }
         let mut sources = self.sources.clone();
         sources.extend(settings.iter().map(|path| real(path)));
-        let of_user = self.git.map(|git| git.of_user(Path::new("/")).paths);
-        sources.extend(of_user.into_iter().flatten());
-        for repository in &search.repositories {
-            sources.extend(sources_of_repository(repository, self.git).paths);
+        let of_user = self.git.map(|git| git.of_user(Path::new("/")));
+        let of_repositories =
+            search.repositories.iter().map(|path| sources_of_repository(path, self.git));
+        for named in of_user.into_iter().chain(of_repositories) {
+            if let Some(unknown) = named.unknown {
+                return Err(unknown.to_string());
+            }
+            sources.extend(named.paths);
         }
         for path in sources {
             let is_new = path.starts_with(opened) && !path.exists();
@@ -128,8 +128,8 @@ impl<'a> Search<'a> {
                     return Err(format!("`{}` cannot be searched: {error}", folder.display()));
                 }
             }
-            if self.searched > MAX_SEARCHED || self.repositories.len() > MAX_REPOSITORIES {
-                let limit = format!("{MAX_SEARCHED} entries or {MAX_REPOSITORIES} repositories");
+            if self.searched > MAX_ENTRIES || self.repositories.len() > MAX_REPOSITORIES {
+                let limit = format!("{MAX_ENTRIES} entries or {MAX_REPOSITORIES} repositories");
                 return Err(format!("it contains more than {limit}"));
             }
         }

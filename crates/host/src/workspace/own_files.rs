@@ -33,7 +33,7 @@ pub(crate) enum FileContent {
 impl Workspace {
     /// The stat data of every file and link, ignored ones included. Blocks.
     pub(crate) fn all_files(&self) -> Manifest {
-        self.manifest_with(IgnoreRules::none())
+        self.manifest_with(IgnoreRules::none(), &mut None)
     }
 
     /// The content of a path; `None` if it does not exist or is a directory. A link is not followed.

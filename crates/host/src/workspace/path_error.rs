@@ -31,6 +31,12 @@ pub enum PathError {
         "git executes hooks of the project folder itself, by {0}, so that each file of it could be one"
     )]
     AllHooks(String),
+    /// Git does not tell its settings, so that each file of the workspace may be one that it executes.
+    #[error("git does not list its settings, so that it may execute each file of the project: {0}")]
+    UnknownSettings(String),
+    /// There is more in the workspace than can be searched for protected paths.
+    #[error("{0}")]
+    TooMuch(String),
     /// The path rules of a setting forbid it.
     #[error("the settings do not allow `{tool}` to access `{path}`")]
     Forbidden {
@@ -84,6 +90,8 @@ impl PathError {
                 | PathError::Outside(_)
                 | PathError::Protected { .. }
                 | PathError::AllHooks(_)
+                | PathError::UnknownSettings(_)
+                | PathError::TooMuch(_)
                 | PathError::Forbidden { .. }
         )
     }
@@ -105,6 +113,14 @@ impl PathError {
             PathError::AllHooks(_) => (
                 Code::PATH_PROTECTED,
                 "move the hooks to a folder of their own, such as `.githooks`, and set `core.hooksPath` to it",
+            ),
+            PathError::UnknownSettings(_) => (
+                Code::PATH_PROTECTED,
+                "install git 2.8 or later on `PATH`, and see that `git config --list --show-origin` works",
+            ),
+            PathError::TooMuch(_) => (
+                Code::PATH_PROTECTED,
+                "open a smaller folder as the project, or move what it does not need out of it",
             ),
             PathError::Forbidden { .. } => (
                 Code::POLICY_DENIED,

@@ -4,11 +4,12 @@
 use super::content::{Content, MAX_HASHED, link_digest};
 use super::content_cache::ContentCache;
 use super::dir_handle::{DirHandle, OpenedPath, kind_of, state_of};
-use super::git_settings::{GitSources, ListGitSettings};
+use super::git_list::ListGitSettings;
+use super::git_settings::GitSources;
 use super::ignore_rules::{IgnoreFiles, IgnoreRules, ParsedIgnoreFiles};
 use super::own_writes::OwnWrites;
 use super::path_error::{PathError, refused, wrong_kind};
-use super::path_text::{shown, unicode_forms};
+use super::path_text::{shown, stored_forms, unescaped};
 use super::protected_paths::ProtectedPaths;
 use super::state_before::StateBefore;
 use super::tracked_files::TrackedFiles;
@@ -175,16 +176,15 @@ impl Workspace {
     pub fn symlink_stat(&self, path: &str) -> Result<Option<FileState>, PathError> {
         let seen = self.stat(path)?;
         let (root, rel) = self.relative(path)?;
-        let rel = Path::new(&rel);
-        let Some(name) = rel.file_name() else { return Ok(seen) };
-        let parent = rel.parent().unwrap_or_else(|| Path::new(""));
-        let link = self.folder(root).find(parent).ok().and_then(|parent| {
+        let link = |rel: PathBuf| {
+            let (name, parent) = (rel.file_name()?, rel.parent()?);
+            let parent = self.folder(root).find(parent).ok()?;
             let stat = rustix::fs::statat(&parent.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             let state = state_of(&stat);
             let sha256 = link_digest(&parent.fd, name);
             (state.kind == FileKind::Symlink).then_some(FileState { sha256, ..state })
-        });
-        Ok(link.or(seen))
+        };
+        Ok(stored_forms(&rel).into_iter().find_map(link).or(seen))
     }
 
     /// An existing directory, as the working directory of a process; empty is the root.
@@ -207,8 +207,8 @@ impl Workspace {
         let (root, rel) = self.relative(path)?;
         let folder = self.folder(root);
         let mut last = Errno::NOENT;
-        for form in unicode_forms(&rel) {
-            match folder.find(Path::new(&form)) {
+        for form in stored_forms(&rel) {
+            match folder.find(&form) {
                 Ok(found) => return Ok(self.located(root, found)),
                 Err(error) => last = error,
             }
@@ -294,7 +294,7 @@ impl Workspace {
     pub(crate) fn is_of_protected(&self, change: &Change) -> bool {
         let states = [&change.before, &change.after].into_iter().flatten();
         states.into_iter().any(|state| state.kind == FileKind::Directory)
-            || self.check_writable(&change.path, Path::new(&change.path)).is_err()
+            || self.check_writable(&change.path, &unescaped(&change.path)).is_err()
     }
 
     /// Whether a real path, relative to the workspace, lies in a path that was passed as
@@ -326,16 +326,13 @@ impl Workspace {
 
     /// The same paths and those elsewhere. Blocks.
     pub(crate) fn all_code_sources(&self) -> BTreeSet<PathBuf> {
-        self.roots.protected.all_sources(self.root()).paths
+        self.roots.protected.all_sources(self.root()).paths.clone()
     }
 
-    /// Refuses to let others write to the workspace if git executes hooks of the workspace itself: each new file could
-    /// be one. Blocks.
+    /// Refuses to let others write to the workspace if git executes hooks of the workspace itself, or does not tell what it
+    /// executes: each new file could be a hook. Blocks.
     pub fn require_hooks_elsewhere(&self) -> Result<(), PathError> {
-        match self.roots.protected.all_sources(self.root()).all_are_hooks {
-            Some(setting) => Err(PathError::AllHooks(setting)),
-            None => Ok(()),
-        }
+        self.roots.protected.all_sources(self.root()).refused.clone().map_or(Ok(()), Err)
     }
 
     /// A command ended that may have changed what names the [code sources](Workspace::all_code_sources).

@@ -1,6 +1,9 @@
-//! Unicode forms of paths: how they are compared, shown and looked up.
+//! Spellings of paths: how they are compared, shown and looked up.
 
-use std::path::{Component, Path};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
 
 /// Text in NFC, the form in which paths are compared and shown.
@@ -8,17 +11,74 @@ pub(crate) fn nfc(text: impl Into<String> + AsRef<str>) -> String {
     if text.as_ref().is_ascii() { text.into() } else { text.as_ref().nfc().collect() }
 }
 
-/// The forms under which a name may be stored on disk: as given, composed, decomposed.
-pub(crate) fn unicode_forms(text: &str) -> Vec<String> {
-    let mut all = vec![text.to_owned()];
-    if !text.is_ascii() {
-        for other in [text.nfc().collect::<String>(), text.nfd().collect()] {
-            if !all.contains(&other) {
-                all.push(other);
-            }
+/// The forms under which a path may be stored on disk: that of a [`Spelling`], as given, composed, decomposed.
+pub(crate) fn stored_forms(text: &str) -> Vec<PathBuf> {
+    let mut all = vec![unescaped(text)];
+    for other in [text.to_owned(), text.nfc().collect(), text.nfd().collect()].map(PathBuf::from) {
+        if !all.contains(&other) {
+            all.push(other);
         }
     }
     all
+}
+
+/// What stands for a byte, before two hexadecimal digits.
+const ESCAPE: &str = "\\x";
+
+/// How the names of the entries of a folder are written, so that no two are written the same: in NFC. Of a name that is not
+/// UTF-8, and of one whose NFC form another entry has too, the bytes that are not ASCII are written as `\xHH`.
+#[derive(Debug, Default)]
+pub(super) struct Spelling {
+    /// The number of entries of each form that is not ASCII.
+    forms: HashMap<String, usize>,
+}
+
+impl Spelling {
+    /// That of a folder with these entries.
+    pub(super) fn of<'a>(names: impl Iterator<Item = &'a [u8]>) -> Spelling {
+        let mut forms: HashMap<String, usize> = HashMap::new();
+        let names = names.filter(|name| !name.is_ascii());
+        for text in names.filter_map(|name| std::str::from_utf8(name).ok()) {
+            *forms.entry(nfc(text)).or_default() += 1;
+        }
+        Spelling { forms }
+    }
+
+    /// A name as it is written.
+    pub(super) fn written(&self, name: &[u8]) -> String {
+        let text = std::str::from_utf8(name).ok();
+        let is_alone = |form: &String| self.forms.get(form).is_none_or(|entries| *entries == 1);
+        let plain = text.map(nfc).filter(|form| text == Some(form) || is_alone(form));
+        match plain {
+            Some(plain) if !plain.contains(ESCAPE) => plain,
+            Some(plain) => plain.replace(ESCAPE, "\\x5cx"),
+            None => name.iter().map(|byte| escaped(*byte)).collect(),
+        }
+    }
+}
+
+fn escaped(byte: u8) -> String {
+    match byte {
+        b'\\' | 0x80.. => format!("{ESCAPE}{byte:02x}"),
+        other => char::from(other).to_string(),
+    }
+}
+
+/// The path that is written so.
+pub(super) fn unescaped(text: &str) -> PathBuf {
+    let (mut bytes, mut left) = (Vec::new(), text);
+    while let Some(at) = left.find(ESCAPE) {
+        let (before, rest) = left.split_at(at);
+        let byte = rest.get(2..4).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.extend_from_slice(before.as_bytes());
+        match byte.filter(|byte| *byte >= 0x80 || *byte == b'\\') {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(rest.get(..4).unwrap_or(rest).as_bytes()),
+        }
+        left = rest.get(4..).unwrap_or_default();
+    }
+    bytes.extend_from_slice(left.as_bytes());
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 /// A relative path as it is shown: `/` between the components, NFC, `.` for an empty path.
@@ -54,4 +114,47 @@ fn is_ignorable(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
         | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn no_two_names_of_a_folder_are_written_the_same() {
+        let names: [&[u8]; 9] = [
+            b"plain",
+            "\u{fc}".as_bytes(),
+            "u\u{308}".as_bytes(),
+            "e\u{301}".as_bytes(),
+            "\u{212b}".as_bytes(),
+            "A\u{30a}".as_bytes(),
+            b"z\xff",
+            b"z\xfe",
+            br"u\xcc\x88",
+        ];
+        let spelling = Spelling::of(names.into_iter());
+        let written = names.map(|name| spelling.written(name));
+        let expected = [
+            "plain",
+            "\u{fc}",
+            r"u\xcc\x88",
+            "\u{e9}",
+            r"\xe2\x84\xab",
+            r"A\xcc\x8a",
+            r"z\xff",
+            r"z\xfe",
+            r"u\x5cxcc\x5cx88",
+        ];
+        assert_eq!(written, expected);
+        assert_eq!(written.iter().collect::<BTreeSet<_>>().len(), names.len());
+        for (name, written) in names.iter().zip(&written) {
+            let found =
+                stored_forms(written).iter().any(|form| form.as_os_str().as_bytes() == *name);
+            assert!(found, "{written}");
+        }
+        assert_eq!(unescaped(r"a\x\x2f\xz"), Path::new(r"a\x\x2f\xz"));
+    }
 }

@@ -19,7 +19,7 @@ const SOURCES_VALID: Duration = Duration::from_millis(10);
 const SOURCES_SHARE: u32 = 10;
 
 /// Until when the sources are used, and the sources.
-type CachedSources = Option<(Instant, CodeSources)>;
+type CachedSources = Option<(Instant, Arc<CodeSources>)>;
 
 /// Paths that tools may read and never change: definitions and settings, repository data and the
 /// state directory of `kb`. They are protected before they exist.
@@ -74,14 +74,15 @@ impl ProtectedPaths {
     /// The paths in the root that settings of git name or links of definitions lead to.
     pub(super) fn sources(&self, root: &Path) -> Vec<PathBuf> {
         let is_inside = |path: &PathBuf| path != root && path.starts_with(root);
-        let all = self.all_sources(root).paths;
-        let mut sources: Vec<PathBuf> = all.into_iter().filter(is_inside).collect();
+        let all = self.all_sources(root);
+        let mut sources: Vec<PathBuf> =
+            all.paths.iter().filter(|path| is_inside(path)).cloned().collect();
         sources.retain(|path| !path.starts_with(root.join(GIT)) && !self.further.contains(path));
         sources
     }
 
     /// The same paths and those elsewhere, and whether all files of the root may be hooks of git.
-    pub(super) fn all_sources(&self, root: &Path) -> CodeSources {
+    pub(super) fn all_sources(&self, root: &Path) -> Arc<CodeSources> {
         let mut cached = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = clock::instant();
         if let Some((until, sources)) = &*cached
@@ -89,7 +90,7 @@ impl ProtectedPaths {
         {
             return sources.clone();
         }
-        let sources = code_sources(root, self.git.as_ref());
+        let sources = Arc::new(code_sources(root, self.git.as_ref()));
         let end = clock::instant();
         let valid = SOURCES_VALID.max(end.duration_since(begin) * SOURCES_SHARE);
         *cached = Some((end + valid, sources.clone()));

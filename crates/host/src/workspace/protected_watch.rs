@@ -1,11 +1,12 @@
 //! Detects changes to protected paths around a process that may not change them.
 
 use super::content::{Content, MAX_HASHED, link_digest};
-use super::dir_handle::{FOLDER, MAX_DEPTH};
+use super::dir_handle::{FOLDER, MAX_DEPTH, MAX_ENTRIES};
 use super::dir_handle::{kind_of, open_file_at, state_of};
 use super::manifest::MAX_FILES;
+use super::path_error::PathError;
 use super::path_guard::Workspace;
-use super::path_text::nfc;
+use super::path_text::{Spelling, nfc};
 use super::protected_names::{ANYWHERE, normalized};
 use super::state_before::StoredProtected;
 use super::watch_rules::{Place, WatchMode};
@@ -32,7 +33,7 @@ pub(crate) struct ProtectedWatch {
     git_is_open: bool,
     before: Manifest,
     /// The repositories and settings in subfolders from before, relative to the workspace.
-    nested: BTreeSet<String>,
+    nested: BTreeSet<PathBuf>,
 }
 
 impl ProtectedWatch {
@@ -59,13 +60,24 @@ impl ProtectedWatch {
     /// The repositories and settings in subfolders that exist now.
     pub(crate) fn nested(&self) -> Vec<PathBuf> {
         let root = self.workspace.root();
-        self.nested.iter().take(MAX_NESTED).map(|path| root.join(path)).collect()
+        self.nested.iter().map(|path| root.join(path)).collect()
     }
 
     /// Reads them again and returns the changes.
     pub(crate) async fn end(self) -> Vec<Change> {
         let (after, _) = survey(&self.workspace, self.sources, self.git_is_open).await;
         changes_between(&self.before, &after)
+    }
+
+    /// Refuses a workspace whose protected paths cannot be compared.
+    pub(crate) fn require_complete(&self) -> Result<(), PathError> {
+        let message = format!(
+            "the project has more than {MAX_ENTRIES} entries or {MAX_FILES} protected files"
+        );
+        match self.before.truncated {
+            true => Err(PathError::TooMuch(message)),
+            false => Ok(()),
+        }
     }
 }
 
@@ -78,16 +90,12 @@ impl Workspace {
 }
 
 fn changes_between(before: &Manifest, after: &Manifest) -> Vec<Change> {
-    // If both surveys are partial, a path that one of them lacks proves nothing.
-    let partial = before.truncated && after.truncated;
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
-    let grown = (after.truncated && !before.truncated)
-        .then(|| Change::new(TOO_MANY.to_owned(), None, Some(NOT_COMPARED)));
+    let grown = after.truncated.then(|| Change::new(TOO_MANY.to_owned(), None, Some(NOT_COMPARED)));
     paths
         .into_iter()
         .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
             (Some(a), Some(b)) if is_same(a, b) => None,
-            (None, _) | (_, None) if partial => None,
             (before, after) => Some(Change::new(path.clone(), before.cloned(), after.cloned())),
         })
         .chain(grown)
@@ -108,7 +116,7 @@ async fn survey(
     workspace: &Workspace,
     sources: Arc<Vec<String>>,
     git_is_open: bool,
-) -> (Manifest, BTreeSet<String>) {
+) -> (Manifest, BTreeSet<PathBuf>) {
     let workspace = workspace.clone();
     let work = move || look(&workspace, &sources, git_is_open);
     let truncated = Manifest { truncated: true, ..Manifest::default() };
@@ -119,12 +127,12 @@ fn look(
     workspace: &Workspace,
     sources: &[String],
     git_is_open: bool,
-) -> (Manifest, BTreeSet<String>) {
+) -> (Manifest, BTreeSet<PathBuf>) {
     let (manifest, nested, names) = (Manifest::default(), BTreeSet::new(), Vec::new());
     let mut survey =
         Survey { workspace, sources, git_is_open, manifest, nested, names, searched: 0 };
     match workspace.writable().open_folder(Path::new("")) {
-        Ok(root) => survey.folder(&root, "", Place::Open),
+        Ok(root) => survey.folder(&root, &At::default(), Place::Open),
         Err(_) => survey.manifest.truncated = true,
     }
     (survey.manifest, survey.nested)
@@ -137,11 +145,31 @@ struct Survey<'w> {
     git_is_open: bool,
     manifest: Manifest,
     /// The repositories and settings in subfolders.
-    nested: BTreeSet<String>,
+    nested: BTreeSet<PathBuf>,
     /// The names on the way to the current entry, each normalised with [`normalized`].
     names: Vec<String>,
     /// Number of unprotected entries visited so far.
     searched: usize,
+}
+
+/// A path on the way of a survey.
+#[derive(Default)]
+struct At {
+    real: PathBuf,
+    /// As it is [written](Spelling).
+    written: String,
+}
+
+impl At {
+    fn below(&self, name: &[u8], spelling: &Spelling) -> At {
+        let slash = if self.written.is_empty() { "" } else { "/" };
+        let written = format!("{}{slash}{}", self.written, spelling.written(name));
+        At { real: self.real.join(OsStr::from_bytes(name)), written }
+    }
+
+    fn is_root(&self) -> bool {
+        self.written.is_empty()
+    }
 }
 
 /// In place of a path: there are more entries than are compared, so that protected paths cannot be found.
@@ -155,14 +183,10 @@ const NOT_COMPARED: FileState = FileState {
     mode: 0,
     sha256: None,
 };
-/// Maximum number of nested repositories and settings that are made read-only.
-const MAX_NESTED: usize = 64;
-/// Maximum number of unprotected entries visited; a million take about a second.
-const MAX_SEARCHED: usize = 1_000_000;
 
 impl Survey<'_> {
-    /// Visits a directory; `prefix` is its path with a trailing `/`, empty for the root.
-    fn folder(&mut self, folder: &OwnedFd, prefix: &str, place: Place) {
+    /// Visits a directory.
+    fn folder(&mut self, folder: &OwnedFd, at: &At, place: Place) {
         let Ok(entries) = Dir::read_from(folder) else {
             self.manifest.truncated = true;
             return;
@@ -171,15 +195,16 @@ impl Survey<'_> {
         let has = |name: &str| {
             entries.iter().any(|entry| entry.file_name().to_bytes() == name.as_bytes())
         };
-        let found = place.with(prefix.is_empty(), has);
+        let found = place.with(at.is_root(), has);
         if place == Place::Open && found != place {
-            self.nested.insert(prefix.trim_end_matches('/').to_owned());
+            self.nested.insert(at.real.clone());
         }
         if let (Place::Repository, Ok(stat)) = (found, rustix::fs::fstat(folder)) {
-            self.manifest.files.insert(prefix.trim_end_matches('/').to_owned(), state_of(&stat));
+            self.manifest.files.insert(at.written.clone(), state_of(&stat));
         }
-        for entry in entries {
-            if self.manifest.files.len() >= MAX_FILES || self.searched >= MAX_SEARCHED {
+        let spelling = Spelling::of(entries.iter().map(|entry| entry.file_name().to_bytes()));
+        for entry in &entries {
+            if self.manifest.files.len() >= MAX_FILES || self.searched >= MAX_ENTRIES {
                 self.manifest.truncated = true;
                 return;
             }
@@ -187,18 +212,18 @@ impl Survey<'_> {
             if !matches!(name.to_bytes(), b"." | b"..") {
                 let text = OsStr::from_bytes(name.to_bytes()).to_string_lossy();
                 self.names.push(normalized(&text));
-                self.entry(folder, &entry, (prefix, &text), found);
+                self.entry(folder, entry, (at, &spelling), found);
                 self.names.pop();
             }
         }
     }
 
     /// Whether an entry is or lies in a code source.
-    fn is_source(&self, prefix: &str, text: &str) -> bool {
+    fn is_source(&self, above: &At, name: &[u8]) -> bool {
         if self.sources.is_empty() {
             return false;
         }
-        let path = nfc(format!("{prefix}{text}"));
+        let path = nfc(above.real.join(OsStr::from_bytes(name)).to_string_lossy());
         let mut sources =
             self.sources.iter().filter_map(|source| path.strip_prefix(source.as_str()));
         sources.any(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -208,7 +233,7 @@ impl Survey<'_> {
         &mut self,
         folder: &OwnedFd,
         entry: &DirEntry,
-        (prefix, text): (&str, &str),
+        (above, spelling): (&At, &Spelling),
         place: Place,
     ) {
         let name = entry.file_name();
@@ -218,7 +243,7 @@ impl Survey<'_> {
             FileType::Unknown => stat().is_ok_and(|stat| kind_of(&stat) == FileKind::Directory),
             _ => false,
         };
-        let mode = if self.is_source(prefix, text) {
+        let mode = if self.is_source(above, name.to_bytes()) {
             WatchMode::Content(Place::Protected)
         } else {
             place.mode(&self.names, is_folder, self.git_is_open)
@@ -236,33 +261,33 @@ impl Survey<'_> {
             WatchMode::Content(inside) => Some(inside),
             WatchMode::Exists => None,
         };
-        let path = nfc(format!("{prefix}{text}"));
-        if self.workspace.is_state_path(Path::new(&path)) {
+        let at = above.below(name.to_bytes(), spelling);
+        if self.workspace.is_state_path(&at.real) {
             return;
         }
         let is_named = self.names.last().is_some_and(|name| ANYWHERE.contains(&name.as_str()));
-        if place == Place::Open && is_named && !prefix.is_empty() {
-            self.nested.insert(path.clone());
+        if place == Place::Open && is_named && !above.is_root() {
+            self.nested.insert(at.real.clone());
         }
         let Ok(stat) = stat() else { return };
         let mut state = state_of(&stat);
         match (state.kind, inside) {
             (FileKind::Directory, Some(inside)) if self.names.len() <= MAX_DEPTH => {
                 match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
-                    Ok(below) => self.folder(&below, &format!("{path}/"), inside),
+                    Ok(below) => self.folder(&below, &at, inside),
                     // It was replaced meanwhile, and is no folder.
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
                     // What it contains cannot be compared, so it counts as protected itself.
-                    Err(_) => drop(self.manifest.files.insert(path, state)),
+                    Err(_) => drop(self.manifest.files.insert(at.written, state)),
                 }
             }
             // What lies deeper is not compared, so a folder there counts as protected itself.
             (FileKind::Directory, _) => {
-                self.manifest.files.insert(path, state);
+                self.manifest.files.insert(at.written, state);
             }
             (kind, _) => {
                 state.sha256 = digest(folder, name, kind, state.size);
-                self.manifest.files.insert(path, state);
+                self.manifest.files.insert(at.written, state);
             }
         }
     }
@@ -276,5 +301,61 @@ fn digest(folder: &OwnedFd, name: &CStr, kind: FileKind, size: u64) -> Option<Di
             Content::of(open_file_at(folder, name).ok()?).ok()?.sha256
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the names of the folders of repositories, and however many there are.
+    #[test]
+    fn each_nested_repository_is_compared_and_made_read_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &[u8]| dir.path().join(OsStr::from_bytes(name)).join(".git");
+        let repository = |name: &[u8]| {
+            std::fs::create_dir_all(at(name)).unwrap();
+            std::fs::write(at(name).join("config"), name).unwrap();
+        };
+        (0..70).for_each(|number| repository(format!("r{number}").as_bytes()));
+        let workspace = Workspace::open(dir.path(), &[], &[]).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for [one, other] in [["\u{fc}".as_bytes(), "u\u{308}".as_bytes()], [b"z\xff", b"z\xfe"]] {
+            repository(one);
+            let watch = runtime.block_on(ProtectedWatch::begin(&workspace, false));
+            assert!(
+                watch
+                    .nested()
+                    .contains(&workspace.root().join(OsStr::from_bytes(one)).join(".git"))
+            );
+            assert!(watch.nested().len() > 70);
+            repository(other);
+            let changes = runtime.block_on(watch.end());
+            let new = changes.iter().filter(|change| change.path.ends_with(".git/config"));
+            assert!(new.clone().any(|change| workspace.is_of_protected(change)), "{changes:?}");
+            let left = new
+                .filter(|change| workspace.symlink_stat(&change.path).is_ok_and(|s| s.is_some()));
+            assert!(left.count() > 0, "{changes:?}");
+        }
+    }
+
+    /// A survey that is not complete before a command could miss what it changes.
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path(), &[], &[]).unwrap();
+        let truncated = Manifest { truncated: true, ..Manifest::default() };
+        let watch = |before| ProtectedWatch {
+            workspace: workspace.clone(),
+            sources: Arc::default(),
+            git_is_open: false,
+            before,
+            nested: BTreeSet::new(),
+        };
+        assert!(watch(Manifest::default()).require_complete().is_ok());
+        let refused = watch(truncated.clone()).require_complete().unwrap_err();
+        assert!(refused.failure().code == kb_base::diagnostic::Code::PATH_PROTECTED);
+        let grown = changes_between(&Manifest::default(), &truncated);
+        assert!(grown.len() == 1 && workspace.is_of_protected(&grown[0]));
     }
 }

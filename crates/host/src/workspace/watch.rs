@@ -2,6 +2,7 @@
 
 use super::own_writes::Watching;
 use super::path_guard::Workspace;
+use super::tracked_files::TrackedFiles;
 use kb_clock::Clock;
 use kb_core::evidence::{Change, Manifest, ProcessEvidence};
 use kb_core::redaction::Redactor;
@@ -15,6 +16,7 @@ pub struct WorkspaceWatch {
     before: Manifest,
     /// Files that may change without a change of their stat data.
     racy: Vec<String>,
+    tracked: Option<Arc<TrackedFiles>>,
     /// `None` if the scan did not end.
     watching: Option<Watching>,
 }
@@ -36,26 +38,29 @@ impl WorkspaceWatch {
             let _still = scanned.own_writes().scanning();
             let watching = scanned.own_writes().watching();
             scanned.refresh_tracked();
-            let mut before = scanned.manifest();
+            let mut tracked = None;
+            let mut before = scanned.manifest_with(scanned.ignore_rules(), &mut tracked);
             let racy = scanned.add_digests(&mut before, clock.of_files());
             if let Some(stored) = scanned.state_before() {
                 stored.store_all(&before, &racy);
             }
-            (before, racy, Some(watching))
+            (before, racy, tracked, Some(watching))
         };
         let looked = tokio::task::spawn_blocking(work).await;
-        let truncated = || (Manifest { truncated: true, ..Manifest::default() }, Vec::new(), None);
-        let (before, racy, watching) = looked.unwrap_or_else(|_| truncated());
+        let truncated =
+            || (Manifest { truncated: true, ..Manifest::default() }, Vec::new(), None, None);
+        let (before, racy, tracked, watching) = looked.unwrap_or_else(|_| truncated());
         let (workspace, redactor) = (workspace.clone(), redactor.clone());
-        WorkspaceWatch { workspace, redactor, before, racy, watching }
+        WorkspaceWatch { workspace, redactor, before, racy, tracked, watching }
     }
 
     /// Scans again and returns the changes.
     pub async fn end(self) -> WorkspaceChanges {
-        let WorkspaceWatch { workspace, redactor, mut before, mut racy, watching } = self;
+        let WorkspaceWatch { workspace, redactor, mut before, mut racy, mut tracked, watching } =
+            self;
         let work = move || {
             let _still = workspace.own_writes().scanning();
-            let after = workspace.manifest();
+            let after = workspace.manifest_with(workspace.ignore_rules(), &mut tracked);
             if let Some(watching) = watching {
                 watching.add_to(&mut before, &mut racy);
             }

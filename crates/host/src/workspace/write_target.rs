@@ -4,7 +4,7 @@ use super::content::{Content, MAX_HASHED, link_digest};
 use super::dir_handle::{kind_of, open_file_at, state_of};
 use super::path_error::{PathError, refused, wrong_kind};
 use super::path_guard::Workspace;
-use super::path_text::{nfc, shown, unicode_forms};
+use super::path_text::{nfc, shown, stored_forms};
 use kb_base::value::Digest;
 use kb_core::evidence::{FileKind, FileState};
 use rustix::fd::OwnedFd;
@@ -57,11 +57,11 @@ impl WriteTarget {
             return Err(PathError::Outside(path.to_owned()));
         }
         let mut found = None;
-        for form in unicode_forms(&rel) {
-            let target = Self::find_relative(workspace, path, Path::new(&form))?;
+        for form in stored_forms(&rel) {
+            let target = Self::find_relative(workspace, path, &form)?;
             let exists = target.0.existing.is_some();
-            // A new file gets the composed form, the second one.
-            if exists || found.is_none() || nfc(&rel) == form {
+            // A new file gets the composed form.
+            if exists || found.is_none() || form == Path::new(&nfc(&*rel)) {
                 found = Some(target);
             }
             if exists {

@@ -20,6 +20,7 @@ mod files;
 mod follow;
 mod lease;
 mod moved;
+mod named_secrets;
 mod notify;
 mod queue;
 mod served;

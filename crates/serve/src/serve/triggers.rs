@@ -2,6 +2,7 @@
 
 use super::catalog::{LoadedTrigger, find, trigger_catalog};
 use super::moved::{keep_folder, moved};
+use super::named_secrets::require_named_secrets;
 use super::undefined::undefined;
 use super::views::{self, ChangeView, OccurrenceView, TriggerStateName, TriggerView};
 use kb_base::diagnostic::Code;
@@ -227,6 +228,7 @@ pub fn start(
         let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
         ServiceError::refused(Failure::new(Code::PAYLOAD, messages.join("; ")))
     })?;
+    require_named_secrets(project, &definition.params, &values)?;
     let fire = NewFire::queued(origin, key.to_owned(), definition.id.as_str(), values);
     let store = store(project)?;
     let repeated = !store.add(&fire, project.clock().wall())?;

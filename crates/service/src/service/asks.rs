@@ -7,6 +7,7 @@ use kb_core::run::{Question, QuestionKind, RunStatus, StepStatus};
 use kb_core::wire::{CheckView, FollowingStep, InstanceView, RunView, Verdict};
 use kb_engine::inspect::{Reader, RunDiff, RunFilter, list_rows};
 use kb_engine::journal::Journal;
+use kb_host::workspace::ChangedFiles;
 use kb_language::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -107,12 +108,14 @@ pub fn open_asks(
 ) -> Result<Vec<AskView>, ServiceError> {
     let statuses = vec![RunStatus::Running, RunStatus::Waiting, RunStatus::Interrupted];
     let filter = RunFilter { limit: MOST_RUNS, statuses, ..RunFilter::default() };
-    let mut asks = Vec::new();
-    for row in list_rows(&**journal, &filter)? {
+    let (mut asks, mut files) = (Vec::new(), ChangedFiles::default());
+    // The files that changed since the oldest run started answer for the others.
+    for row in list_rows(&**journal, &filter)?.iter().rev() {
         // A run that cannot be read has no question that could be answered.
-        asks.extend(asks_of((journal, root), row.run.as_str(), now).unwrap_or_default());
+        let of_run = asks_with((journal, root), row.run.as_str(), now, &mut files);
+        asks.push(of_run.unwrap_or_default());
     }
-    Ok(asks)
+    Ok(asks.into_iter().rev().flatten().collect())
 }
 
 /// What waits in one run.
@@ -121,15 +124,30 @@ pub fn asks_of(
     run: &str,
     now: Timestamp,
 ) -> Result<Vec<AskView>, ServiceError> {
+    asks_with((journal, root), run, now, &mut ChangedFiles::default())
+}
+
+fn asks_with(
+    (journal, root): (&Arc<dyn Journal>, &Path),
+    run: &str,
+    now: Timestamp,
+    files: &mut ChangedFiles,
+) -> Result<Vec<AskView>, ServiceError> {
     let mut reader = Reader::open(journal.clone(), run)?;
     if reader.status().has_ended() {
         return Ok(Vec::new());
     }
     let view = reader.view(now)?;
     let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
-    let difference = |question: &Question| match question.kind {
-        QuestionKind::Approve => Difference::of(journal, root, &view.run, now),
-        QuestionKind::Ask => Ok(Difference::default()),
+    // All approvals of a run decide about the same changes.
+    let mut known: Option<Difference> = None;
+    let mut difference = |question: &Question| match (question.kind, &known) {
+        (QuestionKind::Ask, _) => Ok(Difference::default()),
+        (QuestionKind::Approve, Some(known)) => Ok(known.clone()),
+        (QuestionKind::Approve, None) => {
+            let read = Difference::with((journal, root), &view.run, now, files)?;
+            Ok::<_, ServiceError>(known.insert(read).clone())
+        }
     };
     open.map(|(step, question)| {
         Ok(ask(reader.plan(), &view, (step, question), difference(question)?))

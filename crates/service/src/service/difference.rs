@@ -9,7 +9,7 @@ use kb_engine::inspect::{
     Earlier, FileDiff, FileDiffKind, FileSnapshot, Reader, RunDiff, StepDiff, run_diff,
 };
 use kb_engine::journal::Journal;
-use kb_host::workspace::changed_since;
+use kb_host::workspace::{ChangedFile, ChangedFiles};
 use kb_language::plan::{PlanStep, Touched};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -64,6 +64,16 @@ impl Difference {
         run: &str,
         now: Timestamp,
     ) -> Result<Difference, ServiceError> {
+        Difference::with((journal, root), run, now, &mut ChangedFiles::default())
+    }
+
+    /// The same for one of several runs, which share what is known of the files of the project.
+    pub(super) fn with(
+        (journal, root): (&Arc<dyn Journal>, &Path),
+        run: &str,
+        now: Timestamp,
+        files: &mut ChangedFiles,
+    ) -> Result<Difference, ServiceError> {
         let mut found = Difference::default();
         let (mut since, mut is_touched): (Option<Timestamp>, bool) = (None, false);
         let (mut next, mut names) = (vec![run.to_owned()], Vec::new());
@@ -105,7 +115,7 @@ impl Difference {
             found.runs.push(diff);
         }
         if let Some(since) = since {
-            match unrecorded(root, run, since, &found.runs) {
+            match unrecorded(files.since(root, since), run, &found.runs) {
                 Some(others) => found.runs.extend(others),
                 None => found.unshown = Some(Unshown::Unrecorded),
             }
@@ -150,18 +160,17 @@ fn first_writer(events: &mut Reader) -> Result<Option<Timestamp>, ServiceError> 
     Ok(start)
 }
 
-/// The files of the project that changed since a moment and are in no recorded change: git ignores them, their names
-/// are not comparable, or another program wrote them. `None` if a folder cannot be read.
+/// Of the changed files of the project those that are in no recorded change: git ignores them, or another program wrote
+/// them. `None` if a folder cannot be read.
 fn unrecorded(
-    root: &Path,
+    changed: Option<Vec<ChangedFile>>,
     run: &str,
-    since: Timestamp,
     runs: &[RunDiff],
 ) -> Option<Option<RunDiff>> {
+    let mut others = changed?;
     let files = runs.iter().flat_map(|run| &run.steps).flat_map(|step| &step.files);
     let recorded: BTreeSet<&str> =
         files.flat_map(|file| [Some(&*file.path), file.from.as_deref()]).flatten().collect();
-    let mut others = changed_since(root, since)?;
     others.retain(|file| !file.path.to_str().is_some_and(|path| recorded.contains(path)));
     let mut listed: Vec<FileDiff> = Vec::new();
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();

@@ -303,3 +303,28 @@ fn a_client_that_does_not_read_is_disconnected() {
     assert!(began.elapsed() > Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(site.send("GET", "/healthz", &[], "").status, 200);
 }
+
+/// Who may start runs chooses no file and no variable of the machine.
+#[test]
+fn a_start_gives_only_secrets_that_the_project_names() {
+    let site = Site::new(&[
+        (".kb/kb.config.yml", "secrets: {TOKEN: file:token.secret}\n"),
+        ("token.secret", "correct-horse-battery"),
+        (
+            "playbooks/s.yml",
+            "schema: kb.playbook/1\nid: s\nparams: [{name: key, type: secret, default: 'env:KEY'}]\nsteps: [{id: a, run: 'true', env: {K: '{{key}}'}}]\n",
+        ),
+    ]);
+    let token = site.token(Role::Run);
+    for (given, status) in [
+        ("file:/etc/passwd", 422),
+        ("file:../token.secret", 422),
+        ("env:HOME", 422),
+        ("env:KEY", 201),
+        ("file:token.secret", 201),
+    ] {
+        let body = json!({"definition": "s", "params": {"key": given}}).to_string();
+        let answer = site.post("/api/v1/runs", &token, &body);
+        assert_eq!(answer.status, status, "{given}: {}", answer.text());
+    }
+}
