@@ -6,7 +6,7 @@ use kb_base::value::Timestamp;
 use kb_core::evidence::{Change, FileKind, FileState};
 use kb_core::redaction::Redactor;
 
-/// Time from the last sign of life of a killed process, or from the moment in which somebody noticed its end, to the end
+/// Time from the last sign of life of a killed process, or from the moment in which its end was noticed, to the end
 /// of its work, at most.
 const SLACK_NS: i64 = 2_000_000_000;
 
@@ -58,8 +58,8 @@ impl Workspace {
         Ok(changes)
     }
 
-    /// The changes of protected paths since a command started. A command goes on while `kb` is stopped, and nobody knows
-    /// when a killed `kb` was: all changes until somebody noticed its end count.
+    /// The changes of protected paths since a command started. It continues while `kb` is stopped, and it is not known when
+    /// a killed `kb` was: all changes until its end was noticed count.
     pub(super) fn left_of_protected(&self, stored: &StoredProtected) -> Vec<Change> {
         let mut changes = self.protected_changes(stored);
         changes.retain(|change| stored.noticed.is_none_or(|end| is_before(change, end)));

@@ -300,7 +300,7 @@ mod tests {
         assert!(workspace.ignores("two.log"));
         workspace.refresh_tracked();
         assert_eq!(names(workspace.manifest()), [".gitignore", "one.log", "two.log"]);
-        // A step beside it that notices it changes nothing for a comparison that has begun.
+        // A step beside it that notices it changes nothing for a comparison that has started.
         let mut asked = None;
         let rules = || workspace.ignore_rules();
         let before = workspace.manifest_with(rules(), &mut asked);

@@ -2,9 +2,11 @@
 
 use super::path_guard::Workspace;
 use super::state_before::{CommandPlace, FoundChanges, StatesBefore, StoredProtected, read, write};
-use kb_base::value::{RunId, Timestamp};
+use kb_base::value::{InstanceKey, RunId, Timestamp};
+use kb_core::redaction::Redactor;
 use std::io::Result;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Time in which the processes of a killed `kb` end, at most.
 const ENDS_WITHIN_MS: i64 = 10_000;
@@ -25,6 +27,22 @@ enum Stored {
 }
 
 impl StatesBefore {
+    /// A workspace for work without a run: what it was before is stored under these names until it is forgotten.
+    pub fn watching(
+        &self,
+        workspace: &Workspace,
+        run: &RunId,
+        instance: &InstanceKey,
+        masks: &Arc<Redactor>,
+    ) -> Workspace {
+        workspace.with_state_before(self.of_step(run, instance, masks))
+    }
+
+    /// Such work has ended. Changes of protected paths that were found stay known.
+    pub fn forget(&self, run: &RunId, instance: &InstanceKey) {
+        self.of_step(run, instance, &Arc::default()).forget();
+    }
+
     /// The commands of all runs. Blocks.
     pub fn open_commands(&self) -> Vec<OpenCommand> {
         let stored = self.left_protected().filter_map(|(run, path, is_found)| {
@@ -132,10 +150,8 @@ impl OpenCommand {
 mod tests {
     use super::super::protected_watch::ProtectedWatch;
     use super::*;
-    use kb_base::value::{InstanceKey, StepId};
-    use kb_core::redaction::Redactor;
+    use kb_base::value::StepId;
     use std::os::unix::fs::MetadataExt;
-    use std::sync::Arc;
 
     struct Story {
         root: tempfile::TempDir,
@@ -174,7 +190,7 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
     }
 
-    /// A command goes on while `kb` is stopped and until it is killed, however long that takes. What a person changes after
+    /// A command continues while `kb` is stopped and until it is killed, however long that takes. What a person changes after
     /// the end was noticed is no change of the command.
     #[test]
     fn changes_until_the_end_is_noticed_count() {

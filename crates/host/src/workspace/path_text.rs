@@ -1,4 +1,4 @@
-//! Spellings of paths: how they are compared, shown and looked up.
+//! The forms of paths: how they are compared, shown and looked up.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

@@ -1,7 +1,6 @@
 //! [`StateBefore`]: the state of files before a step changes them, stored until the change is recorded, so
 //! that a later process knows what a killed one changed.
 
-use super::path_guard::Workspace;
 use kb_base::value::{Digest, InstanceKey, RunId, Timestamp};
 use kb_core::evidence::{Change, FileState, Manifest};
 use kb_core::redaction::Redactor;
@@ -49,22 +48,6 @@ impl StatesBefore {
             masks: masks.clone(),
             is_gate: false,
         }
-    }
-
-    /// A workspace for work without a run: what it was before is stored under these names until it is forgotten.
-    pub fn watching(
-        &self,
-        workspace: &Workspace,
-        run: &RunId,
-        instance: &InstanceKey,
-        masks: &Arc<Redactor>,
-    ) -> Workspace {
-        workspace.with_state_before(self.of_step(run, instance, masks))
-    }
-
-    /// Such work has ended. Changes of protected paths that were found stay known.
-    pub fn forget(&self, run: &RunId, instance: &InstanceKey) {
-        self.of_step(run, instance, &Arc::default()).forget();
     }
 
     /// Where that before the gate of a step or item is stored: its protected paths alone.
