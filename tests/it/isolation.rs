@@ -499,6 +499,26 @@ fn a_new_run_loses_no_change_of_items_whose_step_failed() {
     }
 }
 
+/// An item that failed was tolerated. What the others changed is merged, and their copies are gone.
+#[test]
+fn a_tolerated_item_is_repeated_beside_those_that_are_merged() {
+    let scratch = project(
+        "steps:
+  - id: e
+    forEach: {in: [a, b], as: n, key: \"{{n}}\", onItemError: continue}
+    workspace: copy
+    run: echo $N > made-$N && { [ $N = a ] || test -e fixed; }
+    env: {N: \"{{n}}\"}
+",
+    );
+    run(&scratch).code(0);
+    assert_eq!([scratch.has("made-a"), scratch.has("made-b")], [true, false]);
+    scratch.write("fixed", "");
+    scratch.write("made-a", "edited\n");
+    scratch.kb(&["run", "retry", "@last", "--from", "e"]).code(0);
+    assert_eq!([scratch.read("made-a"), scratch.read("made-b")], ["edited\n", "b\n"]);
+}
+
 /// `kb` is killed when it has planned a merge, and the project changes before the run goes on: the plan does
 /// not fit any more.
 #[test]

@@ -58,12 +58,18 @@ fn conditions_read_what_a_specialist_passed_on() {
   - {id: build, condition: \"{{research.handoff.suggestedNext}} == 'builder'\", run: touch built}
   - {id: ask, condition: \"{{research.handoff.suggestedNext}} == 'somebody'\", run: touch asked}
   - {id: stop, condition: \"'no test data' in {{research.handoff.blockers}}\", run: touch stopped}
+  - {id: count, condition: \"{{research.handoff.artifacts | length}} == 1\", run: touch counted}
+  - {id: kind, condition: \"{{research.handoff.artifacts[0].type}} == 'fact'\", run: touch kind}
 ";
-    let passed = json!({"suggestedNext": "builder", "blockers": ["no test data"]});
+    let artifact = json!({"type": "fact", "name": "api", "content": "it parses"});
+    let passed = json!({
+        "suggestedNext": "builder", "blockers": ["no test data"], "artifacts": [artifact],
+    });
     let research = json!([{"output": {"summary": "found the API", "handoff": passed}}]);
     let scratch = project(steps, &json!({"research": research}));
     scratch.kb(&RUN).code(0);
-    assert_eq!(["built", "asked", "stopped"].map(|name| scratch.has(name)), [true, false, true]);
+    let done = ["built", "asked", "stopped", "counted", "kind"].map(|name| scratch.has(name));
+    assert_eq!(done, [true, false, true, true, true]);
     // A new run that keeps the result reads it, too.
     let text = scratch.read("playbooks/p.yml").replace("touch asked", "touch again");
     scratch.write("playbooks/p.yml", &text.replace("'somebody'", "'builder'"));
@@ -214,6 +220,40 @@ fn partial_work_of_a_failed_specialist_is_in_the_history() {
         seen.contains("failed, partial work: changed half.rs; said: I began with half.rs"),
         "{seen}"
     );
+}
+
+#[test]
+fn the_work_of_a_specialist_that_a_gate_refuted_is_in_the_session() {
+    let touch = json!({"tool": "fs:write", "args": {"path": "half.rs", "content": "fn a() {}\n"}});
+    let passed = json!({
+        "decisions": ["use a trait"], "goal": "finish it", "suggestedNext": "builder",
+        "artifacts": [{"type": "fact", "name": "found", "content": "the parser is slow"}],
+    });
+    let output =
+        json!({"summary": "Half is done.", "created": ["half.rs", "other.rs"], "handoff": passed});
+    let script = json!({
+        "research": [{"calls": [touch]}, {"output": output}],
+        "build": [{"calls": [{"tool": "artifact:get", "args": {"id": "research/found"}}]},
+            {"output": {"summary": "built"}}],
+    });
+    let steps = "  - {id: research, specialist: writer, task: Write it, onError: continue, verify: {maxReworks: 0}}\n\
+        \x20 - {id: build, specialist: builder, task: Complete it, dependsOn: [research], condition: \"{{research.status}} == 'failed'\"}\n";
+    let scratch = project(steps, &script);
+    let writer = "schema: kb.specialist/1\nid: writer\nrole: You write.\ntools: [fs:write]\n";
+    scratch.write(".kb/specialists/writer.yml", writer);
+    scratch.kb(&RUN).code(0);
+    let seen = prompt(&scratch, "build");
+    for text in [
+        "failed, gate failed, partial work: changed half.rs; said: Half is done.",
+        "research: not confirmed: use a trait",
+        "research/found fact",
+        "not confirmed: the parser is slow",
+    ] {
+        assert!(seen.contains(text), "`{text}` is missing in:\n{seen}");
+    }
+    assert!(!seen.contains("goal: finish it") && !seen.contains("suggested next"), "{seen}");
+    let whole = scratch.kb(&["run", "session", "@last", "--artifact", "research/found"]).code(0);
+    whole.says(&["the parser is slow"]);
 }
 
 /// A run whose first step a judge assesses like this, then the session that the second step sees.

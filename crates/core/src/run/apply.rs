@@ -7,7 +7,7 @@ use super::instance::Instance;
 use super::items::{Item, Items};
 use super::join::{DependencyEnds, affects_join};
 use super::state::{Rejection, State};
-use crate::evidence::Payload;
+use crate::evidence::{MergedTree, Payload};
 use kb_base::value::{RunStatus, Timestamp};
 use kb_language::definition::StepPhase;
 use kb_language::plan::{Plan, StepIx};
@@ -70,9 +70,7 @@ impl State {
             Event::Merging { instance } => {
                 self.instances[instance.at()].set_merge(MergeState::Merging);
             }
-            Event::Merged { instance, .. } => {
-                self.instances[instance.at()].set_merge(MergeState::Merged);
-            }
+            Event::Merged { instance, trees } => self.merged(plan, *instance, trees),
             Event::Ended { instance, status, tolerated, output, failure } => {
                 self.end(plan, *instance, *status, *tolerated, at);
                 let target = &mut self.instances[instance.at()];
@@ -284,6 +282,20 @@ impl State {
             }
         }
         self.recount(plan);
+    }
+
+    /// Marks a step as merged, and those of its items whose changes are in the project: a later iteration of the others
+    /// does not merge them again.
+    fn merged(&mut self, plan: &Plan, step: InstanceIx, trees: &[MergedTree]) {
+        self.instances[step.at()].set_merge(MergeState::Merged);
+        let Some(items) = self.instance(step).items().cloned() else { return };
+        let merged = trees.iter().filter(|tree| tree.conflicts.is_empty());
+        let merged: BTreeSet<&str> = merged.map(|tree| tree.instance.as_str()).collect();
+        for item in items.all() {
+            if merged.contains(self.key(plan, item).to_string().as_str()) {
+                self.instances[item.at()].set_merge(MergeState::Merged);
+            }
+        }
     }
 
     /// Continues an expansion of which only some items start again.

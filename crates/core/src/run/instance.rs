@@ -8,9 +8,9 @@ use super::items::{Item, Items};
 use super::join::DependencyEnds;
 use super::optional_time::OptionalTime;
 use super::question::Question;
-use crate::evidence::{CacheHit, Handoff, Verdict, Verification};
+use crate::evidence::{CacheHit, Handoff, Payload, Verdict, Verification};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Digest, Failure, OutcomeKind, RunId, Timestamp, Usage};
+use kb_base::value::{Digest, Failure, Json, OutcomeKind, RunId, Timestamp, Usage};
 use kb_language::definition::RecoveryKind;
 use kb_language::plan::StepIx;
 
@@ -333,13 +333,16 @@ impl Instance {
         self.set(verification.map(Box::new), |extras| &mut extras.verification);
     }
 
-    /// What the specialist of the last attempt passed on, without its artifacts.
+    /// What the specialist of the last attempt passed on, with artifacts that have no content.
     pub fn handoff(&self) -> Option<&Handoff> {
         self.extras.as_ref()?.handoff.as_deref()
     }
 
     pub(super) fn set_handoff(&mut self, handoff: Option<&Handoff>) {
-        let words = handoff.map(|handoff| Handoff { artifacts: Vec::new(), ..handoff.clone() });
+        let mut words = handoff.cloned();
+        for artifact in words.iter_mut().flat_map(|handoff| &mut handoff.artifacts) {
+            artifact.content = Payload::inline(Json::Null);
+        }
         self.set(words.map(Box::new), |extras| &mut extras.handoff);
     }
 

@@ -31,6 +31,7 @@ mod optional_time;
 mod question;
 mod recovery;
 mod session;
+mod session_facts;
 mod state;
 
 pub use child_link::{ChildLink, ChildLinkState};

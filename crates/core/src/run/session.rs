@@ -5,30 +5,31 @@
 //! depend on which of the other steps happened to end first.
 
 use super::event::{Event, InstanceIx, StepStatus};
+use super::session_facts::{Facts, first_of_each};
 use super::state::State;
 use crate::evidence::{
-    ARTIFACTS, Artifact, ArtifactRef, BLOCKER_TOKENS, BLOCKERS, DECISIONS, FACTS, GAPS,
-    GOAL_TOKENS, Handoff, Payload, SUMMARY_TOKENS, SessionLine, SessionState, VERIFICATION_WARNING,
-    Verdict, Verification,
+    ARTIFACTS, Artifact, ArtifactRef, BLOCKER_TOKENS, BLOCKERS, DECISION_TOKENS, DECISIONS, FACTS,
+    GAPS, GOAL_TOKENS, Handoff, Invocation, Payload, Purpose, Record, SUMMARY_TOKENS, SessionLine,
+    SessionState, Verdict, Verification,
 };
-use kb_base::value::{Failure, Json, Timestamp, cut_to_tokens};
+use kb_base::value::{Failure, Timestamp, cut_to_tokens};
 use kb_language::definition::StepPhase;
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of step instances that are remembered; of more, those that come first in the plan.
 const INSTANCES: usize = 1_000;
-/// Tokens of one fact, and characters of a confidence.
-const FACT_TOKENS: usize = 60;
-/// A judge's confidence below which a result is reported as a blocker (001, phase 7).
-const LOW_CONFIDENCE: f64 = 0.5;
-/// A judge's confidence from which the mentions that it verified are facts for later steps (001, phase 7).
-const SURE: f64 = 0.7;
+/// Files of one instance that its history line names.
+const CHANGED: usize = 20;
+/// What stands before a text of a specialist whose work a gate refuted.
+const UNCONFIRMED: &str = "not confirmed: ";
 
 /// What the instances of a run left behind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Session {
     instances: BTreeMap<InstanceIx, Entry>,
+    /// The files that recorded calls of open instances changed.
+    changed: BTreeMap<InstanceIx, BTreeSet<String>>,
 }
 
 /// What one instance left behind.
@@ -41,16 +42,6 @@ struct Entry {
     failure: Option<String>,
     /// What a failed specialist got done.
     partial: Option<String>,
-}
-
-/// What gates found out about an instance, over all its attempts.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Facts {
-    verified: Vec<String>,
-    refuted: Vec<String>,
-    gaps: Vec<String>,
-    doubt: Option<String>,
-    warnings: Vec<String>,
 }
 
 impl Session {
@@ -68,15 +59,24 @@ impl Session {
                 }
             }
             Event::Judged { instance, verification, .. } => self.judged(*instance, verification),
+            Event::Recorded { instance, record, .. } => {
+                if let Record::ToolResult { invocation, .. } = &**record {
+                    self.note_changes(*instance, invocation);
+                }
+            }
             Event::Ended { instance, status, failure, .. } => {
                 let failed = *status == StepStatus::Failed && failure.is_some();
                 if failed || self.instances.contains_key(instance) {
                     let message = failure.as_ref().map(|failure| failure.message.as_str());
                     let entry = self.entry(*instance);
                     entry.failure = message.map(|text| cut_to_tokens(text, BLOCKER_TOKENS));
-                    entry.partial = failure.as_ref().and_then(partial);
                     entry.end = Some((*status, at));
+                    let changed = self.changed.remove(instance).unwrap_or_default();
+                    let entry = self.entry(*instance);
+                    let done = failure.as_ref().and_then(|f| partial(f, entry, &changed));
+                    entry.partial = done;
                 }
+                self.changed.remove(instance);
             }
             Event::Kept { instance, kept } => {
                 if let Some(handoff) = &kept.handoff {
@@ -100,7 +100,6 @@ impl Session {
             | Event::Ready { .. }
             | Event::Started { .. }
             | Event::Continued { .. }
-            | Event::Recorded { .. }
             | Event::Recovered { .. }
             | Event::Waiting { .. }
             | Event::Answered { .. }
@@ -114,6 +113,16 @@ impl Session {
             | Event::TimedOut { .. }
             | Event::Draining { .. }
             | Event::RunEnded { .. } => {}
+        }
+    }
+
+    fn note_changes(&mut self, instance: InstanceIx, call: &Invocation) {
+        let changes = call.changes.iter().filter(|change| !change.same_content);
+        for change in changes.filter(|_| call.purpose == Purpose::Execution) {
+            let known = self.changed.entry(instance).or_default();
+            if known.len() < CHANGED {
+                known.insert(change.path.clone());
+            }
         }
     }
 
@@ -158,7 +167,7 @@ impl Session {
         plan: &'a Plan,
         state: &'a State,
     ) -> impl Iterator<Item = (String, &'a Artifact)> + 'a {
-        let ended = self.instances.iter().filter(|(_, entry)| entry.succeeded());
+        let ended = self.instances.iter().filter(|(_, entry)| entry.passes_on());
         ended.flat_map(move |(ix, entry)| {
             let step = state.key(plan, *ix).to_string();
             let all = entry.handoff.iter().flat_map(|handoff| &handoff.artifacts).enumerate();
@@ -190,57 +199,10 @@ impl Entry {
     fn succeeded(&self) -> bool {
         matches!(self.end, Some((StepStatus::Succeeded, _)))
     }
-}
 
-impl Facts {
-    fn of(verification: &Verification) -> Facts {
-        let mut facts = Facts::default();
-        for check in &verification.checks {
-            if let Some(claim) = check.check.strip_prefix("claim ") {
-                let claim = cut_to_tokens(claim, FACT_TOKENS);
-                match check.verdict {
-                    Verdict::Passed if !check.warning => facts.verified.push(claim),
-                    Verdict::Failed | Verdict::Passed => facts.refuted.push(claim),
-                    Verdict::Inconclusive | Verdict::Unchecked => {}
-                }
-            }
-        }
-        if let Some(found) = verification.assessment() {
-            facts.add_assessment(found);
-        }
-        facts
-    }
-
-    fn add_assessment(&mut self, found: &Json) {
-        let texts = |key: &str| {
-            let list = found[key].as_array().into_iter().flatten().filter_map(Json::as_str);
-            list.map(|text| cut_to_tokens(text, FACT_TOKENS)).collect::<Vec<String>>()
-        };
-        let confidence = found["confidence"].as_f64().unwrap_or(1.0);
-        if confidence < LOW_CONFIDENCE {
-            self.doubt = Some(format!("low confidence ({confidence}) of its result"));
-        } else if confidence >= SURE {
-            self.verified.extend(texts("verifiedMentions"));
-        }
-        let warnings = found["warnings"].as_array().into_iter().flatten();
-        let told = warnings.filter(|one| one["code"] == VERIFICATION_WARNING);
-        let told = told.filter_map(|one| one["message"].as_str());
-        self.warnings.extend(told.map(|text| cut_to_tokens(text, BLOCKER_TOKENS)));
-        self.refuted.extend(texts("unverifiedMentions"));
-        self.gaps.extend(texts("gaps"));
-    }
-
-    /// Adds what a later attempt showed: it replaces what was verified, and what it verified is refuted
-    /// no longer.
-    fn learn(&mut self, later: Facts) {
-        self.refuted.extend(later.refuted);
-        self.refuted.retain(|known| !later.verified.contains(known));
-        unique(&mut self.refuted, FACTS);
-        self.verified = later.verified;
-        unique(&mut self.verified, FACTS);
-        (self.gaps, self.doubt, self.warnings) = (later.gaps, later.doubt, later.warnings);
-        unique(&mut self.gaps, GAPS);
-        unique(&mut self.warnings, BLOCKERS);
+    /// Whether later steps see its handoff: also what a gate refuted can be of use, and is marked.
+    fn passes_on(&self) -> bool {
+        matches!(self.end, Some((StepStatus::Succeeded | StepStatus::Failed, _)))
     }
 }
 
@@ -265,26 +227,44 @@ impl Collected {
         }
         let Some((status, at)) = entry.end else { return };
         let verdict = entry.verdict.map(|verdict| format!(", gate {verdict}")).unwrap_or_default();
-        let summary = match (&entry.handoff, &entry.partial) {
-            (Some(handoff), _) => format!(": {}", handoff.summary),
-            (None, Some(partial)) => format!(", {partial}"),
+        let summary = match (&entry.partial, &entry.handoff) {
+            (Some(partial), _) => format!(", {partial}"),
+            (None, Some(handoff)) => format!(": {}", handoff.summary),
             (None, None) => String::new(),
         };
         let ended = format!("{status}{verdict}{summary}");
         state.history.push(line(ended.trim_end_matches([':', ' '])));
-        let Some(handoff) = entry.handoff.as_ref().filter(|_| entry.succeeded()) else { return };
-        state.known_hallucinations.retain(|line| !entry.facts.verified.contains(&line.text));
-        state.verified_facts.extend(lines(&entry.facts.verified));
-        state.known_gaps.extend(lines(&entry.facts.gaps));
-        state.key_decisions.extend(lines(&handoff.decisions));
-        state.constraints.extend(lines(&handoff.constraints));
-        state.blockers.extend(lines(&handoff.blockers));
+        if entry.succeeded() {
+            state.known_hallucinations.retain(|line| !entry.facts.verified.contains(&line.text));
+            state.verified_facts.extend(lines(&entry.facts.verified));
+            state.known_gaps.extend(lines(&entry.facts.gaps));
+        }
+        let Some(handoff) = entry.handoff.as_ref().filter(|_| entry.passes_on()) else { return };
+        let told = |texts: &[String]| -> Vec<SessionLine> {
+            let told = |text: &String| match entry.succeeded() {
+                true => line(text),
+                false => line(&cut_to_tokens(&format!("{UNCONFIRMED}{text}"), DECISION_TOKENS)),
+            };
+            texts.iter().map(told).collect()
+        };
+        state.key_decisions.extend(told(&handoff.decisions));
+        state.constraints.extend(told(&handoff.constraints));
+        state.blockers.extend(told(&handoff.blockers));
+        let all = handoff.artifacts.iter().enumerate();
+        let all = all.map(|(n, artifact)| reference(step, n, artifact, at));
+        state.artifacts.extend(all.map(|artifact| match entry.succeeded() {
+            true => artifact,
+            false => {
+                ArtifactRef { preview: format!("{UNCONFIRMED}{}", artifact.preview), ..artifact }
+            }
+        }));
+        if !entry.succeeded() {
+            return;
+        }
         if handoff.goal.is_some() {
             state.goal.clone_from(&handoff.goal);
         }
         state.suggested_next.clone_from(&handoff.suggested_next);
-        let all = handoff.artifacts.iter().enumerate();
-        state.artifacts.extend(all.map(|(n, artifact)| reference(step, n, artifact, at)));
     }
 
     /// The newest of each part.
@@ -310,12 +290,13 @@ impl Collected {
 }
 
 /// What a failed specialist got done, in one line: the files that it changed, and its last output or text.
-fn partial(failure: &Failure) -> Option<String> {
-    let partial = failure.details.as_ref()?.get("partial")?;
-    let paths = partial["changed"].as_array().into_iter().flatten().filter_map(Json::as_str);
-    let paths: Vec<&str> = paths.collect();
+fn partial(failure: &Failure, entry: &Entry, changed: &BTreeSet<String>) -> Option<String> {
+    let partial = failure.details.as_ref().and_then(|details| details.get("partial"));
+    let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
     let changed = (!paths.is_empty()).then(|| format!("changed {}", paths.join(", ")));
-    let text = partial["output"]["summary"].as_str().or(partial["text"].as_str());
+    let submitted = entry.handoff.as_ref().map(|handoff| handoff.summary.as_str());
+    let last = partial.and_then(|one| one["output"]["summary"].as_str().or(one["text"].as_str()));
+    let text = submitted.filter(|text| !text.is_empty()).or(last);
     let said = text.map(|text| format!("said: {}", cut_to_tokens(text, SUMMARY_TOKENS)));
     let parts: Vec<String> = changed.into_iter().chain(said).collect();
     let line = format!("partial work: {}", parts.join("; "));
@@ -355,16 +336,4 @@ fn once(listed: &mut Vec<SessionLine>) {
 fn newest<T>(listed: &mut Vec<T>, most: usize) {
     let left = listed.len().saturating_sub(most);
     listed.drain(..left);
-}
-
-/// The first of equal texts, this many at most.
-fn unique(texts: &mut Vec<String>, most: usize) {
-    first_of_each(texts, String::clone);
-    texts.truncate(most);
-}
-
-/// Keeps the first of the values with the same text.
-fn first_of_each<T>(values: &mut Vec<T>, text: impl Fn(&T) -> String) {
-    let mut seen = BTreeSet::new();
-    values.retain(|value| seen.insert(text(value)));
 }

@@ -1,6 +1,7 @@
 //! The state of a run, which events build up.
 
 use super::event::{InstanceIx, StepStatus};
+use super::extras::MergeState;
 use super::instance::Instance;
 use crate::evidence::Payload;
 use kb_base::diagnostic::Code;
@@ -226,11 +227,14 @@ impl State {
     }
 
     /// The instances whose files are merged at the end of a step: the step itself, or its items that
-    /// succeeded, also in an earlier iteration.
+    /// succeeded, also in an earlier iteration, and were not merged in it.
     pub fn merged_at_end(&self, step: InstanceIx) -> Vec<InstanceIx> {
         let Some(items) = self.instance(step).items() else { return vec![step] };
-        let done = |item: &InstanceIx| self.instance(*item).status == StepStatus::Succeeded;
-        items.all().filter(done).collect()
+        let is_open = |item: &InstanceIx| {
+            let item = self.instance(*item);
+            item.status == StepStatus::Succeeded && item.merge() != MergeState::Merged
+        };
+        items.all().filter(is_open).collect()
     }
 
     /// Whether the run drains, so that no attempt starts.

@@ -251,7 +251,7 @@ impl RunScope<'_> {
             "error" => self.error_with_partial(instance),
             "verdict" => json!(instance.verification().map(|v| v.verdict)),
             "verdictDetails" => json!(instance.verification()),
-            "handoff" => json!(instance.handoff()?),
+            "handoff" => handoff_of(instance)?,
             "attempts" => json!(instance.attempt),
             "durationMs" => {
                 let ended = instance.ended_at()?;
@@ -318,6 +318,16 @@ impl RunScope<'_> {
         });
         Some(Json::Array(errors.collect()))
     }
+}
+
+/// What a specialist passed on, for expressions: artifacts have their name, type, preview and size.
+fn handoff_of(instance: &Instance) -> Option<Json> {
+    let mut handoff = json!(instance.handoff()?);
+    let artifacts = handoff["artifacts"].as_array_mut();
+    for artifact in artifacts.into_iter().flatten().filter_map(Json::as_object_mut) {
+        artifact.shift_remove("content");
+    }
+    Some(handoff)
 }
 
 impl Scope for RunScope<'_> {
