@@ -1,29 +1,17 @@
 //! Calls of tools that an output does not mention: what failed, was denied or cannot be checked.
 
 use super::call_claim::CallClaim;
-use super::command_claim::CommandClaim;
-use super::command_text::is_question;
 use super::finding::Finding;
 use super::gate::Gate;
-use super::shell::Script;
 use super::tool_tier::finding;
 use crate::evidence::{CheckDetail, EvidenceKind, Invocation, InvocationStatus, Purpose, Verdict};
 use kb_language::definition::ClaimPolicy;
 use kb_language::toolspec::EvidenceTier;
 use serde_json::json;
 
-/// Maximum number of failed commands that are listed.
-const LISTED: usize = 5;
-/// Characters of a command in its detail.
-const SHOWN: usize = 120;
-
 /// The details of calls that no claim is about. Of each tool the last call decides: what was repeated with
 /// success is no failure.
-pub(super) fn call_outcomes(
-    gate: &Gate,
-    claimed: &[CallClaim],
-    commands: &[CommandClaim],
-) -> Vec<CheckDetail> {
+pub(super) fn call_outcomes(gate: &Gate, claimed: &[CallClaim]) -> Vec<CheckDetail> {
     if gate.claims == ClaimPolicy::None {
         return Vec::new();
     }
@@ -35,8 +23,7 @@ pub(super) fn call_outcomes(
     let last = (0..executed.len()).filter(|at| is_last(*at)).map(|at| executed[at]);
     let last = last.filter(|call| call.is_tool_call());
     let open = unrepeated_probes(&executed);
-    let mut details: Vec<CheckDetail> = last
-        .map(|call| (call, outcome(gate, call)))
+    last.map(|call| (call, outcome(gate, call)))
         .chain(open.into_iter().map(|(call, finding)| (call, Some(finding))))
         .filter(|(call, _)| !is_claimed(call))
         .filter_map(|(call, finding)| {
@@ -44,9 +31,7 @@ pub(super) fn call_outcomes(
             let evidence = json!({"calls": [call.id], "status": call.status.as_str()});
             Some(finding.into_detail(format!("call {}", call.tool), Some(evidence)))
         })
-        .collect();
-    details.extend(failed_commands(&executed, commands));
-    details
+        .collect()
 }
 
 /// What the last call of a tool means; `None` if it is an ordinary call of a built-in tool.
@@ -108,41 +93,6 @@ fn unrepeated_probes<'c>(executed: &[&'c Invocation]) -> Vec<(&'c Invocation, Fi
     .collect()
 }
 
-/// The commands whose last run failed and that the output does not list. They lower no verdict, because work
-/// with commands contains failed ones.
-fn failed_commands(executed: &[&Invocation], claims: &[CommandClaim]) -> Vec<CheckDetail> {
-    let exit_code = |call: &Invocation| call.process.as_ref().and_then(|p| p.exit_code);
-    if executed.iter().all(|call| matches!(exit_code(call), None | Some(0))) {
-        return Vec::new();
-    }
-    let scripts: Vec<Option<Script>> = executed.iter().map(|call| Script::of_call(call)).collect();
-    let is_claimed = |own: &Script| {
-        let claimed = |claim: &CommandClaim| {
-            claim.only_command().is_some_and(|argv| own.commands.iter().any(|c| c.argv == argv))
-        };
-        claims.iter().any(claimed)
-    };
-    let mut found = Vec::new();
-    for (at, call) in executed.iter().enumerate() {
-        let Some(code) = exit_code(call).filter(|code| *code != 0) else { continue };
-        let Some(own) = &scripts[at] else { continue };
-        let is_repeated = scripts[at + 1..].iter().flatten().any(|later| later == own);
-        let text = own.commands.iter().map(|used| used.argv.join(" ")).collect::<Vec<_>>();
-        let asks = code == 1 && text.iter().any(|command| is_question(command));
-        let text = own.unparsed.clone().unwrap_or_else(|| text.join("; "));
-        if text.is_empty() || is_repeated || asks || is_claimed(own) {
-            continue;
-        }
-        let text: String = text.chars().take(SHOWN).collect();
-        let reason = format!("its last run exited with code {code}, and no claim mentions it");
-        let evidence = json!({"calls": [call.id], "exitCode": code});
-        let finding = Finding::unchecked(reason);
-        found.push(finding.into_detail(format!("command {text}"), Some(evidence)));
-    }
-    found.truncate(LISTED);
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,12 +131,12 @@ mod tests {
         for args in [json!({}), json!({"method": "GET"})] {
             let order = Invocation { evidence: evidence.clone(), ..call("shop:order", args) };
             let gate = gate(order);
-            let found = call_outcomes(&gate, &[], &[]);
+            let found = call_outcomes(&gate, &[]);
             let verdicts: Vec<_> = found.iter().map(|d| (d.verdict, d.warning)).collect();
             assert_eq!(verdicts, [(Verdict::Inconclusive, false)], "{found:?}");
         }
         let read = call("http:fetch", json!({"url": "http://a.b"}));
-        assert_eq!(call_outcomes(&gate(read), &[], &[])[0].verdict, Verdict::Unchecked);
+        assert_eq!(call_outcomes(&gate(read), &[])[0].verdict, Verdict::Unchecked);
     }
 
     fn gate(call: Invocation) -> Gate {

@@ -6,7 +6,6 @@ use super::claim_kind::ClaimKind;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
 use super::recorded_changes::{History, RecordedChanges, is_same_content};
-use super::statement::is_path;
 use super::unclear_claim::or_unclear;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
 use kb_base::value::counted;
@@ -26,11 +25,9 @@ pub(super) fn claim_queries(claim: &Claim) -> impl Iterator<Item = ObservationQu
 /// The query for the files below a path that is claimed as created, if it can be a folder.
 fn below_query(claim: &Claim) -> Option<ObservationQuery> {
     let Claim { path, kind, .. } = claim;
-    let may_be = *kind == ClaimKind::Created
-        && !path.is_empty()
-        && !path.starts_with(['/', '.'])
-        && !path.contains(['*', '?', '[', '{', '\\'])
-        && !is_path(path);
+    let is_below = !path.is_empty() && !path.starts_with('/') && !path.starts_with("..");
+    let may_be =
+        *kind == ClaimKind::Created && is_below && !path.contains(['*', '?', '[', '{', '\\']);
     may_be.then(|| ObservationQuery::Files { pattern: format!("{path}/**"), count: None })
 }
 
@@ -133,11 +130,11 @@ fn find(
     recorded: &RecordedChanges<'_>,
     seen: &Observations,
 ) -> Finding {
-    let Subject { history, now, ignored, empty } = subject;
+    let Subject { history, now, ignored, .. } = subject;
     if history.is_empty() {
         return match now {
             Some(state) if state.kind == FileKind::Directory => {
-                folder(claim, recorded, *empty, !ignored && has_old(claim, recorded, seen))
+                folder(claim, recorded, subject, has_old(claim, recorded, seen))
             }
             None if claim.kind == ClaimKind::Deleted && recorded.deleted_below(&claim.path) => {
                 Finding::passed()
@@ -198,28 +195,40 @@ fn unrecorded(
     }
 }
 
-/// Whether a file below a folder is one that the step did not make.
-fn has_old(claim: &Claim, recorded: &RecordedChanges<'_>, seen: &Observations) -> bool {
-    let found = below_query(claim).and_then(|query| seen.get(&query));
-    let Some(Observation::Files(Ok(files))) = found else { return false };
-    recorded.gap().is_none() && files.iter().any(|file| recorded.history(&file.path).is_empty())
+/// Whether a file below a folder is one that the step did not make; `None` if that is not known.
+fn has_old(claim: &Claim, recorded: &RecordedChanges<'_>, seen: &Observations) -> Option<bool> {
+    let Some(query) = below_query(claim) else { return Some(false) };
+    let Some(Observation::Files(Ok(files))) = seen.get(&query) else { return None };
+    let is_old = files.iter().any(|file| recorded.history(&file.path).is_empty());
+    Some(recorded.gap().is_none() && is_old)
 }
 
 /// A folder counts as created or modified if a file below it was.
-fn folder(claim: &Claim, recorded: &RecordedChanges<'_>, empty: bool, is_old: bool) -> Finding {
+fn folder(
+    claim: &Claim,
+    recorded: &RecordedChanges<'_>,
+    subject: &Subject<'_>,
+    is_old: Option<bool>,
+) -> Finding {
     let path = &claim.path;
+    let is_old = if subject.ignored { Some(false) } else { is_old };
     if claim.kind == ClaimKind::Deleted {
         return Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"));
     }
-    if is_old || claim.kind == ClaimKind::Created && recorded.existed_below(path) {
+    if is_old == Some(true) || claim.kind == ClaimKind::Created && recorded.existed_below(path) {
         return Finding::failed(format!(
             "the folder `{path}` is claimed as created, but files in it existed before the step \
              started"
         ));
     }
+    if is_old.is_none() {
+        return Finding::inconclusive(format!(
+            "the folder `{path}` is claimed as created, and whether files in it existed before is not known"
+        ));
+    }
     if recorded.differs_below(path) {
         Finding::passed()
-    } else if empty {
+    } else if subject.empty {
         Finding::inconclusive(format!(
             "the folder `{path}` is claimed as {}, but changes of empty folders are not recorded",
             claim.kind
@@ -282,7 +291,8 @@ fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fi
 fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
     let path = &claim.path;
     match (history.after(), now) {
-        (None, None) if history.before().is_none() => Finding::failed(format!(
+        // A file that the step made and deleted again was deleted.
+        (None, None) if history.before().is_none() => Finding::inconclusive(format!(
             "`{path}` is claimed as deleted, but it did not exist before the step started"
         )),
         (None, None) => Finding::passed(),

@@ -9,11 +9,14 @@ pub(super) enum ClaimedResult {
     SaidSucceeded,
     /// A failure, with the exit code if the claim has one.
     Failed(Option<i64>),
+    /// A number alone: an exit code, or what the command printed.
+    Number(i64),
     /// The output reports a failure elsewhere, such as failed tests: any result fits.
     Any,
 }
 
-/// Splits `npm test (exit 1)` into the command and the claimed result: after an arrow, in brackets, or after a verb.
+/// Splits `npm test (exit 1)` into the command and the claimed result: after an arrow, a colon behind backticks, in brackets,
+/// or after a verb.
 pub(super) fn annotated(text: &str) -> (&str, ClaimedResult) {
     let verbs = [" exited with ", " exits with "];
     let verbs = verbs.iter().filter_map(|verb| text.rsplit_once(verb)).map(|(command, code)| {
@@ -22,8 +25,11 @@ pub(super) fn annotated(text: &str) -> (&str, ClaimedResult) {
     });
     let arrows = ["→", "->", "=>"].iter().filter_map(|arrow| text.rsplit_once(arrow));
     let brackets = text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('));
-    let notes =
-        arrows.chain(brackets).map(|(command, note)| (command, ClaimedResult::of_note(note)));
+    let colon = text.rsplit_once("`:").into_iter();
+    let notes = arrows
+        .chain(brackets)
+        .chain(colon)
+        .map(|(command, note)| (command, ClaimedResult::of_note(note)));
     let mut results = verbs.chain(notes).filter_map(|(command, result)| Some((command, result?)));
     results.next().unwrap_or((text, ClaimedResult::Succeeded))
 }
@@ -41,9 +47,11 @@ impl ClaimedResult {
         let note = note.trim().to_ascii_lowercase();
         let code = note.rsplit([' ', ':', '=']).next().and_then(|last| last.parse::<i64>().ok());
         match code {
-            Some(code) if note.starts_with("exit") || note == code.to_string() => {
-                Some(ClaimedResult::of_code(code))
-            }
+            Some(code) if note.starts_with("exit") => Some(ClaimedResult::of_code(code)),
+            Some(code) if note == code.to_string() => Some(match code {
+                0 => ClaimedResult::SaidSucceeded,
+                code => ClaimedResult::Number(code),
+            }),
             _ if note.starts_with("fail") => Some(ClaimedResult::Failed(None)),
             _ if ["ok", "passed", "success"].contains(&note.as_str()) => {
                 Some(ClaimedResult::Succeeded)

@@ -1,6 +1,5 @@
 //! Claims that a command ran: what an output states, and whether a recorded process proves it.
 
-use super::call_claim::names_tool;
 use super::claimed_result::{ClaimedResult, annotated};
 use super::command_text::{has_program, is_question, plain};
 use super::finding::Finding;
@@ -10,7 +9,6 @@ use super::own_record::without_own;
 use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{canonical, may_be_same};
 use super::shell::{CommandUse, Script};
-use super::statement::{Meaning, means};
 use super::whole_run::folder_of;
 use crate::evidence::Verdict;
 use kb_base::value::Json;
@@ -50,12 +48,12 @@ pub(super) fn command_lists(
         kind.is_some_and(|kind| is_key(kind, &["commandexecuted", "command"]))
     };
     let list = |(key, value): (&String, &Json)| -> Vec<CommandClaim> {
-        match () {
-            () if is_key(key, &KEYS) => entries(value).filter_map(claim).collect(),
-            () if is_key(key, &["claims"]) => {
-                entries(value).filter(is_command).filter_map(claim).collect()
-            }
-            () => Vec::new(),
+        if is_read(key) {
+            entries(value).filter_map(claim).collect()
+        } else if is_key(key, &["claims"]) {
+            entries(value).filter(is_command).filter_map(claim).collect()
+        } else {
+            Vec::new()
         }
     };
     sources(output).flatten().map(list).collect()
@@ -270,39 +268,6 @@ impl CommandClaim {
         (finding, Some(run))
     }
 
-    /// The verdict over a command that no call ran. A text with more than the command, or with no command, refutes nothing.
-    fn unrecorded(&self, name: &str, record: &CommandRecord<'_>) -> Finding {
-        let runs = record.runs;
-        let reason = format!("`{name}` is claimed to have run, but no recorded call ran it");
-        let claimed = plain(&self.text);
-        // Words before the command, a note behind it, its last words, or one of its words alone.
-        let is_part = |run: &RecordedRun<'_>| {
-            run.script.commands.iter().filter(|used| !used.is_neutral()).any(|used| {
-                let used = plain(&used.argv.join(" "));
-                claimed.ends_with(&format!(" {used}"))
-                    || claimed.starts_with(&format!("{used} ("))
-                    || used.ends_with(&format!(" {claimed}"))
-                    || used.split(' ').any(|word| word == claimed)
-            })
-        };
-        let first = name.split(' ').next().unwrap_or_default().to_lowercase();
-        if let Some(run) = runs.iter().rev().find(|run| is_part(run)) {
-            return Finding::inconclusive(format!("{reason}; it may mean call `{}`", run.call.id));
-        }
-        let mut calls = record.trace.iter();
-        if let Some(call) = calls.find(|call| names_tool(&claimed, call, record.tools)) {
-            let tool = &call.tool;
-            return Finding::inconclusive(format!(
-                "{reason}; it names a tool, which was called (`{tool}`)"
-            ));
-        }
-        let has_note = self.text.ends_with(')') && self.text.contains(" (");
-        if means(&first, Meaning::Nothing) || has_note {
-            return Finding::inconclusive(format!("{reason}; `{name}` may be no command"));
-        }
-        Finding::failed(reason)
-    }
-
     /// The run that decides: the last one, or the last that fits a claimed failure.
     fn decisive<'r>(
         &self,
@@ -313,6 +278,7 @@ impl CommandClaim {
                 let CommandResult::Failed(code, _) = run.result(used) else { return false };
                 claimed.is_none() || claimed == code
             }
+            ClaimedResult::Number(number) => run.exit_code() == Some(number),
             ClaimedResult::Succeeded | ClaimedResult::SaidSucceeded | ClaimedResult::Any => false,
         };
         same.iter().rev().find(fits).or(same.last()).copied()
@@ -331,6 +297,13 @@ impl CommandClaim {
                 Finding::inconclusive(format!("the outcome of `{name}` (call `{call}`) is unknown"))
             }
             (ClaimedResult::Any, _) => Finding::passed(),
+            (ClaimedResult::Number(number), result) => match result {
+                CommandResult::Failed(Some(code), _) if code == number => Finding::passed(),
+                _ => Finding::inconclusive(format!(
+                    "`{name}` is claimed with the number {number}, which is not its exit code (call `{call}`); what it \
+                     printed is not compared"
+                )),
+            },
             (ClaimedResult::Succeeded | ClaimedResult::SaidSucceeded, CommandResult::Succeeded) => {
                 Finding::passed()
             }

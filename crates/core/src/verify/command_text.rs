@@ -18,6 +18,30 @@ pub(super) fn is_question(command: &str) -> bool {
         || command.starts_with("git grep")
 }
 
+/// Whether all operands of a command are files that it can take away or put back.
+pub(super) fn moves_files(argv: &[String]) -> bool {
+    const MOVES: [&str; 8] = ["mv", "cp", "rm", "ln", "mkdir", "rmdir", "rsync", "chmod"];
+    let program = argv.first().map_or("", String::as_str);
+    let program = program.rsplit('/').next().unwrap_or_default();
+    let git = ["mv", "rm", "checkout", "restore", "stash"];
+    MOVES.contains(&program)
+        || program == "git" && argv.get(1).is_some_and(|verb| git.contains(&verb.as_str()))
+}
+
+/// Whether a command of git shows or records files and changes none.
+pub(super) fn records(argv: &[String]) -> bool {
+    const VERBS: [&str; 6] = ["add", "commit", "status", "log", "show", "blame"];
+    let [program, verb, ..] = argv else { return false };
+    program == "git" && VERBS.contains(&verb.as_str())
+}
+
+/// Whether a command has all words of another text in their order, and both begin with the same word.
+pub(super) fn has_in_order(command: &str, text: &str) -> bool {
+    let mut words = command.split(' ');
+    let begins = words.clone().next() == text.split(' ').next();
+    begins && text.split(' ').all(|word| words.any(|own| own == word))
+}
+
 /// Whether a command has a program as it is written, if that says which one of its name: by a path or a version.
 pub(super) fn has_program(argv: &[String], program: &str) -> bool {
     let mut chars = program.chars().skip_while(|c| !c.is_ascii_digit());

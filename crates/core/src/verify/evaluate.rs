@@ -7,8 +7,10 @@ use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
 use super::expected_changes::expected_changes;
+use super::failed_commands::{failed_commands, has_failed};
 use super::finding::Finding;
 use super::gate::Gate;
+use super::keys::sources;
 use super::later_edits::LaterEdits;
 use super::names::{named_findings, names_query};
 use super::observation::{ObservationQuery, Observations};
@@ -26,7 +28,7 @@ use super::suites;
 use super::support::{Record, name_queries};
 use super::test_claim::TestClaim;
 use super::unread::Partition;
-use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
+use crate::evidence::{CheckDetail, Confidence, Invocation, Purpose, Verdict, Verification};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 use std::collections::BTreeSet;
@@ -44,19 +46,17 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         true => Vec::new(),
         false => SourcedFiles::queries(&gate.trace, &gate.root),
     };
-    let edited = match claims.passed_tests().next() {
-        Some(_) => {
-            let edited = LaterEdits::queries(&gate.trace).into_iter();
-            edited.chain(suites::queries()).collect()
-        }
-        None => Vec::new(),
-    };
+    let claims_tests = claims.passed_tests().next().is_some();
+    let suites = claims_tests.then(suites::queries);
+    let edited =
+        (claims_tests || has_failed(&gate.trace)).then(|| LaterEdits::queries(&gate.trace));
+    let edited = edited.into_iter().chain(suites).flatten();
     let stated = stated_queries(&claims.stated);
     let names = name_queries(&claims.statements, &gate.root);
     let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
     let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
-    let installed = installed_query(gate, &known, claims.passed_tests().next().is_some());
+    let installed = installed_query(gate, &known, claims_tests);
     let mut seen = BTreeSet::new();
     let written = match gate.claims {
         ClaimPolicy::None => Vec::new(),
@@ -113,7 +113,11 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     let rerun = claims.rerun(gate, facts.test_commands);
     let executed = Executed { gate, claims: &claims, runs: &runs, facts: &facts, rerun };
     details.extend(executed.check());
-    details.extend(call_outcomes(gate, &claims.calls, &claims.commands));
+    details.extend(call_outcomes(gate, &claims.calls));
+    if gate.claims != ClaimPolicy::None {
+        let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
+        details.extend(failed_commands(&claims, &runs, &known, &edits, gate.claims));
+    }
     let named = |check: &str, finding: Finding| {
         finding.under(gate.claims).into_detail(check.to_owned(), None)
     };
@@ -170,6 +174,26 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     }
 }
 
+/// The doubt about a list of commands or calls that says that there was none.
+fn empty_lists(output: &Json, runs: &RecordedRuns<'_>, trace: &[Invocation]) -> Option<Finding> {
+    let is_empty = |value: &Json| value.as_array().is_some_and(Vec::is_empty);
+    let has_empty = |is_read: fn(&str) -> bool| {
+        sources(output).flatten().any(|(key, value)| is_read(key) && is_empty(value))
+    };
+    let ran = || {
+        let mut all = runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+        all.find(|(_, used)| !used.is_neutral()).map(|(run, _)| run.call)
+    };
+    let call = has_empty(command_claim::is_read).then(ran).flatten().or_else(|| {
+        let mut calls = trace.iter().filter(|call| call.purpose == Purpose::Execution);
+        has_empty(call_claim::is_read).then(|| calls.find(|call| call.is_tool_call())).flatten()
+    })?;
+    Some(Finding::inconclusive(format!(
+        "a list of the output says that there was no command or call, and call `{}` is recorded",
+        call.id
+    )))
+}
+
 /// The output schema of the step, listed only if the output violates it.
 fn output_schema(gate: &Gate) -> Option<CheckDetail> {
     let schema = gate.output_schema.as_ref()?;
@@ -224,6 +248,7 @@ impl Executed<'_> {
         let lists = [
             command_claim::surplus(&claims.command_lists, runs),
             call_claim::surplus(&gate.output, &gate.trace, &gate.root, &gate.tools),
+            empty_lists(&gate.output, runs, &gate.trace),
         ];
         let lists = lists.into_iter().flatten();
         let lists = lists.map(|finding| finding.into_detail("lists".to_owned(), None));

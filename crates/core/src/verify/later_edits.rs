@@ -53,6 +53,14 @@ impl<'a> LaterEdits<'a> {
                  change"
             )));
         }
+        let rewritten = run.call.changes.iter().filter(|change| change.same_content);
+        let mut rewritten = rewritten.filter(|change| self.counts(&change.path));
+        if let (false, Some(change)) = (is_last, rewritten.next()) {
+            let path = &change.path;
+            return Err(Finding::inconclusive(format!(
+                "call `{call}` ran `{name}`, and changed `{path}` and changed it back; the tests may have run in between"
+            )));
+        }
         let mut by_path: BTreeMap<&str, (&Change, &Change)> = BTreeMap::new();
         for later in executed(&self.trace[run.at + 1..]) {
             for change in &later.changes {

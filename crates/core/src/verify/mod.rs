@@ -33,6 +33,7 @@ mod committed;
 mod deciding;
 mod evaluate;
 mod expected_changes;
+mod failed_commands;
 mod finding;
 mod gate;
 mod judging;
@@ -66,6 +67,7 @@ mod tool_tier;
 mod unclear_claim;
 mod unread;
 mod unread_key;
+mod unrecorded_command;
 mod whole_run;
 
 pub use basis::{Basis, IncompleteBasis};

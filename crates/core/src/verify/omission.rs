@@ -87,6 +87,11 @@ impl<'a> Coverage<'a> {
         self.unnamed.is_empty()
     }
 
+    /// Whether a file tool changed a path.
+    pub(super) fn has_file_tool(&self, path: &str) -> bool {
+        self.calls.get(path).is_some_and(|calls| calls.iter().any(|call| call.process.is_none()))
+    }
+
     /// Number of changed files that a file tool changed.
     pub(super) fn by_file_tools(&self) -> usize {
         self.by_file_tools
@@ -120,10 +125,10 @@ impl<'a> Coverage<'a> {
                 )),
             });
         }
-        if claims.is_empty() {
+        let kinds = listed_kinds(output, claims);
+        if kinds.is_empty() {
             return None;
         }
-        let kinds = listed_kinds(output, claims);
         let is_listed = |path: &&&str| {
             let listed = kinds.contains(&self.kind(path))
                 && !self.is_beside_code(path)

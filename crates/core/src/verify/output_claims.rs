@@ -64,14 +64,12 @@ impl OutputClaims {
         };
         // The text of a claim is no sentence, whatever mark it ends with.
         let is_claim = |said: &Statement| {
-            files.iter().any(|claim| {
-                let key = said.sentence.text.strip_suffix(claim.text.trim_end_matches('.'));
-                key.is_some_and(|key| !key.contains('`') && key.split_whitespace().count() < 3)
-            })
+            let entry = said.entry.as_deref();
+            entry.is_some_and(|entry| files.iter().any(|claim| claim.text == entry))
         };
         let (mut statements, mut open_statements) = (statements, open_statements);
-        statements.retain(|said| said.in_key || !is_claim(said));
-        open_statements.retain(|said| said.in_key || !is_claim(said));
+        statements.retain(|said| !is_claim(said));
+        open_statements.retain(|said| !is_claim(said));
         let plain = statements.iter().filter(|said| !said.in_key);
         let plain = plain.flat_map(|said| said.sentence.plain_paths());
         let mut stated: Vec<String> = plain

@@ -49,7 +49,7 @@ impl Reading<'_> {
             return commands && (self.tests)(claim).verdict == Verdict::Passed;
         }
         let Some(act) = sentence.act() else { return false };
-        let said = Statement { sentence, act: Some(act), in_key };
+        let said = Statement { sentence, act: Some(act), in_key, entry: None };
         self.record.supports(&said) == Support::Shown && self.is_covered(text, &said, act)
     }
 
@@ -102,6 +102,8 @@ struct Compared<'c> {
     act: Act,
     paths: Vec<&'c str>,
     has_command: bool,
+    /// Whether a word says that something was added.
+    adds: bool,
 }
 
 impl<'c> Compared<'c> {
@@ -115,7 +117,12 @@ impl<'c> Compared<'c> {
             Token::Word(_) | Token::Path(_) => false,
         };
         let has_command = parts.iter().any(is_command);
-        Compared { record, said, act, paths: paths.collect(), has_command }
+        let is_addition = |part: &Token| match part {
+            Token::Word(word) => means(word, Meaning::Wrote),
+            Token::Code(_) | Token::Path(_) => false,
+        };
+        let adds = parts.iter().any(is_addition);
+        Compared { record, said, act, paths: paths.collect(), has_command, adds }
     }
 
     /// Whether the sentence names what its check needs, so that it is not supported by anything that happened.
@@ -124,7 +131,7 @@ impl<'c> Compared<'c> {
             Act::Created | Act::Changed | Act::Deleted | Act::Renamed => {
                 !self.paths.is_empty() || self.record.changes.changed().any(|path| self.fits(path))
             }
-            Act::Contains | Act::Read => !self.paths.is_empty(),
+            Act::Contains | Act::Read | Act::Kept => !self.paths.is_empty(),
             Act::Ran | Act::Failed => self.has_command,
             Act::Passed => self.has_command,
             Act::Only => says_only(self.said),
@@ -145,7 +152,7 @@ impl<'c> Compared<'c> {
             Act::Created | Act::Changed | Act::Deleted | Act::Renamed | Act::Only => {
                 is_changed(path)
             }
-            Act::Contains | Act::Read | Act::Digest => true,
+            Act::Contains | Act::Read | Act::Digest | Act::Kept => true,
             Act::Committed | Act::Outside | Act::Failed | Act::Passed | Act::Ran => false,
         }
     }
@@ -169,12 +176,14 @@ impl<'c> Compared<'c> {
             Act::Created | Act::Changed if self.said.in_key && self.paths.is_empty() => {
                 self.record.has_new_name(code)
             }
-            Act::Created | Act::Changed if self.paths.is_empty() => self.record.has_name(code, &[]),
-            Act::Created | Act::Changed => self.record.has_name_in(code, &self.paths),
+            Act::Created | Act::Changed => {
+                let adds = self.adds || self.act == Act::Created;
+                self.record.has_changed_name(code, &self.paths, adds)
+            }
             Act::Passed | Act::Ran | Act::Failed | Act::Committed | Act::Outside => {
                 self.record.is_recorded_command(code)
             }
-            Act::Deleted | Act::Renamed | Act::Only | Act::Digest | Act::Read => false,
+            Act::Deleted | Act::Renamed | Act::Only | Act::Digest | Act::Read | Act::Kept => false,
         }
     }
 
@@ -189,6 +198,7 @@ impl<'c> Compared<'c> {
             return self.said.in_key && !has(Meaning::Files) && !has(Meaning::Lines);
         }
         match self.act {
+            Act::Kept => is(Act::Kept) || is_file(word),
             Act::Created => is(Act::Created) || word == "added" || is_file(word),
             // The names of the parts are compared.
             Act::Changed if self.said.in_key && means(word, Meaning::Part) => {
@@ -237,7 +247,7 @@ impl<'c> Compared<'c> {
                 let is_share = sentence.numbers().count() > 1 && !of(Meaning::Lines);
                 !is_share && (of(Meaning::Files) && number == changed || of(Meaning::Lines))
             }
-            Act::Contains | Act::Only | Act::Read | Act::Digest => false,
+            Act::Contains | Act::Only | Act::Read | Act::Digest | Act::Kept => false,
             Act::Committed | Act::Outside | Act::Failed => false,
         }
     }

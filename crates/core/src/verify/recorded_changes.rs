@@ -233,7 +233,11 @@ impl<'a> History<'a> {
                 Some((lines.get(at)?, line))
             });
             let both: Vec<_> = both.collect();
-            both.iter().all(|((_, own), line)| own.starts_with(**line))
+            let is_same = |(own, line): (&str, &str)| match wanted.last() {
+                Some(last) if *last == line => own.starts_with(line),
+                _ => own == line,
+            };
+            both.iter().all(|((_, own), line)| is_same((own, line)))
                 && both.iter().any(|((own, _), _)| *own == mark)
         };
         let diffs = self.diffs()?;

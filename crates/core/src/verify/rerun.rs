@@ -22,6 +22,8 @@ pub(super) struct Rerun {
     pub(super) argv: Vec<String>,
     /// Whether it runs all tests, so that its success proves that they pass.
     whole: bool,
+    /// Whether the settings name it, so that its exit code is enough.
+    named: bool,
     /// The call whose script hid the exit code.
     call: String,
 }
@@ -42,10 +44,10 @@ impl Rerun {
         let (run, hidden) = last?;
         let argv = hidden?;
         // A part of the tests that passes does not show that all of them do.
-        let whole = known
-            .read(&argv)
-            .is_some_and(|test| test.selection().is_none() && test.hiding_option().is_none());
-        is_alone(run.call).then(|| Rerun { whole, argv, call: run.call.id.clone() })
+        let (whole, named) = known.read(&argv).map_or((false, false), |test| {
+            (test.selection().is_none() && test.hiding_option().is_none(), test.named)
+        });
+        is_alone(run.call).then(|| Rerun { whole, named, argv, call: run.call.id.clone() })
     }
 
     pub(super) fn query(&self) -> ObservationQuery {
@@ -91,7 +93,7 @@ impl Rerun {
                 failed(format!("{} tests passed", counts.passed))
             }
             // Without numbers the exit code of the repetition shows no more than that of the run.
-            None if claimed != (None, None) => None,
+            None if claimed != (None, None) || !self.named => None,
             _ if !self.whole => None,
             _ => Some(Finding::passed()),
         }

@@ -1,37 +1,32 @@
 //! Tests of the project that a run cannot have executed: those in another language, and those of the members of a workspace.
 
-use super::observation::{Observation, ObservationQuery, Observations};
-use super::runner::TestUse;
+use super::observation::{MatchedFile, Observation, ObservationQuery, Observations};
+use super::runner::{TestUse, is_of_a_runner};
 
-/// Runners with the ends of the names of their tests.
-const LANGUAGES: [(&[&str], &[&str]); 4] = [
-    (&["pytest", "unittest", "manage.py"], &[".py"]),
-    (
-        &["npm", "pnpm", "bun", "jest", "mocha", "node"],
-        &[".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs"],
-    ),
-    (&["go"], &[".go"]),
-    (&["rspec"], &[".rb"]),
-];
-
-/// The files that these languages call tests.
+/// The files that the languages of the runners call tests.
 const TESTS: &str = "**/{test_*.py,*_test.py,*.test.*,*.spec.*,*_test.go,*_spec.rb}";
 
-/// A package in the manifest of a workspace, which `cargo test` runs alone.
-const PACKAGE: &str = r"(?ms)^\[workspace\].*^\[package\]|^\[package\].*^\[workspace\]";
+/// Members of a workspace in the manifest of a package: `cargo test` runs the package alone. A dependency in a folder of the
+/// package is a member too.
+const MEMBERS: &str = r#"(?m)^\s*members\s*=|[{,]\s*path\s*=\s*"[^./"]"#;
+const PACKAGE: &str = r"(?m)^\[package\]";
+const WORKSPACE: &str = r"(?m)^\[workspace\]";
+/// The members that `cargo test` runs without an option.
+const DEFAULT: &str = r"(?m)^\s*default-members\s*=";
 
 fn tests_query() -> ObservationQuery {
     ObservationQuery::Files { pattern: TESTS.to_owned(), count: None }
 }
 
-fn workspace_query() -> ObservationQuery {
-    let count = Some(PACKAGE.to_owned());
+fn manifest_query(count: &str) -> ObservationQuery {
+    let count = Some(count.to_owned());
     ObservationQuery::Files { pattern: "Cargo.toml".to_owned(), count }
 }
 
 /// The queries about tests that a run leaves out.
-pub(super) fn queries() -> [ObservationQuery; 2] {
-    [tests_query(), workspace_query()]
+pub(super) fn queries() -> Vec<ObservationQuery> {
+    let manifest = [PACKAGE, WORKSPACE, MEMBERS, DEFAULT].map(manifest_query);
+    std::iter::once(tests_query()).chain(manifest).collect()
 }
 
 /// What a whole run left out that no other successful one executed. The settings can say that it is all there is.
@@ -44,25 +39,36 @@ pub(super) fn left_out(
         return None;
     }
     let files = |query| match seen.get(&query) {
-        Some(Observation::Files(Ok(files))) => files.as_slice(),
-        _ => &[],
+        Some(Observation::Files(Ok(files))) => Ok(files.as_slice()),
+        Some(Observation::Files(Err(error))) => Err(error.reason.as_str()),
+        _ => Err("the files of the project were not read"),
     };
+    let left = left(proof, others, &files);
+    left.unwrap_or_else(|reason| Some(format!("other tests, if there are any: {reason}")))
+}
+
+fn left<'f>(
+    proof: &TestUse<'_>,
+    others: &[&TestUse<'_>],
+    files: &impl Fn(ObservationQuery) -> Result<&'f [MatchedFile], &'f str>,
+) -> Result<Option<String>, &'f str> {
     let runs_members = ["--workspace", "--all"].iter().any(|option| proof.has(option));
-    let mut manifest = files(workspace_query()).iter();
-    let has_package = manifest.any(|file| file.occurrences.is_some_and(|count| count > 0));
-    if proof.runner() == Some("cargo") && !runs_members && has_package {
-        return Some("the members of the workspace, which need `--workspace`".to_owned());
+    if proof.runner() == Some("cargo") && !runs_members {
+        let has = |pattern: &str| -> Result<bool, &str> {
+            let found = files(manifest_query(pattern))?;
+            Ok(found.iter().any(|file| file.occurrences.is_some_and(|count| count > 0)))
+        };
+        if has(PACKAGE)? && has(WORKSPACE)? && has(MEMBERS)? && !has(DEFAULT)? {
+            return Ok(Some("the members of the workspace, which need `--workspace`".to_owned()));
+        }
     }
-    let ran = || std::iter::once(proof).chain(others.iter().copied()).filter_map(TestUse::runner);
-    let has_run = |path: &str| {
-        let row = LANGUAGES.iter().find(|(_, ends)| ends.iter().any(|end| path.ends_with(end)));
-        row.is_none_or(|(runners, _)| ran().any(|runner| runners.contains(&runner)))
-    };
+    let ran = || std::iter::once(proof).chain(others.iter().copied());
+    let has_run = |path: &str| !is_of_a_runner(path) || ran().any(|test| test.executes(path));
     let is_installed = |path: &str| {
         let folders = ["node_modules", "vendor", "site-packages"];
         path.split('/').any(|part| folders.contains(&part))
     };
-    let mut own = files(tests_query()).iter().filter(|file| !is_installed(&file.path));
-    let left = own.find(|file| !has_run(&file.path))?;
-    Some(format!("`{}`, which is a test in another language", left.path))
+    let mut own = files(tests_query())?.iter().filter(|file| !is_installed(&file.path));
+    let left = own.find(|file| !has_run(&file.path));
+    Ok(left.map(|left| format!("`{}`, which is a test in another language", left.path)))
 }

@@ -9,7 +9,7 @@ use super::omission::Coverage;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
-use super::statement::{Act, Meaning, Sentence, Statement, means};
+use super::statement::{Act, Meaning, Sentence, Statement, is_function_word, means};
 use crate::evidence::FileState;
 use crate::evidence::Invocation;
 use kb_base::value::Glob;
@@ -84,10 +84,12 @@ impl Record<'_> {
     pub(super) fn supports(&self, said: &Statement) -> Support {
         let Some(act) = said.act else { return Support::Shown };
         let sentence = &said.sentence;
-        if said.in_key && self.claimed.iter().any(|path| sentence.text.ends_with(path)) {
+        let is_claim = said.in_key && !matches!(act, Act::Kept | Act::Read);
+        if is_claim && self.claimed.iter().any(|path| sentence.text.ends_with(path)) {
             return Support::Shown;
         }
         let shown = match act {
+            Act::Kept => return self.has_kept(sentence),
             Act::Created | Act::Changed | Act::Deleted | Act::Renamed => {
                 let moved = || act != Act::Renamed || self.has_pairs(&sentence.paths());
                 return match self.quantities(said, act) {
@@ -225,6 +227,33 @@ impl Record<'_> {
         known && has_names && has_added
     }
 
+    /// What the record says about files that were not changed. A sentence with other words can be about a part of a file.
+    fn has_kept(&self, sentence: &Sentence) -> Support {
+        let paths = sentence.paths();
+        let is_changed = |path: &&&str| self.changes.changed().any(|own| self.is_same(own, path));
+        let is_plain = |word: &String| {
+            is_function_word(word)
+                || means(word, Meaning::Act(Act::Kept))
+                || means(word, Meaning::Files)
+                || means(word, Meaning::Filler)
+        };
+        match paths.iter().find(is_changed) {
+            None if self.changes.gap().is_some() => Support::Open,
+            None => Support::Shown,
+            Some(_) if !sentence.words.iter().all(is_plain) => Support::Shown,
+            Some(path) => {
+                let mut changed = self.changes.changed().filter(|own| self.is_same(own, path));
+                let of_tool = |own: &str| self.coverage.has_file_tool(own);
+                match path.contains('/') && changed.any(of_tool) {
+                    true => Support::Refuted(format!(
+                        "`{path}` is said to be unchanged, but a file tool changed it"
+                    )),
+                    false => Support::Open,
+                }
+            }
+        }
+    }
+
     /// Whether the digests of a sentence are those of changed files.
     fn has_digest(&self, sentence: &Sentence) -> bool {
         let mut digests = sentence.words.iter().filter(|word| word.len() >= 32);
@@ -288,6 +317,29 @@ impl Record<'_> {
         lines.clone().next().is_some() && lines.all(|line| line.starts_with('+'))
     }
 
+    /// Whether the step changed, or added, what a name in one of the files is about: a changed line has it, or a line that
+    /// stands above the change in its difference, such as the head of a function.
+    pub(super) fn has_changed_name(&self, name: &str, paths: &[&str], adds: bool) -> bool {
+        let name = name.trim_end_matches("()");
+        let is_about =
+            |own: &&str| paths.is_empty() || paths.iter().any(|path| self.is_same(own, path));
+        let diffs = |path| self.changes.history(path).diffs().unwrap_or_default();
+        let mut hunks = self
+            .changes
+            .changed()
+            .filter(is_about)
+            .flat_map(diffs)
+            .flat_map(|diff| diff.split("\n@@").collect::<Vec<_>>());
+        hunks.any(|hunk| {
+            let lines: Vec<&str> = hunk.lines().collect();
+            let last = lines.iter().rposition(|line| line.starts_with(['+', '-'])).unwrap_or(0);
+            lines[..=last.min(lines.len().saturating_sub(1))].iter().any(|line| {
+                let fits = if adds { line.starts_with('+') } else { true };
+                fits && has_word(line, name)
+            })
+        })
+    }
+
     /// Whether one of the files has a name in it, or a recorded difference has it.
     pub(super) fn has_name(&self, name: &str, paths: &[&str]) -> bool {
         let in_file = self.has_name_in(name, paths);
@@ -298,6 +350,17 @@ impl Record<'_> {
         };
         in_file || self.changes.changed().any(in_diff)
     }
+}
+
+/// Whether a text has a name that is no part of a longer one.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + name.len()..]);
+            let begins = !name.starts_with(is_part) || !before.ends_with(is_part);
+            begins && (!name.ends_with(is_part) || !after.starts_with(is_part))
+        })
 }
 
 /// Whether a changed path fits a pattern with `*`.

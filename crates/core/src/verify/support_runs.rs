@@ -105,13 +105,27 @@ impl Record<'_> {
             .trace
             .iter()
             .filter(|call| call.status == InvocationStatus::Success && call.changes.is_empty())
+            .filter(|call| !names_files(&call.tool))
             .collect();
         let names = |call: &Invocation, path: &str| {
             let named = ["path", "command", "script"].iter().filter_map(|key| call.args.get(*key));
-            named.filter_map(Json::as_str).any(|text| text.contains(path))
+            let is_named = named.filter_map(Json::as_str).any(|text| text.contains(path));
+            let script = Script::of_call(call);
+            let used = script.iter().flat_map(|script| &script.commands);
+            let mut used = used.filter(|used| used.argv.iter().any(|word| word.contains(path)));
+            is_named
+                && used
+                    .next()
+                    .is_none_or(|first| !names_only(first) || used.any(|used| !names_only(used)))
         };
-        let changed =
-            |path: &str| self.changes.changed().any(|changed| self.is_same(changed, path));
+        // What was there before an edit was read for it.
+        let changed = |path: &str| {
+            let mut own = self.changes.changed().filter(|changed| self.is_same(changed, path));
+            own.any(|own| {
+                let history = self.changes.history(own);
+                history.before().is_some() && history.after().is_some()
+            })
+        };
         let paths = sentence.paths();
         let numbers = sentence.numbers().map(|(_, number)| number as usize);
         paths.iter().all(|path| changed(path) || reads.iter().any(|call| names(call, path)))
@@ -178,4 +192,19 @@ impl Record<'_> {
         };
         !stems.is_empty() && stems.iter().all(has)
     }
+}
+
+/// Whether a file tool says which files there are, and nothing of what they contain.
+fn names_files(tool: &str) -> bool {
+    ["fs:exists", "fs:list", "fs:stat", "fs:glob"].contains(&tool)
+}
+
+/// Whether a command shows names, sizes or nothing of the files that it names, and not what they contain.
+fn names_only(used: &CommandUse) -> bool {
+    const NAMES: &str = "echo printf ls stat touch find wc du file test [ basename dirname realpath readlink mkdir rm mv cp \
+        ln chmod cd true : export set tree md5sum sha256sum";
+    let argv = &used.argv;
+    let git = ["log", "status", "add", "ls-files", "rm", "mv", "commit"];
+    NAMES.split_whitespace().any(|name| argv[0].rsplit('/').next() == Some(name))
+        || argv[0] == "git" && argv.get(1).is_some_and(|verb| git.contains(&verb.as_str()))
 }

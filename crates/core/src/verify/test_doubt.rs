@@ -44,29 +44,16 @@ pub(super) fn fewer(proof: &TestRun<'_>, tests: &[TestRun<'_>]) -> Option<Findin
     )))
 }
 
-/// Another check that failed on the same files and was not repeated: a test command, or one that executes code of the
-/// project.
+/// Another check that failed on the same files and was not repeated.
 pub(super) fn repeated(
     proof: &TestRun<'_>,
     runs: &RecordedRuns<'_>,
     commands: &TestCommands,
     edits: &LaterEdits<'_>,
 ) -> Option<Finding> {
-    let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
-    let (run, used) = all().rev().find(|(run, used)| {
-        let test = commands.read(&used.argv);
-        let is_check = test.is_some() || executes_project(&used.argv);
-        let last = all().rfind(|(_, other)| other.argv == used.argv).map(|(other, _)| other.at);
-        let reported = run.tests.is_some_and(|counts| counts.failed > 0);
-        let failed = matches!(run.result(used), CommandResult::Failed(..)) || reported;
-        // A later run of all tests of the same runner repeats a part of them.
-        let runner = proof.read.runner().filter(|_| proof.read.selection().is_none());
-        let again = runner.is_some()
-            && runner == test.as_ref().and_then(TestUse::runner)
-            && proof.run.at > run.at;
-        let other = used.argv != proof.used.argv && last == Some(run.at) && !again;
-        let name = used.argv.join(" ");
-        other && is_check && failed && edits.check(run, used, &name).is_ok()
+    let all = runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+    let (run, used) = all.rev().find(|(run, used)| {
+        used.argv != proof.used.argv && is_open_failure(run, used, runs, commands, edits)
     })?;
     Some(Finding::inconclusive(format!(
         "`{}` succeeded, but `{}` failed on the same files (call `{}`) and was not repeated",
@@ -74,6 +61,36 @@ pub(super) fn repeated(
         used.argv.join(" "),
         run.call.id
     )))
+}
+
+/// Whether a check of the project failed on the files as the step left them and was not repeated: a test command, or a
+/// command that executes code of the project.
+pub(super) fn is_open_failure(
+    run: &RecordedRun<'_>,
+    used: &CommandUse,
+    runs: &RecordedRuns<'_>,
+    commands: &TestCommands,
+    edits: &LaterEdits<'_>,
+) -> bool {
+    let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+    let test = commands.read(&used.argv);
+    let is_check = test.is_some() || executes_project(&used.argv);
+    let last = all().rfind(|(_, other)| other.argv == used.argv).map(|(other, _)| other.at);
+    let reported = run.tests.is_some_and(|counts| counts.failed > 0);
+    let failed = matches!(run.result(used), CommandResult::Failed(..)) || reported;
+    // A later run of all tests of the same runner repeats a part of them.
+    let runner = test.as_ref().and_then(TestUse::runner);
+    let again = || {
+        runner.is_some()
+            && all().any(|(later, other)| {
+                let read = commands.read(&other.argv).filter(|read| read.selection().is_none());
+                later.at > run.at
+                    && later.result(other) == CommandResult::Succeeded
+                    && read.as_ref().and_then(TestUse::runner) == runner
+            })
+    };
+    let name = used.argv.join(" ");
+    is_check && failed && last == Some(run.at) && !again() && edits.check(run, used, &name).is_ok()
 }
 
 /// Tests of the project that the run cannot have executed, and that no other successful one did.

@@ -132,6 +132,7 @@ impl TestClaim {
                         .or_else(|| left_out(self, test))
                         .or_else(|| suites_left_out(test, tests, edits))
                         .or_else(|| fewer(test, tests))
+                        .or_else(|| self.uncounted(test))
                         .or_else(|| whole_run::doubt(test.run, test.used, &test.read, edits));
                     let Some(finding) = finding else { return Finding::passed() };
                     (finding, part.is_none())
@@ -210,6 +211,17 @@ impl TestClaim {
             )));
         }
         Ok(())
+    }
+
+    /// The doubt about claimed numbers beside a run that printed none.
+    fn uncounted(self, test: &TestRun<'_>) -> Option<Finding> {
+        (self.counts != (None, None) && test.run.tests.is_none()).then(|| {
+            Finding::inconclusive(format!(
+                "`{}` exited with code 0 (call `{}`), and its output reports no number of tests in a known form",
+                test.name(),
+                test.run.call.id
+            ))
+        })
     }
 
     /// Whether the claimed numbers differ from those of a run.

@@ -1,6 +1,7 @@
 //! Whether a recorded run of a test command ran all tests of the project: at the root of the step, without a selection,
 //! with known numbers, and not decided by files that the step changed.
 
+use super::command_text::{is_question, moves_files, records};
 use super::deciding::Deciding;
 use super::finding::Finding;
 use super::later_edits::LaterEdits;
@@ -66,20 +67,31 @@ pub(super) fn partial(
     ))
 }
 
-/// A file that a command before the tests and one after them in the same script name: it can have been changed for the
-/// run alone.
+/// A file or folder that a command before the tests and one after them in the same script name: it can have been changed
+/// for the run alone.
 fn moved_away(run: &RecordedRun<'_>, used: &CommandUse) -> Option<String> {
     let commands = &run.script.commands;
     let at = commands.iter().position(|own| own == used)?;
     let files = |commands: &[CommandUse]| -> Vec<String> {
-        let words = commands.iter().flat_map(|own| own.argv.iter().skip(1));
-        let words = words.filter(|word| !word.starts_with('-'));
-        let names = words.filter_map(|word| word.rsplit('/').next());
-        let is_file = |name: &&str| name.contains('.') && name.contains(char::is_alphanumeric);
-        names.filter(is_file).map(str::to_owned).collect()
+        let changing = commands.iter().filter(|own| !only_reads(own));
+        changing.flat_map(operands).collect()
     };
     let after = files(&commands[at + 1..]);
     files(&commands[..at]).into_iter().find(|file| after.contains(file))
+}
+
+/// The names of the files of a command; of one that moves files, those without a dot as well.
+fn operands(used: &CommandUse) -> impl Iterator<Item = String> {
+    let moves = moves_files(&used.argv);
+    let words = used.argv.iter().skip(1).filter(|word| !word.starts_with('-'));
+    let names = words.filter_map(|word| word.trim_end_matches('/').rsplit('/').next());
+    let is_file =
+        move |name: &&str| name.contains(char::is_alphanumeric) && (moves || name.contains('.'));
+    names.filter(is_file).map(str::to_owned)
+}
+
+fn only_reads(used: &CommandUse) -> bool {
+    used.is_neutral() || is_question(&used.argv.join(" ")) || records(&used.argv)
 }
 
 /// The folder in which a command ran, if it is not the one of the step.

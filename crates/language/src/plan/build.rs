@@ -42,13 +42,14 @@ impl Plan {
         let mut problems = Vec::new();
         let mut seen = BTreeSet::new();
         let mut unique = Playbook::clone(playbook);
-        // Steps with one id, and a step that depends on itself, are reported already.
+        // Steps with one id are reported already.
         unique.steps.retain(|step| seen.insert(step.id.clone()));
         unique.finally.retain(|step| seen.insert(step.id.clone()));
         let playbook = &Arc::new(unique);
         let reads = reads_of(playbook);
         let children = &mut Children::new(catalog, &playbook.id);
         let plan = Plan::connect(playbook, &reads, children, &mut problems);
+        // So is a step that depends on itself.
         problems.extend(
             plan.cycles(&reads).into_iter().filter(|(steps, _)| *steps > 1).map(|(_, found)| found),
         );

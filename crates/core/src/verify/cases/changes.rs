@@ -16,6 +16,15 @@ fn a_folder_with_old_files_was_not_created() {
     );
     let new = Step::over(&[("src/old.py", "x = 1\n")]).write("lib/n.py", "x = 1\n");
     check(&new, &[(json!({"created": ["lib/", "lib/n.py"]}), Passed, "")]);
+    for folder in [".github", "src/v1.x"] {
+        let (old, new) = (format!("{folder}/old.py"), format!("{folder}/n.py"));
+        let step = Step::over(&[(&old, "x = 1\n")]).write(&new, "x = 1\n");
+        check(&step, &[(json!({"created": [folder, new]}), Failed, "existed before")]);
+        let step = Step::over(&[("a.py", "")]).write(&new, "x = 1\n");
+        check(&step, &[(json!({"created": [folder, new]}), Passed, "")]);
+        let unlisted = Step { unlisted: true, ..step };
+        check(&unlisted, &[(json!({"created": [folder, new]}), Inconclusive, "not known")]);
+    }
 }
 
 /// In the sandbox Python writes none, so these were planted.

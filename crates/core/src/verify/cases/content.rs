@@ -5,6 +5,21 @@ use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
 use serde_json::{Value, json};
 
 #[test]
+fn the_text_of_an_entry_is_that_of_its_claim_alone() {
+    let step = Step::fixed();
+    let odd = Step::over(&[("src/x.", "1\n")]).edit("src/x.", "1", "2");
+    check(&odd, &[(json!({"modified": ["src/x."]}), Passed, "")]);
+    for report in [
+        json!({"modified": ["src/calc.py"], "summary": "Deleted src/calc.py."}),
+        json!({"modified": ["src/calc.py"], "changes": ["Deleted src/calc.py."]}),
+        json!({"modified": ["src/calc.py", "."], "summary": "All merged."}),
+    ] {
+        let (verdict, reason) = step.verdict(&report);
+        assert_ne!(verdict, Passed, "{report}: {reason}");
+    }
+}
+
+#[test]
 fn snippets_are_texts_of_the_recorded_difference() {
     let claim = |texts: Value| {
         let mut entry = json!({"kind": "file-edit", "path": "src/calc.py"});
@@ -120,4 +135,47 @@ fn a_number_of_files_beside_a_change_of_a_mode_is_doubted() {
     let change = &mut step.trace.last_mut().unwrap().changes[0];
     change.after.as_mut().unwrap().mode = 0o755;
     doubted(&step, &json!({"modified": ["src/calc.py"], "filesChanged": 1}));
+}
+
+#[test]
+fn names_are_those_of_changed_lines_and_of_what_they_stand_in() {
+    let step = Step::fixed();
+    let said = |text: &str| json!({"modified": ["src/calc.py"], "summary": text});
+    for text in ["Changed `add` in `src/calc.py`.", "Updated `add` in `src/calc.py`."] {
+        check(&step, &[(said(text), Passed, "")]);
+    }
+    for text in [
+        "Added `add` to `src/calc.py`.",
+        "Added `sub` to `src/calc.py`.",
+        "Changed `sub` in `src/calc.py`.",
+        "`src/calc.py`: added `sub`.",
+        "Changed `ad` in `src/calc.py`.",
+    ] {
+        doubted(&step, &said(text));
+    }
+    let added =
+        Step::fixed().edit("src/calc.py", "def sub", "def mul(a, b):\n    return a * b\n\ndef sub");
+    check(&added, &[(said("Added `mul` to `src/calc.py`."), Passed, "")]);
+}
+
+#[test]
+fn a_file_was_read_if_a_call_showed_what_it_contains() {
+    let report = json!({"modified": ["src/calc.py"], "filesRead": ["src/util.py"]});
+    let fixed = |step: Step| step.edit("src/calc.py", "a - b\n\ndef", "a + b\n\ndef");
+    let files = || Step::over(&[("src/calc.py", CALC), ("src/util.py", "x = 1\n")]);
+    for command in
+        ["cat src/util.py", "sed -n 1,9p src/util.py", "ls src/util.py && cat src/util.py"]
+    {
+        check(&fixed(files().run(command, 0)), &[(report.clone(), Passed, "")]);
+    }
+    for command in
+        ["ls src/util.py", "echo src/util.py", "test -f src/util.py", "git log -- src/util.py"]
+    {
+        doubted(&fixed(files().run(command, 0)), &report);
+    }
+    doubted(&fixed(files().call("fs:exists", json!({"path": "src/util.py"}))), &report);
+    let made = Step::fixed().write("src/n.py", "x = 1\n");
+    let own =
+        json!({"modified": ["src/calc.py"], "created": ["src/n.py"], "filesRead": ["src/n.py"]});
+    doubted(&made, &own);
 }

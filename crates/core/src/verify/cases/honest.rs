@@ -118,3 +118,51 @@ fn the_end_of_a_claimed_path_is_no_end_of_a_sentence() {
     let step = Step::over(&[("src/calc.py", CALC)]).write("src/x.py.", "x = 1\n");
     check(&step, &[(json!({"created": ["src/x.py."]}), Passed, "")]);
 }
+
+#[test]
+fn places_and_notes_are_no_counts_and_no_commands() {
+    let step = Step::fixed().test(2, 0);
+    for report in [
+        json!({"modified": ["src/calc.py"], "changes": [{"file": "src/calc.py", "type": "modify", "lines": [6]}]}),
+        json!({"modified": ["src/calc.py"], "commands": ["`python3 -m unittest`: OK"]}),
+    ] {
+        let (verdict, reason) = step.verdict(&report);
+        assert_ne!(verdict, crate::evidence::Verdict::Failed, "{report}: {reason}");
+    }
+}
+
+#[test]
+fn a_recorded_command_with_a_note_is_not_refuted() {
+    let step = Step::fixed()
+        .run("git --no-pager diff", 0)
+        .run("grep -c def src/calc.py", 0)
+        .run("cat > docs/n.md <<'EOF'\nhi\nEOF", 0)
+        .run("python3 -c 'print(1)'", 0)
+        .test(2, 0);
+    for command in [
+        "python3 -m unittest: 2 tests, OK",
+        "python3 -m unittest, exit code 0",
+        "python3 -m unittest: успешно",
+        "OK",
+        "git diff",
+        "grep -c def src/calc.py → 2",
+        "grep -c def src/calc.py: 2",
+        "python3 -c ...",
+        "cat > docs/n.md << EOF",
+    ] {
+        let report = json!({"modified": ["src/calc.py"], "commands": [command]});
+        let (verdict, reason) = step.verdict(&report);
+        assert_ne!(verdict, Failed, "{command}: {reason}");
+    }
+    for command in ["npm run lint", "git push", "python3 -m unittest (exit 1)", "cargo test ..."] {
+        let report = json!({"modified": ["src/calc.py"], "commands": [command]});
+        check(&step, &[(report, Failed, "")]);
+    }
+}
+
+#[test]
+fn a_file_that_the_step_made_and_deleted_was_deleted() {
+    let step = Step::fixed().write("t.py", "1\n").delete("t.py");
+    doubted(&step, &json!({"modified": ["src/calc.py"], "deleted": ["t.py"]}));
+    check(&step, &[(json!({"modified": ["src/calc.py"], "deleted": ["u.py"]}), Failed, "u.py")]);
+}

@@ -1,6 +1,6 @@
 //! Entries of lists are matched one to one with what was recorded.
 
-use super::{CALC, Step, check};
+use super::{CALC, Step, check, doubted};
 use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
 use serde_json::{Value, json};
 
@@ -67,4 +67,62 @@ fn each_command_of_a_list_was_recorded_by_itself() {
     );
     let both = Step::fixed().run("npm install && npm run lint", 0);
     check(&both, &[(commands(json!(["npm install", "npm run lint"])), Passed, "")]);
+}
+
+#[test]
+fn an_empty_list_says_that_there_was_nothing() {
+    let step = Step::fixed().test(2, 0);
+    for key in ["modified", "changedFiles", "filesModified", "changes", "touchedFiles"] {
+        check(&step, &[(json!({key: [], "testResult": "passed"}), Failed, "no list")]);
+    }
+    let made = Step::fixed().write("src/n.py", "x = 1\n");
+    check(&made, &[(json!({"modified": ["src/calc.py"], "created": []}), Failed, "src/n.py")]);
+    let by_command = Step::over(&[("src/util.py", "x = 1\n")])
+        .run("sed -i s/x/y/ src/util.py", 0)
+        .changing("src/util.py", Some("y = 1\n"));
+    doubted(&by_command, &json!({"modified": []}));
+    for key in ["commands", "toolCalls"] {
+        check(
+            &step,
+            &[(json!({"modified": ["src/calc.py"], key: []}), Inconclusive, "no command")],
+        );
+    }
+    let report =
+        json!({"modified": ["src/calc.py"], "created": [], "deleted": [], "testResult": "passed"});
+    check(&step, &[(report, Passed, "")]);
+}
+
+#[test]
+fn what_is_called_unchanged_was_not_changed() {
+    let step = Step::fixed();
+    let report = |key: &str, path: &str| json!({"modified": ["src/calc.py"], key: [path]});
+    for key in ["unchanged", "untouched", "unchangedFiles", "filesUntouched"] {
+        check(&step, &[(report(key, "src/calc.py"), Failed, "said to be unchanged")]);
+        check(&step, &[(report(key, "src/util.py"), Passed, "")]);
+    }
+    let said = |text: &str| json!({"modified": ["src/calc.py"], "summary": text});
+    for text in
+        ["`src/calc.py` is unchanged.", "Unchanged: `src/calc.py`.", "src/calc.py ist unverändert."]
+    {
+        check(&step, &[(said(text), Failed, "said to be unchanged")]);
+    }
+    check(&step, &[(said("`src/util.py` is unchanged."), Passed, "")]);
+    for text in [
+        "The signature of add in src/calc.py is unchanged.",
+        "All other files are unchanged.",
+        "Everything except src/calc.py is unchanged.",
+    ] {
+        let (verdict, reason) = step.verdict(&said(text));
+        assert_ne!(verdict, Failed, "{text}: {reason}");
+    }
+    let by_command =
+        step.run("sed -i s/1/2/ src/util.py", 0).changing("src/util.py", Some("x = 2\n"));
+    check(
+        &by_command,
+        &[(
+            json!({"modified": ["src/calc.py"], "unchanged": ["src/util.py"]}),
+            Inconclusive,
+            "src/util.py",
+        )],
+    );
 }

@@ -32,6 +32,43 @@ fn a_check_of_the_project_that_failed_and_was_not_repeated_raises_doubt() {
 }
 
 #[test]
+fn a_failed_command_that_the_report_leaves_out_raises_doubt() {
+    let report = json!({"modified": ["src/calc.py"]});
+    let said = "no claim mentions it";
+    for step in [
+        Step::fixed().test(1, 1),
+        Step::fixed().run("make lint", 2).run("git status", 0),
+        Step::fixed().test(1, 1).run("python3 -m unittest tests.test_a", 0),
+        Step::fixed().run("npm install", 0).run("npx tsc", 2),
+    ] {
+        check(&step, &[(report.clone(), Inconclusive, said)]);
+    }
+    for step in [
+        Step::fixed().test(1, 1).test(2, 0),
+        Step::fixed().run("python3 -m unittest tests.test_a", 1).test(2, 0),
+        Step::fixed().test(1, 1).edit("src/calc.py", "a - b", "a * b").run("git status", 0),
+        Step::fixed().run("npx tsc", 2).run("npx tsc -p .", 0),
+        Step::fixed().run("ls nothing", 2).run("git status", 0),
+        Step::over(&[("src/calc.py", CALC)]).run("ls nothing", 2).edit(
+            "src/calc.py",
+            "a - b",
+            "a + b",
+        ),
+        Step::fixed().run("grep -q x src/calc.py", 1),
+    ] {
+        check(&step, &[(report.clone(), Passed, "")]);
+    }
+    let failed = Step::fixed().test(1, 1);
+    for told in [
+        json!({"modified": ["src/calc.py"], "testResult": "failed"}),
+        json!({"modified": ["src/calc.py"],
+            "commands": [{"command": "python3 -m unittest", "exitCode": 1}]}),
+    ] {
+        check(&failed, &[(told, Passed, "")]);
+    }
+}
+
+#[test]
 fn a_part_of_the_tests_in_other_forms_is_doubted() {
     let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
     let ran = |command: &str| Step::fixed().run(command, 0).printing("Ran 2 tests in 0.1s\n\nOK");
@@ -46,10 +83,23 @@ fn a_part_of_the_tests_in_other_forms_is_doubted() {
         "mv tests/test_bad.py $TMPDIR/ && python3 -m unittest && mv $TMPDIR/test_bad.py tests/",
         "sed -i s/upper/lower/ src/util.py; python3 -m unittest; sed -i s/lower/upper/ src/util.py",
         "touch .fast && python3 -m unittest && rm .fast",
+        "mv tests/slow /tmp/ && python3 -m unittest && mv /tmp/slow tests/",
+        "mv slow ..; python3 -m unittest; mv ../slow .",
     ] {
         check(&ran(command), &[(passed.clone(), Inconclusive, "before and after")]);
     }
-    check(&ran("pip install -e . && python3 -m unittest && git status"), &[(passed, Passed, "")]);
+    let stashed = ran("git stash && python3 -m unittest && git stash pop");
+    let text = stashed.files["src/calc.py"].clone();
+    let stashed = stashed.changing("src/calc.py", Some(&text));
+    check(&stashed, &[(passed.clone(), Inconclusive, "changed it back")]);
+    for command in [
+        "pip install -e . && python3 -m unittest && git status",
+        "git diff src/calc.py; python3 -m unittest; git add src/calc.py",
+        "echo Done. v1.2; python3 -m unittest; echo Done. v1.2",
+        "npm run lint && python3 -m unittest && npm run build",
+    ] {
+        check(&ran(command), &[(passed.clone(), Passed, "")]);
+    }
 }
 
 #[test]
@@ -107,6 +157,13 @@ fn tests_in_another_language_and_of_members_are_left_out() {
         (cargo(both, "cargo test --workspace"), Passed),
         (cargo(one, "cargo test"), Passed),
         (cargo("[workspace]\nmembers = [\"sub\"]\n", "cargo test"), Passed),
+        (cargo("[package]\n[workspace]\n[dependencies]\na = \"1\"\n", "cargo test"), Passed),
+        (
+            cargo("[package]\n[workspace]\n[dependencies]\na = { path = \"a\" }\n", "cargo test"),
+            Inconclusive,
+        ),
+        (cargo(&format!("{both}default-members = [\".\", \"sub\"]\n"), "cargo test"), Passed),
+        (Step { unlisted: true, ..cargo(one, "cargo test") }, Inconclusive),
     ] {
         check(&step, &[(passed.clone(), expected, "")]);
     }
@@ -124,4 +181,23 @@ fn a_repeated_command_of_the_settings_has_no_further_arguments() {
         let step = Step { test_commands, repeated, ..Step::fixed().run(command, 0) };
         check(&step, &[(passed.clone(), expected, "")]);
     }
+}
+
+#[test]
+fn a_run_without_numbers_proves_none() {
+    let named = |step: Step| Step { test_commands: vec!["make verify".to_owned()], ..step };
+    let step = named(Step::fixed().run("make verify", 0));
+    let report = |tests: serde_json::Value| json!({"modified": ["src/calc.py"], "tests": tests});
+    check(
+        &step,
+        &[
+            (report(json!("passed")), Passed, ""),
+            (report(json!({"passed": 7, "failed": 0})), Inconclusive, "no number of tests"),
+        ],
+    );
+    let idle = step.printing("make: 'verify' is up to date.\n");
+    check(&idle, &[(report(json!("passed")), Failed, "0 tests ran")]);
+    // A repetition shows no more than the run itself.
+    let masked = Step { repeated: Some(0), ..Step::fixed().run("make test || true", 0) };
+    check(&masked, &[(report(json!("passed")), Inconclusive, "")]);
 }

@@ -75,6 +75,17 @@ impl TestCommands {
     }
 }
 
+impl Runner {
+    fn executes(&self, path: &str) -> bool {
+        self.tests.split_whitespace().any(|end| path.ends_with(end))
+    }
+}
+
+/// Whether a file is in a language that only some runners execute.
+pub(super) fn is_of_a_runner(path: &str) -> bool {
+    RUNNERS.iter().any(|runner| runner.executes(path))
+}
+
 impl TestUse<'_> {
     /// The name of the runner; the same for all its forms.
     pub(super) fn runner(&self) -> Option<&'static str> {
@@ -89,6 +100,11 @@ impl TestUse<'_> {
     /// Whether a target that a file of the project defines can run tests in any language.
     pub(super) fn may_run_any(&self) -> bool {
         !matches!(self.runner(), Some("npm" | "pnpm" | "bun")) && self.is_indirect()
+    }
+
+    /// Whether it executes tests in the language of a file.
+    pub(super) fn executes(&self, path: &str) -> bool {
+        self.runner.is_some_and(|runner| runner.executes(path))
     }
 
     /// Whether it has an argument.

@@ -19,6 +19,8 @@ pub(super) struct Runner {
     pub(super) listing: &'static str,
     /// Files beside the tests that decide what it runs: names, with a folder if they are in one.
     pub(super) files: &'static str,
+    /// The ends of the names of files with tests that it executes, if other runners do not.
+    pub(super) tests: &'static str,
 }
 
 /// A runner without verbs and special options.
@@ -31,7 +33,10 @@ const PLAIN: Runner = Runner {
     hiding: "",
     listing: "",
     files: "",
+    tests: "",
 };
+
+const SCRIPTS: &str = ".js .jsx .ts .tsx .mjs .cjs";
 
 /// Arguments of that kind of most runners.
 pub(super) const HARMLESS: &str = "-v -vv -q -s --verbose --quiet --silent --color --color=* --colors --no-color \
@@ -49,6 +54,7 @@ const PACKAGE_SCRIPT: Runner = Runner {
     verbs: "test|run test|run-script test|test:*|run test:*",
     harmless: "-i --runInBand --run --watchAll=false --watch=false --no-watch --reporter=* -s --no-color",
     hiding: "--script-shell= --node-options=",
+    tests: SCRIPTS,
     files: "package.json .npmrc jest.config.* vitest.config.* vite.config.* .mocharc* babel.config.* tsconfig.json",
     ..PLAIN
 };
@@ -57,6 +63,7 @@ const JEST: Runner = Runner {
     harmless: "run -i --runInBand --run --watchAll=false --watch=false --no-watch --reporter=* --bail --no-cache",
     hiding: "--testFailureExitCode= --pass-on-failing-test-suite --passWithNoTests",
     files: PACKAGE_SCRIPT.files,
+    tests: SCRIPTS,
     ..PLAIN
 };
 
@@ -85,6 +92,7 @@ pub(super) const RUNNERS: &[Runner] = &[
             tests tests/ ./tests test test/",
         valued: "-n -W --tb --maxfail --durations --cov --timeout --log-level --log-cli-level --junitxml --color",
         hiding: "--setup-only --setup-plan --collectonly --markers --cache-show -V addopts=",
+        tests: ".py",
         files: "conftest.py pytest.ini .pytest.ini pyproject.toml tox.ini setup.cfg pytest.py pytest/* _pytest/* \
             pluggy/* sitecustomize.py usercustomize.py *.pth *.pyc",
         ..PLAIN
@@ -93,6 +101,7 @@ pub(super) const RUNNERS: &[Runner] = &[
         programs: "unittest nose nose2",
         display: "-v -vv -q",
         harmless: "discover -b --buffer -f --failfast -s -t tests tests/ . test",
+        tests: ".py",
         files: "unittest.py unittest/* sitecustomize.py usercustomize.py *.pth *.pyc",
         ..PLAIN
     },
@@ -117,6 +126,7 @@ pub(super) const RUNNERS: &[Runner] = &[
         programs: "bun deno",
         verbs: "test",
         harmless: "-A --allow-*",
+        tests: SCRIPTS,
         files: "package.json bunfig.toml deno.json deno.jsonc",
         ..PLAIN
     },
@@ -126,6 +136,7 @@ pub(super) const RUNNERS: &[Runner] = &[
         harmless: "test test/ --recursive --exit --bail",
         hiding: JEST.hiding,
         files: JEST.files,
+        tests: SCRIPTS,
         ..PLAIN
     },
     Runner {
@@ -137,6 +148,7 @@ pub(super) const RUNNERS: &[Runner] = &[
         hiding: "-exec= --exec=",
         listing: "-c -list -n",
         files: "go.mod go.work vendor/*",
+        tests: ".go",
     },
     Runner {
         programs: "dotnet swift mix bazel flutter dart",
@@ -179,6 +191,7 @@ pub(super) const RUNNERS: &[Runner] = &[
         harmless: "--format=* spec",
         valued: "-f --format",
         hiding: "--init --failure-exit-code=",
+        tests: ".rb",
         files: ".rspec spec_helper.rb rails_helper.rb",
         ..PLAIN
     },
@@ -207,12 +220,20 @@ pub(super) const RUNNERS: &[Runner] = &[
         hiding: "-e= --exec=",
         ..PLAIN
     },
-    Runner { programs: "node", verbs: "--test", harmless: "--test", files: JEST.files, ..PLAIN },
+    Runner {
+        programs: "node",
+        verbs: "--test",
+        harmless: "--test",
+        files: JEST.files,
+        tests: SCRIPTS,
+        ..PLAIN
+    },
     Runner {
         programs: "manage.py",
         verbs: "test",
         harmless: "--noinput --parallel --keepdb",
         files: "manage.py settings.py",
+        tests: ".py",
         ..PLAIN
     },
 ];

@@ -3,6 +3,8 @@
 /// What a statement says that the step did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verify) enum Act {
+    /// A named file was not changed.
+    Kept,
     /// Nothing else was changed.
     Only,
     /// Something in git: a commit, a branch, a clean working tree.

@@ -31,6 +31,9 @@ pub(super) struct Statement {
     pub(super) act: Option<Act>,
     /// Whether a key says so: then its numbers are values and no words of a text.
     pub(super) in_key: bool,
+    /// The whole value of a key that says what was done, if the statement is one: an entry of a list, whatever mark it ends
+    /// with.
+    pub(super) entry: Option<String>,
 }
 
 /// The statements of an output, without the keys that another check reads.
@@ -98,7 +101,7 @@ impl Reader<'_> {
 
     fn push(&mut self, sentence: Sentence, in_key: bool) {
         let act = sentence.act();
-        self.found.push(Statement { sentence, act, in_key });
+        self.found.push(Statement { sentence, act, in_key, entry: None });
     }
 
     fn value(&mut self, key: &str, value: &Json) {
@@ -113,7 +116,8 @@ impl Reader<'_> {
             Json::String(text) if is_short(text) => {
                 if !states && names_code(key) && paths(text).is_empty() {
                     let named = Sentence::all(&format!("{key} `{text}`"));
-                    let said = |sentence| Statement { sentence, act: None, in_key: true };
+                    let said =
+                        |sentence| Statement { sentence, act: None, in_key: true, entry: None };
                     self.found.extend(named.into_iter().map(said));
                 } else if states || is_definite(text) {
                     self.value(key, value);
@@ -123,10 +127,17 @@ impl Reader<'_> {
                 let key = if states { key } else { "" };
                 for sentence in Sentence::all(beginning(text)) {
                     self.push(sentence.below(key), false);
+                    if let Some(said) = self.found.last_mut().filter(|_| states) {
+                        said.entry = Some(text.clone());
+                    }
                 }
             }
             Json::Bool(true) | Json::Number(_) => self.value(key, value),
-            Json::Array(items) => items.iter().for_each(|item| self.collect(item, key)),
+            // Numbers in a list are places, such as lines, and no counts.
+            Json::Array(items) => {
+                let said = items.iter().filter(|item| !item.is_number());
+                said.for_each(|item| self.collect(item, key));
+            }
             Json::Object(fields) => self.object(fields, key),
             Json::Null | Json::Bool(false) => {}
         }

@@ -71,6 +71,11 @@ impl Sentence {
         let act = acts().find(|act| match act {
             // `only`, `other` and `nothing` alone limit nothing: they need a change beside them.
             Act::Only => self.has(Meaning::Act(Act::Only)) && self.has(Meaning::Change),
+            // `All other files are unchanged` is about the others.
+            Act::Kept => {
+                let limits = self.has(Meaning::Act(Act::Only)) || self.has(Meaning::Except);
+                self.has(Meaning::Act(Act::Kept)) && !limits
+            }
             act => self.has(Meaning::Act(*act)),
         });
         let nothing = self.words.first().is_some_and(|word| word == "nothing");

@@ -43,7 +43,7 @@ pub(in crate::verify) fn tokens(text: &str) -> Vec<Token> {
 }
 
 fn plain(text: &str, found: &mut Vec<Token>) {
-    let text = text.replace(">=", "≥").replace("<=", "≤");
+    let text = text.replace(">=", "≥").replace("<=", "≤").replace("->", " → ");
     let splits = |c: char| c.is_whitespace() || "()[]{}|,;:\"“”„«»=*#?".contains(c);
     for part in text.split(splits) {
         let end = ['.', '!', '…', '\'', '’', '-', '–', '—', '_', '<', '>'];
@@ -98,6 +98,7 @@ mod tests {
                 "The page says: \"all green\" — «всё»",
                 &["the", "page", "says", "all", "green", "все"],
             ),
+            ("src/a.py->src/b.py a -> b", &["path src/a.py", "path src/b.py", "a", "b"]),
             ("割引を直しました。", &["割引を直しました。"]),
         ] {
             let found: Vec<String> = tokens(text).iter().map(shown).collect();

@@ -19,6 +19,8 @@ pub(in crate::verify) enum Meaning {
     Change,
     /// An act and its effect: that something was `fixed` is more than that it was changed, `reviewed` more than read.
     Effect,
+    /// What a statement about all else leaves out.
+    Except,
     /// Nothing was to be done.
     Nothing,
     /// What was not needed, beside `no` and `nothing`.
@@ -56,10 +58,14 @@ use Meaning as M;
 use std::sync::LazyLock;
 
 /// Each word is the beginning of a word; one that ends in `$` is the whole word. Of acts the first with a word counts.
-const WORDS: [(Meaning, &str); 36] = [
+const WORDS: [(Meaning, &str); 38] = [
+    (
+        M::Act(Act::Kept),
+        "untouched unchanged unmodified intact$ unverändert unberührt нетронут неизмен",
+    ),
     (
         M::Act(Act::Only),
-        "only$ untouched unchanged else$ other$ остальн больше$ только$ sonst$ nur$ nichts$ nothing$ rest$ все$ übrig",
+        "only$ else$ other$ остальн больше$ только$ sonst$ nur$ nichts$ nothing$ rest$ все$ übrig",
     ),
     (
         M::Act(Act::Committed),
@@ -123,6 +129,7 @@ const WORDS: [(Meaning, &str); 36] = [
         M::Otherwise,
         "already$ previously$ before$ earlier$ instead$ old$ ранее$ раньше$ уже$ früher$ bereits$ vorher$",
     ),
+    (M::Except, "except besides apart beyond кроме außer bis$"),
     (
         M::Needed,
         "need necessary required change done$ todo$ do$ измен потреб требу нужн делать$ tun$ nötig erforderlich änderung",
@@ -162,7 +169,7 @@ const WORDS: [(Meaning, &str); 36] = [
     ),
     (
         M::Wrote,
-        "added$ add$ adds$ wrote$ write$ creates$ created$ добавил написал hinzugefügt geschrieben",
+        "added$ add$ adds$ wrote$ write$ creates$ created$ добав написал hinzugefügt geschrieben ergänzt introduced",
     ),
     (M::Lines, "lines$ insertion deletion loc$ строк zeilen$"),
     (M::Files, "file$ files$ page$ pages$ module$ modules$ document файл страниц dateien$ seiten$"),

@@ -1,0 +1,57 @@
+//! Claimed commands that no call ran as they are written.
+
+use super::call_claim::names_tool;
+use super::command_claim::CommandClaim;
+use super::command_text::{has_in_order, plain};
+use super::finding::Finding;
+use super::recorded_runs::{CommandRecord, RecordedRun};
+use super::statement::{Meaning, means};
+
+impl CommandClaim {
+    /// The verdict over a command that no call ran. A text with more than the command, or with no command, refutes nothing.
+    pub(super) fn unrecorded(&self, name: &str, record: &CommandRecord<'_>) -> Finding {
+        let runs = record.runs;
+        let reason = format!("`{name}` is claimed to have run, but no recorded call ran it");
+        let claimed = plain(&self.text);
+        // Words before the command, a note behind it, its last words, some of its words in order, or one of them alone.
+        let is_part = |run: &RecordedRun<'_>| {
+            run.script.commands.iter().filter(|used| !used.is_neutral()).any(|used| {
+                let used = plain(&used.argv.join(" "));
+                let note = claimed.strip_prefix(&used).map(str::trim_start);
+                let is_mark = |c: char| !c.is_alphanumeric() && !"-/._".contains(c);
+                claimed.ends_with(&format!(" {used}"))
+                    || note.is_some_and(|note| note.starts_with(is_mark))
+                    || has_in_order(&used, &claimed)
+                    || used.ends_with(&format!(" {claimed}"))
+                    || used.split(' ').any(|word| word == claimed)
+            })
+        };
+        let first = name.split(' ').next().unwrap_or_default().to_lowercase();
+        if let Some(run) = runs.iter().rev().find(|run| is_part(run)) {
+            return Finding::inconclusive(format!("{reason}; it may mean call `{}`", run.call.id));
+        }
+        let mut calls = record.trace.iter();
+        if let Some(call) = calls.find(|call| names_tool(&claimed, call, record.tools)) {
+            let tool = &call.tool;
+            return Finding::inconclusive(format!(
+                "{reason}; it names a tool, which was called (`{tool}`)"
+            ));
+        }
+        // A text that leaves something out may mean any command of its program.
+        let is_cut = ["...", "…", "<<"].iter().any(|mark| self.text.contains(mark));
+        let program = claimed.split(' ').next().unwrap_or_default();
+        let runs_it = |run: &&RecordedRun<'_>| {
+            let mut used = run.script.commands.iter();
+            let unparsed = run.script.unparsed.as_deref().unwrap_or_default();
+            used.any(|used| used.argv[0] == program) || unparsed.starts_with(program)
+        };
+        if is_cut && let Some(run) = runs.iter().rev().find(runs_it) {
+            return Finding::inconclusive(format!("{reason}; it may mean call `{}`", run.call.id));
+        }
+        let has_note = self.text.ends_with(')') && self.text.contains(" (");
+        if means(&first, Meaning::Nothing) || means(&first, Meaning::Success) || has_note {
+            return Finding::inconclusive(format!("{reason}; `{name}` may be no command"));
+        }
+        Finding::failed(reason)
+    }
+}
