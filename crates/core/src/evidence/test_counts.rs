@@ -147,7 +147,8 @@ impl Found {
         } else if text.starts_with("<testsuites ") || text.starts_with("<testsuite ") {
             self.junit(text);
         } else if text.starts_with("Ran ") && text.contains(" test") && text.contains(" in ") {
-            self.unittest = Some(self.unittest.unwrap_or(0) + first(text));
+            let earlier = self.unittest.replace(first(text));
+            earlier.into_iter().for_each(|ran| self.add(ran, 0, 0));
         } else if text.starts_with("FAILED (") && self.unittest.is_some() {
             let failed = after(text, "failures=") + after(text, "errors=");
             let ran = self.unittest.take().unwrap_or(0);

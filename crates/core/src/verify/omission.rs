@@ -197,21 +197,26 @@ pub(super) fn says_only(said: &Statement) -> bool {
         let at = words.windows(phrase.len()).position(|part| part == *phrase)?;
         Some(at..at + phrase.len())
     });
-    let is_plain = |word: &str| {
-        is_function_word(word)
-            || means(word, Meaning::Change)
-            || means(word, Meaning::Files)
-            || ["only", "nur", "только"].contains(&word)
-    };
-    let names_all = !said.sentence.paths().is_empty() && words.iter().all(|word| is_plain(word));
     said.act == Some(Act::Only)
-        && (names_all
+        && (names_all(said)
             || places.into_iter().any(|place| {
                 let mut others = words.iter().enumerate().filter(|(at, _)| !place.contains(at));
                 let otherwise =
                     |word: &str| means(word, Meaning::Unreal) || means(word, Meaning::Limited);
                 others.all(|(_, word)| !otherwise(word))
             }))
+}
+
+/// Whether a sentence says that only the files that it names were changed: `Only src/a.rs was modified.`
+pub(super) fn names_all(said: &Statement) -> bool {
+    let is_plain = |word: &String| {
+        is_function_word(word)
+            || means(word, Meaning::Change)
+            || means(word, Meaning::Files)
+            || ["only", "nur", "только"].contains(&word.as_str())
+    };
+    let words = &said.sentence.words;
+    !said.sentence.paths().is_empty() && words.iter().all(is_plain)
 }
 
 /// All texts and keys of an output.

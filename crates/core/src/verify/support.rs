@@ -5,7 +5,7 @@
 
 use super::normalized_path::normalized;
 use super::observation::{Observation, ObservationQuery, Observations};
-use super::omission::Coverage;
+use super::omission::{Coverage, names_all};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
@@ -105,7 +105,12 @@ impl Record<'_> {
                 changed.is_empty() || names.iter().all(|name| self.has_name(name, &changed))
             }
             Act::Digest => self.has_digest(sentence),
-            Act::Only => self.coverage.is_complete(),
+            Act::Only => {
+                let paths = sentence.paths();
+                let is_in = |own: &str| paths.iter().any(|path| self.is_same(own, path));
+                self.coverage.is_complete()
+                    && (!names_all(said) || self.changes.changed().all(is_in))
+            }
             Act::Passed => self.has_passed(sentence),
             Act::Ran => {
                 self.has_run(sentence, sentence.says(Act::Passed) || sentence.has(Meaning::Success))

@@ -105,7 +105,6 @@ impl Record<'_> {
             .trace
             .iter()
             .filter(|call| call.status == InvocationStatus::Success && call.changes.is_empty())
-            .filter(|call| !names_files(&call.tool))
             .collect();
         let names = |call: &Invocation, path: &str| {
             let named = ["path", "command", "script"].iter().filter_map(|key| call.args.get(*key));
@@ -192,11 +191,6 @@ impl Record<'_> {
         };
         !stems.is_empty() && stems.iter().all(has)
     }
-}
-
-/// Whether a file tool says which files there are, and nothing of what they contain.
-fn names_files(tool: &str) -> bool {
-    ["fs:exists", "fs:list", "fs:stat", "fs:glob"].contains(&tool)
 }
 
 /// Whether a command shows names, sizes or nothing of the files that it names, and not what they contain.

@@ -6,7 +6,7 @@ use super::finding::Finding;
 use super::later_edits::LaterEdits;
 use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
-use super::runner::{TestCommands, hides_failures};
+use super::runner::{TestCommands, canonical, hides_failures};
 use super::test_claim::TestClaim;
 use super::test_doubt::{TestRun, fewer, left_out, repeated, suites_left_out};
 use super::whole_run::{self, partial};
@@ -133,6 +133,7 @@ impl TestClaim {
                         .or_else(|| suites_left_out(test, tests, edits))
                         .or_else(|| fewer(test, tests))
                         .or_else(|| self.uncounted(test))
+                        .or_else(|| self.counts_twice(test))
                         .or_else(|| whole_run::doubt(test.run, test.used, &test.read, edits));
                     let Some(finding) = finding else { return Finding::passed() };
                     (finding, part.is_none())
@@ -218,6 +219,20 @@ impl TestClaim {
         (self.counts != (None, None) && test.run.tests.is_none()).then(|| {
             Finding::inconclusive(format!(
                 "`{}` exited with code 0 (call `{}`), and its output reports no number of tests in a known form",
+                test.name(),
+                test.run.call.id
+            ))
+        })
+    }
+
+    /// The doubt about a number that is the sum of runs of the same tests in one script.
+    fn counts_twice(self, test: &TestRun<'_>) -> Option<Finding> {
+        let own = canonical(&test.used.argv);
+        let same = test.run.script.commands.iter().filter(|used| canonical(&used.argv) == own);
+        let is_sum = test.run.tests.is_some_and(|counts| self.counts.0 == Some(counts.passed));
+        (is_sum && same.count() > 1).then(|| {
+            Finding::inconclusive(format!(
+                "`{}` ran several times in call `{}`, and the claimed number may be the sum",
                 test.name(),
                 test.run.call.id
             ))

@@ -106,6 +106,7 @@ fn a_summary_on_several_lines_is_one() {
         ("  3 passing (10ms)\n  1 failing", 0),
         (" 3 pass\n 1 fail", 0),
         ("# pass 2\n# fail 1\n# pass 4\n# fail 0", 2),
+        ("Ran 4 tests in 0.1s\n\nOK\nRan 4 tests in 0.1s\n\nOK", 2),
         ("  3 passing (10ms)\n  2 passing (4ms)", 2),
     ] {
         let counts = TestCounts::in_output(output, "").unwrap();

@@ -126,3 +126,19 @@ fn what_is_called_unchanged_was_not_changed() {
         )],
     );
 }
+
+#[test]
+fn only_the_named_files_are_those_of_the_sentence() {
+    let step = Step::fixed().edit("src/util.py", "1", "2");
+    let report = |text: &str| json!({"modified": ["src/calc.py", "src/util.py"], "summary": text});
+    for text in ["Only `src/calc.py` was modified.", "Modified only `src/calc.py`."] {
+        doubted(&step, &report(text));
+    }
+    check(
+        &step,
+        &[
+            (report("Only `src/calc.py` and `src/util.py` were modified."), Passed, ""),
+            (report("No other files were changed."), Passed, ""),
+        ],
+    );
+}

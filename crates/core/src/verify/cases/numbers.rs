@@ -69,3 +69,12 @@ fn one_meaning_has_one_value() {
     let same = json!({"modified": ["src/calc.py"], "testResult": "passed", "testsPassed": 2, "tests": {"passed": 2, "failed": 0}});
     check(&step, &[(same, Passed, "")]);
 }
+
+#[test]
+fn tests_that_ran_twice_are_not_twice_as_many() {
+    let output = "Ran 4 tests in 0.1s\n\nOK\nRan 4 tests in 0.1s\n\nOK";
+    let step = Step::fixed().run("python3 -m unittest && python3 -m unittest", 0).printing(output);
+    for number in [4, 8] {
+        doubted(&step, &json!({"modified": ["src/calc.py"], "testsPassed": number}));
+    }
+}
