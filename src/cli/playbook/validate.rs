@@ -9,7 +9,7 @@ use kb_service::service::{self, Environment, Project};
 
 /// Check definitions and report all problems
 ///
-/// Without ids, checks all definitions of the project. With ids, also lists the steps of the author whose commands will
+/// Without ids, checks all definitions and tests of the project. With ids, also lists the steps of the author whose commands will
 /// run in the sandbox, with the reason. Exits with 2 if there is an error.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {

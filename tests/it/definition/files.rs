@@ -221,3 +221,21 @@ fn similar_names_are_searched_for_the_first_errors_only() {
     let found = helps("KB0302").into_iter().chain(helps("KB0112")).filter(similar).count();
     assert_eq!(found, 200, "{listed}");
 }
+
+#[test]
+fn validation_of_a_project_reads_its_tests() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'true'}]\n";
+    let test = "schema: kb.test/1\nplaybook: p\ntests:\n  - {name: one, expect: {steps: {b: succeeded}}}\n  - {name: two, expct: {}}\n";
+    let files = [(".kb/playbooks/p.yml", playbook), (".kb/tests/p.test.yml", test)];
+    let scratch = crate::scratch::Scratch::new(&files);
+    scratch
+        .kb(&["playbook", "validate"])
+        .code(2)
+        .says(&[".kb/tests/p.test.yml:5:17", "unknown key `expct`"]);
+    // A playbook that is named is checked alone.
+    scratch.kb(&["playbook", "validate", "p"]).code(0);
+    scratch.write(".kb/tests/p.test.yml", &test.replace("expct", "expect"));
+    scratch.kb(&["playbook", "validate"]).code(2).says(&["there is no step `b`"]);
+    scratch.write(".kb/tests/p.test.yml", &test.replace("expct", "expect").replace("{b:", "{a:"));
+    scratch.kb(&["playbook", "validate"]).code(0);
+}

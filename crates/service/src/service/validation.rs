@@ -3,6 +3,7 @@
 use super::claim_hints::claim_hints;
 use super::runs::read_task_files;
 use super::sandbox_hints::sandbox_hints;
+use super::testing::problems_of_tests;
 use super::{Project, ResourceKind, ServiceError};
 use kb_base::diagnostic::{Diagnostic, Severity, Sources};
 use kb_core::wire;
@@ -42,7 +43,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
     let named: Vec<&str> = names.iter().map(String::as_str).collect();
     let project = project.with_named(&named)?;
     if names.is_empty() {
-        return Ok(everything(&project));
+        return everything(&project);
     }
     let mut diagnostics = Vec::new();
     let mut paths: BTreeSet<String> =
@@ -69,7 +70,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
     }
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     diagnostics.extend(project.diagnostics_of(&paths));
-    Ok(report(&project, diagnostics, checked))
+    Ok(report(project.sources().clone(), diagnostics, checked))
 }
 
 /// Validates specialists and agent profiles; without names, all of the project.
@@ -106,7 +107,7 @@ pub fn validate_specialists(project: &Project, names: &[String]) -> Result<Repor
             }
         }
     }
-    Ok(report(&project, diagnostics, checked))
+    Ok(report(project.sources().clone(), diagnostics, checked))
 }
 
 fn is_specialist(file: &kb_language::definition::InputFile) -> bool {
@@ -119,7 +120,7 @@ fn all_claim_hints(project: &Project) -> Vec<Diagnostic> {
     all.flat_map(|specialist| claim_hints(specialist, project.sources())).collect()
 }
 
-fn everything(project: &Project) -> Report {
+fn everything(project: &Project) -> Result<Report, ServiceError> {
     let mut diagnostics = project.diagnostics.clone();
     diagnostics.extend(all_claim_hints(project));
     let mut checked = project.catalog.specialists.len() + project.catalog.plugins.len();
@@ -130,13 +131,14 @@ fn everything(project: &Project) -> Report {
         diagnostics.extend(problems.into_iter().chain(missing));
         diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(plan)));
     }
-    report(project, diagnostics, checked)
+    let mut sources = project.sources().clone();
+    diagnostics.extend(problems_of_tests(project, &mut sources)?);
+    Ok(report(sources, diagnostics, checked))
 }
 
 /// Sorts problems by file and position and removes duplicates: many definitions can use one
 /// specialist.
-fn report(project: &Project, diagnostics: Vec<Diagnostic>, checked: usize) -> Report {
-    let sources = project.sources().clone();
+fn report(sources: Sources, diagnostics: Vec<Diagnostic>, checked: usize) -> Report {
     let path = |d: &Diagnostic| d.span.map(|span| sources.get(span.source).path.clone());
     let mut sorted: Vec<Diagnostic> = Vec::new();
     for diagnostic in diagnostics {

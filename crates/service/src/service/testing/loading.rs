@@ -4,12 +4,12 @@ use super::report::{LoadedTests, PlaybookTest};
 use crate::project::test_files;
 use crate::service::start_request::read_file;
 use crate::service::{Project, ServiceError};
-use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
+use kb_base::diagnostic::{Code, Diagnostic, Sources, Span, nearest};
 use kb_base::value::AttemptName;
 use kb_language::definition::{self, FaultKind, TestCase, TestScript};
 use kb_language::plan::Plan;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The tests of a project: those of all its test files, or of the playbooks and test files that `names`
@@ -23,10 +23,7 @@ pub fn load_tests(project: &Project, names: &[String]) -> Result<LoadedTests, Se
     }
     let mut texts = Vec::new();
     if paths.is_empty() {
-        for path in test_files(&project.context.root) {
-            let (_, bytes) = read_file(environment, &path)?;
-            texts.push((shown(project, &path), bytes));
-        }
+        texts = read_all(project)?;
     }
     for path in paths {
         let path = Path::new(path);
@@ -36,12 +33,10 @@ pub fn load_tests(project: &Project, names: &[String]) -> Result<LoadedTests, Se
     let mut loaded = LoadedTests::default();
     let mut diagnostics = Vec::new();
     for (path, bytes) in texts {
-        let (file, found) = definition::load_tests(&path, &bytes, &mut loaded.sources);
+        let (cases, found) = checked(project, &path, &bytes, &mut loaded.sources);
         diagnostics.extend(found);
-        for case in file.into_iter().flat_map(|file| file.tests) {
-            let wanted = ids.is_empty() || ids.iter().any(|id| **id == case.playbook.value);
-            diagnostics.extend(check(project, &case));
-            if wanted {
+        for case in cases {
+            if ids.is_empty() || ids.iter().any(|id| **id == case.playbook.value) {
                 loaded.tests.push(Arc::new(PlaybookTest { file: path.clone(), case }));
             }
         }
@@ -51,6 +46,35 @@ pub fn load_tests(project: &Project, names: &[String]) -> Result<LoadedTests, Se
         return Err(ServiceError::Definitions { diagnostics, sources });
     }
     Ok(loaded)
+}
+
+/// The problems of all test files of a project; their texts are added to `sources`.
+pub(in crate::service) fn problems_of_tests(
+    project: &Project,
+    sources: &mut Sources,
+) -> Result<Vec<Diagnostic>, ServiceError> {
+    let texts = read_all(project)?;
+    let of = |(path, bytes): (String, Vec<u8>)| checked(project, &path, &bytes, sources).1;
+    Ok(texts.into_iter().flat_map(of).collect())
+}
+
+fn read_all(project: &Project) -> Result<Vec<(String, Vec<u8>)>, ServiceError> {
+    let environment = &project.context.environment;
+    let read = |path: PathBuf| Ok((shown(project, &path), read_file(environment, &path)?.1));
+    test_files(&project.context.root).into_iter().map(read).collect()
+}
+
+/// The tests of a file, and what is wrong in it or does not fit the playbooks of the project.
+fn checked(
+    project: &Project,
+    path: &str,
+    bytes: &[u8],
+    sources: &mut Sources,
+) -> (Vec<TestCase>, Vec<Diagnostic>) {
+    let (file, mut found) = definition::load_tests(path, bytes, sources);
+    let cases = file.map(|file| file.tests).unwrap_or_default();
+    found.extend(cases.iter().flat_map(|case| check(project, case)));
+    (cases, found)
 }
 
 fn shown(project: &Project, path: &Path) -> String {

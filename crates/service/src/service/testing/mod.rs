@@ -24,6 +24,7 @@ use std::time::Duration;
 
 pub use from_run::{RecordedFiles, RecordedTest, write_recorded_test};
 pub use loading::load_tests;
+pub(super) use loading::problems_of_tests;
 use report::failed;
 pub use report::{LoadedTests, PlaybookTest, TestReport, TestReportView};
 
