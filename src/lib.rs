@@ -111,6 +111,7 @@ pub use kb_engine::{engine, inspect, journal};
 pub use kb_host::{cache, executor, git, http, isolation, llm, specialist, tool, workspace};
 pub use kb_import as import;
 pub use kb_language::{definition, expression, plan, schedule, toolspec};
+pub use kb_mcp as mcp;
 pub use kb_process as process;
 pub use kb_serve::{serve, web};
 pub use kb_service::{project, service, trigger};

@@ -74,6 +74,8 @@ impl Documents {
             let shown = project.relative(&document.path);
             if is_test_file(&shown) {
                 let mut sources = Sources::default();
+                // Its text in the editor replaces the one on disk.
+                found.remove(&shown);
                 let (_, problems) =
                     definition::load_tests(&shown, document.text.as_bytes(), &mut sources);
                 collect(&problems, &sources, &mut found);

@@ -2,6 +2,7 @@
 
 use crate::running::{Running, Start};
 use crate::scratch::{Scratch, until};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Stdio};
@@ -151,7 +152,9 @@ fn a_run_goes_on_without_its_client_and_another_cancels_it() {
     let mut second = Client::connect(&scratch);
     let view = second.call("run_show", json!({"run": run}));
     assert_eq!(view["status"], "running", "{view}");
-    assert_eq!(second.call("run_cancel", json!({"run": run}))["cancelling"], true);
+    let short = second.refused("run_cancel", json!({"run": "@last"}));
+    assert!(short.contains("not the whole id"), "{short}");
+    assert_eq!(second.call("run_cancel", json!({"run": run}))["requested"], true);
     let ended = second.call("run_show", json!({"run": run, "waitMs": 25_000}));
     assert_eq!(ended["status"], "cancelled", "{ended}");
     assert!(second.refused("run_cancel", json!({"run": run})).contains("already cancelled"));
@@ -202,6 +205,13 @@ fn bad_calls_are_explained_and_start_nothing() {
     says("run_show", json!({"run": "r1234567"}), "there is no run");
     says("run_show", json!({"run": "../../etc"}), "there is no run");
     says("run_cancel", json!({}), "missing field `run`");
+    let long = client.refused("run_show", json!({"run": "a\u{1b}".repeat(500_000)}));
+    assert!(long.len() < 8192 && !long.contains('\u{1b}'), "{} bytes", long.len());
+    for key in [String::new(), "k".repeat(256), "a\nb".to_owned()] {
+        assert!(
+            client.refused("playbook_run", json!({"id": "p", "key": key})).contains("`key` has")
+        );
+    }
     let unknown = client.request("tools/call", json!({"name": "run_approve", "arguments": {}}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("no tool"), "{unknown}");
     let outside = client.request("resources/read", json!({"uri": "file:///etc/passwd"}));
@@ -217,8 +227,9 @@ fn an_endless_message_and_other_text_end_the_server() {
     let block = vec![b'x'; 1 << 20];
     // The server closes the pipe before the end.
     let _ = (0..200).try_for_each(|_| stdin.write_all(&block));
-    let (code, _) = client.ended();
-    assert!(code.is_some());
+    let (code, err) = client.ended();
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("KB1301"), "{err}");
     let mut other = Client::start(&scratch);
     other.stdin.as_mut().unwrap().write_all(b"hello\n").unwrap();
     let (code, err) = other.ended();
@@ -226,4 +237,35 @@ fn an_endless_message_and_other_text_end_the_server() {
     assert!(err.contains("KB1301"), "{err}");
     let elsewhere = scratch.kb(&["-C", "/", "mcp", "serve"]);
     assert!(elsewhere.err.contains("no `.kb/` folder"), "{elsewhere:?}");
+}
+
+/// The start is recorded; its process is not there, as after a kill of the server in between.
+#[test]
+fn a_start_whose_process_is_missing_is_started_by_its_key() {
+    let scratch = scratch(
+        "concurrency: g\nsteps: [{id: a, run: \"touch held; until test -e go; do sleep 0.02; done\"}]\n",
+    );
+    let mut holder = scratch.command();
+    holder.args(["playbook", "run", "p"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let _holder = holder.start();
+    until("the first run", || scratch.has("held"));
+    let mut client = Client::connect(&scratch);
+    let start = json!({"id": "p", "key": "k1"});
+    let run = client.call("playbook_run", start.clone())["run"].as_str().unwrap().to_owned();
+    assert_eq!(client.call("run_show", json!({"run": run}))["status"], "queued");
+    // Its process waits for the concurrency group, and is killed before it has created the run.
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        if String::from_utf8_lossy(&line).contains(&format!("--fire\0{run}")) {
+            let pid: i32 = entry.file_name().to_str().unwrap().parse().unwrap();
+            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        }
+    }
+    drop(client);
+    let mut second = Client::connect(&scratch);
+    assert_eq!(second.call("run_show", json!({"run": run}))["status"], "queued");
+    scratch.write("go", "");
+    assert_eq!(second.call("playbook_run", start)["repeated"], true);
+    let view = second.call("run_show", json!({"run": run, "waitMs": 25_000}));
+    assert_eq!(view["status"], "succeeded", "{view}");
 }

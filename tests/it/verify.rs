@@ -343,7 +343,7 @@ async fn a_claim_must_agree_in_order_with_what_was_before() {
         ),
         (
             json!({"deleted": ["brief.rs"]}),
-            "failed: `brief.rs` is claimed as deleted, but it did not exist before the step started",
+            "inconclusive: `brief.rs` is claimed as deleted, but it did not exist before the step started",
         ),
         (
             json!({"deleted": ["old.rs"]}),

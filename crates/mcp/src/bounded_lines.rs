@@ -2,6 +2,8 @@
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
@@ -12,11 +14,17 @@ pub(crate) struct BoundedLines<R> {
     limit: usize,
     /// Bytes since the last end of a line.
     open: usize,
+    exceeded: Arc<AtomicBool>,
 }
 
 impl<R> BoundedLines<R> {
     pub(crate) fn new(inner: R, limit: usize) -> Self {
-        BoundedLines { inner, limit, open: 0 }
+        BoundedLines { inner, limit, open: 0, exceeded: Arc::default() }
+    }
+
+    /// Becomes true at a line that is too long. What reads the lines may take the error for the end of the input.
+    pub(crate) fn exceeded(&self) -> Arc<AtomicBool> {
+        self.exceeded.clone()
     }
 }
 
@@ -30,11 +38,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.inner).poll_read(context, buffer))?;
         let read = &buffer.filled()[before..];
-        this.open = match read.iter().rposition(|byte| *byte == b'\n') {
-            Some(end) => read.len() - end - 1,
-            None => this.open + read.len(),
-        };
-        if this.open > this.limit {
+        for (i, part) in read.split(|byte| *byte == b'\n').enumerate() {
+            this.open = if i == 0 { this.open + part.len() } else { part.len() };
+            if this.open > this.limit {
+                this.exceeded.store(true, Ordering::Relaxed);
+            }
+        }
+        if this.exceeded.load(Ordering::Relaxed) {
+            buffer.set_filled(before);
             let message = format!("a message is longer than {} bytes", this.limit);
             return Poll::Ready(Err(Error::new(ErrorKind::InvalidData, message)));
         }
@@ -44,7 +55,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::BoundedLines;
+    use super::*;
     use tokio::io::AsyncReadExt;
 
     #[tokio::test]
@@ -54,7 +65,10 @@ mod tests {
         BoundedLines::new(&*lines, 8).read_to_end(&mut all).await.unwrap();
         assert_eq!(all, lines);
         let mut rest = Vec::new();
-        let long = b"1234\n123456789".as_slice();
-        assert!(BoundedLines::new(long, 8).read_to_end(&mut rest).await.is_err());
+        for long in ["1234\n123456789", "123456789\n1234", "1\n123456789\n"] {
+            let mut lines = BoundedLines::new(long.as_bytes(), 8);
+            assert!(lines.read_to_end(&mut rest).await.is_err());
+            assert!(lines.exceeded().load(Ordering::Relaxed));
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::arguments::{Id, Nothing, StartRun, refused};
+use crate::runs;
 use crate::session::Session;
 use kb_attempt::run_blocking;
 use kb_base::value::{Json, RunId};
@@ -12,6 +13,9 @@ use kb_service::service::{
 };
 use kb_service::trigger::MCP_TRIGGER;
 use serde_json::json;
+
+/// The longest key of a start, in bytes.
+const MAX_KEY: usize = 255;
 
 /// The resource with the list of playbooks.
 pub(crate) const LIST_URI: &str = "kb://playbooks";
@@ -56,14 +60,20 @@ pub(crate) async fn run(session: &Session, args: StartRun) -> Result<Answer, Ser
             format!("the parameter `{}` is a secret, and a client gives none", param.name);
         return Err(refused(message, "give it a default in the playbook, such as `env:NAME`"));
     }
+    let fits =
+        |key: &String| (1..=MAX_KEY).contains(&key.len()) && !key.chars().any(char::is_control);
+    if args.key.as_ref().is_some_and(|key| !fits(key)) {
+        let message = format!("`key` has 1 to {MAX_KEY} bytes and no control characters");
+        return Err(refused(message, "leave it out for a new run"));
+    }
     let key = args.key.unwrap_or_else(|| serve::unique_key(MCP_TRIGGER, project.clock().wall()));
     let started = run_blocking(|| {
         let fired = serve::start(&project, MCP_TRIGGER, &args.id, args.params, &key)?;
         let run = RunId::new(fired.run.as_str())
             .map_err(|error| refused(error.to_string(), "use another key"))?;
-        if !fired.repeated {
-            let arguments = ["playbook", "run", &args.id, "--fire", run.as_str()];
-            session.start(&project.context, &run, &arguments)?;
+        // A server that was killed may have recorded the start without its process. The journal creates the run once.
+        if !fired.repeated || runs::is_missing(session, &project.context, &run)? {
+            session.start(project.context.clone(), run, &args.id)?;
         }
         Ok::<_, ServiceError>(fired)
     })?;

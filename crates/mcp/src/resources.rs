@@ -6,10 +6,13 @@ use crate::session::Session;
 use crate::{playbooks, runs};
 use kb_attempt::run_blocking;
 use kb_base::value::Json;
-use kb_service::service::{self, LogEntry, ServiceError};
+use kb_service::service::{self, LogEntry, RunFilter, ServiceError};
 
 /// The longest resource, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Maximum number of runs of the list of runs.
+const MAX_RUNS: usize = 1000;
 
 /// The addresses of resources with their descriptions.
 pub(crate) const TEMPLATES: &[(&str, &str, &str)] = &[
@@ -51,6 +54,9 @@ fn value(session: &Session, uri: &str) -> Result<Json, ServiceError> {
         return playbooks::sheet(&session.project()?, id);
     }
     let context = session.context()?;
+    if let ["runs"] = parts[..] {
+        return runs::listed(&context, &RunFilter { limit: MAX_RUNS, ..RunFilter::default() });
+    }
     match parts[..] {
         ["run", run] => Ok(runs::seen(&service::show_run(&context, run)?)),
         ["run", run, "output"] => Ok((*service::run_output(&context, run, None)?.0).clone()),

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, shortened};
 use crate::arguments::{Cancel, Events, ListRuns, Output, Show, Verify, refused};
-use crate::session::Session;
+use crate::session::{Session, spawn};
 use kb_attempt::run_blocking;
 use kb_base::value::{Json, RunId};
 use kb_core::redaction::Masked;
@@ -10,7 +10,7 @@ use kb_core::wire::{RunStatus, RunView};
 use kb_serve::serve::take_errors;
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{self, LogEntry, RunFilter, ServiceError};
-use kb_service::trigger::TriggerStore;
+use kb_service::trigger::{Fire, TriggerStore};
 use serde_json::json;
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ use std::time::Duration;
 const MAX_WAIT: Duration = Duration::from_secs(25);
 /// The time between two reads of a run.
 const PAUSE: Duration = Duration::from_millis(200);
+/// The longest wait for the end of a cancelled run.
+const CANCEL_WAIT: Duration = Duration::from_secs(10);
 /// Bytes of one answer with events.
 const EVENTS_BYTES: usize = 7 * 1024;
 /// Bytes of one event that is longer than the answer.
@@ -34,9 +36,27 @@ pub(crate) async fn list(session: &Session, args: ListRuns) -> Result<Answer, Se
     let limit = args.limit.unwrap_or(20).clamp(1, MAX_RUNS);
     let filter = RunFilter { limit, definition: args.playbook, ..RunFilter::default() };
     let context = session.context()?;
-    let runs = run_blocking(|| service::list_runs(&context, &filter))?;
-    let heads: Vec<Masked<RunView>> = runs.into_iter().map(RunView::without_steps).collect();
-    Ok(Answer::of(&json!({"runs": heads}), "kb://runs"))
+    Ok(Answer::of(&run_blocking(|| listed(&context, &filter))?, "kb://runs"))
+}
+
+/// Runs without their steps, newest first.
+pub(crate) fn listed(context: &ProjectContext, filter: &RunFilter) -> Result<Json, ServiceError> {
+    let runs = service::list_runs(context, filter)?.into_iter();
+    let heads: Vec<Masked<RunView>> = runs.map(RunView::without_steps).collect();
+    Ok(json!({"runs": heads}))
+}
+
+/// Whether the start of a run is recorded, no process of this session starts it, and the run does not exist.
+pub(crate) fn is_missing(
+    session: &Session,
+    context: &ProjectContext,
+    run: &RunId,
+) -> Result<bool, ServiceError> {
+    if session.is_running(run) || service::show_run(context, run.as_str()).is_ok() {
+        return Ok(false);
+    }
+    let fire = TriggerStore::open(&context.state_dir)?.fire_of(run)?;
+    Ok(fire.is_some_and(|fire| fire.state.is_open()))
 }
 
 /// A run, or that it has not started.
@@ -64,7 +84,10 @@ pub(crate) async fn show(session: &Session, args: Show) -> Result<Answer, Servic
         return Ok(match found {
             Found::Run(view) => Answer::of(&seen(&view), &uri(&view.run)),
             Found::Starting => {
-                Answer::of(&json!({"run": args.run, "status": "queued"}), "kb://runs")
+                let next = "it waits for its concurrency group or is being started; playbook_run with the same \
+                            key starts it if its server was killed";
+                let value = json!({"run": args.run, "status": "queued", "next": next});
+                Answer::of(&value, &uri(&args.run))
             }
         });
     }
@@ -98,25 +121,19 @@ fn find(session: &Session, context: &ProjectContext, run: &str) -> Result<Found,
         Err(error) => return Err(error),
     };
     let Ok(id) = RunId::new(run) else { return Err(error) };
-    match session.is_running(&id) {
-        Some(true) => return Ok(Found::Starting),
-        // It may have created the run after the first read.
-        Some(false) => {
-            let again = service::show_run(context, run);
-            return again.map(|view| Found::Run(Box::new(view))).map_err(|_| {
-                let said = take_errors(context, &id);
-                refused(
-                    format!("run `{run}` did not start: {said}"),
-                    "fix it and call playbook_run again",
-                )
-            });
-        }
-        None => {}
+    if session.is_running(&id) {
+        return Ok(Found::Starting);
     }
     let fire = TriggerStore::open(&context.state_dir)?.fire_of(&id)?;
-    match fire.filter(|fire| fire.state.is_open()) {
-        Some(_) => Ok(Found::Starting),
-        None => Err(error),
+    match fire {
+        Some(fire) if fire.state.is_open() => Ok(Found::Starting),
+        Some(Fire { reason: Some(reason), .. }) => {
+            Err(refused(format!("run `{run}`: {reason}"), "fix it and start it with another key"))
+        }
+        // It may have been created after the first read.
+        _ => service::show_run(context, run)
+            .map(|view| Found::Run(Box::new(view)))
+            .map_err(|_| error),
     }
 }
 
@@ -171,6 +188,10 @@ pub(crate) async fn verify(session: &Session, args: Verify) -> Result<Answer, Se
 pub(crate) async fn cancel(session: &Session, args: Cancel) -> Result<Answer, ServiceError> {
     let context = session.context()?;
     let view = run_blocking(|| service::show_run(&context, &args.run))?;
+    if view.run != args.run {
+        let message = format!("`{}` is not the whole id of a run", args.run);
+        return Err(refused(message, "run_list shows the ids"));
+    }
     match view.status {
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => {
             let message = format!("run {} has already {}", view.run, view.status);
@@ -180,7 +201,18 @@ pub(crate) async fn cancel(session: &Session, args: Cancel) -> Result<Answer, Se
     }
     let run = RunId::new(view.run.as_str())
         .map_err(|error| refused(error.to_string(), "run_list shows the runs"))?;
-    session.start(&context, &run, &["run", "cancel", run.as_str()])?;
-    let next = format!("run_show {{\"run\": \"{run}\", \"waitMs\": 5000}} shows its end");
-    Ok(Answer::of(&json!({"run": run, "cancelling": true, "next": next}), &uri(run.as_str())))
+    let mut process = spawn(&context, &run, &["run", "cancel", run.as_str()])?;
+    // One that takes longer ends the run on its own.
+    let _ = tokio::time::timeout(CANCEL_WAIT, process.ended()).await;
+    let said = take_errors(&context, &run);
+    if !said.is_empty() {
+        return Err(refused(
+            format!("run `{run}` cannot be cancelled: {said}"),
+            "run_show shows it",
+        ));
+    }
+    let status = run_blocking(|| service::show_run(&context, run.as_str()))?.status;
+    let next = format!("run_show {{\"run\": \"{run}\", \"waitMs\": 25000}} shows its end");
+    let value = json!({"run": run, "requested": true, "status": status, "next": next});
+    Ok(Answer::of(&value, &uri(run.as_str())))
 }

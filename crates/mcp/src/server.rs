@@ -18,6 +18,7 @@ use rmcp::service::{RequestContext, RoleServer, ServiceExt};
 use rmcp::transport::io::stdio_pipes;
 use rmcp::{ErrorData, ServerHandler};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The longest message of a client, in bytes.
 const MAX_MESSAGE: usize = 4 * 1024 * 1024;
@@ -32,16 +33,20 @@ const INSTRUCTIONS: &str = "Playbooks are checked work: kb runs their steps, and
 pub async fn serve(environment: Environment) -> Result<(), ServiceError> {
     let (input, output) = stdio_pipes();
     let handler = Handler { session: Session::new(environment) };
-    let transport = (BoundedLines::new(input, MAX_MESSAGE), output);
+    let input = BoundedLines::new(input, MAX_MESSAGE);
+    let exceeded = input.exceeded();
     let failed = |error: &dyn std::fmt::Display| {
         let failure =
             Failure::new(Code::MCP_MESSAGE, format!("the client sent no message: {error}"));
         let help = "start `kb mcp serve` from an MCP client; it reads the protocol on stdin";
         ServiceError::refused(failure.help(help))
     };
-    let running = handler.serve(transport).await.map_err(|error| failed(&error))?;
+    let running = handler.serve((input, output)).await.map_err(|error| failed(&error))?;
     running.waiting().await.map_err(|error| failed(&error))?;
-    Ok(())
+    match exceeded.load(Ordering::Relaxed) {
+        true => Err(failed(&format!("a line is longer than {MAX_MESSAGE} bytes"))),
+        false => Ok(()),
+    }
 }
 
 struct Handler {
@@ -140,7 +145,10 @@ fn answered(result: Result<Answer, ServiceError>) -> CallToolResult {
     }
 }
 
-/// The text of an error with its code, its problems and the fix.
+/// The longest text of an error, in characters.
+const MAX_ERROR: usize = 2000;
+
+/// The text of an error with its code, its problems and the fix. It may quote what the client sent.
 fn told(error: &ServiceError) -> String {
     let mut text = error.to_string();
     if let Some(code) = error.code() {
@@ -152,6 +160,16 @@ fn told(error: &ServiceError) -> String {
             text.push_str(&format!("\n{}", serde_json::to_value(&problem).unwrap_or_default()));
         }
     }
-    text.extend(error.help().map(|help| format!("\nhelp: {help}")));
-    text
+    let help = error.help().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    [text, help].map(|part| shown(&part)).concat()
+}
+
+/// A text without control characters, cut to the longest that is sent.
+fn shown(text: &str) -> String {
+    let plain = |c: char| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c };
+    let mut short: String = text.chars().take(MAX_ERROR).map(plain).collect();
+    if text.chars().nth(MAX_ERROR).is_some() {
+        short.push('…');
+    }
+    short
 }

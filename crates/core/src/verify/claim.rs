@@ -179,8 +179,16 @@ pub(super) fn claims_of(output: &Json, root: &str, writes: bool) -> Vec<Claim> {
 
 /// The kinds of changes that an output lists, also those whose list is empty.
 pub(super) fn listed_kinds(output: &Json, claims: &[Claim]) -> BTreeSet<ClaimKind> {
+    // `removed: []` may be about dependencies, `fixed: []` about problems.
+    let names_files = |key: &str| {
+        let key = key.to_lowercase();
+        key.contains("file")
+            || key.contains("path")
+            || ["created", "modified", "deleted", "changes"].contains(&&*key)
+    };
     let empty = |(key, value): (&String, &Json)| {
-        value.as_array().filter(|list| list.is_empty()).and(ClaimKind::of_key(key))
+        let is_empty = names_files(key) && value.as_array().is_some_and(Vec::is_empty);
+        is_empty.then(|| ClaimKind::of_key(key)).flatten()
     };
     let kinds = claims.iter().map(|claim| claim.kind);
     let all: BTreeSet<ClaimKind> =

@@ -248,7 +248,9 @@ impl Executed<'_> {
         let lists = [
             command_claim::surplus(&claims.command_lists, runs),
             call_claim::surplus(&gate.output, &gate.trace, &gate.root, &gate.tools),
-            empty_lists(&gate.output, runs, &gate.trace),
+            (gate.claims != ClaimPolicy::None)
+                .then(|| empty_lists(&gate.output, runs, &gate.trace))
+                .flatten(),
         ];
         let lists = lists.into_iter().flatten();
         let lists = lists.map(|finding| finding.into_detail("lists".to_owned(), None));

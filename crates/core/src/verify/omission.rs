@@ -135,7 +135,10 @@ impl<'a> Coverage<'a> {
                 && !self.unclear.contains(*path);
             listed && self.by_file_tool(path)
         };
-        let by_command = |path: &&&str| self.is_meant(path);
+        // `created: []` alone says nothing about what was modified.
+        let by_command = |path: &&&str| {
+            self.is_meant(path) && (!claims.is_empty() || kinds.contains(&self.kind(path)))
+        };
         let refuted = self.unnamed.iter().find(is_listed);
         let path = refuted.or_else(|| self.unnamed.iter().find(by_command))?;
         let reason = format!("the step changed `{path}`, and no list of the output has it");

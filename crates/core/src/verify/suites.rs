@@ -11,8 +11,8 @@ const TESTS: &str = "**/{test_*.py,*_test.py,*.test.*,*.spec.*,*_test.go,*_spec.
 const MEMBERS: &str = r#"(?m)^\s*members\s*=|[{,]\s*path\s*=\s*"[^./"]"#;
 const PACKAGE: &str = r"(?m)^\[package\]";
 const WORKSPACE: &str = r"(?m)^\[workspace\]";
-/// The members that `cargo test` runs without an option.
-const DEFAULT: &str = r"(?m)^\s*default-members\s*=";
+/// The members that `cargo test` runs without an option, more than the root alone.
+const DEFAULT: &str = r#"(?m)^\s*default-members\s*=\s*\[[^\]]*"\w"#;
 
 fn tests_query() -> ObservationQuery {
     ObservationQuery::Files { pattern: TESTS.to_owned(), count: None }

@@ -69,7 +69,8 @@ impl Workspace {
     /// The paths that are still as commands left them.
     pub(super) fn as_left(&self, found: FoundChanges) -> Vec<Change> {
         let is_as_left = |change: &Change| {
-            let now = self.symlink_stat(&change.path).ok().flatten();
+            // What cannot be read, or leads out of the project, may be what the command left.
+            let Ok(now) = self.symlink_stat(&change.path) else { return true };
             match (&change.after, now) {
                 (None, None) => true,
                 // What is written to a folder changes its times.

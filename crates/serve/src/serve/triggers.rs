@@ -237,7 +237,7 @@ pub fn start(
         && let Some(first) = store.fire(origin, key)?
         && (first.playbook != fire.playbook || Json::Object(first.params) != masked)
     {
-        let message = format!("the key `{key}` was used for another start");
+        let message = "the key was used for another start".to_owned();
         return Err(ServiceError::refused(
             Failure::new(Code::BAD_REQUEST, message).help("use a new key for a new start"),
         ));

@@ -3,7 +3,7 @@
 use super::error::{ResourceKind, ServiceError};
 use super::hook_secrets::learn_secrets;
 use super::project::{BrokenFile, Project};
-use super::runs::{available_sandbox, require_none_open, supervisor};
+use super::runs::{TEST_NAME, available_sandbox, require_none_open, supervisor};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, InstanceKey, Json, RunId, StepId, format_duration};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
@@ -138,7 +138,7 @@ pub async fn test_plugin(
     context.environment.redactors.register(&redactor);
     learn_secrets(project, &redactor);
     let states = StatesBefore::of(&context.state_dir, &context.root);
-    let place = RunId::new(format!("test-{}", std::process::id())).ok();
+    let place = RunId::new(format!("{TEST_NAME}{}", std::process::id())).ok();
     let place = place.zip(StepId::new(&plugin.id).ok().map(InstanceKey::root));
     let workspace = match &place {
         Some((run, instance)) => states.watching(&workspace, run, instance, &redactor),

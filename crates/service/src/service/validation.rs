@@ -43,7 +43,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
     let named: Vec<&str> = names.iter().map(String::as_str).collect();
     let project = project.with_named(&named)?;
     if names.is_empty() {
-        return everything(&project);
+        return Ok(everything(&project));
     }
     let mut diagnostics = Vec::new();
     let mut paths: BTreeSet<String> =
@@ -120,7 +120,7 @@ fn all_claim_hints(project: &Project) -> Vec<Diagnostic> {
     all.flat_map(|specialist| claim_hints(specialist, project.sources())).collect()
 }
 
-fn everything(project: &Project) -> Result<Report, ServiceError> {
+fn everything(project: &Project) -> Report {
     let mut diagnostics = project.diagnostics.clone();
     diagnostics.extend(all_claim_hints(project));
     let mut checked = project.catalog.specialists.len() + project.catalog.plugins.len();
@@ -132,8 +132,8 @@ fn everything(project: &Project) -> Result<Report, ServiceError> {
         diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(plan)));
     }
     let mut sources = project.sources().clone();
-    diagnostics.extend(problems_of_tests(project, &mut sources)?);
-    Ok(report(sources, diagnostics, checked))
+    diagnostics.extend(problems_of_tests(project, &mut sources));
+    report(sources, diagnostics, checked)
 }
 
 /// Sorts problems by file and position and removes duplicates: many definitions can use one

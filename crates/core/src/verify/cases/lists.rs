@@ -77,6 +77,12 @@ fn an_empty_list_says_that_there_was_nothing() {
     }
     let made = Step::fixed().write("src/n.py", "x = 1\n");
     check(&made, &[(json!({"modified": ["src/calc.py"], "created": []}), Failed, "src/n.py")]);
+    // Of problems or dependencies, not of files.
+    for key in ["fixed", "updated", "implemented", "removed", "added"] {
+        let report = json!({"modified": ["src/calc.py"], key: []});
+        let (verdict, found) = made.verdict(&report);
+        assert_ne!(verdict, Failed, "{report}: {found}");
+    }
     let by_command = Step::over(&[("src/util.py", "x = 1\n")])
         .run("sed -i s/x/y/ src/util.py", 0)
         .changing("src/util.py", Some("y = 1\n"));

@@ -163,6 +163,7 @@ fn tests_in_another_language_and_of_members_are_left_out() {
             Inconclusive,
         ),
         (cargo(&format!("{both}default-members = [\".\", \"sub\"]\n"), "cargo test"), Passed),
+        (cargo(&format!("{both}default-members = [\".\"]\n"), "cargo test"), Inconclusive),
         (Step { unlisted: true, ..cargo(one, "cargo test") }, Inconclusive),
     ] {
         check(&step, &[(passed.clone(), expected, "")]);

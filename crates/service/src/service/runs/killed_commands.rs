@@ -9,6 +9,8 @@ use kb_engine::engine::StartMode;
 use kb_engine::inspect::Frozen;
 use kb_engine::journal::Journal;
 use kb_host::workspace::{OpenCommand, StatesBefore};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 /// Refuses to start a new run, or to continue one, where a killed command left changed protected paths. A run that
 /// continues notices those of its own steps itself, and one that is cancelled executes nothing.
@@ -54,8 +56,20 @@ pub fn require_none_of(context: &ProjectContext, run: &RunId) -> Result<(), Serv
 }
 
 fn open_commands(context: &ProjectContext) -> Vec<OpenCommand> {
-    StatesBefore::of(&context.state_dir, &context.root).open_commands()
+    let mut all = StatesBefore::of(&context.state_dir, &context.root).open_commands();
+    all.retain(|command| command.was_found() || !is_of_a_living_test(command.run()));
+    all
 }
+
+/// Whether the process of `kb plugin test` that has this name instead of a run is alive.
+fn is_of_a_living_test(run: &RunId) -> bool {
+    let process = run.as_str().strip_prefix(TEST_NAME).and_then(|id| id.parse().ok());
+    let process = process.and_then(Pid::from_raw);
+    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
+}
+
+/// What the name of a test of a plugin begins with, before the id of its process.
+pub(in crate::service) const TEST_NAME: &str = "test-";
 
 /// Removes what is known of the commands of ended runs of which no change is left.
 pub(super) fn sweep(context: &ProjectContext, has_ended: impl Fn(&RunId) -> bool) {

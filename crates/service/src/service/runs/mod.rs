@@ -45,7 +45,7 @@ pub use context::ProjectContext;
 pub use doubles::Doubles;
 pub use expectation::Expectation;
 pub use killed_commands::require_none_of;
-pub(in crate::service) use killed_commands::require_none_open;
+pub(in crate::service) use killed_commands::{TEST_NAME, require_none_open};
 pub use predecessor::Predecessor;
 pub use prepared::Prepared;
 pub use recorder::{FilesBefore, Recorder};

@@ -52,10 +52,19 @@ pub fn load_tests(project: &Project, names: &[String]) -> Result<LoadedTests, Se
 pub(in crate::service) fn problems_of_tests(
     project: &Project,
     sources: &mut Sources,
-) -> Result<Vec<Diagnostic>, ServiceError> {
-    let texts = read_all(project)?;
-    let of = |(path, bytes): (String, Vec<u8>)| checked(project, &path, &bytes, sources).1;
-    Ok(texts.into_iter().flat_map(of).collect())
+) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for path in test_files(&project.context.root) {
+        match read_file(&project.context.environment, &path) {
+            Ok((_, bytes)) => {
+                found.extend(checked(project, &shown(project, &path), &bytes, sources).1);
+            }
+            Err(error) => {
+                found.push(Diagnostic::error(Code::FILE_UNREADABLE, None, error.to_string()));
+            }
+        }
+    }
+    found
 }
 
 fn read_all(project: &Project) -> Result<Vec<(String, Vec<u8>)>, ServiceError> {
