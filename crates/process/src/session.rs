@@ -97,6 +97,7 @@ impl Session {
         limit: usize,
         wait: Duration,
     ) -> Result<Option<String>, SessionError> {
+        self.output.waits_for(limit);
         let line = self.output.next(|unread| match unread.line(limit) {
             Some(line) => Some(Ok(line)),
             None if unread.len() > limit => Some(Err(SessionError::TooLong(limit))),

@@ -37,7 +37,6 @@ impl Unread {
 
     /// The first line with its end, of at most `limit` bytes; `None` if it is not there yet, or longer.
     pub(super) fn line(&mut self, limit: usize) -> Option<Vec<u8>> {
-        self.longest = limit;
         let mut rest = self.bytes.range(self.searched..);
         let Some(at) = rest.position(|byte| *byte == b'\n') else {
             self.searched = self.len();
@@ -67,6 +66,11 @@ impl SessionOutput {
                 unread.bytes.extend(bytes);
             }
         });
+    }
+
+    /// Makes room for a line of this length. Wakes who waits for room.
+    pub(super) fn waits_for(&self, limit: usize) {
+        self.with(|unread| unread.longest = limit);
     }
 
     /// Waits until more may be read from the process. Cancel safe.
