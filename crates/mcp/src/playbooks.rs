@@ -6,13 +6,14 @@ use crate::runs;
 use crate::session::Session;
 use kb_attempt::run_blocking;
 use kb_base::value::{Json, RunId};
-use kb_language::definition::ParamType;
+use kb_language::definition::{ParamType, Playbook};
 use kb_serve::serve;
 use kb_service::service::{
     Project, ResourceKind, ServiceError, list_playbooks, params_schema, show_playbook,
 };
 use kb_service::trigger::MCP_TRIGGER;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The longest key of a start, in bytes.
 const MAX_KEY: usize = 255;
@@ -34,24 +35,24 @@ pub(crate) async fn show(session: &Session, args: Id) -> Result<Answer, ServiceE
     Ok(Answer::of(&sheet, &format!("kb://playbook/{}", args.id)))
 }
 
-/// One playbook with the JSON Schema of its parameters. Only ids are taken: on the command line a name may be a path.
+/// One playbook with the JSON Schema of its parameters.
 pub(crate) fn sheet(project: &Project, id: &str) -> Result<Json, ServiceError> {
-    let playbook = project.catalog.playbooks.get(id).cloned();
-    let Some(playbook) = playbook else {
-        let known: Vec<String> =
-            project.catalog.playbooks.keys().map(ToString::to_string).collect();
-        let unknown = || ServiceError::unknown(ResourceKind::Playbook, id, known);
-        return Err(project.broken(id).unwrap_or_else(unknown));
-    };
-    let shown = show_playbook(project, id)?;
-    Ok(json!({"playbook": shown.view, "paramsSchema": params_schema(&playbook.params)}))
+    let schema = params_schema(&named(project, id)?.params);
+    Ok(json!({"playbook": show_playbook(project, id)?.view, "paramsSchema": schema}))
+}
+
+/// A playbook by its id. On the command line a name may be a path; here it is not.
+fn named(project: &Project, id: &str) -> Result<Arc<Playbook>, ServiceError> {
+    let all = &project.catalog.playbooks;
+    let unknown =
+        || ServiceError::unknown(ResourceKind::Playbook, id, all.keys().map(ToString::to_string));
+    all.get(id).cloned().ok_or_else(|| project.broken(id).unwrap_or_else(unknown))
 }
 
 /// Records the start and starts its process. What the client gives is foreign to the author of the playbook.
 pub(crate) async fn run(session: &Session, args: StartRun) -> Result<Answer, ServiceError> {
     let project = session.project()?;
-    sheet(&project, &args.id)?;
-    let playbook = project.playbook(&args.id)?;
+    let playbook = named(&project, &args.id)?;
     let secret = playbook.params.iter().find(|param| {
         param.kind == ParamType::Secret && args.params.contains_key(param.name.as_str())
     });

@@ -2,12 +2,12 @@
 
 use crate::answer::{Answer, shortened};
 use crate::arguments::{Cancel, Events, ListRuns, Output, Show, Verify, refused};
-use crate::session::{Session, spawn};
+use crate::session::Session;
 use kb_attempt::run_blocking;
 use kb_base::value::{Json, RunId};
 use kb_core::redaction::Masked;
 use kb_core::wire::{RunStatus, RunView};
-use kb_serve::serve::take_errors;
+use kb_serve::serve::{start_process, take_errors};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{self, LogEntry, RunFilter, ServiceError};
 use kb_service::trigger::{Fire, TriggerStore};
@@ -201,10 +201,12 @@ pub(crate) async fn cancel(session: &Session, args: Cancel) -> Result<Answer, Se
     }
     let run = RunId::new(view.run.as_str())
         .map_err(|error| refused(error.to_string(), "run_list shows the runs"))?;
-    let mut process = spawn(&context, &run, &["run", "cancel", run.as_str()])?;
+    // The process of the run has an error file of its own.
+    let name = RunId::new(format!("cancel-{run}")).unwrap_or_else(|_| run.clone());
+    let mut process = start_process(&context, &name, &["run", "cancel", run.as_str()], None)?;
     // One that takes longer ends the run on its own.
     let _ = tokio::time::timeout(CANCEL_WAIT, process.ended()).await;
-    let said = take_errors(&context, &run);
+    let said = take_errors(&context, &name);
     if !said.is_empty() {
         return Err(refused(
             format!("run `{run}` cannot be cancelled: {said}"),

@@ -1,16 +1,13 @@
 //! What the calls of one client share: the project, and the processes of the runs that it started.
 
 use kb_attempt::run_blocking;
-use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, RunId};
+use kb_base::value::RunId;
 use kb_language::definition::RunEnd;
-use kb_process::Detached;
-use kb_serve::serve::{errors_of_start, take_errors};
+use kb_serve::serve::{start_process, take_errors};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{self, Environment, Project, ServiceError};
 use kb_service::trigger::{FireState, TriggerStore};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The project of the working directory and the runs that a client started in it.
@@ -44,7 +41,7 @@ impl Session {
         playbook: &str,
     ) -> Result<(), ServiceError> {
         let arguments = ["playbook", "run", playbook, "--fire", run.as_str()];
-        let mut process = spawn(&context, &run, &arguments)?;
+        let mut process = start_process(&context, &run, &arguments, None)?;
         locked(&self.running).insert(run.clone());
         let running = self.running.clone();
         tokio::spawn(async move {
@@ -60,24 +57,6 @@ impl Session {
     pub(crate) fn is_running(&self, run: &RunId) -> bool {
         locked(&self.running).contains(run)
     }
-}
-
-/// Starts `kb ARGS`; its errors go to the file of the run.
-pub(crate) fn spawn(
-    context: &ProjectContext,
-    run: &RunId,
-    args: &[&str],
-) -> Result<Detached, ServiceError> {
-    let failed = |error: std::io::Error| {
-        let message = format!("the process of run `{run}` cannot be started: {error}");
-        ServiceError::environment(Failure::new(Code::FILE_UNREADABLE, message))
-    };
-    let root = context.root.as_os_str().to_owned();
-    let mut all: Vec<OsString> = vec!["-C".into(), root, "--quiet".into()];
-    all.extend(args.iter().map(OsString::from));
-    let errors = errors_of_start(context, run).map_err(failed)?;
-    Detached::start(None, &all, &context.environment.variables, &context.root, &errors)
-        .map_err(failed)
 }
 
 /// Records why a run was not created, and removes the file with the errors of its process.

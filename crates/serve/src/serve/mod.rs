@@ -45,7 +45,7 @@ pub(crate) use lease::{ADDRESS_FILE, address_in};
 pub use notify::{NotificationView, notifications, send_test_notification};
 pub use served::ServedProject;
 pub use shared::{DaemonHandle, ProjectState, RunCommand, SharedProject};
-pub use starts::{errors_of_start, take_errors};
+pub use starts::{start_process, take_errors};
 pub use telemetry::{Counted, EndedRuns, Telemetry};
 pub use trial::{Tested, test};
 pub use triggers::{

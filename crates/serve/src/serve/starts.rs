@@ -1,4 +1,4 @@
-//! Starts the processes of runs. The only place where the daemon starts a process.
+//! Starts the processes of runs. The only place where the daemon and the MCP server start a process.
 
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, RunId};
@@ -8,7 +8,7 @@ use kb_service::service::runs::ProjectContext;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The processes that this daemon started and that have not ended.
 #[derive(Debug)]
@@ -27,25 +27,14 @@ impl Processes {
         Processes { program, running: Vec::new() }
     }
 
-    /// Starts `kb ARGS` in a project, for a run. Its errors go to a file in the state folder.
+    /// As [`start_process`]; the process is known until it has ended.
     pub(super) fn start(
         &mut self,
         context: &ProjectContext,
         run: &RunId,
         args: &[&str],
     ) -> Result<(), ServiceError> {
-        let failed = |error: std::io::Error| {
-            let message = format!("the process of run `{run}` cannot be started: {error}");
-            ServiceError::environment(Failure::new(Code::FILE_UNREADABLE, message))
-        };
-        let root = context.root.as_os_str().to_owned();
-        let mut all: Vec<OsString> = vec!["-C".into(), root, "--quiet".into()];
-        all.extend(args.iter().map(OsString::from));
-        let program = self.program.as_deref();
-        let variables = &context.environment.variables;
-        let errors = errors_of_start(context, run).map_err(failed)?;
-        let process = Detached::start(program, &all, variables, &context.root, &errors);
-        let process = process.map_err(failed)?;
+        let process = start_process(context, run, args, self.program.as_deref())?;
         self.running.push((run.clone(), process));
         Ok(())
     }
@@ -78,9 +67,29 @@ impl Processes {
     }
 }
 
+/// Starts `kb ARGS` in a project, for a run. Its errors go to a file in the state folder. `program` is the `kb` that runs,
+/// `None` this program. Must be called in a tokio runtime.
+pub fn start_process(
+    context: &ProjectContext,
+    run: &RunId,
+    args: &[&str],
+    program: Option<&Path>,
+) -> Result<Detached, ServiceError> {
+    let failed = |error: io::Error| {
+        let message = format!("the process of run `{run}` cannot be started: {error}");
+        ServiceError::environment(Failure::new(Code::FILE_UNREADABLE, message))
+    };
+    let root = context.root.as_os_str().to_owned();
+    let mut all: Vec<OsString> = vec!["-C".into(), root, "--quiet".into()];
+    all.extend(args.iter().map(OsString::from));
+    let errors = errors_of(context, run).map_err(failed)?;
+    let variables = &context.environment.variables;
+    Detached::start(program, &all, variables, &context.root, &errors).map_err(failed)
+}
+
 /// The error message of a process that started no run; removes its file.
 pub fn take_errors(context: &ProjectContext, run: &RunId) -> String {
-    let Ok(path) = errors_of_start(context, run) else { return String::new() };
+    let Ok(path) = errors_of(context, run) else { return String::new() };
     let bytes = fs::read(&path).unwrap_or_default();
     let _ = fs::remove_file(&path);
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]).into_owned();
@@ -97,7 +106,7 @@ pub(super) fn is_passing(said: &str) -> bool {
 }
 
 /// The file for the errors of the process of a run. Its folder exists afterwards.
-pub fn errors_of_start(context: &ProjectContext, run: &RunId) -> io::Result<PathBuf> {
+fn errors_of(context: &ProjectContext, run: &RunId) -> io::Result<PathBuf> {
     let folder = context.state_dir.join("serve");
     fs::create_dir_all(&folder)?;
     Ok(folder.join(format!("{run}.errors")))

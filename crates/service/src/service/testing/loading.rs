@@ -9,7 +9,7 @@ use kb_base::value::AttemptName;
 use kb_language::definition::{self, FaultKind, TestCase, TestScript};
 use kb_language::plan::Plan;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The tests of a project: those of all its test files, or of the playbooks and test files that `names`
@@ -23,7 +23,7 @@ pub fn load_tests(project: &Project, names: &[String]) -> Result<LoadedTests, Se
     }
     let mut texts = Vec::new();
     if paths.is_empty() {
-        texts = read_all(project)?;
+        texts = texts_of(project).collect::<Result<_, _>>()?;
     }
     for path in paths {
         let path = Path::new(path);
@@ -54,11 +54,9 @@ pub(in crate::service) fn problems_of_tests(
     sources: &mut Sources,
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for path in test_files(&project.context.root) {
-        match read_file(&project.context.environment, &path) {
-            Ok((_, bytes)) => {
-                found.extend(checked(project, &shown(project, &path), &bytes, sources).1);
-            }
+    for text in texts_of(project) {
+        match text {
+            Ok((path, bytes)) => found.extend(checked(project, &path, &bytes, sources).1),
             Err(error) => {
                 found.push(Diagnostic::error(Code::FILE_UNREADABLE, None, error.to_string()));
             }
@@ -67,10 +65,13 @@ pub(in crate::service) fn problems_of_tests(
     found
 }
 
-fn read_all(project: &Project) -> Result<Vec<(String, Vec<u8>)>, ServiceError> {
+/// The test files of a project with their texts.
+fn texts_of(
+    project: &Project,
+) -> impl Iterator<Item = Result<(String, Vec<u8>), ServiceError>> + '_ {
     let environment = &project.context.environment;
-    let read = |path: PathBuf| Ok((shown(project, &path), read_file(environment, &path)?.1));
-    test_files(&project.context.root).into_iter().map(read).collect()
+    let files = test_files(&project.context.root).into_iter();
+    files.map(move |path| Ok((shown(project, &path), read_file(environment, &path)?.1)))
 }
 
 /// The tests of a file, and what is wrong in it or does not fit the playbooks of the project.
