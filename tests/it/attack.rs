@@ -4,6 +4,7 @@
 mod clock;
 mod escapes;
 mod git_settings;
+mod granted_paths;
 mod ignore_rules;
 mod killed_commands;
 mod later_commands;

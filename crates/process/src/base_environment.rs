@@ -1,6 +1,6 @@
 //! The environment variables of processes, and the settings that `kb` reads from its own variables.
 
-use super::sandbox::SandboxCap;
+use super::sandbox::{SandboxCap, caches};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(super) const HELPER_MARKER: &str = "KB_HELPER";
 pub struct BaseEnvironment {
     variables: BTreeMap<String, String>,
     temporary_root: Option<PathBuf>,
-    /// The folders and files that commands in the sandbox can write.
+    /// The project, and the paths that `sandbox` opens for writing.
     untrusted: Vec<PathBuf>,
     outer_marker: Option<String>,
     sandbox_cap: SandboxCap,
@@ -92,17 +92,30 @@ impl BaseEnvironment {
         BaseEnvironment { untrusted, ..self }
     }
 
-    /// The folders and files that commands in the sandbox can write.
+    /// The project, and the paths that `sandbox` opens for writing.
     pub fn untrusted(&self) -> &[PathBuf] {
         &self.untrusted
     }
 
+    /// All that commands in the sandbox can write: also the caches of package managers and compilers.
+    pub(super) fn written(&self) -> impl Iterator<Item = PathBuf> {
+        self.untrusted.iter().cloned().chain(self.home().into_iter().flat_map(caches::of_home))
+    }
+
+    /// The home directory of the user, unless it is `/`.
+    pub(super) fn home(&self) -> Option<&Path> {
+        let home = self.get("HOME").map(Path::new);
+        home.filter(|home| home.is_absolute() && *home != Path::new("/"))
+    }
+
     /// Whether commands in the sandbox can write a file, or the folder that names it.
     pub fn is_untrusted(&self, file: &Path) -> bool {
-        let roots = self.untrusted.iter().filter_map(|root| root.canonicalize().ok());
-        let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-        let real: Vec<PathBuf> = file.canonicalize().ok().into_iter().chain(folder).collect();
-        roots.into_iter().any(|root| real.iter().any(|path| path.starts_with(&root)))
+        lies_in(file, self.written())
+    }
+
+    /// Whether a file, or the folder that names it, lies in the project or in a path that `sandbox` opens for writing.
+    pub(super) fn is_opened(&self, file: &Path) -> bool {
+        lies_in(file, self.untrusted.iter().cloned())
     }
 
     /// Whether every process gets a variable of this name, if `kb` has one or sets it itself.
@@ -125,15 +138,23 @@ impl BaseEnvironment {
         self.sandbox_cap
     }
 
-    /// The folder in which `kb` creates its private temporary directory.
+    /// The folder in which `kb` creates its private temporary directory: not one that commands in the sandbox can write.
     pub(super) fn temporary_root(&self) -> PathBuf {
-        self.temporary_root.clone().unwrap_or_else(|| DEFAULT_TEMPORARY_ROOT.into())
+        let named = self.temporary_root.clone().filter(|root| !self.is_opened(root));
+        named.unwrap_or_else(|| DEFAULT_TEMPORARY_ROOT.into())
     }
 
     /// The value of [`MARKER`] if `kb` itself runs in a step of another `kb`.
     pub(super) fn outer_marker(&self) -> Option<&str> {
         self.outer_marker.as_deref()
     }
+}
+
+fn lies_in(file: &Path, roots: impl Iterator<Item = PathBuf>) -> bool {
+    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+    let real: Vec<PathBuf> = file.canonicalize().ok().into_iter().chain(folder).collect();
+    let mut roots = roots.filter_map(|root| root.canonicalize().ok());
+    roots.any(|root| real.iter().any(|path| path.starts_with(&root)))
 }
 
 fn is_passed(name: &str) -> bool {

@@ -231,6 +231,12 @@ impl Supervisor {
         let Pipes { stdin, stdout, stderr, child } = Pipes::new(with_input)
             .map_err(|error| format!("failed to create pipes for `{name}`: {error}"))?;
         let instance = Instance::of_process(&self.base);
+        if let Some(own) = instance.temporary_directory().filter(|own| self.base.is_opened(own)) {
+            return Err(format!(
+                "the folder for temporary files `{}` lies in the project, or in a folder that `sandbox` opens for writing: set `TMPDIR` to another one",
+                own.display()
+            ));
+        }
         let scratch = self.confinement.as_ref().and_then(|own| instance.scratch(own.scratch()));
         let temporary = match &self.confinement {
             None => instance.steps_directory(),

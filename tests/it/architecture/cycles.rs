@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn files_of_a_module_do_not_import_each_other_in_a_cycle() {
-    let mut by_module: BTreeMap<String, Vec<SourceFile>> = BTreeMap::new();
+    let mut by_module: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for file in sources() {
-        by_module.entry(file.module.clone()).or_default().push(file);
+        by_module.entry(&file.module).or_default().push(file);
     }
     let cycles = by_module.values().flat_map(|files| {
         let cycles = cycles(&imports(files));
@@ -21,9 +21,9 @@ fn files_of_a_module_do_not_import_each_other_in_a_cycle() {
 }
 
 /// For each file, the files of the same module that it imports.
-fn imports(files: &[SourceFile]) -> BTreeMap<&str, BTreeSet<&str>> {
+fn imports<'a>(files: &[&'a SourceFile]) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
     let by_path: BTreeMap<&[String], &SourceFile> =
-        files.iter().map(|file| (file.own.as_slice(), file)).collect();
+        files.iter().map(|file| (file.own.as_slice(), *file)).collect();
     let mut imports = BTreeMap::new();
     for file in files {
         let modules = imported_modules(&by_path, file);
@@ -146,14 +146,14 @@ fn reexports_count_as_the_defining_file_and_code_of_a_facade_as_its_own() {
     let scope = || file("m/scope.rs", &["m", "scope"], &[&["super", "Root"]], &[]);
     let root = || file("m/root.rs", &["m", "root"], &[], &[]);
     let facade = file("m/mod.rs", &["m"], &[], reexports);
-    assert!(cycles(&imports(&[facade, scope(), root()])).is_empty());
+    assert!(cycles(&imports(&[&facade, &scope(), &root()])).is_empty());
     let back = file("m/root.rs", &["m", "root"], &[&["super", "Scope"]], &[]);
     let facade = file("m/mod.rs", &["m"], &[], reexports);
-    assert_eq!(cycles(&imports(&[facade, scope(), back])), [["m/root.rs", "m/scope.rs"]]);
+    assert_eq!(cycles(&imports(&[&facade, &scope(), &back])), [["m/root.rs", "m/scope.rs"]]);
     let facade = file("m/mod.rs", &["m"], &[&["scope", "new"]], &[]);
-    assert_eq!(cycles(&imports(&[facade, scope()])), [["m/mod.rs", "m/scope.rs"]]);
+    assert_eq!(cycles(&imports(&[&facade, &scope()])), [["m/mod.rs", "m/scope.rs"]]);
     let import: &[&[&str]] = &[&["super", "scope", "self"], &["scope", "Scope"]];
     let back = file("m/root.rs", &["m", "root"], import, &[]);
     let scope = file("m/scope.rs", &["m", "scope"], &[&["super", "root", "Root"]], &[]);
-    assert_eq!(cycles(&imports(&[back, scope])), [["m/root.rs", "m/scope.rs"]]);
+    assert_eq!(cycles(&imports(&[&back, &scope])), [["m/root.rs", "m/scope.rs"]]);
 }

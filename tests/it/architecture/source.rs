@@ -108,8 +108,13 @@ impl SourceFile {
     }
 }
 
-/// Every file of the modules, and those of the root package.
-pub(super) fn sources() -> Vec<SourceFile> {
+/// Every file of the modules, and those of the root package. Read once for all tests.
+pub(super) fn sources() -> &'static [SourceFile] {
+    static SOURCES: LazyLock<Vec<SourceFile>> = LazyLock::new(read_sources);
+    &SOURCES
+}
+
+fn read_sources() -> Vec<SourceFile> {
     let read_all = |root: PathBuf, module: Option<&str>| -> Vec<SourceFile> {
         let files = rust_files(&root).into_iter();
         // The list of modules of a crate is no module.

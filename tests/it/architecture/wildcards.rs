@@ -27,9 +27,10 @@ const SUMS: &[&str] = &[
 #[test]
 fn matches_over_kinds_checks_and_statuses_name_every_variant() {
     let mut wrong = Vec::new();
+    let keyword = word("match");
     for file in sources() {
         for i in 0..file.tokens.len() {
-            if file.tokens[i] != word("match") {
+            if file.tokens[i] != keyword {
                 continue;
             }
             let patterns = patterns(&file.tokens, i);

@@ -87,6 +87,23 @@ fn kb_starts_no_shell_of_an_opened_folder() {
     }
 }
 
+/// The caches of package managers, where `poetry run`, `uvx` and `npx` keep programs, are writable in the sandbox.
+#[test]
+fn kb_starts_no_shell_and_no_git_of_a_package_cache() {
+    let rest = format!(":{}", std::env::var("PATH").unwrap());
+    for steps in
+        ["steps: [{id: a, run: 'true'}]", "requires: {git: clean}\nsteps: [{id: a, run: [echo]}]"]
+    {
+        let scratch = project(steps);
+        for name in ["bash", "git"] {
+            plant(&scratch, &format!("../home/.cache/uv/x/bin/{name}"), &real(name));
+        }
+        let bin = scratch.root().parent().unwrap().join("home/.cache/uv/x/bin");
+        let (said, executed) = run_with(&scratch, "kernel", &format!("{}{rest}", bin.display()));
+        assert!(said.code == 0 && !executed, "{steps}: {said:?}");
+    }
+}
+
 /// Without another one, the message names the file and the way out.
 #[test]
 fn a_path_with_only_the_shell_of_the_project_is_an_error() {

@@ -102,24 +102,32 @@ const PERMITTED: [(&str, &str); 2] = [
     ("docs/guarantees.md", "::"),
 ];
 
-fn invented() -> Vec<(Regex, &'static str)> {
-    let regex = |pattern: &str| {
-        let pattern = format!(r"\b(?:{pattern})\b");
-        let pattern = pattern.replace(r"§)\b", "§)");
-        RegexBuilder::new(&pattern).case_insensitive(true).build().unwrap()
-    };
-    INVENTED.iter().map(|(pattern, instead)| (regex(pattern), *instead)).collect()
+/// The expressions: one that finds any of them, for most lines have none, and each with what to use instead.
+struct Invented {
+    any: Regex,
+    each: Vec<(Regex, &'static str)>,
+}
+
+fn invented() -> Invented {
+    let bounded = |pattern: &str| format!(r"\b(?:{pattern})\b").replace(r"§)\b", "§)");
+    let regex = |pattern: &str| RegexBuilder::new(pattern).case_insensitive(true).build().unwrap();
+    let each = INVENTED.map(|(pattern, instead)| (bounded(pattern), instead));
+    let any: Vec<&str> = each.iter().map(|(pattern, _)| pattern.as_str()).collect();
+    Invented {
+        any: regex(&any.join("|")),
+        each: each.iter().map(|(pattern, instead)| (regex(pattern), *instead)).collect(),
+    }
 }
 
 /// Every invented expression in a text, as `path:line: expression (use …)`.
-fn found(path: &str, text: &str, words: &[(Regex, &str)]) -> Vec<String> {
+fn found(path: &str, text: &str, words: &Invented) -> Vec<String> {
     let mut found = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| words.any.is_match(line)) {
         let permitted = |(part, mark): &(&str, &str)| path.contains(part) && line.contains(mark);
         if PERMITTED.iter().any(permitted) {
             continue;
         }
-        for (word, instead) in words {
+        for (word, instead) in &words.each {
             if let Some(hit) = word.find(line) {
                 found.push(format!("{path}:{}: `{}` (use {instead})", number + 1, hit.as_str()));
             }

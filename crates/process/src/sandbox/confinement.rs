@@ -3,7 +3,9 @@
 use super::isolation::{Isolation, Network};
 use super::mount_plan::{MountPlan, expanded_root};
 use super::paths;
+use super::real_paths::RealPaths;
 use super::rules::{Access, Rules};
+use super::sockets;
 use crate::BaseEnvironment;
 use std::ffi::OsString;
 use std::io;
@@ -109,7 +111,7 @@ impl Confinement {
         let read: Vec<PathBuf> = own.chain(paths::mounted(base)).collect();
         let mut write = self.writable(base);
         write.extend(self.write_only.iter().cloned());
-        let mut plan = MountPlan::new();
+        let mut plan = MountPlan::new(self.real_paths(base));
         if let (Some(scratch), Some(caches)) = (scratch, paths::caches_root(base)) {
             plan.mount_from(&scratch.caches, &caches);
         }
@@ -118,10 +120,17 @@ impl Confinement {
         plan
     }
 
-    /// The mount plan: the texts that a namespace worker carries out.
-    pub(super) fn mounts(&self, mut granted: MountPlan) -> Vec<OsString> {
+    /// The mount plan: the texts that a namespace worker carries out. Sockets in folders that every process may use
+    /// are hidden; who opens a path opens its sockets.
+    pub(super) fn mounts(&self, mut granted: MountPlan, base: &BaseEnvironment) -> Vec<OsString> {
+        let own = self.paths();
+        let own = own.iter().flatten().filter_map(|path| expanded(path, base).canonicalize().ok());
+        let own: Vec<PathBuf> = own.collect();
+        let mut sockets = sockets::of_machine();
+        sockets.retain(|socket| !own.iter().any(|root| socket.starts_with(root)));
         granted.protect(&self.read_only);
         granted.hide(&self.hidden);
+        granted.hide(&sockets);
         granted.into_texts()
     }
 
@@ -145,17 +154,28 @@ impl Confinement {
     ) -> io::Result<Rules> {
         let mut write = self.writable(base);
         write.extend(scratch.iter().flat_map(|one| [one.temporary.clone(), one.caches.clone()]));
-        let rules = Rules::new()?;
-        // In the new root, nothing lies below the `/` of this process.
-        let write: Vec<PathBuf> = write.iter().flat_map(|path| expanded_root(path)).collect();
-        let rules = write.iter().try_fold(rules, |rules, path| rules.allow(Access::Write, path))?;
-        let rules = self
-            .write_only
-            .iter()
-            .try_fold(rules, |rules, path| rules.allow(Access::WriteOnly, path))?;
-        let read = self.readable(base).into_iter().flat_map(|path| expanded_root(&path));
-        let read: Vec<PathBuf> = read.collect();
-        read.iter().try_fold(rules, |rules, path| rules.allow(Access::Read, path))
+        let all = [
+            (Access::Write, write),
+            (Access::WriteOnly, self.write_only.clone()),
+            (Access::Read, self.readable(base)),
+        ];
+        let mut host = self.real_paths(base);
+        let mut rules = Rules::new()?;
+        for (access, paths) in all {
+            // In the new root, nothing lies below the `/` of this process.
+            for path in paths.iter().flat_map(|path| expanded_root(path)) {
+                if let Some((real, _)) = host.resolve(&path) {
+                    rules = rules.allow(access, &real)?;
+                }
+            }
+        }
+        Ok(rules)
+    }
+
+    /// The real paths of the host, where this process and others write below these folders.
+    fn real_paths(&self, base: &BaseEnvironment) -> RealPaths {
+        let own = self.write.iter().chain(&self.write_only).map(|path| expanded(path, base));
+        RealPaths::new(own.chain(base.written()))
     }
 
     fn writable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {

@@ -9,6 +9,7 @@
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
+pub(super) mod caches;
 #[cfg(target_os = "linux")]
 mod capabilities;
 mod confinement;
@@ -17,11 +18,13 @@ mod kernel;
 mod mount_plan;
 mod paths;
 mod reach;
+mod real_paths;
 #[cfg(target_os = "linux")]
 mod rules;
 mod rules_cache;
 #[cfg(target_os = "linux")]
 mod seccomp;
+mod sockets;
 
 #[cfg(not(target_os = "linux"))]
 use absent as rules;

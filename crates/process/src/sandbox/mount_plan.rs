@@ -4,10 +4,11 @@
 //!
 //! `kb` builds the plan; the namespace worker carries it out (`namespace/new_root.rs`).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use super::real_paths::{Entry, RealPaths};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The kind of a step of a plan: the first byte of its text.
 pub(crate) mod kind {
@@ -42,8 +43,6 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/dev/stdout", "/proc/self/fd/1"),
     ("/dev/stderr", "/proc/self/fd/2"),
 ];
-/// The maximum number of links on the way to a path, as in the kernel.
-const MAX_LINKS: usize = 40;
 
 /// Builds the steps of a plan. Paths that do not exist are skipped.
 #[derive(Debug, Clone, Default)]
@@ -54,16 +53,7 @@ pub(super) struct MountPlan {
     mounted: BTreeMap<PathBuf, Mounted>,
     /// Directories that can be neither renamed nor removed.
     pinned: BTreeSet<PathBuf>,
-    /// Paths of the host that were looked up: the target if it is a link, `None` if it is missing.
-    seen: HashMap<PathBuf, Option<Entry>>,
-}
-
-/// An entry of the host.
-#[derive(Debug, Clone)]
-enum Entry {
-    Link(PathBuf),
-    Directory,
-    File,
+    host: RealPaths,
 }
 
 /// What is mounted at a path of the new root.
@@ -76,9 +66,9 @@ enum Mounted {
 }
 
 impl MountPlan {
-    /// A plan with `/dev`, without devices.
-    pub(super) fn new() -> MountPlan {
-        let mut plan = MountPlan::default();
+    /// A plan with `/dev`, without devices, for paths of the host.
+    pub(super) fn new(host: RealPaths) -> MountPlan {
+        let mut plan = MountPlan { host, ..MountPlan::default() };
         plan.directory(Path::new("/dev"));
         for (link, target) in DEVICE_LINKS {
             plan.step(kind::LINK, Path::new(link));
@@ -95,7 +85,7 @@ impl MountPlan {
         let read = read.iter().map(|path| (path, false));
         for (path, writable) in read.chain(write.iter().map(|path| (path, true))) {
             for path in expanded_root(path) {
-                let Some((real, links)) = self.resolve(&path) else { continue };
+                let Some((real, links)) = self.host.resolve(&path) else { continue };
                 if real.starts_with("/proc") || real == Path::new("/dev/shm") {
                     continue;
                 }
@@ -109,7 +99,7 @@ impl MountPlan {
             links.iter().for_each(|link| self.link(link));
             self.mount(&real, writable);
         }
-        self.seen = HashMap::new();
+        self.host.forget();
     }
 
     /// Mounts a directory of the host at another path, whose parents are created.
@@ -117,7 +107,7 @@ impl MountPlan {
         if path.is_symlink() || !path.is_absolute() {
             return;
         }
-        let parent = path.parent().and_then(|parent| self.resolve(parent));
+        let parent = path.parent().and_then(|parent| self.host.resolve(parent));
         let (Some((parent, links)), Some(name)) = (parent, path.file_name()) else { return };
         links.iter().for_each(|link| self.link(link));
         let path = parent.join(name);
@@ -194,7 +184,7 @@ impl MountPlan {
             Some((_, Mounted::Read)) if !writable => return,
             _ => {}
         }
-        let is_directory = matches!(self.entry(real), Some(Entry::Directory));
+        let is_directory = matches!(self.host.entry(real), Some(Entry::Directory));
         let kind = match (is_directory, writable) {
             (true, true) => kind::WRITE,
             (true, false) => kind::READ,
@@ -233,7 +223,7 @@ impl MountPlan {
 
     /// Creates a link as it is on the host, unless a mounted directory contains it.
     fn link(&mut self, link: &Path) {
-        let Some(Entry::Link(target)) = self.entry(link) else { return };
+        let Some(Entry::Link(target)) = self.host.entry(link) else { return };
         if self.nearest(link).is_none() && self.created.insert(link.to_owned()) {
             if let Some(parent) = link.parent() {
                 self.directory(parent);
@@ -242,56 +232,6 @@ impl MountPlan {
             self.texts.push(target.as_os_str().as_bytes().to_vec());
         }
     }
-
-    /// The real path of a path that exists, and the links on the way to it.
-    fn resolve(&mut self, path: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
-        let mut rest: VecDeque<OsString> = parts(path).collect();
-        let (mut at, mut links) = (PathBuf::from("/"), Vec::new());
-        while let Some(name) = rest.pop_front() {
-            if name == ".." {
-                at.pop();
-                continue;
-            }
-            let next = at.join(&name);
-            let Entry::Link(target) = self.entry(&next)? else {
-                at = next;
-                continue;
-            };
-            for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
-                rest.push_front(part);
-            }
-            if target.is_absolute() {
-                at = PathBuf::from("/");
-            }
-            links.push(next);
-            if links.len() > MAX_LINKS {
-                return None;
-            }
-        }
-        Some((at, links))
-    }
-
-    fn entry(&mut self, path: &Path) -> Option<Entry> {
-        if let Some(entry) = self.seen.get(path) {
-            return entry.clone();
-        }
-        let entry = path.symlink_metadata().ok().and_then(|found| match found.file_type() {
-            kind if kind.is_symlink() => path.read_link().ok().map(Entry::Link),
-            kind if kind.is_dir() => Some(Entry::Directory),
-            _ => Some(Entry::File),
-        });
-        self.seen.insert(path.to_owned(), entry.clone());
-        entry
-    }
-}
-
-/// The components of a path, without `/` and `.`.
-fn parts(path: &Path) -> impl Iterator<Item = OsString> {
-    path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        _ => None,
-    })
 }
 
 /// A path, or the entries of `/` in its place.

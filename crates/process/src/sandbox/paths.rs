@@ -4,6 +4,7 @@
 //! All other paths are denied, including most of the home directory: keys, tokens, histories, mail,
 //! other projects. The paths listed here contain programs and packages, never credentials.
 
+use super::caches;
 use crate::BaseEnvironment;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -34,56 +35,16 @@ const SYSTEM: [&str; 22] = [
     "/var/lib/ca-certificates",
     "/var/cache/fontconfig",
 ];
+/// How many entries of `/etc` are read at most.
+const CONFIGURATION_LIMIT: usize = 20_000;
 /// Devices that store nothing, and shared memory, which a reboot clears.
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/shm"];
 /// Devices that may only be read.
 const READ_DEVICES: [&str; 2] = ["/dev/random", "/dev/urandom"];
 /// The directory of caches in the home directory. Commands see a private one in its place, with the
-/// caches of [`CACHES`] in it: other caches contain tokens, and files that a shell executes.
+/// caches of [`caches`] in it: other caches contain tokens, and files that a shell executes.
 const CACHES_ROOT: &str = ".cache";
-/// Caches of package managers and compilers in the home directory. `~/.cargo` is not permitted as a whole: its
-/// `bin` and `config.toml` influence later commands of the user.
-const CACHES: [&str; 38] = [
-    ".cache/pip",
-    ".cache/uv",
-    ".cache/pypoetry",
-    ".cache/pipenv",
-    ".cache/go-build",
-    ".cache/golangci-lint",
-    ".cache/yarn",
-    ".cache/pnpm",
-    ".cache/node",
-    ".cache/node-gyp",
-    ".cache/deno",
-    ".cache/bun",
-    ".cache/composer",
-    ".cache/coursier",
-    ".cache/bazel",
-    ".cache/bazelisk",
-    ".cache/ccache",
-    ".cache/sccache",
-    ".cache/zig",
-    ".cache/cabal",
-    ".cache/dune",
-    ".cache/rubocop_cache",
-    ".cache/ms-playwright",
-    ".cache/Cypress",
-    ".cache/electron",
-    ".cache/matplotlib",
-    ".cache/fontconfig",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".cargo/.global-cache",
-    ".npm",
-    ".local/share/pnpm/store",
-    ".m2/repository",
-    ".gradle/caches",
-    "go/pkg/mod",
-    "Library/Caches",
-];
 /// Toolchains in the home directory, and the settings that `git` needs. If a tool stores credentials
 /// beside its programs, only the programs are listed.
 const TOOLCHAINS: &str = "
@@ -121,12 +82,12 @@ const BESIDE: [&str; 9] =
 
 /// The directory that commands see in private: see [`CACHES_ROOT`].
 pub(super) fn caches_root(base: &BaseEnvironment) -> Option<PathBuf> {
-    home(base).map(|home| home.join(CACHES_ROOT))
+    base.home().map(|home| home.join(CACHES_ROOT))
 }
 
 /// The paths that every sandboxed process may write, besides its project.
 pub(super) fn writable(base: &BaseEnvironment) -> Vec<PathBuf> {
-    let caches = home(base).into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache)));
+    let caches = base.home().into_iter().flat_map(caches::of_home);
     caches.chain(DEVICES.map(PathBuf::from)).collect()
 }
 
@@ -141,7 +102,7 @@ pub(super) fn mounted(base: &BaseEnvironment) -> Vec<PathBuf> {
 }
 
 fn programs_and_files(base: &BaseEnvironment) -> Vec<PathBuf> {
-    let home = home(base);
+    let home = base.home();
     let toolchains =
         home.into_iter().flat_map(|home| TOOLCHAINS.split_whitespace().map(|at| home.join(at)));
     let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| base.get(name)).map(PathBuf::from);
@@ -156,10 +117,6 @@ fn programs_and_files(base: &BaseEnvironment) -> Vec<PathBuf> {
         .collect()
 }
 
-fn home(base: &BaseEnvironment) -> Option<&Path> {
-    base.get("HOME").map(Path::new).filter(|home| home.is_absolute() && *home != Path::new("/"))
-}
-
 /// Whether a path is the home directory or a parent of it.
 fn contains_home(path: &Path, home: Option<&Path>) -> bool {
     home.is_some_and(|home| home.starts_with(path)) || path == Path::new("/")
@@ -172,7 +129,7 @@ fn configuration() -> Vec<PathBuf> {
     let collect = || {
         let etc = Path::new("/etc");
         if rustix::process::geteuid().is_root() {
-            open_entries(etc, 3).unwrap_or_else(|| vec![etc.to_owned()])
+            open_entries(etc, &mut 0).unwrap_or_else(|| vec![etc.to_owned()])
         } else {
             vec![etc.to_owned()]
         }
@@ -180,19 +137,24 @@ fn configuration() -> Vec<PathBuf> {
     OPEN.get_or_init(collect).clone()
 }
 
-/// The entries of a directory that everybody can read, or `None` if everybody can read all of them.
-fn open_entries(directory: &Path, depth: usize) -> Option<Vec<PathBuf>> {
+/// The entries of a directory that everybody can read, or `None` if everybody can read all of them. A link opens
+/// nothing: what it leads to is an entry of its own, or no configuration. What is beyond the limit was not read and
+/// counts as closed.
+fn open_entries(directory: &Path, read: &mut usize) -> Option<Vec<PathBuf>> {
     let (mut open, mut has_closed) = (Vec::new(), false);
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Some(open) };
+    for entry in entries.flatten() {
+        *read += 1;
         let path = entry.path();
-        if !path.metadata().is_ok_and(|found| found.mode() & 0o004 != 0)
-            || path.ends_with("etc/ssh")
-        {
+        let Ok(found) = path.symlink_metadata() else { continue };
+        if found.is_symlink() {
+            continue;
+        }
+        if *read > CONFIGURATION_LIMIT || found.mode() & 0o004 == 0 || path.ends_with("etc/ssh") {
             has_closed = true;
             continue;
         }
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        match if is_directory && depth > 0 { open_entries(&path, depth - 1) } else { None } {
+        match if found.is_dir() { open_entries(&path, read) } else { None } {
             None => open.push(path),
             Some(inner) => {
                 has_closed = true;
@@ -222,4 +184,32 @@ fn programs(base: &BaseEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
             beside.into_iter().chain([folder])
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_not_everybody_can_read_is_closed_at_any_depth_and_behind_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let etc = folder.path();
+        let file = |path: &str, mode: u32| {
+            let path = etc.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "x").unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        };
+        file("a/open", 0o644);
+        file("x/1/2/3/4/5/open", 0o644);
+        file("x/1/2/3/4/5/key", 0o600);
+        file("real/key", 0o600);
+        std::os::unix::fs::symlink("real", etc.join("alias")).unwrap();
+        let mut open = open_entries(etc, &mut 0).unwrap();
+        open.sort();
+        assert_eq!(open, ["a", "x/1/2/3/4/5/open"].map(|path| etc.join(path)));
+        assert_eq!(open_entries(etc, &mut CONFIGURATION_LIMIT.clone()), Some(Vec::new()));
+        assert_eq!(open_entries(&etc.join("a"), &mut 0), None);
+    }
 }

@@ -4,9 +4,11 @@ use super::SystemCallFilter;
 use super::capabilities::drop_capabilities;
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
-    PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 
@@ -52,9 +54,9 @@ impl Rules {
         rules().map(Rules).map_err(io::Error::other)
     }
 
-    /// Permits access below a path. A path that does not exist is skipped.
+    /// Permits access below a path without links. A path that does not exist, or has become a link, is skipped.
     pub(super) fn allow(self, access: Access, path: &Path) -> io::Result<Rules> {
-        let Ok(opened) = PathFd::new(path) else { return Ok(self) };
+        let Ok(opened) = open_without_links(path) else { return Ok(self) };
         let is_folder =
             rustix::fs::fstat(&opened).is_ok_and(|stat| stat.st_mode & 0o170_000 == 0o040_000);
         let mut access: BitFlags<AccessFs> = match access {
@@ -97,6 +99,17 @@ impl Rules {
                 LandlockStatus::Available { .. },
             ) => Ok(()),
             _ => Err(not_enforced()),
+        }
+    }
+}
+
+fn open_without_links(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    loop {
+        match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // The kernel found a concurrent change.
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            other => return other,
         }
     }
 }

@@ -60,11 +60,11 @@ impl RulesCache {
         let key = Key { paths, found, always, scratch: scratch_path };
         let kept = &mut known.kept;
         if let Some((_, rules, granted)) = kept.iter().find(|(known, ..)| *known == key) {
-            return Ok((rules.try_clone()?, confinement.mounts(granted.clone())));
+            return Ok((rules.try_clone()?, confinement.mounts(granted.clone(), base)));
         }
         let rules = confinement.rules(base, scratch)?;
         let granted = confinement.granted_mounts(base, scratch);
-        let answer = (rules.try_clone()?, confinement.mounts(granted.clone()));
+        let answer = (rules.try_clone()?, confinement.mounts(granted.clone(), base));
         if kept.len() == KEPT {
             kept.pop_front();
         }

@@ -61,7 +61,8 @@ impl Environment {
     /// Begins to prepare for processes in the background. Of use before the definitions of a run are read.
     pub fn expect_processes(&self) {
         let base = BaseEnvironment::select(self.variables.clone(), &[]);
-        Supervisor::new(base).begin_to_start();
+        // The project is not known yet; most are the working directory.
+        Supervisor::new(base.in_project(&self.cwd, &[])).begin_to_start();
     }
 
     /// A path as given by the user, made absolute.

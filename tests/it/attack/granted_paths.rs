@@ -1,0 +1,124 @@
+//! What the sandbox permits without being asked: folders of `PATH`, toolchains and caches. No command decides by a link
+//! what the next one may use, and servers in these folders are not reached.
+
+use crate::running::Start;
+use crate::scratch::{Said, Scratch, has_kernel_sandbox};
+use std::os::unix::net::UnixListener;
+
+/// The text of a file outside of the project.
+const MARK: &str = "OUTSIDE-2217";
+
+/// Runs two confined commands in a project. `prepare` runs before, with `HOME` and the project as working directory.
+fn run(prepare: &str, commands: [&str; 2], home: &str, path: &str) -> Said {
+    let [make, read] = commands;
+    let steps = serde_json::json!([
+        {"id": "a", "sandbox": "always", "run": make},
+        {"id": "b", "sandbox": "always", "run": read, "dependsOn": ["a"]},
+    ]);
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps: {steps}\n");
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", &playbook)]);
+    let root = scratch.root();
+    let above = root.parent().unwrap();
+    let outside = above.join("outside");
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::write(outside.join("key"), MARK).unwrap();
+    let home = scratch.root().join(home);
+    std::fs::create_dir_all(&home).unwrap();
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-euc", prepare]).current_dir(scratch.root()).env("HOME", &home);
+    assert!(shell.finish().status.success(), "{prepare}");
+    let path = path.replace("ROOT", &scratch.root().display().to_string());
+    scratch.kb_with(&["playbook", "run", "p"], |kb| {
+        kb.env("HOME", &home).env("XDG_STATE_HOME", above.join("state"));
+        kb.env("PATH", format!("{path}:{}", std::env::var("PATH").unwrap()));
+    })
+}
+
+#[test]
+fn a_link_that_a_command_makes_opens_no_path() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let outside = "$(cd ..; pwd)/outside";
+    for (prepare, make, read, home, path) in [
+        (
+            "mkdir -p venv/bin",
+            "ln -s OUT venv/share",
+            "cat venv/share/key",
+            "../home",
+            "ROOT/venv/bin",
+        ),
+        (
+            "mkdir -p venv/bin",
+            "rmdir venv/bin; ln -s OUT venv/bin",
+            "cat venv/bin/key",
+            "../home",
+            "ROOT/venv/bin",
+        ),
+        (
+            "mkdir node_modules",
+            "ln -s OUT node_modules/.bin",
+            "cat node_modules/.bin/key",
+            "../home",
+            "ROOT/node_modules/.bin",
+        ),
+        (
+            "mkdir -p ~/.npm/x/bin",
+            "ln -s OUT ~/.npm/x/share",
+            "cat ~/.npm/x/share/key",
+            "../home",
+            "ROOT/../home/.npm/x/bin",
+        ),
+        // The home directory is the project.
+        ("true", "ln -s OUT ~/.npm", "cat ~/.npm/key; echo x > ~/.npm/new", ".", "/bin"),
+        ("true", "ln -s OUT ~/.fonts", "cat ~/.fonts/key", ".", "/bin"),
+        ("true", "ln -s OUT ~/.npm", "cat ~/.npm/key; echo x > ~/.npm/new", "sub", "/bin"),
+    ] {
+        let make = make.replace("OUT", outside);
+        let said = run(prepare, [&make, read], home, path);
+        assert_eq!(said.code, 1, "{make}: {said:?}");
+        let said = said.says(&["No such file"]);
+        assert!(!said.out.contains(MARK) && !said.err.contains(MARK), "{make}: {said:?}");
+    }
+}
+
+#[test]
+fn a_server_in_a_readable_folder_is_not_reached() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for (folder, code) in [("../home/.local/lib", 1), ("../home/.npm", 1), ("own", 0)] {
+        let connect = format!("import socket; socket.socket(1).connect(\"{folder}/s.sock\")");
+        let steps = serde_json::json!([{"id": "a", "sandbox": "always", "run": ["python3", "-c", connect]}]);
+        let playbook = format!("schema: kb.playbook/1\nid: p\nsteps: {steps}\n");
+        let scratch = Scratch::new(&[(".kb/playbooks/p.yml", &playbook)]);
+        let home = scratch.root().parent().unwrap().join("home");
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::create_dir_all(scratch.root().join(folder)).unwrap();
+        let _server = UnixListener::bind(scratch.root().join(folder).join("s.sock")).unwrap();
+        let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
+            kb.env("HOME", &home);
+        });
+        assert_eq!(said.code, code, "{folder}: {said:?}");
+    }
+}
+
+/// A folder for temporary files in the project is not used: commands could replace it by a link.
+#[test]
+fn temporary_files_are_not_in_the_project() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'echo $TMPDIR'}]\n";
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", playbook), ("sub/tmp/x", "")]);
+    let temporary = scratch.root().join("sub/tmp");
+    let run = |folder: &str| {
+        let folder = scratch.root().join(folder);
+        scratch.kb_with(&["playbook", "run", "p", "--json"], |kb| {
+            kb.current_dir(folder).env("TMPDIR", &temporary);
+        })
+    };
+    let said = run(".");
+    assert!(said.code == 0 && !said.out.contains("sub/tmp"), "{said:?}");
+    let said = run("sub/tmp");
+    assert!(said.code == 0 && !said.out.contains("/sub/tmp/kb-"), "{said:?}");
+    scratch.write("other/x", "");
+    run("other").code(1).says(&["lies in the project", "set `TMPDIR` to another one"]);
+}
