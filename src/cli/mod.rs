@@ -166,7 +166,8 @@ fn usage_error(mut error: clap::Error, terminal: &mut Terminal) -> CliResult {
         // The parser names what is spelled alike: `lsp` for `list`.
         error.remove(ContextKind::SuggestedSubcommand);
     }
-    error.print()?;
+    // It repeats words of the command.
+    terminal.err(&error.render().ansi().to_string())?;
     if let Some(hint) = hint {
         terminal.err(&format!("\n{hint}\n"))?;
     }

@@ -122,3 +122,25 @@ fn temporary_files_are_not_in_the_project() {
     scratch.write("other/x", "");
     run("other").code(1).says(&["lies in the project", "set `TMPDIR` to another one"]);
 }
+
+/// Such as the lock of a cron job.
+#[test]
+fn files_that_the_caller_left_open_are_not_passed_on() {
+    let command =
+        "touch left; (readlink /proc/self/fd/* | grep key; echo x >&9; cat <&8) > got 2>&1; true";
+    let steps = serde_json::json!([
+        {"id": "a", "sandbox": "always", "run": command},
+        {"id": "b", "dependsOn": ["a"], "run": ["bash", "-c", "cat <&8 && exit 9 || true"]},
+    ]);
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps: {steps}\n");
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", &playbook)]);
+    let key = scratch.root().parent().unwrap().join("key");
+    std::fs::write(&key, MARK).unwrap();
+    let mut shell = scratch.program(None, "bash");
+    shell.args(["-c", "exec \"$0\" playbook run p 8<../key 9>>../key", env!("CARGO_BIN_EXE_kb")]);
+    let said = shell.finish();
+    assert!(said.status.success(), "{said:?}");
+    let got = std::fs::read_to_string(scratch.root().join("got")).unwrap();
+    assert!(!got.contains(MARK) && !got.contains("/key"), "{got}");
+    assert_eq!(std::fs::read_to_string(&key).unwrap(), MARK);
+}

@@ -68,6 +68,9 @@ fn no_command_shows_text_that_controls_a_terminal() {
         &["run", "logs", "@last"],
         &["run", "diff", "@last"],
         &["run", "answer", "@last", "sure", EVIL],
+        &["run", EVIL],
+        &["run", "list", "--status", EVIL],
+        &["run", "list", EVIL],
     ];
     for colour in [false, true] {
         for args in commands {
