@@ -127,7 +127,7 @@ fn temporary_files_are_not_in_the_project() {
 #[test]
 fn files_that_the_caller_left_open_are_not_passed_on() {
     let command =
-        "touch left; (readlink /proc/self/fd/* | grep key; echo x >&9; cat <&8) > got 2>&1; true";
+        "set +e; (readlink /proc/self/fd/* | grep key; echo x >&9; cat <&8) > got 2>&1; true";
     let steps = serde_json::json!([
         {"id": "a", "sandbox": "always", "run": command},
         {"id": "b", "dependsOn": ["a"], "run": ["bash", "-c", "cat <&8 && exit 9 || true"]},
