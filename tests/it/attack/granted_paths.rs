@@ -144,3 +144,38 @@ fn files_that_the_caller_left_open_are_not_passed_on() {
     assert!(!got.contains(MARK) && !got.contains("/key"), "{got}");
     assert_eq!(std::fs::read_to_string(&key).unwrap(), MARK);
 }
+
+/// The kernel restricts commands also where `kb` starts them without namespaces.
+#[test]
+fn without_namespaces_neither_the_terminal_nor_shared_memory_is_reached() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let ipc = "import ctypes, sys; libc = ctypes.CDLL(None, use_errno=True); \
+        ids = [libc.shmget(0, 4096, 0o1600), libc.semget(0, 1, 0o1600), libc.msgget(0, 0o1600)] ";
+    let make = format!("{ipc}\nprint(*ids)");
+    let remove = "import ctypes, sys; libc = ctypes.CDLL(None); shm, sem, msg = map(int, sys.argv[1:]); \
+        print(libc.shmctl(shm, 0, 0), libc.semctl(sem, 0, 0), libc.msgctl(msg, 0, 0))";
+    let python = |code: &str, more: &[&str]| {
+        let mut python = std::process::Command::new("python3");
+        let said = python.args(["-c", code]).args(more).finish();
+        String::from_utf8(said.stdout).unwrap().trim().to_owned()
+    };
+    let ids = python(&make, &[]);
+    let ids: Vec<&str> = ids.split(' ').collect();
+    let steps = serde_json::json!([
+        {"id": "ipc", "sandbox": "always", "run": ["python3", "-c", remove, ids[0], ids[1], ids[2]]},
+        {"id": "tty", "sandbox": "always", "run": "echo typed > /dev/tty"},
+    ]);
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps: {steps}\n");
+    let settings = "sandbox: {processes: group}\n";
+    let scratch =
+        Scratch::new(&[(".kb/playbooks/p.yml", &playbook), (".kb/kb.config.yml", settings)]);
+    let mut terminal = scratch.program(None, "script");
+    terminal.args(["-qec", &format!("{} playbook run p", env!("CARGO_BIN_EXE_kb")), "/dev/null"]);
+    terminal.stdin(std::process::Stdio::null());
+    let shown = String::from_utf8(terminal.finish().stdout).unwrap();
+    assert!(shown.contains("/dev/tty") && !shown.contains("\ntyped"), "{shown}");
+    assert_eq!(scratch.kb(&["run", "output", "@last", "ipc"]).out.trim(), "-1 -1 -1", "{shown}");
+    assert_eq!(python(remove, &ids), "0 0 0");
+}

@@ -37,9 +37,9 @@ const SYSTEM: [&str; 22] = [
 ];
 /// How many entries of `/etc` are read at most.
 const CONFIGURATION_LIMIT: usize = 20_000;
-/// Devices that store nothing, and shared memory, which a reboot clears.
-const DEVICES: [&str; 6] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/shm"];
+/// Devices that store nothing, and shared memory, which a reboot clears. The terminal of `kb` is none of them: without
+/// namespaces, it would be that of a command too.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/ptmx", "/dev/shm"];
 /// Devices that may only be read.
 const READ_DEVICES: [&str; 2] = ["/dev/random", "/dev/urandom"];
 /// The directory of caches in the home directory. Commands see a private one in its place, with the

@@ -99,8 +99,22 @@ const OWN_PROCESS: [c_long; 5] = [
 ];
 /// System calls whose first argument says what the second is, with the value for a process.
 const OWN_PRIORITY: [(c_long, u32); 2] = [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
-/// System V IPC, for systems without IPC namespaces.
-const SHARED_MEMORY: [c_long; 3] = [libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget];
+/// System V IPC, for systems without IPC namespaces: also what takes the number of an object, which everybody can list.
+const SHARED_MEMORY: [c_long; 11] = [
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+];
+/// Requests to a terminal that make input of it, as if a person had typed.
+const TYPING: [u32; 2] = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32];
 /// All `CLONE_NEW…` flags.
 const NEW_NAMESPACES: u32 = 0x7e02_0080;
 /// Unix, IPv4, IPv6 and netlink sockets. Others do not belong to the network namespace.
@@ -183,6 +197,13 @@ impl SystemCallFilter {
                 filter.0.append(&mut creates.0);
             });
         }
+        filter.on(libc::SYS_ioctl, |filter| {
+            filter.load(argument(1));
+            for request in TYPING {
+                filter.jump(BPF_JEQ, request, 0, 1);
+                filter.fail(libc::EPERM);
+            }
+        });
         let families: &[u32] =
             if isolation.has(Isolation::NO_SOCKETS) { &FAMILIES[..1] } else { &FAMILIES };
         filter.on(libc::SYS_socket, |filter| {
