@@ -116,12 +116,12 @@ async fn ask_in_place(
     let view = service::show_run(&context, run)?;
     let mut open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     let Some((step, question)) = open.next() else { return Ok(None) };
-    let difference = match question.kind {
-        QuestionKind::Approve => Some(service::difference(&context, run)?),
-        QuestionKind::Ask => None,
-    };
     let mut given = Default::default();
     loop {
+        let difference = match question.kind {
+            QuestionKind::Approve => Some(service::difference(&context, run)?),
+            QuestionKind::Ask => None,
+        };
         let changes = difference.as_ref();
         let asked = prompting::ask(step, question, changes, &mut given, terminal).await?;
         let Some((decision, comment)) = asked else { return Ok(None) };

@@ -5,7 +5,7 @@ use crate::cli::difference;
 use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::terminal::Terminal;
 use kb_service::service::runs::{Decision, ProjectContext};
-use kb_service::service::{self, Environment};
+use kb_service::service::{self, Environment, Seen};
 
 /// Approve a step that waits for a person
 ///
@@ -24,10 +24,10 @@ pub(in crate::cli) struct Args {
     /// call, or at least its first eight characters
     #[arg(long, value_name = "DIGEST")]
     call: Option<String>,
-    /// The number that `kb run diff` names: the changes up to it were read. Without it, and without a terminal that shows
-    /// them, commands after a specialist stay in the sandbox
-    #[arg(long, value_name = "EVENT", conflicts_with = "deny")]
-    seen: Option<u64>,
+    /// What `kb run diff` names: the changes up to it were read, and no file changed since. Without it, and without a
+    /// terminal that shows them, commands after a specialist stay in the sandbox
+    #[arg(long, value_name = "EVENT-DIGEST", conflicts_with = "deny")]
+    seen: Option<Seen>,
     /// A remark, recorded with the approval
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
@@ -40,7 +40,7 @@ enum Read {
     /// There are none, or there is no terminal to show them.
     Nothing,
     /// They were shown and approved, if all were recorded up to this event.
-    Approved(Option<u64>),
+    Approved(Option<Seen>),
     /// They were shown, and nothing was decided.
     Left,
 }

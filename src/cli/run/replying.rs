@@ -5,7 +5,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use kb_service::service::runs::{self, Decision, ProjectContext, Replied, ReplyRequest};
-use kb_service::service::{Environment, ServiceError};
+use kb_service::service::{Environment, Seen, ServiceError};
 
 /// How a reply is delivered.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub(super) fn deliver(
     step: Option<String>,
     decision: Decision,
     (comment, about): (Option<String>, Option<String>),
-    seen: Option<u64>,
+    seen: Option<Seen>,
     DeliveryArgs { no_run, display }: DeliveryArgs,
     (environment, terminal): (&Environment, &mut Terminal),
 ) -> CliResult {
@@ -30,7 +30,9 @@ pub(super) fn deliver(
     let request = ReplyRequest { step, decision, comment, by: environment.user(), about, seen };
     if no_run {
         let journal = context.journal(Default::default()).map_err(ServiceError::from)?;
-        let posted = runs::post_reply(&*journal, run, &request, context.clock().wall())?;
+        let now = context.clock().wall();
+        runs::require_shown((&journal, &context.root), run, &request, now)?;
+        let posted = runs::post_reply(&*journal, run, &request, now)?;
         let next = if posted.is_driven {
             String::new()
         } else {

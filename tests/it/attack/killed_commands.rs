@@ -118,6 +118,76 @@ fn a_protected_path_that_a_killed_command_made_is_noticed_by_whatever_follows() 
     }
 }
 
+/// The digest with which changes are accepted that were shown.
+fn digest_in(shown: &Said) -> String {
+    shown.err.split("--accept ").nth(1).unwrap()[..16].to_owned()
+}
+
+/// A person accepts exactly what was shown: without a terminal, by its digest.
+#[test]
+fn a_change_of_a_command_is_accepted_by_a_person() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let steps = "  - {id: a, sandbox: always, run: sh t.sh}\n";
+    let scratch = project(steps, "true");
+    scratch.write("t.sh", "git init -q sub && touch .envrc\n");
+    write_other(&scratch);
+    scratch.kb(&["doctor", "--accept"]).says(&["no command changed protected paths"]);
+    scratch.kb(&["playbook", "run", "p"]).code(1).says(&["KB0606", "kb doctor --accept"]);
+    scratch.kb(&["doctor"]).code(5).says(&["changed protected paths: `.envrc`"]);
+    let shown = scratch.kb(&["doctor", "--accept"]).code(2);
+    let digest = digest_in(&shown);
+    shown.says(&[
+        "step `a` of run",
+        ".envrc  created: file of 0 bytes",
+        "sub/.git/config  created: file",
+    ]);
+    scratch.write("sub/.git/config", "[core]\n\tbare = false\n");
+    scratch.kb(&["doctor", "--accept", &digest]).code(2).says(&["not accepted"]);
+    scratch.kb(&["playbook", "run", "other"]).code(2).says(&["KB0606"]);
+    let digest = digest_in(&scratch.kb(&["doctor", "--accept"]));
+    scratch.kb(&["doctor", "--accept", &digest]).says(&["accepted"]);
+    scratch.kb(&["playbook", "run", "other"]).code(0);
+}
+
+/// While a run executes, its commands could accept what they changed.
+#[test]
+fn nothing_is_accepted_while_a_run_executes() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let steps = "  - {id: a, sandbox: always, run: sh t.sh}\n  \
+        - {id: b, sandbox: always, run: 'while test ! -e go; do sleep 0.02; done'}\n";
+    let scratch = project(steps, "true");
+    scratch.write("t.sh", "echo evil > .envrc\n");
+    let mut kb = scratch.command();
+    kb.args(["playbook", "run", "p"]);
+    let mut running = kb.stdout(Stdio::null()).stderr(Stdio::null()).start();
+    let shown = || scratch.kb(&["doctor", "--accept"]);
+    until("the change is not found", || shown().err.contains(".envrc  created"));
+    let digest = digest_in(&shown());
+    scratch.kb(&["doctor", "--accept", &digest]).code(2).says(&["KB0606", "executes"]);
+    scratch.write("go", "");
+    running.wait().unwrap();
+    scratch.kb(&["playbook", "run", "p"]).code(2).says(&["KB0606"]);
+}
+
+/// In the run itself, commands outside of the sandbox wait for that too.
+#[test]
+fn no_command_starts_outside_of_the_sandbox_after_a_change() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let steps = "  - {id: a, sandbox: always, run: sh t.sh, onError: continue}\n  \
+        - {id: free, dependsOn: a, run: touch ran, onError: continue}\n  \
+        - {id: last, dependsOn: free, sandbox: always, run: touch last}\n";
+    let scratch = project(steps, "true");
+    scratch.write("t.sh", "echo evil > .envrc\n");
+    scratch.kb(&["playbook", "run", "p"]).says(&["free", "changed protected paths: `.envrc`"]);
+    assert!(!scratch.has("ran") && scratch.has("last"));
+}
+
 /// What else a project can execute.
 fn write_other(scratch: &Scratch) {
     for (path, text) in [

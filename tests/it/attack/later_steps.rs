@@ -2,7 +2,7 @@
 //! wait for a person.
 
 use crate::running::Start;
-use crate::scratch::{Scratch, has_kernel_sandbox, until};
+use crate::scratch::{Said, Scratch, has_kernel_sandbox, until};
 use serde_json::json;
 
 const SPECIALIST: &str = "schema: kb.specialist/1
@@ -213,8 +213,8 @@ fn only_a_person_who_was_shown_the_changes_releases_the_later_commands() {
         let shown = scratch.kb(&["run", "diff", "@last"]).code(0);
         assert!(shown.out.contains("ci.sh"), "{shown:?}");
         let (_, seen) = shown.err.split_once("--seen ").unwrap();
-        let seen: u64 = seen.split('`').next().unwrap().parse().unwrap();
-        let seen = [2, seen, 999_999][at].to_string();
+        let (event, files) = seen.split('`').next().unwrap().split_once('-').unwrap();
+        let seen = format!("{}-{files}", ["2", event, "999999"][at]);
         let approve = ["run", "approve", "@last", "ok", "--seen", &seen];
         let (said, executed) = run(&scratch, &approve, "kernel");
         assert_eq!((executed, said.code == 0), (is_current, is_current), "{said:?}");
@@ -513,6 +513,35 @@ fn an_approval_of_changes_that_were_not_recorded_releases_nothing() {
     assert!(said.err.contains("not all changes of specialists were recorded"), "{said:?}");
     let (said, escaped) = run(&scratch, &["run", "approve", "@last", "ok"], "kernel");
     assert!(!escaped && said.code == 1, "{said:?}");
+}
+
+/// Another run, or program, changes a file after it was shown: also one that the run itself changed before.
+#[test]
+fn an_approval_of_what_was_shown_releases_no_later_change() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let approve = "  - {id: ok, dependsOn: work, approve: 'Execute it?'}\n";
+    for file in ["ci.sh", "other.sh"] {
+        let scratch = project(file, "true", "run: bash ci.sh", approve);
+        assert_eq!(run(&scratch, &RUN, "kernel").0.code, 3);
+        let named = |shown: &Said| {
+            let (_, seen) = shown.err.split_once("--seen ").unwrap();
+            seen.split('`').next().unwrap().to_owned()
+        };
+        let seen = named(&scratch.kb(&["run", "diff", "@last"]).code(0));
+        scratch.write("ci.sh", PLANT);
+        for more in [&[][..], &["--no-run"]] {
+            let approve = [&["run", "approve", "@last", "ok", "--seen", &seen], more].concat();
+            let (said, escaped) = run(&scratch, &approve, "kernel");
+            assert!(!escaped && said.err.contains("changed after"), "{file}: {said:?}");
+        }
+        // It is shown, whoever changed it last.
+        let shown = scratch.kb(&["run", "diff", "@last"]).code(0);
+        assert!(shown.out.contains("changed without a record"), "{file}: {shown:?}");
+        let approve = ["run", "approve", "@last", "ok", "--seen", &named(&shown)];
+        assert!(run(&scratch, &approve, "kernel").1, "{file}");
+    }
 }
 
 /// An approval in a child run decides about what its parent changed, too.

@@ -3,7 +3,7 @@
 use super::host_access::HostAccess;
 use crate::tool::protected_failure;
 use crate::workspace::StateBefore;
-use kb_attempt::{Context, Request, Stopped};
+use kb_attempt::{Context, Request, Stopped, run_blocking};
 use kb_base::value::{Digest, Failure, Json, Timestamp};
 use kb_core::evidence::FILES_BEFORE;
 use kb_core::evidence::{Change, Invocation, InvocationStatus, Note, Payload, Purpose, Record};
@@ -24,14 +24,10 @@ pub(super) async fn record(
 ) -> Result<Option<Failure>, Stopped> {
     let Some(left) = request.left.as_deref() else { return Ok(None) };
     let at = host.clock.now();
-    let (found, is_known) = found(host, left.recorded.clone(), killed.clone()).await;
-    let failure = match killed.is_empty() {
-        true => None,
-        false => {
-            let before = killed.first().map(|(before, _)| before);
-            protected_failure(&found, &host.workspace, before).await
-        }
-    };
+    let Found { changes: found, protected, is_known } =
+        found(host, left.recorded.clone(), killed.clone());
+    let before = killed.first().map(|(before, _)| before);
+    let failure = protected_failure(&protected, &host.workspace, before).await;
     if !is_known {
         context.recorder.record(Record::Note(Note::warning(UNKNOWN))).await?;
     }
@@ -59,43 +55,42 @@ pub(super) async fn record(
     Ok(failure)
 }
 
-/// Why the gate fails that a killed process executed: one of its commands changed protected paths. It is told once.
+/// Why the gate fails that a killed process executed: one of its commands changed protected paths.
 pub(super) async fn protected(host: &HostAccess, before: &StateBefore) -> Option<Failure> {
-    let (workspace, asked) = (host.workspace.clone(), before.clone());
-    let look = move || workspace.protected_left_by_killed(&asked);
-    let changes = tokio::task::spawn_blocking(look).await;
-    let changes = changes.ok().and_then(Result::ok).unwrap_or_default();
+    let changes = run_blocking(|| host.workspace.protected_left_by_killed(before));
     let failure = protected_failure(&changes, &host.workspace, Some(before)).await;
     before.forget();
     failure
 }
 
-/// The changes, in path order, and whether the state before an interrupted call is known.
-async fn found(
-    host: &HostAccess,
-    recorded: Vec<Change>,
-    killed: Vec<(StateBefore, Timestamp)>,
-) -> (Vec<Change>, bool) {
+/// What earlier attempts left.
+struct Found {
+    /// In path order.
+    changes: Vec<Change>,
+    /// Those of protected paths by commands.
+    protected: Vec<Change>,
+    /// Whether the state before an interrupted call is known.
+    is_known: bool,
+}
+
+fn found(host: &HostAccess, recorded: Vec<Change>, killed: Vec<(StateBefore, Timestamp)>) -> Found {
     let (workspace, redactor) = (host.workspace.clone(), host.redactor.clone());
-    let look = move || {
+    run_blocking(move || {
         let mut found = workspace.still_changed(&recorded);
-        let mut is_known = true;
+        let (mut protected, mut is_known) = (Vec::new(), true);
         for (before, alive) in &killed {
             match workspace.left_by_killed(before, *alive, &redactor) {
                 Ok(left) => found.extend(left),
                 Err(_) => is_known = false,
             }
-            match workspace.protected_left_by_killed(before) {
-                Ok(left) => found.extend(left),
-                Err(_) => is_known = false,
-            }
+            protected.extend(workspace.protected_left_by_killed(before));
         }
+        found.extend(protected.iter().cloned());
         // A path of several starts at the first state.
         let mut all: BTreeMap<String, Change> = BTreeMap::new();
         for change in found {
             all.entry(change.path.clone()).or_insert(change);
         }
-        (all.into_values().collect(), is_known)
-    };
-    tokio::task::spawn_blocking(look).await.unwrap_or((Vec::new(), false))
+        Found { changes: all.into_values().collect(), protected, is_known }
+    })
 }

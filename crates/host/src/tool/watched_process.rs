@@ -3,7 +3,9 @@
 
 use super::confinement;
 use super::process_launcher::ProcessLauncher;
-use crate::workspace::{ProtectedWatch, StateBefore, Workspace, WorkspaceChanges, WorkspaceWatch};
+use crate::workspace::{
+    ProtectedWatch, StateBefore, Workspace, WorkspaceChanges, WorkspaceWatch, named,
+};
 use futures::future::OptionFuture;
 use kb_attempt::{Live, run_blocking};
 use kb_base::diagnostic::Code;
@@ -123,6 +125,9 @@ impl WatchedStart<'_> {
             };
             // A step could write while the files were read: they are read again.
             let unprotected = confined.is_some() && watches.protected.is_none();
+            if let (Origin::Author(_), None) = (origin, &confined) {
+                run_blocking(|| self.workspace.require_none_found())?;
+            }
             if !unprotected && (watches.files.is_some() || !self.records.now()) {
                 break (supervisor, confined);
             }
@@ -174,12 +179,20 @@ impl WatchedStart<'_> {
             watched.changes = changes;
         }
         if let Some(found) = protected {
-            let known: BTreeSet<String> = watched.changes.iter().map(|c| c.path.clone()).collect();
-            watched.changes.extend(found.into_iter().filter(|c| !known.contains(&c.path)));
+            // Their states have digests.
+            let mut all = found.clone();
+            add_new(&mut all, &watched.changes);
+            add_new(&mut watched.changes, &found);
             let before = self.workspace.state_before();
-            watched.failure = protected_failure(&watched.changes, self.workspace, before).await;
+            watched.failure = protected_failure(&all, self.workspace, before).await;
         }
     }
+}
+
+/// Adds the changes of further paths.
+fn add_new(changes: &mut Vec<Change>, more: &[Change]) {
+    let known: BTreeSet<String> = changes.iter().map(|change| change.path.clone()).collect();
+    changes.extend(more.iter().filter(|change| !known.contains(&change.path)).cloned());
 }
 
 /// The failure of a command that changed protected paths, which the sandbox cannot always prevent. The change is not
@@ -189,18 +202,9 @@ pub(crate) async fn protected_failure(
     workspace: &Workspace,
     before: Option<&StateBefore>,
 ) -> Option<Failure> {
-    const SHOWN: usize = 20;
     let changed = protected_among(changes, workspace, before).await;
-    if changed.is_empty() {
-        return None;
-    }
-    let named = changed[..changed.len().min(SHOWN)].join("`, `");
-    let more = match changed.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let message = format!("the command changed protected paths: `{named}`{more}");
-    let help = "undo the change; only people change definitions and settings";
+    let message = format!("the command changed protected paths: {}", named(changed.into_iter())?);
+    let help = "undo the change, or accept it: `kb doctor --accept`; then try again";
     Some(Failure::new(Code::PATH_PROTECTED, message).help(help))
 }
 

@@ -1,13 +1,14 @@
 //! Files that changed since a moment, by the time that the kernel gives to each of them: no ignore rule, no name
 //! and no record of a command hides one.
 
-use super::dir_handle::{FOLDER, MAX_DEPTH, MAX_ENTRIES, state_of};
-use kb_base::value::Timestamp;
+use super::dir_handle::{DirHandle, FOLDER, MAX_DEPTH, MAX_ENTRIES, state_of};
+use super::protected_watch::digest;
+use kb_base::value::{Digest, Timestamp};
 use kb_core::evidence::{FileKind, FileState};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Dir, Mode};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,16 @@ pub struct ChangedFile {
     pub path: PathBuf,
     /// What it is now, without a digest.
     pub state: FileState,
+}
+
+impl ChangedFile {
+    /// Digest of its content, or of the target of a link, below the folder in which it was found. `None` if it is large or
+    /// cannot be read. Blocks.
+    pub fn sha256(&self, root: &Path) -> Option<Digest> {
+        let name = CString::new(self.path.file_name()?.as_bytes()).ok()?;
+        let folder = DirHandle::open(root).ok()?.open_folder(self.path.parent()?).ok()?;
+        digest(&folder, &name, self.state.kind, self.state.size)
+    }
 }
 
 /// The files of a folder that changed, as far as they are known. One serves several questions.

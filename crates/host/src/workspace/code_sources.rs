@@ -7,6 +7,7 @@ use super::path_error::PathError;
 use super::protected_names::{AT_ROOT, GIT, GIT_CODE_SOURCES, is_git_folder, normalized};
 use super::real_path::{links_on_the_way, real};
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of entries and depth of the folders of definitions.
@@ -44,6 +45,10 @@ pub(super) fn code_sources(root: &Path, git: Option<&GitSources>) -> CodeSources
         let around = around.map(|(_, setting)| PathError::AllHooks(setting));
         refused = refused.or(around).or(named.unknown);
         found.extend(named.paths);
+        // Nothing that could write is started then.
+        if refused.is_some() {
+            break;
+        }
     }
     CodeSources { paths: found, refused }
 }
@@ -57,7 +62,11 @@ fn repositories_below(root: &Path) -> Result<Vec<PathBuf>, PathError> {
             searched += 1;
             let name = entry.file_name().to_string_lossy().into_owned();
             if normalized(&name) == GIT {
-                found.push(entry.path());
+                // A pipe, socket or device is no repository.
+                let is_other = |found: Metadata| !found.is_dir() && !found.is_file();
+                if !std::fs::metadata(entry.path()).is_ok_and(is_other) {
+                    found.push(entry.path());
+                }
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 below.push(entry.path());
             }
@@ -123,6 +132,7 @@ pub(super) fn sources_of_repository(repository: &Path, git: Option<&GitSources>)
 mod tests {
     use super::super::git_settings::tests::Told;
     use super::*;
+    use rustix::fs::{CWD, Mode};
     use std::sync::Arc;
 
     #[test]
@@ -224,6 +234,24 @@ mod tests {
         );
         std::fs::remove_file(root.join("no-git")).unwrap();
         assert_eq!(refused(), None);
+        // Git would wait for a pipe.
+        for name in ["sub/.git", "sub/commondir", "sub/config"] {
+            let folder = match name {
+                "sub/.git" => root.join("sub"),
+                _ => root.join("sub/.git"),
+            };
+            std::fs::create_dir_all(&folder).unwrap();
+            let pipe = folder.join(name.trim_start_matches("sub/"));
+            rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+            let told = refused();
+            assert_eq!(told.is_some(), name != "sub/.git", "{told:?}");
+            std::fs::remove_dir_all(root.join("sub")).unwrap();
+        }
+        std::fs::create_dir(root.join("sub")).unwrap();
+        let large = std::fs::File::create(root.join("sub/.git")).unwrap();
+        large.set_len(1 << 40).unwrap();
+        assert_eq!(refused(), None);
+        std::fs::remove_dir_all(root.join("sub")).unwrap();
         // Files that are included under conditions.
         let include = |at| format!("includeif.onbranch:b{at}.path = i{at}\n");
         let includes: String = (0..70).map(include).collect();

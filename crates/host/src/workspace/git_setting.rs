@@ -1,5 +1,6 @@
 //! [`Setting`]: a setting of git, and how a list or a file of them is read.
 
+use kb_attempt::read_regular;
 use std::path::PathBuf;
 
 /// A setting of git.
@@ -28,7 +29,8 @@ impl Setting {
     pub(super) fn shown(&self) -> String {
         let Setting { origin, key, value } = self;
         let Some(file) = origin else { return format!("`{key} = {value}` in the environment") };
-        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let text = read_regular(file, 1 << 20).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
         let names = |line: &str| line.to_lowercase().contains(self.name());
         let line = text.lines().position(names).map(|at| format!(":{}", at + 1));
         format!("`{key} = {value}` in `{}{}`", file.display(), line.unwrap_or_default())

@@ -6,6 +6,7 @@ use super::git_setting::{Setting, is_bool, parsed, path_text, path_texts};
 use super::path_error::PathError;
 use super::protected_names::GIT;
 use super::real_path::{links_on_the_way, real};
+use kb_attempt::read_regular;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::os::unix::fs::MetadataExt;
@@ -109,7 +110,14 @@ impl GitSources {
         }
         let mut files = self.files_of_user();
         if let GitList::Repository(folder) = asked {
-            files.extend(settings_of_repository(folder));
+            let own = settings_of_repository(folder);
+            // Git would wait for a pipe.
+            let is_no_file = |file: &&PathBuf| file.metadata().is_ok_and(|found| !found.is_file());
+            if let Some(other) = own.iter().find(is_no_file) {
+                let missing = Some(format!("`{}` is no file", other.display()));
+                return Arc::new(Listed { settings: Vec::new(), missing });
+            }
+            files.extend(own);
         }
         let (listed, files) = self.read(asked, files);
         let stamps = files.into_iter().map(|file| (stamp(&file), file));
@@ -146,7 +154,11 @@ impl GitSources {
                     open.extend(self.included(&more));
                     settings.extend(more);
                 }
-                Err(NotListed(why)) => missing = Some(format!("`{}`: {why}", file.display())),
+                Err(NotListed(why)) => {
+                    missing = Some(format!("`{}`: {why}", file.display()));
+                    // Each further question could wait as long.
+                    break;
+                }
             }
         }
         (Listed { settings, missing }, files)
@@ -238,18 +250,24 @@ pub(super) fn git_around(folder: &Path) -> Option<PathBuf> {
 
 /// The folder of a repository that a `.git` is or names.
 pub(super) fn git_folder(git: &Path) -> PathBuf {
-    let text = std::fs::read_to_string(git).unwrap_or_default();
+    let text = short_text(git).unwrap_or_default();
     match (text.trim_end().strip_prefix("gitdir: "), git.parent()) {
         (Some(folder), Some(top)) => top.join(folder),
         _ => git.to_owned(),
     }
 }
 
+/// The text of a file that names a folder. What is no file, or longer, is not read: others may have put it there.
+pub(super) fn short_text(path: &Path) -> Option<String> {
+    const MOST: usize = 64 * 1024;
+    String::from_utf8(read_regular(path, MOST).ok()?).ok()
+}
+
 /// The settings files of the repository in a folder.
 fn settings_of_repository(folder: &Path) -> [PathBuf; 3] {
     let named = folder.join("commondir");
-    let common = std::fs::read_to_string(&named);
-    let common = common.map_or_else(|_| folder.to_owned(), |text| folder.join(text.trim_end()));
+    let common = short_text(&named);
+    let common = common.map_or_else(|| folder.to_owned(), |text| folder.join(text.trim_end()));
     [common.join("config"), folder.join("config.worktree"), named]
 }
 

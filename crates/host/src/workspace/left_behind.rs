@@ -1,6 +1,8 @@
 //! What attempts left in the files of a workspace: compared with the state before the step.
 
 use super::path_guard::Workspace;
+use super::path_text::unescaped;
+use super::protected_watch::{self, is_not_compared, look, not_compared};
 use super::state_before::{FoundChanges, StateBefore, StoredProtected, StoredState};
 use kb_base::value::Timestamp;
 use kb_core::evidence::{Change, FileKind, FileState};
@@ -9,6 +11,8 @@ use kb_core::redaction::Redactor;
 /// Time from the last sign of life of a killed process, or from the moment in which its end was noticed, to the end
 /// of its work, at most.
 const SLACK_NS: i64 = 2_000_000_000;
+/// In place of a path: what is stored of the time before cannot be read.
+const UNREADABLE: &str = "protected paths whose earlier state cannot be read";
 
 impl Workspace {
     /// The changes of these that are there: from their state before to the present one. Blocks.
@@ -47,15 +51,20 @@ impl Workspace {
     }
 
     /// The protected paths that a command changed whose process was killed, with those that were found before. Blocks.
-    pub(crate) fn protected_left_by_killed(
-        &self,
-        before: &StateBefore,
-    ) -> std::io::Result<Vec<Change>> {
-        let mut changes = before.found()?.map(|found| self.as_left(found)).unwrap_or_default();
-        if let Some(stored) = before.stored_protected()? {
-            changes.extend(self.left_of_protected(&stored));
-        }
-        Ok(changes)
+    pub(crate) fn protected_left_by_killed(&self, before: &StateBefore) -> Vec<Change> {
+        let own = |found: &FoundChanges| found.place == before.place(self.root());
+        let found = match before.found() {
+            Ok(found) => {
+                let here = found.into_iter().filter(own).flat_map(|found| found.changes).collect();
+                self.not_undone(here)
+            }
+            Err(_) => vec![not_compared(UNREADABLE)],
+        };
+        let left = match before.stored_protected() {
+            Ok(stored) => stored.map(|stored| self.left_of_protected(&stored)).unwrap_or_default(),
+            Err(_) => vec![not_compared(UNREADABLE)],
+        };
+        found.into_iter().chain(left).collect()
     }
 
     /// The changes of protected paths since a command started. It continues while `kb` is stopped, and it is not known when
@@ -66,22 +75,39 @@ impl Workspace {
         changes
     }
 
-    /// The paths that are still as commands left them.
-    pub(super) fn as_left(&self, found: FoundChanges) -> Vec<Change> {
-        let is_as_left = |change: &Change| {
-            // What cannot be read, or leads out of the project, may be what the command left.
-            let Ok(now) = self.symlink_stat(&change.path) else { return true };
-            match (&change.after, now) {
-                (None, None) => true,
-                // What is written to a folder changes its times.
-                (Some(after), Some(now)) if after.kind == FileKind::Directory => {
-                    (after.kind, after.inode, after.mode) == (now.kind, now.inode, now.mode)
-                }
-                (Some(after), Some(now)) => after.same_stat(&now),
-                (Some(_), None) | (None, Some(_)) => false,
-            }
+    /// Those of these changes whose paths are not as they were before, with their present states. Blocks.
+    pub(super) fn not_undone(&self, changes: Vec<Change>) -> Vec<Change> {
+        if changes.is_empty() {
+            return changes;
+        }
+        // Each file is compared, whatever the settings name now.
+        let is_file = |change: &&Change| {
+            change.after.as_ref().is_none_or(|after| after.kind != FileKind::Directory)
         };
-        found.changes.into_iter().filter(is_as_left).collect()
+        let files = changes.iter().filter(is_file);
+        let paths: Vec<String> = files.map(|change| change.path.clone()).collect();
+        let (now, _) = look(self, &paths, true);
+        let left = changes.into_iter().filter_map(|change| {
+            if now.truncated || is_not_compared(&change) {
+                return Some(change);
+            }
+            let after = now.files.get(&change.path);
+            let is_undone = match (&change.before, after) {
+                (None, None) => true,
+                (Some(before), Some(after)) => protected_watch::is_same(before, after),
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            let Change { path, before, .. } = change;
+            (!is_undone).then(|| Change::new(path, before, after.cloned()))
+        });
+        left.collect()
+    }
+
+    /// Whether a change is one of protected paths. A folder among compared files stands for what could not be compared.
+    pub(crate) fn is_of_protected(&self, change: &Change) -> bool {
+        let states = [&change.before, &change.after].into_iter().flatten();
+        states.into_iter().any(|state| state.kind == FileKind::Directory)
+            || self.check_writable(&change.path, &unescaped(&change.path)).is_err()
     }
 }
 

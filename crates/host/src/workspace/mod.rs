@@ -63,7 +63,8 @@ pub(crate) use write_target::PriorState;
 
 pub use git_list::{GitList, ListGitSettings, NotListed};
 pub use ignore_rules::IgnoreFiles;
-pub use open_commands::OpenCommand;
+pub(crate) use open_commands::named;
+pub use open_commands::{OpenChange, OpenCommand};
 pub use path_error::PathError;
 pub use path_guard::Workspace;
 pub use resolve::ResolvedPath;

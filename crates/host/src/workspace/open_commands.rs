@@ -1,11 +1,17 @@
 //! [`OpenCommand`]: a command in the sandbox whose changes of protected paths are not recorded yet, or not undone.
 
+use super::path_error::PathError;
 use super::path_guard::Workspace;
-use super::state_before::{CommandPlace, FoundChanges, StatesBefore, StoredProtected, read, write};
-use kb_base::value::{InstanceKey, RunId, Timestamp};
+use super::protected_watch::{is_not_compared, not_compared};
+use super::state_before::{CommandPlace, FoundChanges, StatesBefore, StoredProtected};
+use super::state_before::{alone, is_found, read, write_through};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, InstanceKey, RunId, Timestamp};
+use kb_core::evidence::{Change, FileKind, FileState};
 use kb_core::redaction::Redactor;
+use serde::Serialize;
 use std::io::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Time in which the processes of a killed `kb` end, at most.
@@ -23,7 +29,50 @@ pub struct OpenCommand {
 #[derive(Debug)]
 enum Stored {
     Before(StoredProtected),
-    Found(FoundChanges),
+    Found(Vec<FoundChanges>),
+}
+
+/// A change of a protected path that is neither undone nor accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OpenChange {
+    /// The folder of a worktree or copy; `None` for the project.
+    root: Option<PathBuf>,
+    change: Change,
+}
+
+impl OpenChange {
+    /// The path for people: in the project relative to it.
+    pub fn path(&self) -> String {
+        match &self.root {
+            Some(root) => root.join(&self.change.path).display().to_string(),
+            None => self.change.path.clone(),
+        }
+    }
+
+    /// Whether it is one of the files of the project, and not of a worktree or copy.
+    pub fn is_in_project(&self) -> bool {
+        self.root.is_none()
+    }
+
+    /// What happened to the path, in one line.
+    pub fn described(&self) -> String {
+        let state = |state: &FileState| {
+            let digest = state.sha256.map(|digest| format!(", sha256 {}", digest.short(8)));
+            let kind = match state.kind {
+                FileKind::File => format!("file of {} bytes", state.size),
+                FileKind::Directory => "folder".to_owned(),
+                FileKind::Symlink => "link".to_owned(),
+                FileKind::Other => "special file".to_owned(),
+            };
+            format!("{kind}{}", digest.unwrap_or_default())
+        };
+        match (&self.change.before, &self.change.after) {
+            _ if is_not_compared(&self.change) => "not known".to_owned(),
+            (_, None) => "deleted".to_owned(),
+            (None, Some(after)) => format!("created: {}", state(after)),
+            (Some(_), Some(after)) => format!("changed: {}", state(after)),
+        }
+    }
 }
 
 impl StatesBefore {
@@ -45,43 +94,54 @@ impl StatesBefore {
 
     /// The commands of all runs. Blocks.
     pub fn open_commands(&self) -> Vec<OpenCommand> {
-        let stored = self.left_protected().filter_map(|(run, path, is_found)| {
-            let stored = match is_found {
-                true => read(&path).transpose()?.map(Stored::Found),
-                false => read(&path).transpose()?.map(Stored::Before),
-            };
-            Some(OpenCommand { run, path, stored })
-        });
-        stored.collect()
+        self.left_protected().filter_map(|(run, path)| OpenCommand::read(run, path)).collect()
+    }
+}
+
+impl Workspace {
+    /// Refuses a command outside of the sandbox while changes of protected paths that were found are neither undone nor
+    /// accepted. Blocks.
+    pub(crate) fn require_none_found(&self) -> std::result::Result<(), Failure> {
+        let Some(states) = &self.states else { return Ok(()) };
+        for (run, path) in states.left_protected().filter(|(_, path)| is_found(path)) {
+            let Some(command) = OpenCommand::read(run, path) else { continue };
+            // That of a worktree is not the project.
+            let project = self.rooted_at(states.project());
+            let project = project.map_err(|error| PathError::io(".", error).failure())?;
+            command.refusal(&command.changed(&project)).map_or(Ok(()), Err)?;
+        }
+        Ok(())
     }
 }
 
 impl OpenCommand {
+    /// `None` if the file was removed meanwhile.
+    fn read(run: RunId, path: PathBuf) -> Option<OpenCommand> {
+        let stored = match is_found(&path) {
+            true => read(&path).transpose()?.map(Stored::Found),
+            false => read(&path).transpose()?.map(Stored::Before),
+        };
+        Some(OpenCommand { run, path, stored })
+    }
+
     /// The run that the command belongs to.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    fn place(&self) -> Option<&CommandPlace> {
-        self.stored.as_ref().ok().map(|stored| match stored {
-            Stored::Before(before) => &before.place,
-            Stored::Found(found) => &found.place,
-        })
-    }
-
     /// The step or item, for messages.
     pub fn step(&self) -> &str {
-        self.place().map_or("", |place| &place.step)
-    }
-
-    /// Whether the command works on the files of the project, and not on those of a worktree or copy.
-    pub fn works_in_project(&self) -> bool {
-        self.place().is_none_or(|place| place.root.is_none())
+        let place = match &self.stored {
+            Ok(Stored::Before(before)) => Some(&before.place),
+            Ok(Stored::Found(found)) => found.first().map(|found| &found.place),
+            Err(_) => None,
+        };
+        place.map_or("", |place| &place.step)
     }
 
     /// Whether the command has ended, and its changes were found.
     pub fn was_found(&self) -> bool {
-        matches!(self.stored, Ok(Stored::Found(_)))
+        is_found(&self.path)
     }
 
     /// Whether it is still stored: a command that ended is not.
@@ -90,7 +150,7 @@ impl OpenCommand {
     }
 
     /// Whether nothing of it executes any more: its process was killed long ago, or has ended.
-    pub fn is_over(&self, now: Timestamp) -> bool {
+    fn is_over(&self, now: Timestamp) -> bool {
         match &self.stored {
             Ok(Stored::Before(before)) => before
                 .noticed
@@ -102,152 +162,139 @@ impl OpenCommand {
 
     /// Its process was killed, and this is noticed now. The first moment that is told counts. Blocks.
     pub fn note_kill(&mut self, now: Timestamp) {
-        let Ok(Stored::Before(before)) = &mut self.stored else { return };
-        if before.noticed.is_some() {
+        if !matches!(&self.stored, Ok(Stored::Before(before)) if before.noticed.is_none()) {
             return;
         }
-        before.noticed = Some(now);
+        let noticed = self.update(|stored| match stored {
+            Ok(Stored::Before(before)) => before.noticed = before.noticed.or(Some(now)),
+            Ok(Stored::Found(_)) | Err(_) => {}
+        });
         // Without it, what people change later counts as changed by the command.
-        if let Err(error) = write(&self.path, before) {
+        if let Err(error) = noticed {
             tracing::warn!(%error, path = %self.path.display(), "the end of a command is not stored");
         }
     }
 
-    /// The protected paths that the command changed and that are not undone; one that says so if they cannot be known.
-    /// `project` is the workspace of the project. Blocks.
-    pub fn changed(&self, project: &Workspace) -> Vec<String> {
-        let stored = match &self.stored {
-            Ok(stored) => stored,
-            Err(error) => return vec![format!("{} ({error})", self.path.display())],
+    /// The protected paths that the command changed and that are neither undone nor accepted; one that says so if they
+    /// cannot be known. `project` is the workspace of the project. Blocks.
+    pub fn changed(&self, project: &Workspace) -> Vec<OpenChange> {
+        let here = |place: &CommandPlace, look: &dyn Fn(&Workspace) -> Vec<Change>| {
+            let changes = match &place.root {
+                None => look(project),
+                // A worktree or copy that was removed has no files that anything executes.
+                Some(root) => project.rooted_at(root).map(|tree| look(&tree)).unwrap_or_default(),
+            };
+            let root = place.root.clone();
+            changes.into_iter().map(move |change| OpenChange { root: root.clone(), change })
         };
-        let root = self.place().and_then(|place| place.root.as_deref());
-        let elsewhere = root.map(|root| project.rooted_at(root));
-        let workspace = match &elsewhere {
-            // A worktree or copy that was removed has no files that anything executes.
-            Some(Err(_)) => return Vec::new(),
-            Some(Ok(workspace)) => workspace,
-            None => project,
-        };
-        let mut changes = match stored {
-            Stored::Before(before) => workspace.left_of_protected(before),
-            Stored::Found(found) => workspace.as_left(found.clone()),
-        };
-        changes.retain(|change| workspace.is_of_protected(change));
-        let shown = |path: String| match root {
-            Some(root) => root.join(path).display().to_string(),
-            None => path,
-        };
-        changes.into_iter().map(|change| shown(change.path)).collect()
+        match &self.stored {
+            Ok(Stored::Before(before)) => {
+                let left = |workspace: &Workspace| {
+                    let mut changes = workspace.left_of_protected(before);
+                    changes.retain(|change| workspace.is_of_protected(change));
+                    changes
+                };
+                here(&before.place, &left).collect()
+            }
+            Ok(Stored::Found(found)) => {
+                let here = |found: &FoundChanges| {
+                    here(&found.place, &|workspace| workspace.not_undone(found.changes.clone()))
+                };
+                found.iter().flat_map(here).collect()
+            }
+            Err(error) => {
+                let change = not_compared(&format!("{} ({error})", self.path.display()));
+                vec![OpenChange { root: None, change }]
+            }
+        }
     }
 
-    /// Forgets the command.
-    pub fn forget(self) {
-        let _ = std::fs::remove_file(self.path);
+    /// Why nothing starts while the command left these changes; `None` if there are none.
+    pub fn refusal(&self, changed: &[OpenChange]) -> Option<Failure> {
+        let named = named(changed.iter().map(OpenChange::path))?;
+        let (step, run) = (self.step(), &self.run);
+        let message = format!(
+            "step `{step}` of run `{run}` executed a command that changed protected paths: {named}"
+        );
+        let help = "undo the change, or accept it: `kb doctor --accept`";
+        Some(Failure::new(Code::PATH_PROTECTED, message).help(help))
     }
+
+    /// A person accepts these changes as they were shown: their paths count as before the command from now on. Blocks.
+    pub fn accept(&mut self, shown: &[OpenChange]) -> Result<()> {
+        self.update(|stored| match stored {
+            Ok(Stored::Before(before)) => {
+                for OpenChange { change, .. } in shown {
+                    match &change.after {
+                        _ if is_not_compared(change) => before.files.truncated = true,
+                        Some(after) => {
+                            before.files.files.insert(change.path.clone(), after.clone());
+                        }
+                        None => drop(before.files.files.remove(&change.path)),
+                    }
+                }
+            }
+            Ok(Stored::Found(found)) => {
+                for FoundChanges { changes, place } in found {
+                    let of = |change: &Change| {
+                        let same = |open: &&OpenChange| {
+                            open.root == place.root && open.change.path == change.path
+                        };
+                        shown.iter().find(same)
+                    };
+                    changes.retain(|change| !(is_not_compared(change) && of(change).is_some()));
+                    for change in changes.iter_mut() {
+                        if let Some(open) = of(change) {
+                            change.before.clone_from(&open.change.after);
+                        }
+                    }
+                }
+            }
+            // It is not known again.
+            Err(_) => {}
+        })?;
+        match self.stored {
+            Ok(_) => Ok(()),
+            Err(_) => std::fs::remove_file(&self.path),
+        }
+    }
+
+    /// Forgets the command if nothing of it executes and none of its changes is left. Blocks.
+    pub fn forget_if_undone(mut self, project: &Workspace, now: Timestamp) {
+        let Ok(_alone) = alone(self.path.parent().unwrap_or(Path::new(""))) else { return };
+        let Some(present) = OpenCommand::read(self.run.clone(), self.path.clone()) else { return };
+        self.stored = present.stored;
+        if self.is_over(now) && self.changed(project).is_empty() {
+            let _ = std::fs::remove_file(self.path);
+        }
+    }
+
+    /// Changes what is stored now, which no other process does meanwhile.
+    fn update(&mut self, change: impl FnOnce(&mut Result<Stored>)) -> Result<()> {
+        let _alone = alone(self.path.parent().unwrap_or(Path::new("")))?;
+        let Some(present) = OpenCommand::read(self.run.clone(), self.path.clone()) else {
+            return Ok(());
+        };
+        self.stored = present.stored;
+        change(&mut self.stored);
+        match &self.stored {
+            Ok(Stored::Before(before)) => write_through(&self.path, before),
+            Ok(Stored::Found(found)) => write_through(&self.path, found),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Paths for a message; of many, the first.
+pub(crate) fn named(paths: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    const SHOWN: usize = 20;
+    let more = match paths.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown: Vec<String> = paths.take(SHOWN).map(|path| format!("`{path}`")).collect();
+    (!shown.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::protected_watch::ProtectedWatch;
-    use super::*;
-    use kb_base::value::StepId;
-    use std::os::unix::fs::MetadataExt;
-
-    struct Story {
-        root: tempfile::TempDir,
-        state: tempfile::TempDir,
-        project: Workspace,
-    }
-
-    impl Story {
-        /// A project with a command that is executed.
-        fn new() -> (Story, Workspace, ProtectedWatch) {
-            let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-            let project = Workspace::open(root.path(), &[], &[]).unwrap();
-            let story = Story { root, state, project };
-            let (run, step) = (RunId::new("r1").unwrap(), StepId::new("a").unwrap());
-            let masks = Arc::new(Redactor::default());
-            let before = story.states().of_step(&run, &InstanceKey::root(step), &masks);
-            let workspace = story.project.with_state_before(before);
-            let watch = wait(ProtectedWatch::begin(&workspace, false));
-            (story, workspace, watch)
-        }
-
-        fn states(&self) -> StatesBefore {
-            StatesBefore::of(self.state.path(), self.root.path())
-        }
-
-        fn open(&self) -> OpenCommand {
-            self.states().open_commands().pop().unwrap()
-        }
-
-        fn write(&self, path: &str) {
-            std::fs::write(self.root.path().join(path), "evil").unwrap();
-        }
-    }
-
-    fn wait<T>(future: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
-    }
-
-    /// A command continues while `kb` is stopped and until it is killed, however long that takes. What a person changes after
-    /// the end was noticed is no change of the command.
-    #[test]
-    fn changes_until_the_end_is_noticed_count() {
-        let (story, _, watch) = Story::new();
-        drop(watch);
-        assert!(story.open().changed(&story.project).is_empty());
-        story.write(".envrc");
-        assert_eq!(story.open().changed(&story.project), [".envrc"]);
-        let changed = story.root.path().join(".envrc").metadata().unwrap().ctime();
-        story.open().note_kill(Timestamp((changed - 10) * 1000));
-        assert!(story.open().changed(&story.project).is_empty());
-        // The first moment counts.
-        story.open().note_kill(Timestamp(i64::MAX));
-        let command = story.open();
-        assert!(command.changed(&story.project).is_empty() && command.is_stored());
-        assert!(command.is_over(Timestamp(changed * 1000 + 1)));
-        assert!(!command.is_over(Timestamp(changed * 1000)));
-        assert_eq!((command.run().as_str(), command.step()), ("r1", "a"));
-        assert!(command.works_in_project() && !command.was_found());
-        command.forget();
-        assert!(story.states().open_commands().is_empty());
-    }
-
-    /// What was found stays known after the result of the command is recorded, until people undo it or save it again.
-    #[test]
-    fn found_changes_are_known_until_they_are_undone() {
-        let (story, workspace, watch) = Story::new();
-        story.write(".envrc");
-        std::fs::create_dir(story.root.path().join("playbooks")).unwrap();
-        story.write("playbooks/p.yml");
-        let changes = wait(watch.end());
-        let before = workspace.state_before().unwrap();
-        let failed = || wait(crate::tool::protected_failure(&changes, &workspace, Some(before)));
-        assert!(failed().is_some());
-        before.forget();
-        let command = story.open();
-        assert!(command.was_found() && command.is_over(Timestamp(0)) && command.step() == "a");
-        assert_eq!(command.changed(&story.project), [".envrc", "playbooks/p.yml"]);
-        // The step itself knows it too when it is continued.
-        let known = story.project.protected_left_by_killed(before).unwrap();
-        assert_eq!(known.len(), 2);
-        story.write(".envrc");
-        std::fs::remove_file(story.root.path().join("playbooks/p.yml")).unwrap();
-        assert!(story.open().changed(&story.project).is_empty());
-        assert!(story.project.protected_left_by_killed(before).unwrap().is_empty());
-    }
-
-    /// A project may be moved with its state.
-    #[test]
-    fn changes_are_known_where_the_project_was_moved() {
-        let (story, _, watch) = Story::new();
-        drop(watch);
-        let moved = story.state.path().join("moved");
-        std::fs::create_dir(&moved).unwrap();
-        std::fs::write(moved.join(".envrc"), "evil").unwrap();
-        let project = Workspace::open(&moved, &[], &[]).unwrap();
-        assert!(story.open().works_in_project());
-        assert_eq!(story.open().changed(&project), [".envrc"]);
-    }
-}
+mod tests;

@@ -9,11 +9,11 @@ use super::git_settings::GitSources;
 use super::ignore_rules::{IgnoreFiles, IgnoreRules, ParsedIgnoreFiles};
 use super::own_writes::OwnWrites;
 use super::path_error::{PathError, refused, wrong_kind};
-use super::path_text::{shown, stored_forms, unescaped};
+use super::path_text::{shown, stored_forms};
 use super::protected_paths::ProtectedPaths;
-use super::state_before::StateBefore;
+use super::state_before::{StateBefore, StatesBefore};
 use super::tracked_files::TrackedFiles;
-use kb_core::evidence::{Change, FileKind, FileState};
+use kb_core::evidence::{FileKind, FileState};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -29,6 +29,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Clone)]
 pub struct Workspace {
     roots: Arc<Roots>,
+    /// Where the states before all steps of the project are stored.
+    pub(super) states: Option<StatesBefore>,
     /// Where the state of the files before a step is stored.
     before: Option<StateBefore>,
 }
@@ -115,7 +117,9 @@ impl Workspace {
         let alias = std::path::absolute(root)?;
         let root = DirHandle::open(root)?;
         let protected = self.roots.protected.elsewhere(&root.path);
-        Ok(Workspace::of(root, alias, Vec::new(), protected, self.roots.ignore_files.clone()))
+        let ignore_files = self.roots.ignore_files.clone();
+        let tree = Workspace::of(root, alias, Vec::new(), protected, ignore_files);
+        Ok(Workspace { states: self.states.clone(), ..tree })
     }
 
     fn of(
@@ -130,12 +134,18 @@ impl Workspace {
         let tracked = Mutex::default();
         let roots =
             Roots { root, alias, read, protected, known, own_writes, ignore_files, tracked };
-        Workspace { roots: Arc::new(roots), before: None }
+        Workspace { roots: Arc::new(roots), states: None, before: None }
     }
 
     /// The same files for a step: what they were before it changes them is stored.
     pub(crate) fn with_state_before(&self, before: StateBefore) -> Workspace {
-        Workspace { roots: self.roots.clone(), before: Some(before) }
+        Workspace { before: Some(before), ..self.clone() }
+    }
+
+    /// The same files of a project in whose state folder the states before its steps are.
+    #[must_use]
+    pub fn with_states(self, states: StatesBefore) -> Workspace {
+        Workspace { states: Some(states), ..self }
     }
 
     /// Where the state of the files before the step is stored.
@@ -288,13 +298,6 @@ impl Workspace {
             Some(protected) => Err(PathError::Protected { path: path.to_owned(), protected }),
             None => Ok(()),
         }
-    }
-
-    /// Whether a change is one of protected paths. A folder among compared files stands for what could not be compared.
-    pub(crate) fn is_of_protected(&self, change: &Change) -> bool {
-        let states = [&change.before, &change.after].into_iter().flatten();
-        states.into_iter().any(|state| state.kind == FileKind::Directory)
-            || self.check_writable(&change.path, &unescaped(&change.path)).is_err()
     }
 
     /// Whether a real path, relative to the workspace, lies in a path that was passed as

@@ -15,8 +15,9 @@ use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::{CStr, OsStr};
+use std::io::Error;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub(crate) struct ProtectedWatch {
     before: Manifest,
     /// The repositories and settings in subfolders from before, relative to the workspace.
     nested: BTreeSet<PathBuf>,
+    /// Why `before` is not stored.
+    unstored: Option<Error>,
 }
 
 impl ProtectedWatch {
@@ -47,14 +50,18 @@ impl ProtectedWatch {
         });
         let sources = Arc::new(sources.await.unwrap_or_default());
         let (before, nested) = survey(workspace, sources.clone(), git_is_open).await;
-        if let Some(stored) = workspace.state_before().cloned() {
+        let mut unstored = None;
+        // Without a complete state, the command does not start.
+        if let Some(stored) = workspace.state_before().filter(|_| !before.truncated).cloned() {
             let (sources, files) = (sources.to_vec(), before.clone());
             let state = StoredProtected { sources, git_is_open, files, ..Default::default() };
             let root = workspace.root().to_owned();
             let store = move || stored.store_protected(state, &root);
-            let _ = tokio::task::spawn_blocking(store).await;
+            let stored = tokio::task::spawn_blocking(store).await;
+            unstored = stored.unwrap_or_else(|error| Err(Error::other(error))).err();
         }
-        ProtectedWatch { workspace: workspace.clone(), sources, git_is_open, before, nested }
+        let workspace = workspace.clone();
+        ProtectedWatch { workspace, sources, git_is_open, before, nested, unstored }
     }
 
     /// The repositories and settings in subfolders that exist now.
@@ -69,14 +76,15 @@ impl ProtectedWatch {
         changes_between(&self.before, &after)
     }
 
-    /// Refuses a workspace whose protected paths cannot be compared.
+    /// Refuses a workspace whose protected paths cannot be compared, also if this process is killed.
     pub(crate) fn require_complete(&self) -> Result<(), PathError> {
         let message = format!(
             "the project has more than {MAX_ENTRIES} entries or {MAX_FILES} protected files"
         );
-        match self.before.truncated {
-            true => Err(PathError::TooMuch(message)),
-            false => Ok(()),
+        match (self.before.truncated, &self.unstored) {
+            (true, _) => Err(PathError::TooMuch(message)),
+            (false, Some(error)) => Err(PathError::io("the state before the command", error)),
+            (false, None) => Ok(()),
         }
     }
 }
@@ -89,9 +97,19 @@ impl Workspace {
     }
 }
 
+/// In place of the change of a path: what cannot be compared.
+pub(super) fn not_compared(what: &str) -> Change {
+    Change::new(what.to_owned(), None, Some(NOT_COMPARED))
+}
+
+/// Whether a change stands for what cannot be compared.
+pub(super) fn is_not_compared(change: &Change) -> bool {
+    change.after == Some(NOT_COMPARED)
+}
+
 fn changes_between(before: &Manifest, after: &Manifest) -> Vec<Change> {
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
-    let grown = after.truncated.then(|| Change::new(TOO_MANY.to_owned(), None, Some(NOT_COMPARED)));
+    let grown = (after.truncated && !before.truncated).then(|| not_compared(TOO_MANY));
     paths
         .into_iter()
         .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
@@ -103,7 +121,7 @@ fn changes_between(before: &Manifest, after: &Manifest) -> Vec<Change> {
 }
 
 /// Compares content and mode: a hook that becomes executable is a change.
-fn is_same(a: &FileState, b: &FileState) -> bool {
+pub(super) fn is_same(a: &FileState, b: &FileState) -> bool {
     match (a.sha256, b.sha256) {
         _ if a.kind == FileKind::Directory => b.kind == FileKind::Directory,
         (Some(_), Some(_)) => (a.kind, a.mode, a.sha256) == (b.kind, b.mode, b.sha256),
@@ -123,12 +141,13 @@ async fn survey(
     tokio::task::spawn_blocking(work).await.unwrap_or((truncated, BTreeSet::new()))
 }
 
-fn look(
+pub(super) fn look(
     workspace: &Workspace,
     sources: &[String],
     git_is_open: bool,
 ) -> (Manifest, BTreeSet<PathBuf>) {
     let (manifest, nested, names) = (Manifest::default(), BTreeSet::new(), Vec::new());
+    let sources = sources.iter().map(String::as_str).collect();
     let mut survey =
         Survey { workspace, sources, git_is_open, manifest, nested, names, searched: 0 };
     match workspace.writable().open_folder(Path::new("")) {
@@ -141,7 +160,7 @@ fn look(
 /// A walk through the protected paths by directory handles, so that no link diverts it.
 struct Survey<'w> {
     workspace: &'w Workspace,
-    sources: &'w [String],
+    sources: HashSet<&'w str>,
     git_is_open: bool,
     manifest: Manifest,
     /// The repositories and settings in subfolders.
@@ -224,9 +243,9 @@ impl Survey<'_> {
             return false;
         }
         let path = nfc(above.real.join(OsStr::from_bytes(name)).to_string_lossy());
-        let mut sources =
-            self.sources.iter().filter_map(|source| path.strip_prefix(source.as_str()));
-        sources.any(|rest| rest.is_empty() || rest.starts_with('/'))
+        let mut paths =
+            std::iter::successors(Some(path.as_str()), |path| Some(path.rsplit_once('/')?.0));
+        paths.any(|path| self.sources.contains(path))
     }
 
     fn entry(
@@ -294,7 +313,7 @@ impl Survey<'_> {
 }
 
 /// The digest of the content of a file or of the target of a link.
-fn digest(folder: &OwnedFd, name: &CStr, kind: FileKind, size: u64) -> Option<Digest> {
+pub(super) fn digest(folder: &OwnedFd, name: &CStr, kind: FileKind, size: u64) -> Option<Digest> {
     match kind {
         FileKind::Symlink => link_digest(folder, name),
         FileKind::File if size <= MAX_HASHED => {
@@ -351,6 +370,7 @@ mod tests {
             git_is_open: false,
             before,
             nested: BTreeSet::new(),
+            unstored: None,
         };
         assert!(watch(Manifest::default()).require_complete().is_ok());
         let refused = watch(truncated.clone()).require_complete().unwrap_err();

@@ -1,5 +1,6 @@
 //! Repository data outside of the workspace that `git` commands need to read.
 
+use super::git_settings::short_text;
 use std::path::{Path, PathBuf};
 
 /// The paths that `git` reads outside of a workspace that is a part of a repository: the `.git` of
@@ -21,10 +22,7 @@ pub(crate) fn repository_outside(root: &Path) -> Vec<PathBuf> {
 
 /// The main repository of a linked work tree.
 fn work_tree(file: &Path) -> Option<Vec<PathBuf>> {
-    let read = |path: &Path| {
-        let text = std::fs::read_to_string(path).ok()?;
-        Some(text.trim_end().to_owned())
-    };
+    let read = |path: &Path| Some(short_text(path)?.trim_end().to_owned());
     let text = read(file)?;
     let folder = file.parent()?.join(text.strip_prefix("gitdir: ")?).canonicalize().ok()?;
     let back = folder.join(read(&folder.join("gitdir"))?).canonicalize().ok()?;

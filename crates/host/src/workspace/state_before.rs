@@ -7,6 +7,7 @@ use kb_core::redaction::Redactor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const PROTECTED: &str = "protected";
 /// How the names of those with changes of protected paths end.
 const FOUND: &str = "found";
+/// Held while a file with changes is read and written. It belongs to no run.
+const LOCK: &str = ".lock";
 
 /// The folder for the states before the steps of all runs of a project. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -64,18 +67,20 @@ impl StatesBefore {
     /// Removes what ended runs left, but for what is known of protected paths.
     pub fn sweep(&self, has_ended: impl Fn(&RunId) -> bool) {
         for (run, path) in self.left() {
-            if has_ended(&run) && !has_extension(&path, PROTECTED) && !has_extension(&path, FOUND) {
+            if has_ended(&run) && !has_extension(&path, PROTECTED) && !is_found(&path) {
                 let _ = std::fs::remove_file(path);
             }
         }
     }
 
-    /// The files with protected paths, each with its run and whether it has the changes that were found.
-    pub(super) fn left_protected(&self) -> impl Iterator<Item = (RunId, PathBuf, bool)> {
-        self.left().filter_map(|(run, path)| {
-            let is_found = has_extension(&path, FOUND);
-            (is_found || has_extension(&path, PROTECTED)).then_some((run, path, is_found))
-        })
+    /// The folder of the project.
+    pub(super) fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// The files with protected paths, each with its run.
+    pub(super) fn left_protected(&self) -> impl Iterator<Item = (RunId, PathBuf)> {
+        self.left().filter(|(_, path)| is_found(path) || has_extension(path, PROTECTED))
     }
 
     /// The stored files, each with its run.
@@ -87,6 +92,11 @@ impl StatesBefore {
             Some((run, entry.path()))
         })
     }
+}
+
+/// Whether the file has the changes that were found.
+pub(super) fn is_found(path: &Path) -> bool {
+    has_extension(path, FOUND)
 }
 
 fn has_extension(path: &Path, expected: &str) -> bool {
@@ -132,7 +142,7 @@ pub(super) struct StoredProtected {
     pub(super) place: CommandPlace,
 }
 
-/// Protected paths that commands changed. They are known until people change or undo them.
+/// Protected paths that commands changed in one place. They are known until people undo or accept the changes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct FoundChanges {
     pub(super) changes: Vec<Change>,
@@ -140,7 +150,7 @@ pub(super) struct FoundChanges {
 }
 
 /// Where a command was executed.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CommandPlace {
     /// The step or item.
     pub(super) step: String,
@@ -149,32 +159,53 @@ pub(super) struct CommandPlace {
 }
 
 impl StateBefore {
-    /// Stores the protected paths before a command that may not change them.
-    pub(super) fn store_protected(&self, state: StoredProtected, root: &Path) {
+    /// Stores the protected paths before a command that may not change them. Without it, the command must not start.
+    pub(super) fn store_protected(&self, state: StoredProtected, root: &Path) -> Result<()> {
         let (files, place) = (self.public(&state.files), self.place(root));
-        self.store(&self.of_protected(), &StoredProtected { files, place, ..state });
+        write(&self.of_protected(), &StoredProtected { files, place, ..state })
     }
 
     /// Keeps changes of protected paths that a command made in a folder, with those that were kept before.
     pub(crate) fn keep_found(&self, changes: &[Change], root: &Path) {
-        let earlier = self.found().ok().flatten().unwrap_or_default();
-        let is_new = |change: &Change| changes.iter().all(|new| new.path != change.path);
-        let earlier = earlier.changes.into_iter().filter(is_new);
-        let new = changes.iter().filter(|change| self.is_public(&change.path));
-        let changes = earlier.chain(new.cloned()).collect();
-        self.store(&self.of_found(), &FoundChanges { changes, place: self.place(root) });
+        if let Err(error) = self.add_found(changes, root) {
+            tracing::warn!(%error, "changes of protected paths are not stored");
+            // What was stored before the command is kept instead. On a full disk this succeeds too.
+            let kept = self.path.with_extension(format!("kept.{PROTECTED}"));
+            let _ = std::fs::rename(self.of_protected(), kept);
+        }
+    }
+
+    fn add_found(&self, changes: &[Change], root: &Path) -> Result<()> {
+        let home = self.path.parent().unwrap_or(Path::new(""));
+        let _alone = alone(home)?;
+        let mut found = self.found()?;
+        let place = self.place(root);
+        let at = found.iter().position(|found| found.place.root == place.root);
+        let mut all = match at {
+            Some(at) => found.swap_remove(at),
+            None => FoundChanges { place, ..FoundChanges::default() },
+        };
+        for new in changes.iter().filter(|change| self.is_public(&change.path)) {
+            match all.changes.iter_mut().find(|known| known.path == new.path) {
+                // It is undone when it is as before the first change.
+                Some(known) => known.after.clone_from(&new.after),
+                None => all.changes.push(new.clone()),
+            }
+        }
+        found.push(all);
+        write_through(&self.of_found(), &found)
     }
 
     /// The changes of protected paths that were kept.
-    pub(super) fn found(&self) -> Result<Option<FoundChanges>> {
-        read(&self.of_found())
+    pub(super) fn found(&self) -> Result<Vec<FoundChanges>> {
+        read(&self.of_found()).map(Option::unwrap_or_default)
     }
 
     fn of_found(&self) -> PathBuf {
         self.path.with_extension(FOUND)
     }
 
-    fn place(&self, root: &Path) -> CommandPlace {
+    pub(super) fn place(&self, root: &Path) -> CommandPlace {
         let root = (root != self.project).then(|| root.to_owned());
         CommandPlace { step: self.step.clone(), root }
     }
@@ -221,7 +252,7 @@ impl StateBefore {
         self.store(&self.path, &StoredState::Paths(paths.clone()));
     }
 
-    /// Without the stored state a killed call leaves changes of unknown origin, as on a full disk.
+    /// Without the stored state a killed call leaves changes of unknown origin.
     fn store(&self, path: &Path, state: &impl Serialize) {
         if let Err(error) = write(path, state) {
             tracing::warn!(%error, path = %path.display(), "the state before a step is not stored");
@@ -267,6 +298,21 @@ pub(super) fn write(path: &Path, state: &impl Serialize) -> Result<()> {
     std::fs::rename(&beside, path)
 }
 
+/// The same, and what is written outlasts the machine.
+pub(super) fn write_through(path: &Path, state: &impl Serialize) -> Result<()> {
+    write(path, state)?;
+    File::open(path)?.sync_all()?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// Until this is dropped, no other process changes what was found in the folder. Blocks.
+pub(super) fn alone(home: &Path) -> Result<File> {
+    std::fs::create_dir_all(home)?;
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(home.join(LOCK))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,7 +332,7 @@ mod tests {
             std::thread::scope(|scope| {
                 scope.spawn(|| before.store_all(&Manifest::default(), &[]));
                 let state = StoredProtected::default();
-                scope.spawn(|| before.store_protected(state, folder.path()));
+                scope.spawn(|| before.store_protected(state, folder.path()).unwrap());
             });
             assert!(before.stored().unwrap().is_some());
             assert!(before.stored_protected().unwrap().is_some());

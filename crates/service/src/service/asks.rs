@@ -1,7 +1,7 @@
 //! What waits for a person, with the evidence for the decision.
 
 use super::runs::{Decision, Posted, ReplyRequest, post_reply};
-use super::{Difference, ServiceError};
+use super::{Difference, Seen, ServiceError};
 use kb_base::value::{Digest, Json, JsonMap, Timestamp, json_text};
 use kb_core::run::{Question, QuestionKind, RunStatus, StepStatus};
 use kb_core::wire::{CheckView, FollowingStep, InstanceView, RunView, Verdict};
@@ -48,9 +48,9 @@ pub struct AskView {
     /// The recorded changes about which an approval decides, by run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<RunDiff>,
-    /// The number of the last event of the run before they were read.
+    /// Stands for them and for all files that changed.
     #[serde(skip)]
-    seen: Option<u64>,
+    seen: Option<Seen>,
     /// Digest of question, evidence and changes: a decision names the one that the person has seen.
     pub digest: String,
 }
@@ -206,6 +206,7 @@ fn ask(
         "attempts": step.attempts,
         "evidence": evidence,
         "changes": changes,
+        "files": last.as_ref().map(|seen| &seen.files),
     });
     let place = json!([step.instance, step.iteration, step.attempts, question]);
     AskView {

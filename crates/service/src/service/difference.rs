@@ -3,7 +3,7 @@
 
 use super::ServiceError;
 use super::runs::facts_of;
-use kb_base::value::{RunId, Timestamp, counted};
+use kb_base::value::{Digest, Hasher, RunId, Timestamp, counted, json_text};
 use kb_core::wire::Body;
 use kb_engine::inspect::{
     Earlier, FileDiff, FileDiffKind, FileSnapshot, Reader, RunDiff, StepDiff, run_diff,
@@ -11,8 +11,12 @@ use kb_engine::inspect::{
 use kb_engine::journal::Journal;
 use kb_host::workspace::{ChangedFile, ChangedFiles};
 use kb_language::plan::{PlanStep, Touched};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt::{Display, Formatter};
+use std::num::ParseIntError;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Maximum number of files without a record that are listed one by one.
@@ -26,9 +30,33 @@ pub struct Difference {
     /// The changes of the run, those of its child runs included, then those of the run that started it and of the
     /// run whose results it keeps, and so on. The last one lists the files without a record, if there are some.
     pub runs: Vec<RunDiff>,
-    /// The number of the last event of the run before the changes were read.
-    last: u64,
+    seen: Seen,
     unshown: Option<Unshown>,
+}
+
+/// What a person was shown, as a reply names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// The number of the last event of the run before the changes were read.
+    pub(super) event: u64,
+    /// Digest of all files that had changed, as they were then.
+    pub(super) files: String,
+}
+
+impl Display for Seen {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.event, self.files)
+    }
+}
+
+impl FromStr for Seen {
+    type Err = ParseIntError;
+
+    /// Without a digest it stands for no files.
+    fn from_str(text: &str) -> Result<Seen, ParseIntError> {
+        let (event, files) = text.split_once('-').unwrap_or((text, ""));
+        Ok(Seen { event: event.parse()?, files: files.to_owned() })
+    }
 }
 
 /// Why a person was not shown all changes, so that an approval releases nothing.
@@ -89,7 +117,7 @@ impl Difference {
             };
             let view = reader.view(now)?;
             if names.is_empty() {
-                found.last = reader.seq();
+                found.seen.event = reader.seq();
                 let touched = touched(journal, &view.run);
                 is_touched = touched.as_ref().is_none_or(Option::is_some);
                 let is_opened = touched.is_none_or(|own| own.is_some_and(|own| own.unshown));
@@ -115,18 +143,21 @@ impl Difference {
             found.runs.push(diff);
         }
         if let Some(since) = since {
-            match unrecorded(files.since(root, since), run, &found.runs) {
-                Some(others) => found.runs.extend(others),
+            match files.since(root, since) {
+                Some(changed) => {
+                    found.seen.files = digest_of(&changed);
+                    found.runs.extend(unrecorded(changed, (root, run), &found.runs));
+                }
                 None => found.unshown = Some(Unshown::Unrecorded),
             }
         }
         Ok(found)
     }
 
-    /// The number that a reply names of a person who was shown the changes. `None`: no person was shown all, and an
-    /// approval releases nothing.
-    pub fn seen(&self) -> Option<u64> {
-        self.unshown.is_none().then_some(self.last)
+    /// What a reply names of a person who was shown the changes. `None`: no person was shown all, and an approval
+    /// releases nothing.
+    pub fn seen(&self) -> Option<Seen> {
+        self.unshown.is_none().then(|| self.seen.clone())
     }
 
     /// Why it does not have all changes, if it does not.
@@ -160,18 +191,31 @@ fn first_writer(events: &mut Reader) -> Result<Option<Timestamp>, ServiceError> 
     Ok(start)
 }
 
-/// Of the changed files of the project those that are in no recorded change: git ignores them, or another program wrote
-/// them. `None` if a folder cannot be read.
+/// Stands for files as they are now: each write of one changes its time.
+fn digest_of(files: &[ChangedFile]) -> String {
+    let mut digest = Hasher::default();
+    for ChangedFile { path, state } in files {
+        digest.update(path.as_os_str().as_encoded_bytes());
+        digest.update(json_text(&json!(state)));
+    }
+    digest.finish().short(8)
+}
+
+/// Of the changed files of the project those that are not as a record shows them: git ignores them, or another program
+/// wrote them.
 fn unrecorded(
-    changed: Option<Vec<ChangedFile>>,
-    run: &str,
+    mut others: Vec<ChangedFile>,
+    (root, run): (&Path, &str),
     runs: &[RunDiff],
-) -> Option<Option<RunDiff>> {
-    let mut others = changed?;
-    let files = runs.iter().flat_map(|run| &run.steps).flat_map(|step| &step.files);
-    let recorded: BTreeSet<&str> =
-        files.flat_map(|file| [Some(&*file.path), file.from.as_deref()]).flatten().collect();
-    others.retain(|file| !file.path.to_str().is_some_and(|path| recorded.contains(path)));
+) -> Option<RunDiff> {
+    let mut recorded: BTreeMap<&str, Vec<&FileSnapshot>> = BTreeMap::new();
+    for file in runs.iter().flat_map(|run| &run.steps).flat_map(|step| &step.files) {
+        recorded.entry(&file.path).or_default().extend(&file.after);
+    }
+    others.retain(|file| {
+        let shown = file.path.to_str().and_then(|path| recorded.get(path));
+        !shown.is_some_and(|shown| is_one_of(shown, file, root))
+    });
     let mut listed: Vec<FileDiff> = Vec::new();
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
     for file in &others {
@@ -195,7 +239,16 @@ fn unrecorded(
         complete: true,
         files: listed,
     };
-    Some((!others.is_empty()).then(|| RunDiff { run: run.to_owned(), steps: vec![step] }))
+    (!others.is_empty()).then(|| RunDiff { run: run.to_owned(), steps: vec![step] })
+}
+
+/// Whether a file is as one of these records shows it.
+fn is_one_of(shown: &[&FileSnapshot], file: &ChangedFile, root: &Path) -> bool {
+    let is_like =
+        |shown: &&&FileSnapshot| (shown.kind, shown.bytes) == (file.state.kind, file.state.size);
+    let alike: Vec<Digest> =
+        shown.iter().filter(is_like).filter_map(|shown| shown.sha256).collect();
+    !alike.is_empty() && file.sha256(root).is_some_and(|now| alike.contains(&now))
 }
 
 fn without_record(path: String, after: Option<FileSnapshot>) -> FileDiff {

@@ -6,6 +6,7 @@ use super::doctor_triggers::{triggers, webhooks};
 use super::finding::{Finding, FindingLevel};
 use super::plugins::missing_programs;
 use super::project::Project;
+use super::runs::ProtectedChanges;
 use super::validation::validate_playbooks;
 use kb_base::diagnostic::Severity;
 use kb_base::value::counted;
@@ -47,6 +48,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     findings.push(processes(&project));
     findings.push(sandbox(&project));
     findings.extend(hooks(&project));
+    findings.extend(protected(&project));
     findings.extend(unprotected_folders(&project));
     findings.extend(models(&project, call).await);
     findings
@@ -100,6 +102,13 @@ fn hooks(project: &Project) -> Option<Finding> {
     let workspace = project.context.workspace(None).ok()?;
     let failure = workspace.require_hooks_elsewhere().err()?.failure();
     let finding = Finding::new(FindingLevel::Error, "hooks", failure.message);
+    Some(Finding { help: failure.help, ..finding })
+}
+
+/// Changes of protected paths by commands, which are neither undone nor accepted.
+fn protected(project: &Project) -> Option<Finding> {
+    let failure = ProtectedChanges::of(&project.context).ok()?.refusal()?;
+    let finding = Finding::new(FindingLevel::Error, "protected", failure.message);
     Some(Finding { help: failure.help, ..finding })
 }
 

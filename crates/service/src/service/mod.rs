@@ -60,7 +60,7 @@ pub use caching::{
 };
 pub use changed_file::{FileContent, changed_file};
 pub use demo::{Demo, create_demo};
-pub use difference::{Difference, Unshown};
+pub use difference::{Difference, Seen, Unshown};
 pub use digests::DefinitionDigests;
 pub use doctor::doctor;
 pub use environment::Environment;

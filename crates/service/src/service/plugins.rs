@@ -9,7 +9,7 @@ use kb_base::value::{Failure, InstanceKey, Json, RunId, StepId, format_duration}
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use kb_core::redaction::Redactor;
 use kb_host::tool::{Approvals, Call, Caller, Toolbox, ToolboxParts};
-use kb_host::workspace::{StatesBefore, Workspace};
+use kb_host::workspace::StatesBefore;
 use kb_language::definition::{FileRole, Plugin};
 use kb_language::toolspec::ToolLevel;
 use serde::Serialize;
@@ -127,9 +127,7 @@ pub async fn test_plugin(
     let (context, settings) = (&project.context, &project.catalog.settings);
     require_none_open(context)?;
     let supervisor = supervisor(context, settings, &project.catalog.opened())?;
-    let git = context.git_settings();
-    let protected = std::slice::from_ref(&context.state_dir);
-    let workspace = Workspace::of_run(&context.root, protected, git, None).map_err(|error| {
+    let workspace = context.workspace(None).map_err(|error| {
         let message =
             format!("the project folder `{}` cannot be opened: {error}", context.root.display());
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))

@@ -9,7 +9,7 @@ use kb_engine::journal::{Journal, JournalError};
 use kb_host::git::GitSettings;
 use kb_host::isolation::home_of;
 use kb_host::tool::{ProcessLauncher, sandbox_level};
-use kb_host::workspace::{IgnoreFiles, Workspace};
+use kb_host::workspace::{IgnoreFiles, StatesBefore, Workspace};
 use kb_language::definition::{ProcessChoice, Settings, SyncMode};
 use kb_process::{BaseEnvironment, Supervisor};
 use std::io;
@@ -94,7 +94,8 @@ impl ProjectContext {
         let all = all.filter(|all| !self.root.starts_with(all));
         let own = [self.state_dir.clone(), home_of(&self.state_dir)];
         let protected: Vec<PathBuf> = own.into_iter().chain(all).collect();
-        Workspace::of_run(&self.root, &protected, self.git_settings(), ignore_files)
+        let project = Workspace::of_run(&self.root, &protected, self.git_settings(), ignore_files)?;
+        Ok(project.with_states(StatesBefore::of(&self.state_dir, &self.root)))
     }
 
     /// Lists the settings of git, as the git of the user reads them.

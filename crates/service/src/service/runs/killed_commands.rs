@@ -4,34 +4,37 @@
 use super::ProjectContext;
 use crate::service::ServiceError;
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, RunId};
+use kb_base::value::{Digest, Failure, RunId};
+use kb_core::run::RunStatus;
 use kb_engine::engine::StartMode;
 use kb_engine::inspect::Frozen;
 use kb_engine::journal::Journal;
-use kb_host::workspace::{OpenCommand, StatesBefore};
+use kb_host::workspace::{OpenChange, OpenCommand, StatesBefore};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-/// Refuses to start a new run, or to continue one, where a killed command left changed protected paths. A run that
-/// continues notices those of its own steps itself, and one that is cancelled executes nothing.
+/// Refuses to start a new run, or to continue one, where commands left changed protected paths. What its own killed commands
+/// changed, a run that continues notices itself, and one that is cancelled executes nothing.
 pub(super) fn require_none(
     context: &ProjectContext,
     journal: &dyn Journal,
     continued: Option<(&RunId, &StartMode)>,
 ) -> Result<(), ServiceError> {
-    let killed = killed(context, journal)?;
     let own = continued.map(|(run, _)| root_of(journal, run));
-    let is_open = |(command, root): &(OpenCommand, RunId)| match continued {
+    let mut left = left(context, journal)?;
+    left.retain(|left| match continued {
         Some((_, StartMode::Cancel { .. })) => false,
-        Some((_, StartMode::Retry { .. })) => {
-            Some(root) == own.as_ref() || command.works_in_project()
-        }
         Some((_, StartMode::Start { .. } | StartMode::Resume | StartMode::Answer { .. })) => {
-            Some(root) != own.as_ref() && command.works_in_project()
+            left.command.was_found() || Some(&left.root) != own.as_ref()
         }
-        None => command.works_in_project(),
-    };
-    refuse(context, killed.into_iter().filter(is_open))
+        Some((_, StartMode::Retry { .. })) | None => true,
+    });
+    // Changes in a worktree or copy concern its run.
+    for left in &mut left {
+        let is_own = Some(&left.root) == own.as_ref();
+        left.changed.retain(|change| is_own || change.is_in_project());
+    }
+    refuse(&left)
 }
 
 /// Refuses to execute programs of the project without a run.
@@ -47,16 +50,81 @@ pub fn require_none_of(context: &ProjectContext, run: &RunId) -> Result<(), Serv
     if open_commands(context).is_empty() {
         return Ok(());
     }
-    let journal = context.journal(Default::default())?;
-    let killed = killed(context, &*journal)?;
-    refuse(
-        context,
-        killed.into_iter().filter(|(command, root)| root == run && !command.was_found()),
-    )
+    let mut left = left(context, &*context.journal(Default::default())?)?;
+    left.retain(|left| left.root == *run && !left.command.was_found());
+    refuse(&left)
+}
+
+/// What commands that are not executed any more changed of protected paths and what is neither undone nor accepted.
+#[derive(Default)]
+pub struct ProtectedChanges(Vec<Left>);
+
+impl ProtectedChanges {
+    /// Those of a project. Blocks.
+    pub fn of(context: &ProjectContext) -> Result<ProtectedChanges, ServiceError> {
+        if open_commands(context).is_empty() {
+            return Ok(ProtectedChanges::default());
+        }
+        Ok(ProtectedChanges(left(context, &*context.journal(Default::default())?)?))
+    }
+
+    /// Each with the run and the step.
+    pub fn list(&self) -> impl Iterator<Item = (&RunId, &str, &OpenChange)> {
+        self.0.iter().flat_map(|left| {
+            left.changed.iter().map(|change| (left.command.run(), left.command.step(), change))
+        })
+    }
+
+    /// Stands for exactly these changes.
+    pub fn digest(&self) -> String {
+        let all: Vec<_> = self.list().collect();
+        Digest::of_json(&serde_json::json!(all)).short(16)
+    }
+
+    /// Why nothing starts; `None` if there is no change.
+    pub fn refusal(&self) -> Option<Failure> {
+        self.0.iter().find_map(|left| left.command.refusal(&left.changed))
+    }
+
+    /// A person accepts them as they are shown here. Refuses while a run executes, whose commands could do that. Blocks.
+    pub fn accept(self, context: &ProjectContext) -> Result<(), ServiceError> {
+        let refused = |message: String, help: &str| {
+            ServiceError::refused(Failure::new(Code::PATH_PROTECTED, message).help(help))
+        };
+        let rows = context.journal(Default::default())?.list()?;
+        if let Some(row) = rows.iter().find(|row| row.status == RunStatus::Running) {
+            let message = format!("nothing is accepted while run `{}` executes", row.run);
+            return Err(refused(message, "wait for its end, or cancel it"));
+        }
+        if states(context).open_commands().iter().any(|command| is_of_a_living_test(command.run()))
+        {
+            let message = "nothing is accepted while `kb plugin test` executes".to_owned();
+            return Err(refused(message, "wait for its end"));
+        }
+        for Left { mut command, changed, .. } in self.0 {
+            command.accept(&changed).map_err(|error| {
+                let message = format!("the state folder cannot be written: {error}");
+                ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A command that is not executed any more, with what is left of its changes.
+struct Left {
+    command: OpenCommand,
+    /// Its run or, of a child run, the run above it.
+    root: RunId,
+    changed: Vec<OpenChange>,
+}
+
+fn states(context: &ProjectContext) -> StatesBefore {
+    StatesBefore::of(&context.state_dir, &context.root)
 }
 
 fn open_commands(context: &ProjectContext) -> Vec<OpenCommand> {
-    let mut all = StatesBefore::of(&context.state_dir, &context.root).open_commands();
+    let mut all = states(context).open_commands();
     all.retain(|command| command.was_found() || !is_of_a_living_test(command.run()));
     all
 }
@@ -74,22 +142,15 @@ pub(in crate::service) const TEST_NAME: &str = "test-";
 /// Removes what is known of the commands of ended runs of which no change is left.
 pub(super) fn sweep(context: &ProjectContext, has_ended: impl Fn(&RunId) -> bool) {
     for command in open_commands(context) {
-        let is_over = || {
-            let workspace = context.workspace(None);
-            workspace.is_ok_and(|workspace| command.changed(&workspace).is_empty())
-        };
-        if has_ended(command.run()) && is_over() {
-            command.forget();
+        if let (true, Ok(workspace)) = (has_ended(command.run()), context.workspace(None)) {
+            command.forget_if_undone(&workspace, context.clock().of_files());
         }
     }
 }
 
-/// The commands that no process executes any more, each with its run or, of a child run, the run above it.
-fn killed(
-    context: &ProjectContext,
-    journal: &dyn Journal,
-) -> Result<Vec<(OpenCommand, RunId)>, ServiceError> {
-    let mut killed = Vec::new();
+/// The commands that no process executes any more, with what is left of their changes. Those without are forgotten.
+fn left(context: &ProjectContext, journal: &dyn Journal) -> Result<Vec<Left>, ServiceError> {
+    let mut all = Vec::new();
     for mut command in open_commands(context) {
         let (run, root) = (command.run().clone(), root_of(journal, command.run()));
         // A run that was removed has no process.
@@ -100,9 +161,18 @@ fn killed(
             continue;
         }
         command.note_kill(context.clock().of_files());
-        killed.push((command, root));
+        let workspace = context.workspace(None).map_err(|error| {
+            let message = format!("the project folder cannot be opened: {error}");
+            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+        })?;
+        let changed = command.changed(&workspace);
+        match changed.is_empty() {
+            // What people change later is no change of this command.
+            true => command.forget_if_undone(&workspace, context.clock().of_files()),
+            false => all.push(Left { command, root, changed }),
+        }
     }
-    Ok(killed)
+    Ok(all)
 }
 
 /// The run that a person started, of which a run is a part.
@@ -114,29 +184,7 @@ fn root_of(journal: &dyn Journal, run: &RunId) -> RunId {
     root
 }
 
-fn refuse(
-    context: &ProjectContext,
-    killed: impl Iterator<Item = (OpenCommand, RunId)>,
-) -> Result<(), ServiceError> {
-    for (command, run) in killed {
-        let workspace = context.workspace(None).map_err(|error| {
-            let message = format!("the project folder cannot be opened: {error}");
-            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
-        })?;
-        let changed = command.changed(&workspace);
-        if changed.is_empty() {
-            // What people remove later is no change of this command.
-            if command.is_over(context.clock().of_files()) {
-                command.forget();
-            }
-            continue;
-        }
-        let (step, changed) = (command.step(), changed.join("`, `"));
-        let message = format!(
-            "step `{step}` of run `{run}` executed a command that changed protected paths: `{changed}`"
-        );
-        let help = "undo the change; a file that you changed yourself counts as yours once you save it again";
-        return Err(ServiceError::refused(Failure::new(Code::PATH_PROTECTED, message).help(help)));
-    }
-    Ok(())
+fn refuse(left: &[Left]) -> Result<(), ServiceError> {
+    let failure = left.iter().find_map(|left| left.command.refusal(&left.changed));
+    failure.map_or(Ok(()), |failure| Err(ServiceError::refused(failure)))
 }

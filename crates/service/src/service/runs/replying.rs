@@ -4,7 +4,7 @@ use super::Overrides;
 use super::context::ProjectContext;
 use super::prepared::Prepared;
 use super::reopen::{find, reopen};
-use crate::service::{Difference, ServiceError};
+use crate::service::{Difference, Seen, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, RunId, Timestamp, json_text};
 use kb_core::evidence::Payload;
@@ -15,6 +15,8 @@ use kb_engine::journal::Journal;
 use kb_language::definition::AnswerRule;
 use kb_language::plan::Plan;
 use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
 
 /// A person's reply to what a run waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +32,8 @@ pub struct ReplyRequest {
     /// The text of the question that the person saw, or the beginning of the digest in it; a reply to
     /// another question is refused.
     pub about: Option<String>,
-    /// The person was shown the changes of the run up to the event with this number.
-    pub seen: Option<u64>,
+    /// The changes that the person was shown.
+    pub seen: Option<Seen>,
 }
 
 /// What a person decides.
@@ -70,15 +72,7 @@ pub fn reply(
     let (journal, run, status) = find(&context, name)?;
     let now = context.clock().wall();
     let fitting = Fitting::of(&*journal, &run, status, &request, now)?;
-    let unshown = match request.seen {
-        Some(_) => Difference::of(&journal, &context.root, run.as_str(), now)?.unshown(),
-        None => None,
-    };
-    if let Some(why) = unshown {
-        let message = why.as_str();
-        let help = "approve without `--seen`";
-        return Err(ServiceError::refused(Failure::new(Code::BAD_ANSWER, message).help(help)));
-    }
+    require_shown((&journal, &context.root), run.as_str(), &request, now)?;
     if journal.is_leased(&run)? {
         fitting.post(&*journal, &run, &request)?;
         if journal.is_leased(&run)? {
@@ -95,10 +89,30 @@ pub fn reply(
     let ReplyRequest { decision, comment, by, seen, .. } = request;
     let approved = decision != Decision::Reject;
     let answer = fitting.answer.map(Payload::inline);
+    let seen = seen.map(|seen| seen.event);
     let reply = Reply { approved, by, answer, comment, call, seen };
     let opening = StartMode::Answer { step, reply };
     let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Replied::Ready(Box::new(prepared)))
+}
+
+/// Refuses a reply of a person who was not shown all changes, or before the last of them.
+pub fn require_shown(
+    (journal, root): (&Arc<dyn Journal>, &Path),
+    run: &str,
+    request: &ReplyRequest,
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    let Some(seen) = &request.seen else { return Ok(()) };
+    let difference = Difference::of(journal, root, run, now)?;
+    let message = match (difference.unshown(), difference.seen()) {
+        (Some(why), _) => why.as_str(),
+        (None, Some(now)) if now.files == seen.files => return Ok(()),
+        (None, _) => "files of the project changed after these changes were shown",
+    };
+    let help =
+        format!("`kb run diff {run}` shows them; an approval without `--seen` releases nothing");
+    Err(ServiceError::refused(Failure::new(Code::BAD_ANSWER, message).help(help)))
 }
 
 /// What became of [`post_reply`].
@@ -186,7 +200,7 @@ impl Fitting {
             body["answer"] = self.answer.clone().unwrap_or(Json::Null);
             body["comment"] = request.comment.clone().map_or(Json::Null, Json::from);
             body["call"] = target.call.clone().map_or(Json::Null, Json::from);
-            body["seen"] = request.seen.map_or(Json::Null, Json::from);
+            body["seen"] = request.seen.as_ref().map_or(Json::Null, |seen| seen.event.into());
             if let Some(map) = body.as_object_mut() {
                 map.retain(|_, value| !value.is_null());
             }
