@@ -75,6 +75,24 @@ fn settings_of_git_are_found_where_git_finds_them() {
     }
 }
 
+/// A place without settings, or without a file, has some as soon as a command writes it.
+#[test]
+fn places_of_settings_in_the_project_are_protected() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let link = "ln -s $PWD/dot ~/.gitconfig";
+    for (prepare, path, variables) in [
+        ("true", ".gitconfig", &[("HOME", "HOME/../project")][..]),
+        ("true", "cfg/git/config", &[("XDG_CONFIG_HOME", "HOME/../project/cfg")]),
+        ("true", "own", &[("GIT_CONFIG_GLOBAL", "HOME/../project/own")]),
+        (link, "dot", &[]),
+        (&format!("{link}; echo '# none' > dot"), "dot", &[]),
+    ] {
+        holds(prepare, path, variables);
+    }
+}
+
 #[test]
 fn settings_of_repositories_in_the_project_count() {
     if !has_kernel_sandbox() {

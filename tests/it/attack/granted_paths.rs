@@ -179,3 +179,22 @@ fn without_namespaces_neither_the_terminal_nor_shared_memory_is_reached() {
     assert_eq!(scratch.kb(&["run", "output", "@last", "ipc"]).out.trim(), "-1 -1 -1", "{shown}");
     assert_eq!(python(remove, &ids), "0 0 0");
 }
+
+/// Nothing keeps it read-only there.
+#[test]
+fn without_namespaces_the_state_of_kb_is_not_in_the_project() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let playbook =
+        "schema: kb.playbook/1\nid: p\nsteps: [{id: a, sandbox: always, run: 'echo x'}]\n";
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", playbook)]);
+    for (processes, code) in [("group", 1), ("auto", 0)] {
+        scratch.write(".kb/kb.config.yml", &format!("sandbox: {{processes: {processes}}}\n"));
+        let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
+            kb.env("XDG_STATE_HOME", scratch.root().join("state"));
+        });
+        assert_eq!(said.code, code, "{said:?}");
+        assert_eq!(said.out.contains("set XDG_STATE_HOME"), code == 1, "{said:?}");
+    }
+}

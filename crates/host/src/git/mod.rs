@@ -135,6 +135,10 @@ impl Git {
             // A repository of a model may lack objects and name a program that brings them.
             ("GIT_NO_LAZY_FETCH", "1"),
             ("GIT_ALLOW_PROTOCOL", "none"),
+            // Settings of the user may name a file for traces.
+            ("GIT_TRACE2", "0"),
+            ("GIT_TRACE2_EVENT", "0"),
+            ("GIT_TRACE2_PERF", "0"),
             ("LC_ALL", "C"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))

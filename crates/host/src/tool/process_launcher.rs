@@ -291,6 +291,15 @@ impl ProcessLauncher {
         opening: Option<&SandboxOpening>,
     ) -> Result<Confinement, Failure> {
         let root = self.workspace.root();
+        let state = self.workspace.state_of_kb().iter().find(|state| state.starts_with(root));
+        if let Some(state) = state.filter(|_| !self.supervisor.can_hide_paths()) {
+            let message = format!(
+                "commands could write the state of `kb`: `{}` lies in the project",
+                state.display()
+            );
+            let help = "set XDG_STATE_HOME to a folder outside of the project, or permit namespaces (`kb doctor`)";
+            return Err(Failure::new(Code::PATH_PROTECTED, message).help(help));
+        }
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
         let mut write = opened.writable(&self.settings.sandbox_write)?;
         write.extend(opened.writable(opening.map_or(&[], |opening| &opening.write))?);

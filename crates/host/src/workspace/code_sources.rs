@@ -50,6 +50,7 @@ pub(super) fn code_sources(root: &Path, git: Option<&GitSources>) -> CodeSources
             break;
         }
     }
+    found.extend(git.map(GitSources::protected_places).unwrap_or_default());
     CodeSources { paths: found, refused }
 }
 

@@ -62,6 +62,16 @@ impl GitSources {
         self.git.places()
     }
 
+    /// The places themselves, and the links on the way: a file that has no settings yet is read when it has some.
+    pub(super) fn protected_places(&self) -> BTreeSet<PathBuf> {
+        let places = self.git.places();
+        places
+            .iter()
+            .flat_map(|place| [BTreeSet::from([real(place)]), links_on_the_way(place)])
+            .flatten()
+            .collect()
+    }
+
     /// What the settings of a repository name. `folder` is that of the repository, `top` its work tree.
     pub(super) fn of_repository(&self, folder: &Path, top: &Path) -> Named {
         let listed = self.listed(GitList::Repository(folder));
