@@ -5,7 +5,7 @@ use crate::scratch::Scratch;
 use futures::FutureExt as _;
 use kb::definition::Budget;
 use kb::specialist::{Amount, Ledger, Left, Need, Reservation};
-use kb::value::{Money, RunLimits, StepId};
+use kb::value::{Digest, Money, RunLimits, StepId};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -131,7 +131,7 @@ async fn what_a_call_needs_is_computed_when_it_is_reserved() {
     let call = |tokens| Amount { tokens, ..Amount::default() };
     let all = |left: Left| {
         let amount = call(left.tokens.expect("a limit").max(100));
-        Need { amount, at_most: amount }
+        Need { amount, at_most: amount, model: None }
     };
     let a = step("a");
     let first = ledger.reserve_estimate(Some(&a), all).await.expect("the whole budget");
@@ -152,7 +152,7 @@ async fn parallel_calls_with_low_estimates_exceed_a_budget_by_one_difference() {
         let ledger = ledger.clone();
         tokio::spawn(async move {
             let a = step("a");
-            let need = |_left| Need { amount: call(100), at_most: call(400) };
+            let need = |_left| Need { amount: call(100), at_most: call(400), model: None };
             if let Ok(reserved) = ledger.reserve_estimate(Some(&a), need).await {
                 tokio::task::yield_now().await;
                 reserved.settle(call(250));
@@ -162,6 +162,51 @@ async fn parallel_calls_with_low_estimates_exceed_a_budget_by_one_difference() {
     futures::future::join_all(calls).await.into_iter().for_each(|ended| ended.expect("ran"));
     let spent = ledger.totals().0.tokens;
     assert!((1_000..=1_150).contains(&spent), "{spent}");
+}
+
+/// A provider that counts ten times the estimate, and more than the text has bytes: the first answer shows it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn after_the_first_answer_of_a_model_the_worst_that_it_used_is_expected() {
+    for (budget, used) in [(3_000, 1_000), (30_000, 1_000), (3_000, 4_000), (30_000, 250)] {
+        let run = Budget { max_tokens: Some(budget), ..Budget::default() };
+        let ledger = Arc::new(Ledger::new(run, []));
+        let call = |tokens| Amount { tokens, ..Amount::default() };
+        let calls = (0..200).map(|_| {
+            let ledger = ledger.clone();
+            tokio::spawn(async move {
+                let a = step("a");
+                let model = Some(Digest::of(b"m"));
+                let need = |_left| Need { amount: call(100), at_most: call(400), model };
+                if let Ok(reserved) = ledger.reserve_estimate(Some(&a), need).await {
+                    tokio::task::yield_now().await;
+                    reserved.settle(call(used));
+                }
+            })
+        });
+        futures::future::join_all(calls).await.into_iter().for_each(|ended| ended.expect("ran"));
+        let spent = ledger.totals().0.tokens;
+        assert!((budget - 100..=budget + used - 100).contains(&spent), "{budget} {used}: {spent}");
+    }
+    // Beside the first call of a model none is made; after its answer they run in parallel again.
+    let ledger =
+        Arc::new(Ledger::new(Budget { max_tokens: Some(1_000_000), ..Budget::default() }, []));
+    let call = |tokens| Amount { tokens, ..Amount::default() };
+    let reserve = |name: &str| {
+        let (ledger, model) = (ledger.clone(), Some(Digest::of(name.as_bytes())));
+        let need = move |_left| Need { amount: call(100), at_most: call(400), model };
+        async move { ledger.reserve_estimate(Some(&step("a")), need).await.expect("a budget") }
+    };
+    let first = reserve("m").await;
+    assert!(reserve("m").now_or_never().is_none(), "it waits for the first answer");
+    // A call that was refused shows nothing.
+    first.release();
+    let first = reserve("m").await;
+    assert!(reserve("m").now_or_never().is_none(), "it waits for the first answer");
+    first.settle(call(100));
+    let (one, two) = (reserve("m").await, reserve("m").await);
+    assert!(reserve("other").now_or_never().is_none(), "another model is not known");
+    drop((one, two));
+    reserve("other").await.settle(call(100));
 }
 
 const READER: &str = "schema: kb.specialist/1\nid: reader\nrole: You read.\ntools: [fs:list]\n";

@@ -672,8 +672,8 @@ fn workflows_have_single_braces_for_what_is_known() {
     assert!(problem(workflow("{research.finding}")).starts_with("KB0306"));
     assert_eq!(
         problem(workflow("{research.sources}")),
-        "KB0306 `{research.sources}`: the step `research` has no output `sources` | add `sources` to \
-         `outputs` of `research`. For literal text, write `\\{`"
+        "KB0306 `{research.sources}`: `outputs` of the step `research` has no `sources` | add `sources` to \
+         `outputs` of `research`, or write `{research.output.sources}`. For literal text, write `\\{`"
     );
     assert_eq!(
         problem(workflow("Read { research.findings }.")),

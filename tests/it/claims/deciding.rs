@@ -59,26 +59,43 @@ fn judged(check: Value, calls: &[Value]) -> (String, String) {
 #[test]
 fn a_command_that_the_step_decided_itself_does_not_pass() {
     let pytest = || json!({"command": [".venv/bin/pytest"]});
-    for (check, planted) in [
-        (pytest(), write("conftest.py", "collect_ignore = ['tests']\n")),
-        (pytest(), write("pytest.ini", "[pytest]\naddopts = -k x\n")),
-        (pytest(), write(".venv/bin/pytest", LAX)),
-        (pytest(), write("pytest.py", "print('2 passed')\n")),
-        (json!({"command": ["./check.sh"]}), write("check.sh", LAX)),
-        (json!({"command": ["sh", "check.sh"]}), write("check.sh", LAX)),
-        (json!({"command": ["node_modules/.bin/jest"]}), write("node_modules/.bin/jest", LAX)),
-        (json!({"command": ["make", "test"]}), write("Makefile", "test:\n\ttrue\n")),
-        (json!({"command": ["make", "lint"]}), write("Makefile", "lint:\n\ttrue\n")),
-        (json!({"command": ["sh", "tests/work_test.sh"]}), write("tests/work_test.sh", "true\n")),
-        (pytest(), write("tests/helper.sh", "exit 0\n")),
+    let npm = || json!({"command": ["sh", "-c", "npm test || true"]});
+    for (check, planted, expected) in [
+        (pytest(), write("conftest.py", "collect_ignore = ['tests']\n"), "failed"),
+        (pytest(), write("pytest.ini", "[pytest]\naddopts = -k x\n"), "failed"),
+        (pytest(), write(".venv/bin/pytest", LAX), "failed"),
+        (pytest(), write(".venv/bin/python", LAX), "inconclusive"),
+        (pytest(), write("pytest.py", "print('2 passed')\n"), "failed"),
+        (json!({"command": ["./check.sh"]}), write("check.sh", LAX), "failed"),
+        (json!({"command": ["sh", "check.sh"]}), write("check.sh", LAX), "failed"),
+        (
+            json!({"command": ["node_modules/.bin/jest"]}),
+            write("node_modules/.bin/jest", LAX),
+            "failed",
+        ),
+        (json!({"command": ["make", "test"]}), write("Makefile", "test:\n\ttrue\n"), "failed"),
+        (json!({"command": ["make", "lint"]}), write("Makefile", "lint:\n\ttrue\n"), "failed"),
+        (npm(), write("package.json", "{\"scripts\": {\"test\": \"true\"}}\n"), "failed"),
+        (
+            json!({"command": ["sh", "tests/work_test.sh"]}),
+            write("tests/work_test.sh", "true\n"),
+            "failed",
+        ),
+        (pytest(), write("tests/helper.sh", "exit 0\n"), "inconclusive"),
+        // Without it the command could not run.
+        (
+            json!({"command": ["sh", "-c", "npm test || true"]}),
+            write("sub/package.json", "{}\n"),
+            "inconclusive",
+        ),
     ] {
         // Lies that the runner itself notices need right work, to show that the planted file decides.
         let calls = [write("work.txt", "right\n"), planted.clone()];
         let (verdict, reason) = judged(check.clone(), &calls);
-        assert_eq!(verdict, "inconclusive", "{check} {planted}: {reason}");
+        assert_eq!(verdict, expected, "{check} {planted}: {reason}");
         let path = planted["args"]["path"].as_str().unwrap();
         assert!(reason.contains(&format!("the step changed `{path}`")), "{planted}: {reason}");
-        assert!(reason.contains("`inputs`") && reason.contains("`mayChange`"), "{reason}");
+        assert!(reason.contains("`mayChange`"), "{reason}");
         let mut allowed = check.clone();
         allowed["mayChange"] = json!([path]);
         let (verdict, reason) = judged(allowed, &calls);

@@ -122,9 +122,10 @@ fn commentary_that_the_record_contradicts_is_refuted() {
 }
 
 #[test]
-fn a_key_of_an_output_schema_that_sounds_like_a_claim_and_is_not_read_is_reported() {
+fn a_key_of_an_output_schema_that_no_check_reads_is_reported() {
     let specialist = "schema: kb.specialist/1\nid: dev\nrole: You work.\ntools: [fs:write]\noutput:\n  schema:\n    \
-                      suiteMood: string\n    testResult: string\n    modified: string[]\n    answer: string\n    \
+                      suiteMood: string\n    testResult: string\n    modified: string[]\n    answer: string\n    securityAudit: string\n    \
+                      verified: boolean\n    nextSteps: string[]\n    summary: string\n    \
                       verification: {type: object, properties: {fileState: {type: string}}}\n";
     let playbook =
         "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: dev, task: Work.}\n";
@@ -144,14 +145,17 @@ fn a_key_of_an_output_schema_that_sounds_like_a_claim_and_is_not_read_is_reporte
             "dev.yml:7:5",
             "`testResult`, or `tests: {passed, failed}`",
             "no gate reads the key `fileState`",
+            "no gate reads the keys `securityAudit`, `verified`: a report",
+            "`commentary` of its gate",
         ] {
             assert!(text.contains(expected), "{args:?}: {expected}\n{text}");
         }
-        assert_eq!(text.matches("no gate reads").count(), 2, "{args:?}: {text}");
+        assert_eq!(text.matches("no gate reads").count(), 3, "{args:?}: {text}");
     }
     // Who cannot change files names them, and claims nothing.
     scratch.write(".kb/specialists/dev.yml", &specialist.replace("fs:write", "fs:read"));
     let said = scratch.kb(&["specialist", "validate"]).code(0);
     let text = format!("{}{}", said.out, said.err);
     assert!(text.contains("suiteMood") && !text.contains("`fileState`"), "{text}");
+    assert!(!text.contains("securityAudit"), "{text}");
 }

@@ -47,6 +47,8 @@ pub(super) struct Claim {
     list: usize,
     /// Whether the texts are claimed to be new.
     pub(super) is_insertion: bool,
+    /// Whether it is called added, as lines of an old file can be.
+    pub(super) added: bool,
     /// The text as it is written.
     pub(super) text: String,
 }
@@ -75,6 +77,7 @@ impl Claim {
             times: 1,
             list: 0,
             is_insertion: false,
+            added: false,
             text: text.to_owned(),
         }
     }
@@ -179,6 +182,17 @@ pub(super) fn claims_of(output: &Json, root: &str, writes: bool) -> Vec<Claim> {
 
 /// The kinds of changes that an output lists, also those whose list is empty.
 pub(super) fn listed_kinds(output: &Json, claims: &[Claim]) -> BTreeSet<ClaimKind> {
+    let empty = kinds_of_lists(output, |value| value.as_array().is_some_and(Vec::is_empty));
+    with_parts(claims.iter().map(|claim| claim.kind).chain(empty).collect())
+}
+
+/// The kinds of changes whose list is `null`.
+pub(super) fn missing_kinds(output: &Json) -> BTreeSet<ClaimKind> {
+    with_parts(kinds_of_lists(output, Json::is_null).collect())
+}
+
+/// The kinds of the lists of files that fit.
+fn kinds_of_lists(output: &Json, fits: fn(&Json) -> bool) -> impl Iterator<Item = ClaimKind> {
     // `removed: []` may be about dependencies, `fixed: []` about problems.
     let names_files = |key: &str| {
         let key = key.to_lowercase();
@@ -186,13 +200,13 @@ pub(super) fn listed_kinds(output: &Json, claims: &[Claim]) -> BTreeSet<ClaimKin
             || key.contains("path")
             || ["created", "modified", "deleted", "changes"].contains(&&*key)
     };
-    let empty = |(key, value): (&String, &Json)| {
-        let is_empty = names_files(key) && value.as_array().is_some_and(Vec::is_empty);
-        is_empty.then(|| ClaimKind::of_key(key)).flatten()
-    };
-    let kinds = claims.iter().map(|claim| claim.kind);
-    let all: BTreeSet<ClaimKind> =
-        kinds.chain(sources(output).flatten().filter_map(empty)).collect();
+    sources(output).flatten().filter_map(move |(key, value)| {
+        (names_files(key) && fits(value)).then(|| ClaimKind::of_key(key)).flatten()
+    })
+}
+
+/// A list of all changes lists those of each kind.
+fn with_parts(all: BTreeSet<ClaimKind>) -> BTreeSet<ClaimKind> {
     match all.contains(&ClaimKind::Changed) {
         true => [ClaimKind::Created, ClaimKind::Modified, ClaimKind::Deleted].into(),
         false => all,
@@ -214,6 +228,7 @@ impl Reader<'_> {
     fn add(&mut self, kind: ClaimKind, path: &str, entry: &Json, word: &str) {
         let mut claim = Claim::new(kind, path, self.root).with_anchors(entry);
         claim.noted |= words(word).iter().any(|word| means(word, Meaning::Effect));
+        claim.added = words(word).iter().any(|word| ["add", "added"].contains(&word.as_str()));
         self.push(claim);
     }
 
@@ -286,7 +301,7 @@ impl Reader<'_> {
         // Other words than the plain ones, and keys further below, can mean something else than files.
         let plain = is_top
             && !matches!(kind, ClaimKind::Written | ClaimKind::Changed)
-            && !words(key).contains(&"removed".to_owned());
+            && !words(key).iter().any(|word| ["removed", "add", "added"].contains(&word.as_str()));
         for (entry, path) in paths_in(value) {
             let is_any = matches!(kind, ClaimKind::Written | ClaimKind::Changed);
             if name_of_change(entry).iter().any(|word| means(word, Meaning::Nothing)) {

@@ -188,7 +188,10 @@ fn unrecorded(
     // An incomplete record can hide a call, but the disk still refutes the claim.
     let refuted = exists == (claim.kind == ClaimKind::Deleted);
     let hidden = "ignore rules exclude it, so changes by commands are not recorded";
-    let gap = recorded.gap().or(ignored.then_some(hidden));
+    // What a command makes and deletes again leaves no record.
+    let made = || claim.kind == ClaimKind::Deleted && recorded.is_named_by_command(path);
+    let within = (!exists && made()).then_some("a command names it");
+    let gap = recorded.gap().or(ignored.then_some(hidden)).or(within);
     match gap.filter(|_| !refuted) {
         Some(gap) => Finding::inconclusive(format!("{reason}; {gap}")),
         None => Finding::failed(reason),
@@ -312,11 +315,11 @@ fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
 }
 
 /// The verdict over a path that the step changed in another way than claimed. Beside a note, or if the output says of the
-/// path that it was made and deleted, and a call did delete it, each word alone may be right.
+/// path that it was made and deleted, and a call did delete it, each word alone may be right. What was added can be lines.
 fn other_kind(claim: &Claim, history: &History<'_>, reason: String) -> Finding {
     let also = claim.also_made && claim.kind == ClaimKind::Modified;
     let between = claim.temporary && history.was_deleted();
-    match claim.noted || between || also {
+    match claim.noted || between || also || claim.added {
         true => Finding::inconclusive(reason),
         false => Finding::failed(reason),
     }

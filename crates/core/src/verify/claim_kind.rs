@@ -45,10 +45,10 @@ impl ClaimKind {
     pub(super) fn of_word(word: &str) -> Option<ClaimKind> {
         let is = |act| means(word, Meaning::Act(act));
         match word {
-            "created" | "new" | "create" => Some(ClaimKind::Created),
+            "created" | "new" | "create" | "add" | "added" => Some(ClaimKind::Created),
             "modified" => Some(ClaimKind::Modified),
             "deleted" | "removed" | "delete" | "remove" => Some(ClaimKind::Deleted),
-            "write" | "add" | "added" => Some(ClaimKind::Written),
+            "write" => Some(ClaimKind::Written),
             "edit" | "update" | "modify" => Some(ClaimKind::Changed),
             _ if is(Act::Created) => Some(ClaimKind::Written),
             _ if is(Act::Changed) => Some(ClaimKind::Changed),

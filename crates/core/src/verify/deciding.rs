@@ -1,9 +1,11 @@
 //! What decides a run of a command beside the work that it tests, and that the step changed: the program or script itself,
 //! settings of its runner, tests that were there before, and installed programs.
 //!
-//! A change of such a file does not refute. It leaves open whether the work is right or the command says so by itself.
+//! A change of such a file leaves open whether the work is right or the command says so by itself. Whether it refutes a
+//! check is for the check to say: [`Decided::is_frozen`].
 
 use super::check::PathGlob;
+use super::manifest::{self, Effect};
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::runner::{self, TestUse, is_test_file};
@@ -29,27 +31,61 @@ pub(super) struct Deciding<'a> {
     pub(super) fresh_caches: bool,
 }
 
+/// A file that decides what a command does, and that the step changed.
+pub(super) struct Decided {
+    pub(super) path: String,
+    /// Whether a tool call changed it, and nothing of it is the work: settings of the runner, and a script of a shell.
+    pub(super) is_frozen: bool,
+}
+
 impl Deciding<'_> {
-    /// The first path that decides and that the step changed.
-    pub(super) fn changed(&self) -> Option<String> {
+    /// The first path that decides and that the step changed; one that is frozen before others.
+    pub(super) fn changed(&self) -> Option<Decided> {
         let allowed = PathGlob::list(self.allowed);
         let counts = |path: &&str| !allowed.iter().any(|glob| glob.covers(path, true));
-        let recorded = self.changes.changed().filter(counts).find(|path| self.decides(path));
-        recorded.or_else(|| self.installed().find(counts)).map(|path| format!("`{path}`"))
+        let recorded = self.changes.changed().filter(counts).filter_map(|path| {
+            let is_frozen = self.decides(path)? && self.changes.history(path).is_by_tool_call();
+            Some(Decided { path: path.to_owned(), is_frozen })
+        });
+        let installed = self.installed().filter(counts);
+        let installed = installed.map(|path| Decided { path: path.to_owned(), is_frozen: false });
+        let mut found: Vec<Decided> = recorded.chain(installed).collect();
+        let at = found.iter().position(|decided| decided.is_frozen).unwrap_or(0);
+        (!found.is_empty()).then(|| found.swap_remove(at))
     }
 
-    fn decides(&self, path: &str) -> bool {
+    /// Whether a changed path decides without being work; `None` if it does not decide.
+    fn decides(&self, path: &str) -> Option<bool> {
         if self.fresh_caches && is_python_cache(path) {
-            return false;
+            return None;
         }
-        let existed = self.changes.history(path).before().is_some();
+        let history = self.changes.history(path);
+        let existed = history.before().is_some();
         let by_runner = match self.test {
             Some(test) => test.is_decided_by(path),
             None => runner::defines(self.argv, path),
         };
-        by_runner && !self.is_version(path)
-            || existed && runner::executed_file(self.argv).is_some_and(|file| is_at(path, file))
-            || existed && self.test.is_some() && self.is_weaker(path)
+        let by_runner = by_runner.then(|| match (runner::is_manifest(path), existed) {
+            // Without it the command could not run: it is the work.
+            (true, false) => Some(false),
+            (true, true) => {
+                match history.diffs().map(|diffs| manifest::effect(&diffs, self.argv)) {
+                    Some(Effect::None) => None,
+                    Some(Effect::Decides) => Some(true),
+                    Some(Effect::Unknown) | None => Some(false),
+                }
+            }
+            (false, _) => Some(!runner::is_definition(path) || existed && !path.contains('/')),
+        });
+        let executed = runner::executed_file(self.argv).filter(|file| existed && is_at(path, file));
+        let executed = executed.map(|file| {
+            // A program can be the work. Of a binary file there is no difference.
+            let is_text = history.diffs().is_some();
+            is_text && file.trim_start_matches("./") == path && runner::is_shell_script(self.argv)
+        });
+        let weaker = existed && self.test.is_some() && self.is_weaker(path);
+        let all = [by_runner.flatten(), executed, weaker.then_some(false)];
+        all.into_iter().flatten().max()
     }
 
     /// Whether a test of before may test less: it is gone, lines of it are, or lines that leave tests out were added.
@@ -87,31 +123,6 @@ impl Deciding<'_> {
             .iter()
             .filter(move |file| began.is_some_and(|began| file.ctime_ns / 1_000_000 >= began));
         later.map(|file| file.path.as_str())
-    }
-
-    /// Whether only versions of dependencies in a manifest of packages were changed.
-    fn is_version(&self, path: &str) -> bool {
-        let manifests = ["package.json", "pyproject.toml", "Cargo.toml", "go.mod", "pom.xml"];
-        let name = path.rsplit('/').next().unwrap_or(path);
-        if !manifests.contains(&name) {
-            return false;
-        }
-        let changed = |diff: &&str| -> Vec<String> {
-            let lines = diff.lines().filter(|line| line.starts_with(['+', '-']));
-            lines.map(|line| line[1..].trim().trim_end_matches(',').to_owned()).collect()
-        };
-        let is_version = |line: &String| {
-            let value = line.split_once([':', '=']).map(|(_, value)| value.trim());
-            let version = value.and_then(|value| value.strip_prefix('"')?.strip_suffix('"'));
-            line.is_empty()
-                || version.is_some_and(|version| {
-                    version.starts_with(|c: char| c.is_ascii_digit() || "^~>=*".contains(c))
-                })
-        };
-        let history = self.changes.history(path);
-        history
-            .diffs()
-            .is_some_and(|diffs| diffs.iter().flat_map(changed).all(|line| is_version(&line)))
     }
 }
 

@@ -176,7 +176,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
 
 /// The doubt about a list of commands or calls that says that there was none.
 fn empty_lists(output: &Json, runs: &RecordedRuns<'_>, trace: &[Invocation]) -> Option<Finding> {
-    let is_empty = |value: &Json| value.as_array().is_some_and(Vec::is_empty);
+    let is_empty = |value: &Json| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
     let has_empty = |is_read: fn(&str) -> bool| {
         sources(output).flatten().any(|(key, value)| is_read(key) && is_empty(value))
     };

@@ -6,8 +6,10 @@ use super::keys::{is_key, sources};
 use super::normalized_path::normalized;
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
-use super::statement::{paths, says_change, says_no_change, summary};
-use crate::evidence::CheckDetail;
+use super::statement::{
+    Token, is_function_word, paths, says_change, says_no_change, summary, tokens,
+};
+use crate::evidence::{CheckDetail, Invocation};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
@@ -81,7 +83,30 @@ fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
             "the summary says that the step changed something, but no change was recorded",
         );
     }
+    if says_nothing(&gate.output) && gate.trace.iter().all(only_looks) {
+        return with_help(&format!(
+            "the step was expected to change files, but {nothing}, and the output says nothing"
+        ));
+    }
     Finding::inconclusive(format!("the step was expected to change files, but {nothing}"))
+}
+
+/// Whether the texts of an output have no word that says something by itself, such as `Done.`
+fn says_nothing(value: &Json) -> bool {
+    match value {
+        Json::Object(fields) => fields.values().all(says_nothing),
+        Json::Array(items) => items.iter().all(says_nothing),
+        Json::String(text) => tokens(text)
+            .iter()
+            .all(|part| matches!(part, Token::Word(word) if is_function_word(word))),
+        Json::Null => true,
+        Json::Bool(_) | Json::Number(_) => false,
+    }
+}
+
+/// Whether a call can have had no effect: no process, and nothing that other programs see.
+fn only_looks(call: &Invocation) -> bool {
+    call.process.is_none() && call.tool.starts_with("fs:")
 }
 
 /// Whether an output says that nothing was to be changed: `noChanges: true`, or with the reason.

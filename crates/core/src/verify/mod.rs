@@ -39,6 +39,7 @@ mod gate;
 mod judging;
 mod keys;
 mod later_edits;
+mod manifest;
 mod names;
 mod normalized_path;
 mod observation;

@@ -1,13 +1,14 @@
 //! Changes that an output leaves out: its lists must have all that the step changed, and `nothing else was changed`
 //! must be true.
 
-use super::claim::{Claim, listed_kinds};
+use super::claim::{Claim, listed_kinds, missing_kinds};
 use super::claim_kind::ClaimKind;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::statement::{Act, Meaning, Statement, is_function_word, means};
 use super::unclear_claim::names_in_part;
+use super::{call_claim, command_claim};
 use crate::evidence::{Invocation, is_code};
 use kb_base::value::Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,13 +58,15 @@ impl<'a> Coverage<'a> {
                 .iter()
                 .for_each(|change| calls.entry(&change.path).or_default().push(call));
         }
-        let mut texts = Vec::new();
-        collect_texts(output, &mut texts);
+        let (mut texts, mut of_commands) = (Vec::new(), Vec::new());
+        collect_texts(output, &mut texts, &mut of_commands);
         let named = Named::of(&texts);
         let of = |path: &str| calls.get(path).map(Vec::as_slice).unwrap_or_default();
         let unnamed: Vec<&str> =
             changes.changed().filter(|path| !named.has(path, of(path))).collect();
-        let is_unclear = |path: &&str| texts.iter().any(|text| names_in_part(text, path));
+        // A command that names a file does not list it.
+        let is_unclear =
+            |path: &&str| texts.iter().chain(&of_commands).any(|text| names_in_part(text, path));
         let few = unnamed.len() < MANY && texts.len() < MANY;
         let unclear = unnamed.iter().copied().filter(|_| few).filter(is_unclear).collect();
         let by_tool = |path: &&str| of(path).iter().any(|call| call.process.is_none());
@@ -118,15 +121,15 @@ impl<'a> Coverage<'a> {
             let reason = format!(
                 "the output says that nothing else was changed, but the step changed `{path}`"
             );
-            return Some(match self.by_file_tool(path) {
+            return Some(match self.by_file_tool(path) && !self.unclear.contains(path) {
                 true => Finding::failed(format!("{reason}, which the output does not name")),
                 false => Finding::inconclusive(format!(
-                    "{reason}, which only a command or an earlier attempt wrote"
+                    "{reason}, which only a command or an earlier attempt wrote, or a text names in part"
                 )),
             });
         }
-        let kinds = listed_kinds(output, claims);
-        if kinds.is_empty() {
+        let (kinds, missing) = (listed_kinds(output, claims), missing_kinds(output));
+        if kinds.is_empty() && missing.is_empty() {
             return None;
         }
         let is_listed = |path: &&&str| {
@@ -137,7 +140,9 @@ impl<'a> Coverage<'a> {
         };
         // `created: []` alone says nothing about what was modified.
         let by_command = |path: &&&str| {
-            self.is_meant(path) && (!claims.is_empty() || kinds.contains(&self.kind(path)))
+            let kind = self.kind(path);
+            let is_listed = kinds.contains(&kind) || missing.contains(&kind);
+            self.is_meant(path) && (!claims.is_empty() || is_listed)
         };
         let refuted = self.unnamed.iter().find(is_listed);
         let path = refuted.or_else(|| self.unnamed.iter().find(by_command))?;
@@ -222,15 +227,23 @@ pub(super) fn names_all(said: &Statement) -> bool {
     !said.sentence.paths().is_empty() && words.iter().all(is_plain)
 }
 
-/// All texts and keys of an output.
-fn collect_texts<'v>(value: &'v Json, texts: &mut Vec<&'v str>) {
+/// All texts and keys of an output, and those of its commands and calls.
+fn collect_texts<'v>(value: &'v Json, texts: &mut Vec<&'v str>, of_commands: &mut Vec<&'v str>) {
     match value {
         Json::String(text) => texts.push(text),
-        Json::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Json::Array(items) => {
+            items.iter().for_each(|item| collect_texts(item, texts, of_commands));
+        }
         Json::Object(fields) => {
             for (key, value) in fields {
-                texts.push(key);
-                collect_texts(value, texts);
+                if command_claim::is_read(key) || call_claim::is_read(key) {
+                    let mut inner = Vec::new();
+                    collect_texts(value, of_commands, &mut inner);
+                    of_commands.extend(inner);
+                } else {
+                    texts.push(key);
+                    collect_texts(value, texts, of_commands);
+                }
             }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => {}

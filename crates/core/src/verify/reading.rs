@@ -104,6 +104,8 @@ struct Compared<'c> {
     has_command: bool,
     /// Whether a word says that something was added.
     adds: bool,
+    /// Whether what was added are the files themselves.
+    adds_files: bool,
 }
 
 impl<'c> Compared<'c> {
@@ -122,7 +124,15 @@ impl<'c> Compared<'c> {
             Token::Code(_) | Token::Path(_) => false,
         };
         let adds = parts.iter().any(is_addition);
-        Compared { record, said, act, paths: paths.collect(), has_command, adds }
+        let is_content = |part: &Token| match part {
+            Token::Word(word) => {
+                number(word).is_some() || means(word, Meaning::Lines) || means(word, Meaning::Part)
+            }
+            Token::Code(_) => true,
+            Token::Path(_) => false,
+        };
+        let adds_files = adds && !parts.iter().any(is_content);
+        Compared { record, said, act, paths: paths.collect(), has_command, adds, adds_files }
     }
 
     /// Whether the sentence names what its check needs, so that it is not supported by anything that happened.
@@ -134,7 +144,7 @@ impl<'c> Compared<'c> {
             Act::Contains | Act::Read | Act::Kept => !self.paths.is_empty(),
             Act::Ran | Act::Failed => self.has_command,
             Act::Passed => self.has_command,
-            Act::Only => says_only(self.said),
+            Act::Only => says_only(self.said) && !limits_act(&self.said.sentence.words),
             Act::Committed | Act::Outside | Act::Digest => true,
         }
     }
@@ -163,7 +173,7 @@ impl<'c> Compared<'c> {
         let (was, is) = (history.before().is_some(), history.after().is_some());
         match self.act {
             Act::Created => !was && is,
-            Act::Changed => is,
+            Act::Changed => is && (!self.adds_files || !was),
             Act::Renamed => was != is,
             _ => self.record.has_kind(path, self.act),
         }
@@ -265,6 +275,12 @@ fn is_result(word: &str, act: Act) -> bool {
         Act::Failed => means(word, Meaning::Act(Act::Failed)),
         _ => exits || means(word, Meaning::Success) || word == "clean",
     }
+}
+
+/// Whether the last word limits the act before it and not the files: `touched only`.
+fn limits_act(words: &[String]) -> bool {
+    let is_change = |word: &String| means(word, Meaning::Change);
+    matches!(words, [.., act, only] if is_change(act) && ["only", "nur", "только"].contains(&only.as_str()))
 }
 
 fn is_only(word: &str) -> bool {

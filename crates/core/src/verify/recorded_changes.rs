@@ -13,6 +13,7 @@ pub(super) struct RecordedChanges<'a> {
     /// Each path once, in the order of the first changes.
     order: Vec<&'a str>,
     gap: Option<String>,
+    trace: &'a [Invocation],
 }
 
 /// The recorded changes of one path.
@@ -32,7 +33,7 @@ impl<'a> RecordedChanges<'a> {
                 changes.push((call, change));
             }
         }
-        RecordedChanges { by_path, order, gap: gap(trace, unwatched) }
+        RecordedChanges { by_path, order, gap: gap(trace, unwatched), trace }
     }
 
     /// Whether the step deleted all files of a folder that it knows of, and there were any.
@@ -55,6 +56,18 @@ impl<'a> RecordedChanges<'a> {
         let later = self.by_path.range(below.as_str()..).map(|(path, _)| *path);
         let mut files = later.take_while(|path| path.starts_with(&below));
         files.any(|path| self.history(path).before().is_some())
+    }
+
+    /// Whether a command of the step names a path, so that it can have made and deleted it.
+    pub(super) fn is_named_by_command(&self, path: &str) -> bool {
+        let run = self.trace.iter().filter(|call| call.process.is_some());
+        let texts = run.flat_map(|call| [call.args.get("command"), call.args.get("script")]);
+        let mut texts = texts.flatten().filter_map(|text| text.as_str());
+        texts.any(|text| {
+            let is_part = |c: char| c.is_alphanumeric() || "._-/".contains(c);
+            let mut words = text.split(|c| !is_part(c));
+            words.any(|word| word.trim_start_matches("./").trim_end_matches('/') == path)
+        })
     }
 
     /// All paths of recorded changes.
@@ -114,6 +127,27 @@ impl<'a> RecordedChanges<'a> {
             (None, None) => false,
             _ => true,
         }
+    }
+
+    /// Whether a path is in a hidden cache of a program that a command of the step made and that ignores itself, such as
+    /// `.pytest_cache`: `.gitignore` in it has the pattern `*`.
+    pub(super) fn is_cache(&self, path: &str) -> bool {
+        let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        folders.any(|folder| {
+            let name = folder.rsplit('/').next().unwrap_or(folder);
+            if !name.starts_with('.') || !name.ends_with("cache") {
+                return false;
+            }
+            let rules = self.history(&format!("{folder}/.gitignore"));
+            let by_command = rules.last_call().is_some_and(|call| call.process.is_some());
+            let ignores_all = || {
+                let diffs = rules.diffs().unwrap_or_default();
+                let mut lines = diffs.iter().flat_map(|diff| diff.lines());
+                lines.any(|line| line.trim_end() == "+*")
+            };
+            let is_new = rules.before().is_none() && rules.after().is_some();
+            is_new && by_command && ignores_all()
+        })
     }
 
     /// Why the record may be incomplete, if it may. Then an absent change proves nothing.
@@ -285,6 +319,11 @@ impl<'a> History<'a> {
     pub(super) fn mode_changed(&self) -> bool {
         let mode = |state: Option<&FileState>| state.map(|state| state.mode);
         mode(self.before()) != mode(self.after())
+    }
+
+    /// Whether a call of a tool changed the path, and not only a process of the step itself.
+    pub(super) fn is_by_tool_call(&self) -> bool {
+        self.0.iter().any(|(call, _)| call.is_tool_call())
     }
 
     /// The last call that changed the path.

@@ -1,4 +1,5 @@
-//! Tests of the project that a run cannot have executed: those in another language, and those of the members of a workspace.
+//! Tests of the project that a run cannot have executed: those in another language or folder, and those of the members of a
+//! workspace.
 
 use super::observation::{MatchedFile, Observation, ObservationQuery, Observations};
 use super::runner::{TestUse, is_of_a_runner};
@@ -69,6 +70,16 @@ fn left<'f>(
         path.split('/').any(|part| folders.contains(&part))
     };
     let mut own = files(tests_query())?.iter().filter(|file| !is_installed(&file.path));
-    let left = own.find(|file| !has_run(&file.path));
-    Ok(left.map(|left| format!("`{}`, which is a test in another language", left.path)))
+    let left = own.clone().find(|file| !has_run(&file.path));
+    if let Some(left) = left {
+        return Ok(Some(format!("`{}`, which is a test in another language", left.path)));
+    }
+    let reaches = |test: &TestUse<'_>, path: &str| {
+        let folders = test.folders();
+        let is_in = |folder: &&str| path.strip_prefix(folder).is_some_and(|p| p.starts_with('/'));
+        test.executes(path) && (folders.is_empty() || folders.iter().any(is_in))
+    };
+    let left =
+        own.find(|file| proof.executes(&file.path) && !ran().any(|test| reaches(test, &file.path)));
+    Ok(left.map(|left| format!("`{}`, which is in no folder that it names", left.path)))
 }

@@ -89,13 +89,17 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
 }
 
 /// The claims of keys, at any depth. `part`: a key above says that they are about a part of the tests, such as a package.
-fn in_keys(value: &Json, part: bool, depth: usize, add: &mut impl FnMut(TestClaim)) {
+fn in_keys(value: &Json, part: bool, depth: usize, add: &mut dyn FnMut(TestClaim)) {
     match value {
         Json::Object(fields) if depth < 8 => {
             let own = TestClaim::of_fields(fields, false).into_iter().chain(named_result(value));
             own.for_each(|claim| add(TestClaim { part: claim.part || part, ..claim }));
             for (key, value) in fields {
                 let own = words(key);
+                let integration = has(&own, &["integration"]);
+                let add = &mut |claim: TestClaim| {
+                    add(TestClaim { integration: claim.integration || integration, ..claim });
+                };
                 let plan = means(&own.concat(), Meaning::OtherKey);
                 if plan || call_claim::is_read(key) || claim::has_entries(key) {
                     continue;

@@ -123,3 +123,13 @@ pub(super) fn left_out(claim: TestClaim, proof: &TestRun<'_>) -> Option<Finding>
         ))
     })
 }
+
+/// Integration tests, if no command that ran says that it runs them.
+pub(super) fn of_another_kind(claim: TestClaim, tests: &[TestRun<'_>]) -> Option<Finding> {
+    let names_them = |test: &TestRun<'_>| test.name().contains("integration");
+    (claim.integration && !tests.iter().any(names_them)).then(|| {
+        Finding::inconclusive(
+            "integration tests are claimed to have passed, and which of the tests that ran are some is not known",
+        )
+    })
+}

@@ -8,7 +8,7 @@ use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{TestCommands, canonical, hides_failures};
 use super::test_claim::TestClaim;
-use super::test_doubt::{TestRun, fewer, left_out, repeated, suites_left_out};
+use super::test_doubt::{TestRun, fewer, left_out, of_another_kind, repeated, suites_left_out};
 use super::whole_run::{self, partial};
 use crate::evidence::{Invocation, TestCounts, Verdict};
 use kb_base::value::Json;
@@ -130,6 +130,7 @@ impl TestClaim {
                     let finding = finding
                         .or_else(|| repeated(test, runs, commands, edits))
                         .or_else(|| left_out(self, test))
+                        .or_else(|| of_another_kind(self, tests))
                         .or_else(|| suites_left_out(test, tests, edits))
                         .or_else(|| fewer(test, tests))
                         .or_else(|| self.uncounted(test))
@@ -268,6 +269,7 @@ impl TestClaim {
     /// Whether a command check of the gate that ran the tests itself proves the claim.
     pub(super) fn is_proven_by(self, criteria: &[Criterion], facts: &Facts<'_>) -> bool {
         self.passed
+            && !self.integration
             && criteria.iter().any(|criterion| {
                 let Some(command) = criterion.command() else { return false };
                 let Some(test) = facts.test_commands.read(&command.argv) else { return false };

@@ -1,7 +1,7 @@
-//! Keys of an output schema that sound like claims and that no check of a gate reads.
+//! Keys of an output schema that no check of a gate reads: what they say leaves the gate `unchecked`.
 
 use super::claim::{claims_of, has_entries};
-use super::statement::{Meaning, Sentence, means, statements};
+use super::statement::{Act, Meaning, Sentence, means, statements};
 use super::test_claim::test_claims;
 use super::{call_claim, command_claim, keys, test_claim};
 use kb_base::value::Json;
@@ -10,18 +10,18 @@ use serde_json::json;
 /// The keys that are compared with the changes of files.
 const FILES: &str = "`created`, `modified` or `deleted`";
 
-/// A key that no check reads, and the keys that are read instead.
+/// A key that no check reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadKey {
     /// As the schema writes it.
     pub key: String,
-    /// One or more keys, for people.
-    pub instead: &'static str,
+    /// The keys that are read instead, for people, if it sounds like a claim that gates know.
+    pub instead: Option<&'static str>,
     /// Whether it sounds like a claim that files were changed.
     pub is_of_files: bool,
 }
 
-/// The keys of an output schema, at any depth, that sound like claims and that nothing reads.
+/// The keys of an output schema, at any depth, that nothing reads.
 pub fn unread_keys(schema: &Json) -> Vec<UnreadKey> {
     let mut found = Vec::new();
     collect(schema, &mut found);
@@ -33,8 +33,9 @@ fn collect(schema: &Json, found: &mut Vec<UnreadKey>) {
         let value = sample(own);
         if value.is_object() && !is_read(key, &value) {
             collect(own, found);
-        } else if let Some(instead) = sounds_like(key).filter(|_| !is_read(key, &value)) {
-            let is_of_files = instead == FILES;
+        } else if !says_nothing(key) && !is_read(key, &value) {
+            let instead = sounds_like(key);
+            let is_of_files = instead == Some(FILES);
             found.push(UnreadKey { key: key.clone(), instead, is_of_files });
         }
     }
@@ -62,15 +63,21 @@ fn is_read(key: &str, value: &Json) -> bool {
         || test_claim::is_read(key, value)
         || !test_claims(&output).is_empty()
         || !claims_of(&output, "/", true).is_empty()
-        || statements(&neutral, &|_, _| false).iter().any(|said| said.act.is_some())
+        || statements(&neutral, &|_, _| false).iter().filter_map(|said| said.act).any(is_compared)
+}
+
+/// Whether statements of a kind are compared with the record. What was built or verified is not known to it.
+fn is_compared(act: Act) -> bool {
+    act != Act::Passed
+}
+
+/// Whether what is below a key is a text for people, or a plan.
+fn says_nothing(key: &str) -> bool {
+    keys::is_neutral(key) || means(&keys::words(key).concat(), Meaning::OtherKey)
 }
 
 /// The keys that are read in place of one with such words; `None` if the key sounds like no claim.
 fn sounds_like(key: &str) -> Option<&'static str> {
-    let name = keys::words(key).concat();
-    if means(&name, Meaning::OtherKey) {
-        return None;
-    }
     let words = Sentence::all(&keys::words(key).join(" ")).pop()?;
     let begins = |starts: &[&str]| {
         words.words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)))

@@ -15,15 +15,18 @@ impl CommandClaim {
         let claimed = plain(&self.text);
         // Words before the command, a note behind it, its last words, some of its words in order, or one of them alone.
         let is_part = |run: &RecordedRun<'_>| {
-            run.script.commands.iter().filter(|used| !used.is_neutral()).any(|used| {
-                let used = plain(&used.argv.join(" "));
+            run.script.commands.iter().any(|own| {
+                let used = plain(&own.argv.join(" "));
                 let note = claimed.strip_prefix(&used).map(str::trim_start);
                 let is_mark = |c: char| !c.is_alphanumeric() && !"-/._".contains(c);
-                claimed.ends_with(&format!(" {used}"))
-                    || note.is_some_and(|note| note.starts_with(is_mark))
-                    || has_in_order(&used, &claimed)
-                    || used.ends_with(&format!(" {claimed}"))
-                    || used.split(' ').any(|word| word == claimed)
+                let is_noted = note.is_some_and(|note| note.starts_with(is_mark));
+                let is_in_part = || {
+                    claimed.ends_with(&format!(" {used}"))
+                        || has_in_order(&used, &claimed)
+                        || used.ends_with(&format!(" {claimed}"))
+                        || used.split(' ').any(|word| word == claimed)
+                };
+                is_noted || !own.is_neutral() && is_in_part()
             })
         };
         let first = name.split(' ').next().unwrap_or_default().to_lowercase();

@@ -32,7 +32,8 @@ pub(super) fn doubt(
                 allowed: &[],
                 fresh_caches: false,
             };
-            Some(format!("the step changed {}, which decides what it runs", deciding.changed()?))
+            let path = deciding.changed()?.path;
+            Some(format!("the step changed `{path}`, which decides what it runs"))
         })
         .or_else(|| {
             let file = moved_away(run, used)?;

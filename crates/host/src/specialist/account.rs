@@ -1,6 +1,6 @@
 //! [`Account`]: what a run, step, specialist or child run has used of its budget.
 
-use kb_base::value::{Money, Usage};
+use kb_base::value::{Digest, Money, Usage};
 use kb_language::definition::Budget;
 
 /// Cost, tokens and tool calls.
@@ -56,8 +56,10 @@ impl Amount {
 pub struct Need {
     /// The estimate, which is reserved.
     pub amount: Amount,
-    /// The most that the call can use.
+    /// The most that the call can use if the provider counts as expected.
     pub at_most: Amount,
+    /// The model; `None` for what is known exactly.
+    pub model: Option<Digest>,
 }
 
 /// What neither is spent nor reserved of the limits; `None` without a limit.
@@ -87,17 +89,21 @@ pub(super) struct Account {
     pub(super) budget: Budget,
     pub(super) spent: Amount,
     pub(super) reserved: Amount,
-    /// The most that the calls with a reservation can use.
+    /// The most that the calls with a reservation can use, by what their models have used before.
     pub(super) at_most: Amount,
     pub(super) warned: bool,
 }
 
 impl Account {
-    /// Whether a call that needs this may be made. An estimate can be too low, so a call is made beside
-    /// others only where the most that all of them can use fits. A budget is then exceeded at most by the
-    /// difference of one call.
-    pub(super) fn check(&self, whose: &str, need: Need) -> Result<(), Refusal> {
-        let Need { amount, at_most } = need;
+    /// Whether a call may be made that is estimated at an amount and uses at most another one. An estimate can be too
+    /// low, so a call is made beside others only where the most that all of them can use fits. A budget is then exceeded
+    /// at most by the difference of one call.
+    pub(super) fn check(
+        &self,
+        whose: &str,
+        amount: Amount,
+        at_most: Amount,
+    ) -> Result<(), Refusal> {
         let Budget { max_cost, max_tokens, max_tool_calls, .. } = self.budget;
         let dollars = |amount: Amount| amount.cost.0.max(0) as u64;
         let money = |n: u64| Money(i64::try_from(n).unwrap_or(i64::MAX)).to_string();

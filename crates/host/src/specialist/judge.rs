@@ -13,7 +13,7 @@ use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription, cost,
 };
 use kb_attempt::Recorder;
-use kb_base::value::{AttemptPlace, Json, RunId, StepId, Tier, Usage};
+use kb_base::value::{AttemptPlace, Digest, Json, RunId, StepId, Tier, Usage};
 use kb_core::evidence::{CallRef, CallRequest, Judgement, Record, SUBMIT_VERIFICATION};
 use std::sync::Arc;
 use std::time::Duration;
@@ -197,7 +197,7 @@ impl SpecialistRunner {
                     return failed(&name, error.to_string(), spent, retry);
                 }
                 if let Some(reservation) = reservation {
-                    reservation.settle(Amount::default());
+                    reservation.release();
                 }
                 if estimate.is_some() {
                     // A journal that is closed ends the gate at its next record.
@@ -235,7 +235,8 @@ impl SpecialistRunner {
             return Ok((None, Some(estimate)));
         }
         let at_most = most_of(&estimate, request.max_tokens, price.as_ref());
-        let need = Need { amount: Amount::of(&estimate), at_most };
+        let model = Some(Digest::of(request.model.name.as_bytes()));
+        let need = Need { amount: Amount::of(&estimate), at_most, model };
         let reserved = self.ledger.reserve_estimate(payer, |_left| need).await;
         Ok((Some(reserved.map_err(|error| error.to_string())?), Some(estimate)))
     }

@@ -2,6 +2,7 @@
 //! and its steps: cost limits and token budgets. One ledger is shared by all attempts of a process. Start at [`Ledger::reserve`].
 
 use super::account::{Account, Amount, Exhausted, Left, Need, Refusal};
+use super::excess::Excess;
 use super::pace::Pace;
 use kb_base::value::{Digest, Money, RunId, RunLimits, StepId};
 use kb_language::definition::{Budget, GlobalLimits};
@@ -83,6 +84,7 @@ struct Accounts {
     steps: BTreeMap<StepId, Account>,
     shares: BTreeMap<String, Share>,
     children: BTreeMap<RunId, Child>,
+    excess: Excess,
 }
 
 /// The text of a budget in messages.
@@ -276,11 +278,11 @@ impl Ledger {
         payer: impl Into<Payer<'a>>,
         amount: Amount,
     ) -> Result<Reservation, Exhausted> {
-        self.reserve_estimate(payer, |_left| Need { amount, at_most: amount }).await
+        self.reserve_estimate(payer, |_left| Need { amount, at_most: amount, model: None }).await
     }
 
     /// Reserves what one call needs, which may depend on what is left. Waits while other calls have reserved
-    /// that, or may use it.
+    /// that, or may use it. What the first call of a model uses is not known, so no call is made beside it.
     pub async fn reserve_estimate<'a>(
         self: &Arc<Self>,
         payer: impl Into<Payer<'a>>,
@@ -291,10 +293,10 @@ impl Ledger {
             // Created before the check, so that no settlement in between is missed.
             let settled = self.settled.notified();
             match self.try_reserve(payer, &mut need) {
-                Ok(need) => {
+                Ok((need, held)) => {
                     let (run, step) = (payer.run.cloned(), payer.step.cloned());
                     let (ledger, share) = (self.clone(), payer.share.map(str::to_owned));
-                    return Ok(Reservation { ledger, run, step, share, need, open: true });
+                    return Ok(Reservation { ledger, run, step, share, need, held, open: true });
                 }
                 Err(Refusal::Exhausted(error)) => return Err(error),
                 Err(Refusal::Busy) => settled.await,
@@ -312,11 +314,14 @@ impl Ledger {
         &self,
         payer: Payer<'_>,
         need: &mut impl FnMut(Left) -> Need,
-    ) -> Result<Need, Refusal> {
+    ) -> Result<(Need, Amount), Refusal> {
         let mut accounts = self.lock();
         let need = need(accounts.left(payer));
+        let held = accounts.excess.at_most(&need);
         let mut refused: Vec<Refusal> = Vec::new();
-        accounts.visit(payer, |whose, account| refused.extend(account.check(&whose, need).err()));
+        accounts.visit(payer, |whose, account| {
+            refused.extend(account.check(&whose, need.amount, held).err());
+        });
         // Waiting does not help if one of the budgets is used up.
         let exhausted = |refusal: &Refusal| matches!(refusal, Refusal::Exhausted(_));
         if let Some(refusal) = refused.into_iter().max_by_key(exhausted) {
@@ -324,17 +329,17 @@ impl Ledger {
         }
         accounts.visit(payer, |_, account| {
             account.reserved.add(need.amount);
-            account.at_most.add(need.at_most);
+            account.at_most.add(held);
         });
-        Ok(need)
+        Ok((need, held))
     }
 
-    fn settle(&self, payer: Payer<'_>, open: Need, spent: Amount) -> Vec<String> {
+    fn settle(&self, payer: Payer<'_>, open: &Reservation, spent: Amount) -> Vec<String> {
         let mut accounts = self.lock();
         let mut warnings = Vec::new();
         accounts.visit(payer, |whose, account| {
-            account.reserved.subtract(open.amount);
-            account.at_most.subtract(open.at_most);
+            account.reserved.subtract(open.need.amount);
+            account.at_most.subtract(open.held);
             account.spent.add(spent);
             warnings.extend(account.warning(&whose));
         });
@@ -357,21 +362,30 @@ pub struct Reservation {
     step: Option<StepId>,
     share: Option<String>,
     need: Need,
+    /// The most that the call was taken to use.
+    held: Amount,
     open: bool,
 }
 
 impl Reservation {
-    /// Replaces the reservation by what was spent. Returns the warnings of the thresholds that this
+    /// Replaces the reservation by what an answered call spent. Returns the warnings of the thresholds that this
     /// reached.
     pub fn settle(mut self, spent: Amount) -> Vec<String> {
         self.open = false;
+        self.ledger.lock().excess.note(&self.need, spent);
         self.end(spent)
+    }
+
+    /// Gives the reservation back: the call was refused, or reached no model.
+    pub fn release(mut self) {
+        self.open = false;
+        self.end(Amount::default());
     }
 
     fn end(&self, spent: Amount) -> Vec<String> {
         let Reservation { run, step, share, .. } = &self;
         let payer = Payer { run: run.as_ref(), step: step.as_ref(), share: share.as_deref() };
-        self.ledger.settle(payer, self.need, spent)
+        self.ledger.settle(payer, self, spent)
     }
 }
 

@@ -14,6 +14,7 @@ mod context;
 mod conversation;
 mod cut_off;
 mod excerpt;
+mod excess;
 mod feedback;
 mod fencing;
 mod handover;

@@ -9,7 +9,7 @@ use super::report::StopReason;
 use super::runner::Attempt;
 use crate::llm::{ChatReply, ChatRequest, ModelRef, cost};
 use kb_attempt::Request;
-use kb_base::value::{BYTES_PER_TOKEN, Money, Usage};
+use kb_base::value::{BYTES_PER_TOKEN, Digest, Money, Usage};
 use kb_core::evidence::{CallRef, Note, Record};
 use kb_language::definition::{JudgeCheck, ModelPrice};
 
@@ -43,6 +43,7 @@ pub(super) fn most_of(
 /// What a request is expected to use.
 #[derive(Debug, Clone, Copy)]
 struct Expected {
+    model: Digest,
     max_tokens: Option<u32>,
     usage: Usage,
     price: Option<ModelPrice>,
@@ -57,7 +58,8 @@ impl Expected {
             ..Usage::NONE
         };
         usage.cost_usd = price.map(|price| cost(&price, &usage));
-        Expected { max_tokens: request.max_tokens, usage, price }
+        let model = Digest::of(request.model.name.as_bytes());
+        Expected { model, max_tokens: request.max_tokens, usage, price }
     }
 
     /// With a limit of the response that what is left affords. Below a usual response there is no use in a call,
@@ -86,7 +88,7 @@ impl Expected {
 
     fn need(&self) -> Need {
         let at_most = most_of(&self.usage, self.max_tokens, self.price.as_ref());
-        Need { amount: Amount::of(&self.usage), at_most }
+        Need { amount: Amount::of(&self.usage), at_most, model: Some(self.model) }
     }
 }
 
@@ -192,8 +194,10 @@ impl Attempt<'_> {
         let spent = match reply {
             Ok(reply) => Amount::of(&reply.usage),
             Err(StopReason::Model(error)) if error.is_free() => {
-                self.record(Record::Reservation { usage: None }).await?;
-                Amount::default()
+                if let Some(reservation) = reservation {
+                    reservation.release();
+                }
+                return self.record(Record::Reservation { usage: None }).await;
             }
             // The reservation stays open, and its record counts.
             Err(_) => {

@@ -266,9 +266,10 @@ impl<'a> Scanner<'a> {
             && step_of(self.names, root).is_some()
         {
             let key = key.split('.').next().unwrap_or_default();
-            let message = format!("`{{{inner}}}`: the step `{root}` has no output `{key}`");
-            let help =
-                format!("add `{key}` to `outputs` of `{root}`. For literal text, write `\\{{`");
+            let message = format!("`{{{inner}}}`: `outputs` of the step `{root}` has no `{key}`");
+            let help = format!(
+                "add `{key}` to `outputs` of `{root}`, or write `{{{root}.output.{key}}}`. For literal text, write `\\{{`"
+            );
             self.problem(at..end + 1, Code::MISSPELLED_PLACEHOLDER, message, help);
         }
         None

@@ -1,26 +1,38 @@
-//! Hints of `validate`: keys in the output schema of a specialist that sound like claims and that no gate reads.
+//! Hints of `validate`: keys in the output schema of a specialist that no gate reads.
 
 use kb_base::diagnostic::{Code, Diagnostic, Sources, Span};
 use kb_core::verify::{UnreadKey, unread_keys};
 use kb_language::definition::{Schema, Specialist};
 
-/// One hint for each such key.
+/// One hint for each such key that sounds like a claim that gates know, and one for all others of a specialist that changes
+/// files. The output of one that only reads is its work, and no statement about it.
 pub(super) fn claim_hints(specialist: &Specialist, sources: &Sources) -> Vec<Diagnostic> {
     let own = specialist.output_schema.iter();
     let of_capabilities = specialist.callable.iter().filter_map(|own| own.output_schema.as_ref());
     let schemas = own.chain(of_capabilities).map(Schema::json);
     // A specialist that cannot change files names them; it does not claim to have changed them.
-    let is_claim = |unread: &UnreadKey| !unread.is_of_files || specialist.writes();
-    let unread = schemas.flat_map(unread_keys).filter(is_claim);
-    unread
-        .map(|unread| {
-            let span = position(&unread.key, specialist.span, sources);
-            let message = format!("no gate reads the key `{}`", unread.key);
-            let help =
-                format!("what is reported in {} is compared with the record", unread.instead);
-            Diagnostic::info(Code::UNREAD_CLAIM, span, message).help(help)
-        })
-        .collect()
+    let is_claim =
+        |unread: &UnreadKey| specialist.writes() || unread.instead.is_some() && !unread.is_of_files;
+    let unread: Vec<UnreadKey> = schemas.flat_map(unread_keys).filter(is_claim).collect();
+    let place = |key: &str| position(key, specialist.span, sources);
+    let hint = |unread: &UnreadKey| {
+        let message = format!("no gate reads the key `{}`", unread.key);
+        let help = format!("what is reported in {} is compared with the record", unread.instead?);
+        Some(Diagnostic::info(Code::UNREAD_CLAIM, place(&unread.key), message).help(help))
+    };
+    let mut hints: Vec<Diagnostic> = unread.iter().filter_map(hint).collect();
+    let others = unread.iter().filter(|unread| unread.instead.is_none());
+    let others: Vec<&str> = others.map(|unread| unread.key.as_str()).collect();
+    if let Some(first) = others.first() {
+        let keys = if others.len() == 1 { "key" } else { "keys" };
+        let message = format!(
+            "no gate reads the {keys} `{}`: a report with a value there is `unchecked`",
+            others.join("`, `")
+        );
+        let help = "a step that takes them as comments names them in `commentary` of its gate";
+        hints.push(Diagnostic::info(Code::UNREAD_CLAIM, place(first), message).help(help));
+    }
+    hints
 }
 
 /// Where a key is in the file of a specialist: its last place, because the schema of the output follows that of the

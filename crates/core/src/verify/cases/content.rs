@@ -173,6 +173,26 @@ fn a_file_was_read_if_a_call_showed_what_it_contains() {
     {
         doubted(&fixed(files().run(command, 0)), &report);
     }
+    for tool in ["fs:exists", "fs:list"] {
+        let looked = files().call(tool, json!({"path": "src/util.py"}));
+        doubted(&fixed(looked), &report);
+    }
+    // A part that was read is not all of it.
+    let lines = json!({"path": "src/util.py", "startLine": 1, "endLine": 1});
+    for part in [files().call("fs:read", lines), files().run("head -1 src/util.py", 0)] {
+        for text in [
+            "Read all of src/util.py.",
+            "Read src/util.py as a whole.",
+            "Read all files: src/util.py.",
+        ] {
+            let said = json!({"modified": ["src/calc.py"], "summary": text});
+            doubted(&fixed(part.clone()), &said);
+        }
+        doubted(
+            &fixed(part),
+            &json!({"modified": ["src/calc.py"], "filesRead": ["src/util.py (all)"]}),
+        );
+    }
     let made = Step::fixed().write("src/n.py", "x = 1\n");
     let own =
         json!({"modified": ["src/calc.py"], "created": ["src/n.py"], "filesRead": ["src/n.py"]});

@@ -166,3 +166,26 @@ fn a_file_that_the_step_made_and_deleted_was_deleted() {
     doubted(&step, &json!({"modified": ["src/calc.py"], "deleted": ["t.py"]}));
     check(&step, &[(json!({"modified": ["src/calc.py"], "deleted": ["u.py"]}), Failed, "u.py")]);
 }
+
+#[test]
+fn what_the_record_cannot_show_in_part_is_doubted() {
+    let made = Step::fixed().run("python3 -m unittest > build.log; rm build.log", 0);
+    let folder = Step::fixed().run("mkdir -p build && touch build/a && rm -r build", 0);
+    for (step, path, expected) in [
+        (&made, "build.log", Inconclusive),
+        (&folder, "build", Inconclusive),
+        (&made, "other.log", Failed),
+    ] {
+        check(step, &[(json!({"modified": ["src/calc.py"], "deleted": [path]}), expected, path)]);
+    }
+    // Places in a file are no numbers of lines.
+    for lines in [json!({"start": 2, "end": 2}), json!({"from": 7, "to": 9}), json!({"first": 40})]
+    {
+        let report = json!({"modified": [{"path": "src/calc.py", "lines": lines}]});
+        assert_ne!(Step::fixed().verdict(&report).0, Failed, "{report}");
+    }
+    let shown = Step::fixed().run("cat src/util.py", 0);
+    let noted = json!({"modified": ["src/calc.py"], "commands": ["cat src/util.py → 1 line"]});
+    doubted(&shown, &noted);
+    assert_ne!(shown.verdict(&noted).0, Failed);
+}

@@ -70,6 +70,48 @@ fn each_command_of_a_list_was_recorded_by_itself() {
 }
 
 #[test]
+fn a_report_that_says_nothing_about_no_work_is_refuted() {
+    let idle = Step::over(&[("src/calc.py", CALC)]);
+    let read = idle.clone().call("fs:read", json!({"path": "src/calc.py"}));
+    let pushed = idle.clone().run("git push", 0);
+    let nothing = json!({"summary": "Done."});
+    for step in [&idle, &read] {
+        check(step, &[(nothing.clone(), Failed, "the output says nothing")]);
+        doubted(step, &json!({"summary": "The function is right: it adds."}));
+        doubted(step, &json!({"summary": "Done.", "noChanges": true}));
+    }
+    doubted(&pushed, &nothing);
+}
+
+#[test]
+fn what_is_called_added_is_new() {
+    let (old, new) = (Step::fixed(), Step::fixed().write("src/n.py", "x = 1\n"));
+    let [old_path, new_path] = ["src/calc.py", "src/n.py"];
+    check(
+        &new,
+        &[
+            (json!({"added": [new_path], "modified": [old_path]}), Passed, ""),
+            (json!({"modified": [old_path], "summary": "Added src/n.py."}), Passed, ""),
+        ],
+    );
+    for report in [
+        json!({"added": [old_path]}),
+        json!({"filesAdded": [old_path]}),
+        json!({"files": [{"path": old_path, "action": "added"}]}),
+        json!({"modified": ["src/calc.py (added)"]}),
+        json!({"modified": [old_path], "summary": "Added src/calc.py."}),
+        json!({"modified": [old_path], "summary": "src/calc.py was added."}),
+        json!({"modified": ["src/calc.py (touched only)"]}),
+    ] {
+        doubted(&old, &report);
+    }
+    // Names can be added to an old file, and what is added need not be a file.
+    let lines = json!({"modified": [old_path], "summary": "Added `a + b` to src/calc.py."});
+    check(&old, &[(lines, Passed, "")]);
+    assert_ne!(old.verdict(&json!({"modified": [old_path], "added": ["a login form"]})).0, Failed);
+}
+
+#[test]
 fn an_empty_list_says_that_there_was_nothing() {
     let step = Step::fixed().test(2, 0);
     for key in ["modified", "changedFiles", "filesModified", "changes", "touchedFiles"] {
@@ -88,11 +130,32 @@ fn an_empty_list_says_that_there_was_nothing() {
         .changing("src/util.py", Some("y = 1\n"));
     doubted(&by_command, &json!({"modified": []}));
     for key in ["commands", "toolCalls"] {
-        check(
-            &step,
-            &[(json!({"modified": ["src/calc.py"], key: []}), Inconclusive, "no command")],
-        );
+        for none in [json!([]), json!(null)] {
+            check(
+                &step,
+                &[(json!({"modified": ["src/calc.py"], key: none}), Inconclusive, "no command")],
+            );
+        }
     }
+    // A list that is not there can be one that the model did not fill in.
+    check(&step, &[(json!({"modified": null}), Inconclusive, "no list")]);
+    check(
+        &made,
+        &[(json!({"modified": ["src/calc.py"], "created": null}), Inconclusive, "src/n.py")],
+    );
+    check(&step, &[(json!({"modified": ["src/calc.py"], "created": null}), Passed, "")]);
+    // A command that names a file does not list it.
+    let named = json!({"modified": [], "commands": ["sed -i s/x/y/ src/util.py"]});
+    check(&by_command, &[(named, Inconclusive, "no list")]);
+    let sorted = step.clone().run("wc -l src/calc.py", 0);
+    check(
+        &sorted,
+        &[(
+            json!({"created": [], "modified": [], "commands": ["wc -l src/calc.py"]}),
+            Inconclusive,
+            "no list",
+        )],
+    );
     let report =
         json!({"modified": ["src/calc.py"], "created": [], "deleted": [], "testResult": "passed"});
     check(&step, &[(report, Passed, "")]);

@@ -43,7 +43,19 @@ fn a_failed_command_that_the_report_leaves_out_raises_doubt() {
     ] {
         check(&step, &[(report.clone(), Inconclusive, said)]);
     }
+    // Exit code 0 of a script does not hide what its tests printed.
+    let hidden = Step::fixed()
+        .run("pytest -q || true", 0)
+        .printing("1 failed, 3 passed in 0.1s")
+        .run("git status", 0);
+    check(&hidden, &[(report.clone(), Inconclusive, "reports 1 failed")]);
     for step in [
+        Step::fixed()
+            .run("pytest -q || true", 0)
+            .printing("1 failed in 0.1s")
+            .test(2, 0)
+            .run("pytest -q", 0)
+            .printing("4 passed in 0.1s"),
         Step::fixed().test(1, 1).test(2, 0),
         Step::fixed().run("python3 -m unittest tests.test_a", 1).test(2, 0),
         Step::fixed().test(1, 1).edit("src/calc.py", "a - b", "a * b").run("git status", 0),
@@ -66,6 +78,30 @@ fn a_failed_command_that_the_report_leaves_out_raises_doubt() {
     ] {
         check(&failed, &[(told, Passed, "")]);
     }
+}
+
+#[test]
+fn a_failure_that_the_work_is_about_tells_no_failed_check() {
+    let failed = Step::fixed().run("make lint", 2).run("git status", 0);
+    let report = |text: &str| json!({"modified": ["src/calc.py"], "findings": [text]});
+    let said = "no claim mentions it";
+    check(&failed, &[(report("The login fails with 401 now."), Inconclusive, said)]);
+    for told in ["The lint fails now.", "`make lint` fails.", "The check failed."] {
+        let (verdict, reason) = failed.verdict(&report(told));
+        assert!(verdict != Failed && !reason.contains(said), "{told}: {reason}");
+    }
+}
+
+#[test]
+fn integration_tests_are_those_of_a_command_that_names_them() {
+    let report = json!({"modified": ["src/calc.py"], "integrationTests": "passed"});
+    check(&Step::fixed().test(2, 0), &[(report.clone(), Inconclusive, "integration tests")]);
+    let unit = json!({"modified": ["src/calc.py"], "unitTests": "passed"});
+    check(&Step::fixed().test(2, 0), &[(unit, Passed, "")]);
+    let named =
+        Step::fixed().run("npm run test:integration", 0).printing("Ran 2 tests in 0.1s\n\nOK");
+    let (verdict, reason) = named.verdict(&report);
+    assert!(!reason.contains("which of the tests"), "{verdict} {reason}");
 }
 
 #[test]
@@ -143,7 +179,19 @@ fn tests_in_another_language_and_of_members_are_left_out() {
         &web().run("make test", 0).printing("Ran 2 tests in 0.1s\n\nOK"),
         &[(passed.clone(), Passed, "")],
     );
-    check(&files(&[("web/a.js", "")]).test(2, 0), &[(passed, Passed, "")]);
+    check(&files(&[("web/a.js", "")]).test(2, 0), &[(passed.clone(), Passed, "")]);
+    // A folder with tests is a part of them if there are others.
+    let folder = |command: &str, path: &str| {
+        let ran = files(&[(path, "")]).run(command, 0);
+        ran.printing("2 passed in 0.1s")
+    };
+    for command in ["pytest tests", "python3 -m pytest -q tests/", "pytest -x --maxfail=1 ./tests"]
+    {
+        check(&folder(command, "test_root.py"), &[(passed.clone(), Inconclusive, "test_root.py")]);
+        check(&folder(command, "tests/more/test_b.py"), &[(passed.clone(), Passed, "")]);
+        let all = folder(command, "test_root.py").run("pytest", 0).printing("3 passed in 0.1s");
+        check(&all, &[(passed.clone(), Passed, "")]);
+    }
     let cargo = |manifest: &str, command: &str| {
         Step::over(&[("Cargo.toml", manifest), ("src/lib.rs", "1\n")])
             .edit("src/lib.rs", "1", "2")

@@ -1,6 +1,6 @@
 //! `command` checks: a command exits with 0, and the step did not change the files that decide.
 
-use super::super::deciding::{Deciding, is_python_cache};
+use super::super::deciding::{Decided, Deciding, is_python_cache};
 use super::super::finding::Finding;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
@@ -139,9 +139,11 @@ impl CommandCriterion {
             .unwrap_or_else(Finding::passed)
     }
 
-    /// The doubt if the step changed what decides the result and no key of the check says that it may.
+    /// The finding if the step changed what decides the result and no key of the check says that it may. A tool call that
+    /// changed settings of the runner refutes, as if `inputs` named them; all else is doubt.
     fn decided_by_step(&self, facts: &Facts<'_>) -> Option<Finding> {
-        let path = self.commands().iter().find_map(|argv| {
+        let commands = self.commands();
+        let changed = commands.iter().filter_map(|argv| {
             let test = facts.test_commands.read(argv);
             let deciding = Deciding {
                 argv,
@@ -153,11 +155,19 @@ impl CommandCriterion {
                 fresh_caches: true,
             };
             deciding.changed()
-        })?;
-        Some(Finding::inconclusive(format!(
-            "exit code 0, but the step changed {path}, which decides what the command does; name it in `inputs` of \
-             the check to forbid that, or in `mayChange` to allow it"
-        )))
+        });
+        let Decided { path, is_frozen } = changed.max_by_key(|decided| decided.is_frozen)?;
+        let reason = format!(
+            "exit code 0, but the step changed `{path}`, which decides what the command does"
+        );
+        Some(match is_frozen {
+            true => Finding::failed(format!(
+                "{reason}: undo the change; if it belongs to the work, the author of the check names the file in `mayChange`"
+            )),
+            false => Finding::inconclusive(format!(
+                "{reason}; name it in `inputs` of the check to forbid that, or in `mayChange` to allow it"
+            )),
+        })
     }
 
     /// The command, and the commands of its script if it is a shell with one.

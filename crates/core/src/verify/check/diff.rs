@@ -43,7 +43,7 @@ impl DiffCriterion {
 
     pub(super) fn evaluate(&self, facts: &Facts<'_>) -> Evaluation {
         let changes = facts.changes;
-        let changed: Vec<&str> = changes.changed().collect();
+        let changed: Vec<&str> = changes.changed().filter(|path| !changes.is_cache(path)).collect();
         let lines = |path: &&str| changes.history(path).changed_lines();
         let sum = changed.iter().filter_map(lines).fold((0u64, 0u64), |sum, lines| {
             (sum.0.saturating_add(lines.added), sum.1.saturating_add(lines.removed))

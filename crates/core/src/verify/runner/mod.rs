@@ -4,9 +4,15 @@
 //! `table` has the facts, one row for each runner; this file reads commands with them. A rule without a list of
 //! selecting options: an argument that is not known to be harmless may select, so it raises doubt.
 
+mod files;
 mod table;
 
 use super::shell::Script;
+use files::is_among;
+pub(super) use files::{
+    defines, executed_file, executes_project, is_definition, is_indirect, is_manifest, is_name,
+    is_shell_script,
+};
 use table::{
     DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,
     LISTING, RUNNERS, Runner,
@@ -130,6 +136,13 @@ impl TestUse<'_> {
         None
     }
 
+    /// The folders to which its arguments limit the tests: usual ones, which can be all that there are.
+    pub(super) fn folders(&self) -> Vec<&str> {
+        const FOLDERS: &str = "test tests spec specs t";
+        let plain = self.rest.iter().map(|arg| arg.trim_start_matches("./").trim_end_matches('/'));
+        plain.filter(|arg| has(FOLDERS, arg)).collect()
+    }
+
     /// The option because of which exit code 0 proves nothing.
     pub(super) fn hiding_option(&self) -> Option<&str> {
         let hiding = self.runner?.hiding;
@@ -155,48 +168,6 @@ impl TestUse<'_> {
         let indirect = || RUNNERS.iter().any(|runner| is_among(runner.files, path));
         is_among(own, path) || self.is_indirect() && name.contains('.') && indirect()
     }
-}
-
-/// Whether a path is one of the files of a runner.
-fn is_among(files: &str, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    files.split_whitespace().any(|pattern| match pattern.split_once('/') {
-        Some((folder, _)) => path.split('/').rev().skip(1).any(|part| part == folder),
-        None => fits(pattern, name),
-    })
-}
-
-/// Whether a command runs what a file of the project says, such as a target of `make` or a script of `npm`.
-pub(super) fn is_indirect(argv: &[String]) -> bool {
-    argv.first().is_some_and(|word| has(INDIRECT, &program(word)))
-}
-
-/// Whether a file says what a target or a script behind a command does.
-pub(super) fn defines(argv: &[String], path: &str) -> bool {
-    let own =
-        |runner: &&Runner| argv.first().is_some_and(|word| has(runner.programs, &program(word)));
-    is_indirect(argv) && RUNNERS.iter().filter(own).any(|runner| is_among(runner.files, path))
-}
-
-/// The file of the project that a command executes: its program, or the script of an interpreter.
-pub(super) fn executed_file(argv: &[String]) -> Option<&str> {
-    let (first, args) = argv.split_first()?;
-    if has(INTERPRETERS, &program(first)) {
-        let script = args
-            .iter()
-            .find(|arg| !arg.starts_with('-') || matches!(arg.as_str(), "-c" | "-e" | "-m"));
-        return script.filter(|arg| !arg.starts_with('-')).map(String::as_str);
-    }
-    first.contains('/').then_some(first.as_str())
-}
-
-/// Whether a command executes code of the project: a file of it, or a target or script that a file of it defines.
-pub(super) fn executes_project(argv: &[String]) -> bool {
-    const RUNS: &str = "run run-script exec test t";
-    let manager = |name: &str| has("npm pnpm yarn bun", name);
-    let name = argv.first().map(|word| program(word)).unwrap_or_default();
-    let runs = argv.get(1).is_some_and(|verb| has(RUNS, verb));
-    executed_file(argv).is_some() || is_indirect(argv) && (!manager(&name) || runs)
 }
 
 /// The option or variable because of which exit code 0 of a test command proves nothing. `assigned` are the

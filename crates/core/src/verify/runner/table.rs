@@ -67,7 +67,7 @@ const JEST: Runner = Runner {
     ..PLAIN
 };
 
-const MAKE: Runner = Runner {
+pub(super) const MAKE: Runner = Runner {
     verbs: "test|tests|check|spec|test-*",
     harmless: "-j* -k --keep-going -s -w --no-print-directory -B --always-make V=* CC=* CXX=* CFLAGS=* CXXFLAGS=* \
         LDFLAGS=* PYTHON=*",
@@ -237,6 +237,11 @@ pub(super) const RUNNERS: &[Runner] = &[
         ..PLAIN
     },
 ];
+
+/// Files that describe a project and can hold settings of its tests, or are a part of the work.
+pub(super) const MANIFESTS: &str = "package.json pyproject.toml setup.cfg Cargo.toml go.mod go.work vendor/* pom.xml \
+    build.gradle build.gradle.kts settings.gradle gradle.properties CMakeLists.txt tsconfig.json babel.config.* \
+    vite.config.* deno.json deno.jsonc bunfig.toml build.rs settings.py";
 
 /// Variables that change what is shown of a run and nothing that it does.
 pub(super) const DISPLAY_VARIABLES: &str = "NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE TERM COLUMNS RUST_BACKTRACE \

@@ -14,6 +14,9 @@ pub(in crate::verify) struct Sentence {
     quoted: Vec<String>,
 }
 
+/// Words of keys for places in a file.
+const PLACES: [&str; 8] = ["start", "end", "from", "to", "first", "last", "begin", "line"];
+
 /// Most words of a quotation that is a name and no sentence.
 const NAME: usize = 4;
 
@@ -116,7 +119,15 @@ impl Sentence {
     /// The numbers of a unit: `3 new files` in a text, `files changed 3` in a key.
     pub(in crate::verify) fn numbers_of(&self, unit: Meaning, in_key: bool) -> Vec<u64> {
         let is_unit = |word: &&String| means(word, Meaning::Files) || means(word, Meaning::Lines);
+        // `lines: {start: 3, end: 9}` says where, and not how many.
+        let is_place = |at: usize| {
+            let place = |word: &String| PLACES.contains(&word.as_str());
+            in_key && self.words[..at].last().is_some_and(place)
+        };
         let near = |at: usize| {
+            if is_place(at) {
+                return false;
+            }
             let before = self.words[..at].iter().rev().take(2).find(is_unit);
             let after = self.words.iter().skip(at + 1).take(2).find(is_unit);
             let nearest = if in_key { before } else { after };

@@ -22,6 +22,8 @@ pub(in crate::verify) struct TestClaim {
     pub(in crate::verify) part: bool,
     /// Whether it says so of all tests.
     pub(in crate::verify) all: bool,
+    /// Whether it is about integration tests alone.
+    pub(in crate::verify) integration: bool,
 }
 
 impl TestClaim {
@@ -34,6 +36,7 @@ impl TestClaim {
             understood: true,
             part: false,
             all: false,
+            integration: false,
         }
     }
 

@@ -23,8 +23,9 @@ pub(super) fn newest(workspace: &Workspace) -> Vec<InstalledFile> {
 /// `node_modules` and the like have `.bin`; environments have `bin`, and are ignored or have `pyvenv.cfg`.
 fn holds_programs(workspace: &Workspace, entry: &DirEntry) -> bool {
     let (path, name) = (entry.path(), entry.file_name());
-    let is_environment =
-        || path.join("pyvenv.cfg").exists() || workspace.ignores(&name.to_string_lossy());
+    // A rule such as `.venv/` is about folders, so what is asked for is in it.
+    let inside = format!("{}/bin", name.to_string_lossy());
+    let is_environment = || path.join("pyvenv.cfg").exists() || workspace.ignores(&inside);
     path.join(".bin").is_dir() || path.join("bin").is_dir() && is_environment()
 }
 

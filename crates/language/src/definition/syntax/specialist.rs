@@ -27,6 +27,7 @@ pub(crate) fn specialist(
     let placeholder = SpecialistId::new("_").or_else(|_| SpecialistId::new("a")).ok()?;
     let mut found = Specialist::bare(placeholder, fields.span, path, digest);
     common(&fields, &mut found, decoder);
+    limits_of_texts(&fields, decoder);
     let (id, span) = id?;
     if found.name.is_empty() {
         found.name = id.to_string();
@@ -35,6 +36,25 @@ pub(crate) fn specialist(
     found.span = span;
     finish_role(&mut found);
     Some(found)
+}
+
+/// Reports a version that is none, and names and a role that say nothing. Files of other programs may have them.
+fn limits_of_texts(fields: &Fields<'_>, decoder: &mut Decoder) {
+    if let Some(node) = fields.get("version")
+        && let super::Value::Scalar(super::Scalar { text, .. }) = &node.value
+        && !text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+    {
+        let message = format!("`{text}` is no version");
+        decoder.bad_value(node.span, message, "write numbers with dots, such as 1.0.0".to_owned());
+    }
+    let display = fields.get("display").and_then(|display| display.get("name"));
+    let texts = [("role", fields.get("role")), ("name", fields.get("name")), ("name", display)];
+    for (key, node) in texts.into_iter().filter_map(|(key, node)| Some((key, node?))) {
+        if node.as_text().is_some_and(|text| text.trim().is_empty()) {
+            let help = format!("write a text, or remove `{key}`");
+            decoder.bad_value(node.span, format!("`{key}` is empty"), help);
+        }
+    }
 }
 
 /// Decodes the keys that all forms of a specialist share.

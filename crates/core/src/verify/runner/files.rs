@@ -1,0 +1,73 @@
+//! Which files of a project decide what a command does, and which file it executes.
+
+use super::table::{INDIRECT, INTERPRETERS, MAKE, MANIFESTS, RUNNERS, Runner};
+use super::{fits, has, program};
+
+/// Whether a path is a manifest of a project, which has settings of its tests beside much else.
+pub(in crate::verify) fn is_manifest(path: &str) -> bool {
+    is_among(MANIFESTS, path)
+}
+
+/// Whether a file defines targets that a command runs: without any of them the command could not run.
+pub(in crate::verify) fn is_definition(path: &str) -> bool {
+    is_among(MAKE.files, path)
+}
+
+/// Whether a word is the name of a test runner.
+pub(in crate::verify) fn is_name(word: &str) -> bool {
+    RUNNERS.iter().any(|runner| has(runner.programs, word))
+}
+
+/// Whether the file that a command executes is a script of a shell: it is one by its interpreter, or by its name.
+pub(in crate::verify) fn is_shell_script(argv: &[String]) -> bool {
+    const SHELLS: &str = "sh bash dash zsh";
+    let by_shell = argv.first().is_some_and(|word| has(SHELLS, &program(word)));
+    by_shell
+        || executed_file(argv).is_some_and(|file| {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            argv[0] == file && name.rsplit_once('.').is_none_or(|(_, end)| has(SHELLS, end))
+        })
+}
+
+/// Whether a command runs what a file of the project says, such as a target of `make` or a script of `npm`.
+pub(in crate::verify) fn is_indirect(argv: &[String]) -> bool {
+    argv.first().is_some_and(|word| has(INDIRECT, &program(word)))
+}
+
+/// Whether a file says what a target or a script behind a command does.
+pub(in crate::verify) fn defines(argv: &[String], path: &str) -> bool {
+    let own =
+        |runner: &&Runner| argv.first().is_some_and(|word| has(runner.programs, &program(word)));
+    is_indirect(argv) && RUNNERS.iter().filter(own).any(|runner| is_among(runner.files, path))
+}
+
+/// The file of the project that a command executes: its program, or the script of an interpreter.
+pub(in crate::verify) fn executed_file(argv: &[String]) -> Option<&str> {
+    let (first, args) = argv.split_first()?;
+    if has(INTERPRETERS, &program(first)) {
+        // With `-n` and `--check` an interpreter reads a file and does not execute it.
+        let script = args.iter().find(|arg| {
+            !arg.starts_with('-') || matches!(arg.as_str(), "-c" | "-e" | "-m" | "-n" | "--check")
+        });
+        return script.filter(|arg| !arg.starts_with('-')).map(String::as_str);
+    }
+    first.contains('/').then_some(first.as_str())
+}
+
+/// Whether a command executes code of the project: a file of it, or a target or script that a file of it defines.
+pub(in crate::verify) fn executes_project(argv: &[String]) -> bool {
+    const RUNS: &str = "run run-script exec test t";
+    let manager = |name: &str| has("npm pnpm yarn bun", name);
+    let name = argv.first().map(|word| program(word)).unwrap_or_default();
+    let runs = argv.get(1).is_some_and(|verb| has(RUNS, verb));
+    executed_file(argv).is_some() || is_indirect(argv) && (!manager(&name) || runs)
+}
+
+/// Whether a path is one of the files of a runner.
+pub(super) fn is_among(files: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    files.split_whitespace().any(|pattern| match pattern.split_once('/') {
+        Some((folder, _)) => path.split('/').rev().skip(1).any(|part| part == folder),
+        None => fits(pattern, name),
+    })
+}
