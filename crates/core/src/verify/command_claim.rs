@@ -97,6 +97,14 @@ impl CommandClaim {
             let (text, result) = annotated(text);
             return Self::from_text(text, result);
         }
+        // `["npm test", "exit 0"]` is a command with its result, and no list of arguments.
+        if let Some([Json::String(command), note]) = entry.as_array().map(Vec::as_slice)
+            && command.contains(' ')
+            && (note.is_string() || note.is_number())
+        {
+            let note = note.as_str().map_or_else(|| note.to_string(), str::to_owned);
+            return Self::of(&Json::String(format!("{command} → {note}")));
+        }
         let argv = |words: &Json| -> Option<Vec<String>> {
             words.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
         };

@@ -105,7 +105,7 @@ impl Record<'_> {
             .trace
             .iter()
             .filter(|call| call.status == InvocationStatus::Success && call.changes.is_empty())
-            .filter(|call| !["fs:exists", "fs:list"].contains(&call.tool.as_str()))
+            .filter(|call| self.tools.entry(&call.tool).shows_contents())
             .collect();
         let names = |call: &Invocation, path: &str| {
             let named = ["path", "command", "script"].iter().filter_map(|key| call.args.get(*key));

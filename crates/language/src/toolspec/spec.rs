@@ -194,6 +194,11 @@ impl ToolSpec {
         self.result_part == ResultPart::File
     }
 
+    /// Whether a result can show what a file contains, and not only its name or that it exists.
+    pub fn shows_contents(&self) -> bool {
+        !(self.only_reads && self.reads_files) || self.result_part != ResultPart::Start
+    }
+
     /// The names of the arguments, in order.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         let properties = self.input.get("properties").and_then(Json::as_object);

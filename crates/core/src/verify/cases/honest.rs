@@ -184,6 +184,24 @@ fn what_the_record_cannot_show_in_part_is_doubted() {
         let report = json!({"modified": [{"path": "src/calc.py", "lines": lines}]});
         assert_ne!(Step::fixed().verdict(&report).0, Failed, "{report}");
     }
+    // A command with its result in a list.
+    let ran = Step::fixed().test(2, 0);
+    for (note, expected) in [
+        (json!("exit 0"), true),
+        (json!(0), true),
+        (json!(1), true),
+        (json!("exit 1"), false),
+        (json!("fine"), true),
+    ] {
+        let report =
+            json!({"modified": ["src/calc.py"], "commands": [["python3 -m unittest", note]]});
+        assert_eq!(
+            ran.verdict(&report).0 != Failed,
+            expected,
+            "{report}: {}",
+            ran.verdict(&report).1
+        );
+    }
     let shown = Step::fixed().run("cat src/util.py", 0);
     let noted = json!({"modified": ["src/calc.py"], "commands": ["cat src/util.py → 1 line"]});
     doubted(&shown, &noted);

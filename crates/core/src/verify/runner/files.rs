@@ -1,7 +1,7 @@
 //! Which files of a project decide what a command does, and which file it executes.
 
 use super::table::{INDIRECT, INTERPRETERS, MAKE, MANIFESTS, RUNNERS, Runner};
-use super::{fits, has, program};
+use super::words::{fits, has, program};
 
 /// Whether a path is a manifest of a project, which has settings of its tests beside much else.
 pub(in crate::verify) fn is_manifest(path: &str) -> bool {

@@ -6,6 +6,7 @@
 
 mod files;
 mod table;
+mod words;
 
 use super::shell::Script;
 use files::is_among;
@@ -17,6 +18,7 @@ use table::{
     DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,
     LISTING, RUNNERS, Runner,
 };
+use words::{fits, has, program};
 
 /// The commands that the settings and the checks of the gate name, beside the usual runners.
 pub(super) struct TestCommands(Vec<Vec<String>>);
@@ -332,35 +334,9 @@ fn decides(assignment: &str) -> bool {
     !usual && !has(DISPLAY_VARIABLES, &name)
 }
 
-/// The name of a program without its directory and version.
-fn program(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
-}
-
 /// The first word of a list.
 fn first(list: &'static str) -> &'static str {
     list.split_whitespace().next().unwrap_or_default()
-}
-
-/// Whether a list contains a word.
-fn has(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|pattern| fits(pattern, word))
-}
-
-/// Whether a word has the form of a pattern, in which `*` stands for any text.
-fn fits(pattern: &str, word: &str) -> bool {
-    let Some((start, rest)) = pattern.split_once('*') else { return pattern == word };
-    let Some(mut word) = word.strip_prefix(start) else { return false };
-    let parts: Vec<&str> = rest.split('*').collect();
-    let Some((last, inner)) = parts.split_last() else { return true };
-    for part in inner {
-        match word.find(part) {
-            Some(at) => word = &word[at + part.len()..],
-            None => return false,
-        }
-    }
-    word.ends_with(last)
 }
 
 #[cfg(test)]
