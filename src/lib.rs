@@ -40,7 +40,7 @@
 //! | [`evidence`] (pure) | `core` | tool calls, file changes, verdicts, records of a conversation | diagnostic, value |
 //! | [`redaction`] (pure) | `core` | masking of secrets, and the type of masked values | value, evidence |
 //! | [`expression`] (pure) | `language` | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
-//! | [`toolspec`] (pure) | `language` | the catalog of tools: names, levels, schemas, effects | value |
+//! | [`toolspec`] (pure) | `language` | the catalog of tools: names, levels, schemas, effects | diagnostic, value |
 //! | [`schedule`] (pure) | `language` | cron expressions, time zones, the next time, what happens to each nominal time | diagnostic, value |
 //! | [`definition`] (pure) | `language` | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec, schedule |
 //! | [`plan`] (pure) | `language` | the sealed DAG, its order and its drawings | diagnostic, value, expression, toolspec, definition |
@@ -49,10 +49,11 @@
 //! | [`attempt`] | `attempt` | the types between engine and executor: request, work, outcome, recorder; work that blocks | diagnostic, value, evidence, redaction, expression, toolspec, definition, plan |
 //! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
+//! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, attempt, tool |
 //! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
-//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, attempt, process, workspace, http, git |
+//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, attempt, process, mcpclient, workspace, http, git |
 //! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition |
 //! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, tool, llm |
 //! | [`import`] (pure) | `import` | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |

@@ -107,6 +107,7 @@ enum KbCommand {
     Cache(CacheCommand),
     Serve(serve::Args),
     Lsp(lsp::Args),
+    /// Use tools of MCP servers, and offer playbooks and runs to other agents
     #[command(subcommand)]
     Mcp(McpCommand),
     /// List, enable, pause and fire triggers
@@ -206,7 +207,7 @@ fn dispatch(
         Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
         Some(KbCommand::Cache(command)) => cache::run(command, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
-        Some(KbCommand::Mcp(command)) => mcp::run(command, &environment),
+        Some(KbCommand::Mcp(command)) => mcp::run(command, &environment, terminal),
         Some(KbCommand::Serve(args)) => serve::run(args, logging.format, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Notify(args)) => notify::run(args, &environment, terminal),

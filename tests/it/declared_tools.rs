@@ -8,7 +8,7 @@ use kb::service::runs::{
     Decision, Overrides, Prepared, ProjectContext, Replied, ReplyRequest, reply,
 };
 use kb::service::{self, Environment, Project, StartRequest};
-use kb::tool::{ToolImplementation, ToolServer};
+use kb::tool::{ServerPlace, ToolImplementation, ToolServer};
 use kb::toolspec::{ToolLevel, ToolSpec};
 use kb::value::{Failure, Json};
 use serde_json::json;
@@ -29,6 +29,7 @@ impl ToolServer for Shop {
         &'a self,
         tool: &'a ToolSpec,
         args: &'a Json,
+        _: ServerPlace<'a>,
         _: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<Json, Failure>> {
         self.called.lock().unwrap().push((tool.name.to_string(), args.clone()));

@@ -52,12 +52,13 @@ enum Reader {
     Import,
 }
 
-const ROLES: [FileRole; 6] = [
+const ROLES: [FileRole; 7] = [
     FileRole::Playbook,
     FileRole::Workflow,
     FileRole::Specialist,
     FileRole::AgentProfile,
     FileRole::Plugin,
+    FileRole::McpLock,
     FileRole::Settings,
 ];
 

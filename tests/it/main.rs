@@ -67,6 +67,7 @@ mod lost_time;
 mod lsp;
 mod lsp_client;
 mod mcp;
+mod mcp_client;
 mod merge_evidence;
 mod named_files;
 mod paid_calls;

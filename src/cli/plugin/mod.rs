@@ -8,6 +8,7 @@ use super::terminal::Terminal;
 use crate::cli::exit::CliResult;
 use clap::Subcommand;
 use kb_service::service::Environment;
+pub(in crate::cli) use test::{called, input_of};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PluginCommand {

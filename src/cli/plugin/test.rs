@@ -25,15 +25,25 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment)?;
-    let input: Json = serde_json::from_str(&args.input).map_err(|error| {
+    let input = input_of(&args.input)?;
+    let test = block_on(Workers::One, service::test_plugin(&project, &args.id, input))??;
+    called(&test, args.json, terminal)
+}
+
+/// The arguments of a call from the command line.
+pub(in crate::cli) fn input_of(text: &str) -> Result<Json, CliError> {
+    serde_json::from_str(text).map_err(|error| {
         let message = format!("`--input` is not JSON: {error}");
         let help = Some("write a JSON object such as `'{\"path\": \"a.txt\"}'`".to_owned());
         CliError::Usage { message, help }
-    })?;
-    let test = block_on(Workers::One, service::test_plugin(&project, &args.id, input))??;
+    })
+}
+
+/// Shows the result of a call without a run.
+pub(in crate::cli) fn called(test: &PluginTest, json: bool, terminal: &mut Terminal) -> CliResult {
     let exit = if test.succeeded() { Exit::Done } else { Exit::RunFailed };
-    if args.json {
-        terminal.json(&test)?;
+    if json {
+        terminal.json(test)?;
         return Ok(exit);
     }
     match &test.failure {
@@ -46,7 +56,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         }
         None => terminal.json(&test.result)?,
     }
-    terminal.note(&notes(&test))?;
+    terminal.note(&notes(test))?;
     Ok(exit)
 }
 

@@ -239,6 +239,14 @@ codes! {
     EDITOR_MESSAGE = "KB1201";
     // `KB13xx`: the MCP server.
     MCP_MESSAGE = "KB1301";
+    MCP_SERVERS_DIFFER = "KB1302";
+    NO_MCP_SERVER = "KB1303";
+    MCP_NOT_PINNED = "KB1304";
+    MCP_LOCK = "KB1305";
+    MCP_NOT_STARTED = "KB1306";
+    MCP_ANSWER = "KB1307";
+    MCP_DRIFT = "KB1308";
+    MCP_CALL_FAILED = "KB1309";
 }
 
 impl Page {

@@ -123,6 +123,8 @@ pub enum FrozenRole {
     AgentProfile,
     /// A plugin file (`kb.plugin/1`).
     Plugin,
+    /// The lock file of MCP servers (`kb.mcp-lock/1`).
+    McpLock,
     /// The settings of the project.
     Settings,
     /// A script, which is no definition.
@@ -137,6 +139,7 @@ impl From<FileRole> for FrozenRole {
             FileRole::Specialist => FrozenRole::Specialist,
             FileRole::AgentProfile => FrozenRole::AgentProfile,
             FileRole::Plugin => FrozenRole::Plugin,
+            FileRole::McpLock => FrozenRole::McpLock,
             FileRole::Settings => FrozenRole::Settings,
         }
     }
@@ -151,6 +154,7 @@ impl FrozenRole {
             FrozenRole::Specialist => FileRole::Specialist,
             FrozenRole::AgentProfile => FileRole::AgentProfile,
             FrozenRole::Plugin => FileRole::Plugin,
+            FrozenRole::McpLock => FileRole::McpLock,
             FrozenRole::Settings => FileRole::Settings,
             FrozenRole::Script => return None,
         })

@@ -13,6 +13,7 @@ mod context;
 mod doubles;
 mod implementation;
 mod kept_calls;
+mod mcp_servers;
 mod missing_access;
 mod opened_paths;
 mod output_store;
@@ -31,12 +32,13 @@ pub(crate) use confinement::explained;
 pub use doubles::{FailingCall, ToolDoubles};
 pub use implementation::ToolImplementation;
 pub use kept_calls::{KeptCall, KeptCalls};
+pub use mcp_servers::{McpServers, ServerSecrets, connect};
 pub(crate) use missing_access::{MissingAccess, Ran};
 pub use output_store::OutputStore;
 pub use policy::Approvals;
 pub use process_launcher::{ProcessLauncher, sandbox_level};
 pub use process_trace::ProcessTrace;
-pub use server::ToolServer;
+pub use server::{ServerPlace, ToolServer};
 pub use toolbox::{PresentSettings, Toolbox, ToolboxParts};
 pub(crate) use watched_process::{
     Origin, Records, WatchedProcess, WatchedStart, protected_failure,

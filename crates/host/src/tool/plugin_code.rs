@@ -1,4 +1,4 @@
-//! The code of a plugin that lies in the project, which a specialist may have written.
+//! The code of a plugin or of a server that lies in the project, which a specialist may have written.
 
 use super::call::{Call, Caller};
 use super::process_launcher::ProcessLauncher;
@@ -7,13 +7,17 @@ use kb_language::definition::{NetworkAccess, Plugin};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The digests of the definition and of the files of the project that its command names, by path.
-pub(super) fn digests(plugin: &Plugin, processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
-    let files = processes.files_named(&plugin.argv).into_iter().map(|path| {
+/// The digests of a definition and of the files of the project that its command names, by path.
+pub(super) fn digests(
+    definition: (String, Digest),
+    argv: &[String],
+    processes: &ProcessLauncher,
+) -> BTreeMap<String, Digest> {
+    let files = processes.files_named(argv).into_iter().map(|path| {
         let content = std::fs::read(&path).unwrap_or_default();
         (shown(&path, processes), Digest::of(content))
     });
-    [(plugin.path.clone(), plugin.digest)].into_iter().chain(files).collect()
+    std::iter::once(definition).chain(files).collect()
 }
 
 /// How a call gets the network of a plugin.

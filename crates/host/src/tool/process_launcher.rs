@@ -192,7 +192,13 @@ impl ProcessLauncher {
     /// that it can read. Empty without mount namespaces, which alone can hide them. Fails if there are
     /// too many.
     pub(super) async fn hidden(&self, caller: &Caller) -> Result<Vec<PathBuf>, Failure> {
-        if !self.confines(caller) || self.reading.is_empty() || !self.supervisor.can_hide_paths() {
+        if self.confines(caller) { self.unreadable().await } else { Ok(Vec::new()) }
+    }
+
+    /// The existing paths of the project that neither commands of specialists nor servers may read.
+    pub(super) async fn unreadable(&self) -> Result<Vec<PathBuf>, Failure> {
+        let can_hide = self.can_confine() && self.supervisor.can_hide_paths();
+        if self.reading.is_empty() || !can_hide {
             return Ok(Vec::new());
         }
         let (workspace, reading) = (self.workspace.clone(), self.reading.clone());
@@ -249,6 +255,39 @@ impl ProcessLauncher {
         let confinement = confinement.with_hidden(hidden);
         let confinement = confinement.with_network(kernel(network)).with_scratch(scratch);
         Ok(self.supervisor.confined(confinement))
+    }
+
+    /// Starts a server of others for calls of a specialist or a step: it reads what commands of a specialist can read of the
+    /// project, and changes nothing of it. What the settings open outside of the project is open to it.
+    pub(super) fn of_server(
+        &self,
+        network: NetworkAccess,
+        hidden: Vec<PathBuf>,
+    ) -> Result<Supervisor, Failure> {
+        if self.level != ApprovalLevel::Kernel {
+            return Ok(self.supervisor.clone());
+        }
+        let root = self.workspace.root();
+        let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
+        let mut write = opened.writable(&self.settings.sandbox_write)?;
+        write.retain(|path| {
+            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            !real.starts_with(root) && !root.starts_with(&real)
+        });
+        let read = opened.readable(&self.settings.sandbox_read);
+        let (closed, read_only) = opened.closed();
+        let project = self.readable().unwrap_or_else(|| vec![root.to_owned()]);
+        let confinement = Confinement::default().with_read(project);
+        let confinement = confinement.with_read(repository_outside(root)).with_read(read);
+        let confinement = confinement.with_write(write).with_read_only(read_only);
+        let confinement = confinement.with_hidden(hidden).with_hidden(closed);
+        let confinement = confinement.with_network(kernel(network)).with_scratch(next_scratch());
+        Ok(self.supervisor.confined(confinement))
+    }
+
+    /// The folders of the project that commands of a specialist can read; `None`: all of it.
+    pub(super) fn readable(&self) -> Option<Vec<PathBuf>> {
+        self.reading.roots(self.workspace.root())
     }
 
     /// Whether a command in the sandbox may write to the repository of the project: a path opens it, or nothing can keep it

@@ -1,9 +1,27 @@
 //! [`ToolServer`]: what executes the calls of tools that are known only at run time.
 
+use super::process_launcher::ProcessLauncher;
 use futures::future::BoxFuture;
-use kb_base::value::{Failure, Json};
+use kb_base::value::{Digest, Failure, Json};
 use kb_language::toolspec::ToolSpec;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
+
+/// Where the process of a server runs, and what of the project it sees.
+pub struct ServerPlace<'a> {
+    /// Starts processes in the workspace of the call.
+    pub processes: &'a ProcessLauncher,
+    /// Paths that the caller must not read.
+    pub hidden: Vec<PathBuf>,
+}
+
+impl<'a> ServerPlace<'a> {
+    /// The place of a server for all callers: it sees what commands of specialists see.
+    pub async fn of(processes: &'a ProcessLauncher) -> Result<ServerPlace<'a>, Failure> {
+        Ok(ServerPlace { processes, hidden: processes.unreadable().await? })
+    }
+}
 
 /// A server outside of `kb` that declares tools. The policy, limits, masking, the record of a call and the check of its
 /// output are not its business.
@@ -13,6 +31,12 @@ pub trait ToolServer: Send + Sync {
         &'a self,
         tool: &'a ToolSpec,
         args: &'a Json,
+        place: ServerPlace<'a>,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<Json, Failure>>;
+
+    /// What a call executes, which an approval is bound to: digests by path.
+    fn code(&self, _tool: &ToolSpec, _processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
+        BTreeMap::new()
+    }
 }

@@ -4,12 +4,15 @@
 //! the secrets that settings declare.
 
 use super::check::named_specialists;
+use super::mcp::{McpLock, of_specialists, with_server};
+use super::same_ids::unique;
 use super::syntax::{
     Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text,
     read_yaml, settings, specialist, split_front_matter,
 };
 use super::{
-    Catalog, DefinitionForm, FileBytes, Playbook, Plugin, RefusedDefinitions, Settings, Specialist,
+    Catalog, DefinitionForm, FileBytes, McpServer, PinnedTools, Playbook, Plugin,
+    RefusedDefinitions, Settings, Specialist,
 };
 use crate::toolspec::{PLUGINS, ToolCatalog};
 use kb_base::diagnostic::{Code, Diagnostic, Sources, Span};
@@ -31,6 +34,8 @@ pub enum FileRole {
     AgentProfile,
     /// YAML, `kb.plugin/1`.
     Plugin,
+    /// JSON, `kb.mcp-lock/1`: the tools of servers, as `kb mcp pin` wrote them.
+    McpLock,
     /// `.kb/kb.config.json` or `.yml`.
     Settings,
 }
@@ -54,16 +59,14 @@ pub fn load(files: Vec<InputFile>) -> (Catalog, Vec<Diagnostic>) {
 /// As [`load`], where definitions can also name these tools.
 pub fn load_with(files: Vec<InputFile>, tools: ToolCatalog) -> (Catalog, Vec<Diagnostic>) {
     let mut loader = Loader { tools, ..Loader::default() };
-    // Settings and allow-lists name plugins; templates may refer to the secrets of the settings.
-    let (plugins, files): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| file.role == FileRole::Plugin);
-    plugins.iter().for_each(|file| loader.file(file));
+    // Settings and allow-lists name plugins and pinned tools; templates may refer to the secrets of the settings.
+    let of_role = |role| files.iter().filter(move |file| file.role == role);
+    of_role(FileRole::Plugin).chain(of_role(FileRole::McpLock)).for_each(|file| loader.file(file));
     loader.finish_plugins();
-    let (settings, definitions): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| file.role == FileRole::Settings);
-    for file in settings.iter().chain(&definitions) {
-        loader.file(file);
-    }
+    of_role(FileRole::Settings).for_each(|file| loader.file(file));
+    loader.finish_settings();
+    let is_early = |role| matches!(role, FileRole::Plugin | FileRole::McpLock | FileRole::Settings);
+    files.iter().filter(|file| !is_early(file.role)).for_each(|file| loader.file(file));
     loader.finish()
 }
 
@@ -77,6 +80,11 @@ struct Loader {
     plugins: Vec<Plugin>,
     unique_plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
     tools: ToolCatalog,
+    lock: Arc<McpLock>,
+    pinned: Arc<BTreeMap<String, PinnedTools>>,
+    servers: Arc<BTreeMap<String, Arc<McpServer>>>,
+    /// Those of specialists with errors.
+    draft_servers: Vec<Arc<McpServer>>,
     refused: RefusedDefinitions,
     settings: Option<(Settings, Span)>,
     secrets: BTreeSet<String>,
@@ -91,6 +99,8 @@ impl Loader {
         let mut decoder = Decoder::default();
         decoder.names.secrets = self.secrets.clone();
         decoder.tools = self.tools.clone();
+        decoder.pinned = self.pinned.clone();
+        decoder.servers = self.servers.clone();
         decoder.judges_answers =
             self.settings.as_ref().is_some_and(|(settings, _)| settings.judge_every_answer);
         let digest = Digest::of(&*file.bytes);
@@ -102,7 +112,48 @@ impl Loader {
                 self.specialist(file, &text, digest, decoder);
             }
             FileRole::Plugin => self.plugin(file, &text, decoder),
+            FileRole::McpLock => self.lock(&text),
             FileRole::Settings => self.settings(&text, decoder),
+        }
+    }
+
+    fn lock(&mut self, text: &FileText) {
+        match McpLock::parse(&text.text[text.start..]) {
+            Ok(lock) => {
+                self.pinned = Arc::new(lock.tools());
+                self.lock = Arc::new(lock);
+            }
+            Err(why) => {
+                let span = Span::new(text.source, text.start, text.start);
+                let message = format!("the lock file of MCP servers cannot be used: {why}");
+                let help =
+                    "restore it from version control, or delete it and pin again with `kb mcp pin`";
+                self.diagnostics.push(Diagnostic::error(Code::MCP_LOCK, span, message).help(help));
+            }
+        }
+    }
+
+    /// Makes the servers of the settings known to the other definitions.
+    fn finish_settings(&mut self) {
+        let Some((settings, _)) = &self.settings else { return };
+        for server in settings.mcp.values() {
+            self.tools = with_server(&self.tools, server, &self.pinned);
+        }
+        self.servers = Arc::new(settings.mcp.clone());
+    }
+
+    /// Adds the tools of the servers that specialists define, and refuses those that define one differently.
+    fn finish_servers(&mut self) {
+        let known = (*self.servers).clone();
+        let found = of_specialists(&mut self.specialists, known, (&self.tools, &self.pinned));
+        let drafts = self.draft_servers.drain(..);
+        self.servers = Arc::new(
+            drafts.map(|server| (server.name.clone(), server)).chain(found.servers).collect(),
+        );
+        self.tools = found.tools;
+        self.diagnostics.extend(found.diagnostics);
+        for (id, path) in found.refused {
+            self.refused.specialists.entry(id).or_default().insert(path);
         }
     }
 
@@ -202,7 +253,11 @@ impl Loader {
             self.refused.specialists.entry(id).or_default().insert(path.clone());
         }
         self.diagnostics.extend(decoder.finish());
-        self.specialists.extend(found.filter(|_| clean));
+        match found {
+            Some(found) if clean => self.specialists.push(found),
+            Some(draft) => self.draft_servers.extend(draft.mcp_servers),
+            None => {}
+        }
     }
 
     fn settings(&mut self, text: &FileText, mut decoder: Decoder) {
@@ -231,6 +286,7 @@ impl Loader {
 
     /// Leaves out definitions that share an id, because it is unclear which one is meant.
     fn finish(mut self) -> (Catalog, Vec<Diagnostic>) {
+        self.finish_servers();
         let mut catalog = Catalog {
             settings: Arc::new(self.settings.map(|(settings, _)| settings).unwrap_or_default()),
             ..Catalog::default()
@@ -249,41 +305,13 @@ impl Loader {
         self.diagnostics.extend(named_specialists::check(named, &catalog));
         catalog.plugins = self.unique_plugins;
         catalog.tools = self.tools;
+        catalog.lock = self.lock;
+        catalog.servers = Arc::unwrap_or_clone(self.servers);
         catalog.drafts = self.drafts;
         catalog.refused = self.refused;
         catalog.sources = self.sources;
         (catalog, self.diagnostics)
     }
-}
-
-/// Definitions by id, without those that share an id.
-fn unique<Id: Ord + Clone + std::fmt::Display, T>(
-    found: impl Iterator<Item = (Id, String, Span, T)>,
-    what: &str,
-    refused: &mut BTreeMap<String, BTreeSet<String>>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> BTreeMap<Id, Arc<T>> {
-    let mut unique: BTreeMap<Id, Arc<T>> = BTreeMap::new();
-    let mut first: BTreeMap<Id, (String, Span)> = BTreeMap::new();
-    for (id, path, span, definition) in found {
-        let Some((other, at)) = first.get(&id) else {
-            first.insert(id.clone(), (path, span));
-            unique.insert(id, Arc::new(definition));
-            continue;
-        };
-        diagnostics.push(
-            Diagnostic::error(
-                Code::DUPLICATE_DEFINITION,
-                span,
-                format!("two files define the {what} `{id}`: `{other}` and `{path}`"),
-            )
-            .label(*at, "also defined here")
-            .help("rename one of them or delete it; until then neither is used"),
-        );
-        refused.entry(id.to_string()).or_default().extend([other.clone(), path]);
-        unique.remove(&id);
-    }
-    unique
 }
 
 /// The id of a file that cannot be parsed: from the first line that looks like `id:`, else the file

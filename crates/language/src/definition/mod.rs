@@ -16,7 +16,9 @@ mod load_script;
 mod load_tests;
 mod load_tree;
 mod load_value;
+mod mcp;
 pub mod model;
+mod same_ids;
 mod schema;
 mod step_texts;
 mod syntax;
@@ -35,6 +37,9 @@ pub use load_script::load_script;
 pub use load_tests::load_tests;
 pub use load_tree::{Documents, Positioned, PositionedFile, PositionedValue, load_positioned};
 pub use load_value::{EntrySpans, LoadedValue, load_value};
+pub use mcp::{
+    LOCK_PATH, McpLock, McpPin, PinnedServer, ToolChange, ToolDeclaration, is_server_name,
+};
 pub use model::*;
 pub use schema::{Property, Schema, Violation};
 pub use step_texts::{StepTexts, content_digest};

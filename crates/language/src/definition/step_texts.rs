@@ -65,9 +65,11 @@ fn parsed(file: &InputFile) -> Option<(Node, String)> {
             let split = split_front_matter(&text.text, text.start).ok()?;
             (split.matter, text.text[split.body].to_owned())
         }
-        FileRole::Playbook | FileRole::Specialist | FileRole::Plugin | FileRole::Settings => {
-            (text.start..text.text.len(), String::new())
-        }
+        FileRole::Playbook
+        | FileRole::Specialist
+        | FileRole::Plugin
+        | FileRole::McpLock
+        | FileRole::Settings => (text.start..text.text.len(), String::new()),
     };
     let (root, _) = read_yaml(&text.text[part.clone()], part.start, text.source);
     Some((root?, body))

@@ -7,6 +7,7 @@ use super::index::StepIndex;
 use super::order;
 use super::plugins;
 use super::reads::Read;
+use super::servers;
 use super::{Dependency, PlanStep, StepIx, edges, reads};
 use crate::definition::{Catalog, HookEvent, Playbook, RecoveryAction, Specialist, Step, StepKind};
 use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
@@ -111,6 +112,7 @@ impl Plan {
         let (sandbox, opened) = (settings.sandbox_steps, settings.sandbox_write.clone());
         let tools = children.catalog().tools.clone();
         let plugins = plugins::plugins(&steps, children.catalog());
+        let servers = servers::servers(&steps, children.catalog());
         let playbook = playbook.clone();
         Plan {
             playbook,
@@ -123,6 +125,7 @@ impl Plan {
             locks,
             start_hooks,
             plugins,
+            servers,
             tools,
             sandbox,
             opened,

@@ -3,8 +3,8 @@
 use super::index::StepIndex;
 use super::{Dependency, Dependent, StepIx};
 use crate::definition::{
-    AuthorSandbox, EscalationLimits, Execution, Isolation, Playbook, Plugin, Specialist, Step,
-    StepPhase, StepSandbox, WorkspaceMode,
+    AuthorSandbox, EscalationLimits, Execution, Isolation, LOCK_PATH, PinnedServer, Playbook,
+    Plugin, Specialist, Step, StepPhase, StepSandbox, WorkspaceMode,
 };
 use crate::expression::{Reference, Strength};
 use crate::toolspec::ToolCatalog;
@@ -33,6 +33,7 @@ pub struct Plan {
     pub(super) locks: bool,
     pub(super) start_hooks: Vec<StepIx>,
     pub(super) plugins: Vec<Arc<Plugin>>,
+    pub(super) servers: Vec<Arc<PinnedServer>>,
     pub(super) tools: ToolCatalog,
     pub(super) sandbox: AuthorSandbox,
     /// The paths that the settings open for writing.
@@ -75,6 +76,7 @@ impl Plan {
             let specialists = plan.steps.iter().flat_map(|step| step.specialists());
             paths.extend(specialists.map(|specialist| specialist.path.as_str()));
             paths.extend(plan.plugins.iter().map(|plugin| plugin.path.as_str()));
+            paths.extend((!plan.servers.is_empty()).then_some(LOCK_PATH));
         }
         paths
     }
@@ -93,6 +95,13 @@ impl Plan {
     pub fn plugins_with_children(&self) -> Vec<Arc<Plugin>> {
         let all = self.with_children().into_iter().flat_map(|plan| &plan.plugins);
         let unique: BTreeMap<_, _> = all.map(|plugin| (&plugin.id, plugin)).collect();
+        unique.into_values().cloned().collect()
+    }
+
+    /// The MCP servers of this plan and of its child runs, each once.
+    pub fn servers_with_children(&self) -> Vec<Arc<PinnedServer>> {
+        let all = self.with_children().into_iter().flat_map(|plan| &plan.servers);
+        let unique: BTreeMap<_, _> = all.map(|own| (&own.server.name, own)).collect();
         unique.into_values().cloned().collect()
     }
 

@@ -20,6 +20,7 @@ mod output;
 mod paths;
 mod plugins;
 mod reads;
+mod servers;
 mod step;
 
 pub use children::MAX_CHILD_DEPTH;

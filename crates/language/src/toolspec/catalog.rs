@@ -1,6 +1,6 @@
 //! [`ToolCatalog`]: the tools that a project or a run has.
 
-use super::plugin::{PLUGINS, ToolNamespace};
+use super::plugin::{PLUGINS, SERVERS, ToolNamespace};
 use super::spec::{EvidenceTier, ToolLevel, ToolSpec};
 use super::table::TABLE;
 use kb_base::value::Json;
@@ -26,7 +26,7 @@ static BUILT_IN: LazyLock<ToolCatalog> = LazyLock::new(|| {
     let none = Tools {
         all: Vec::new(),
         by_name: BTreeMap::new(),
-        namespaces: vec![PLUGINS],
+        namespaces: vec![PLUGINS, SERVERS],
         refused: BTreeSet::new(),
     };
     ToolCatalog(Arc::new(none)).with(TABLE.iter().cloned())
@@ -57,13 +57,23 @@ impl ToolCatalog {
         for tool in more {
             let prefix = &tool.namespace;
             if !prefix.is_empty() && !tools.namespaces.iter().any(|own| own.prefix == *prefix) {
-                tools.namespaces.push(ToolNamespace::of_server(prefix));
+                let server = ToolNamespace::server_of(prefix).unwrap_or_default();
+                tools.namespaces.push(ToolNamespace::of_server(server, None));
             }
             if !tools.by_name.contains_key(&*tool.name) {
                 tools.by_name.insert(tool.name.to_string(), tools.all.len());
                 tools.all.push(tool);
             }
         }
+        ToolCatalog(Arc::new(tools))
+    }
+
+    /// These tools, and what is known of the tools of a server.
+    #[must_use]
+    pub fn with_namespace(&self, namespace: ToolNamespace) -> ToolCatalog {
+        let mut tools = (*self.0).clone();
+        tools.namespaces.retain(|own| own.prefix != namespace.prefix);
+        tools.namespaces.push(namespace);
         ToolCatalog(Arc::new(tools))
     }
 
@@ -112,9 +122,10 @@ impl ToolCatalog {
         self.find(name).cloned().unwrap_or_else(|| Arc::new(unknown()))
     }
 
-    /// The namespace that a name belongs to.
+    /// The narrowest namespace that a name belongs to.
     pub(super) fn namespace_of(&self, name: &str) -> Option<&ToolNamespace> {
-        self.0.namespaces.iter().find(|namespace| name.starts_with(&*namespace.prefix))
+        let own = self.0.namespaces.iter().filter(|own| name.starts_with(&*own.prefix));
+        own.max_by_key(|own| own.prefix.len())
     }
 
     pub(super) fn is_refused(&self, name: &str) -> bool {

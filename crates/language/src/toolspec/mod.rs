@@ -22,6 +22,6 @@ mod write_files;
 
 pub use catalog::{ToolCatalog, built_in};
 pub use names::ToolMatch;
-pub use plugin::{PLUGINS, ToolNamespace};
+pub use plugin::{NamespaceProblem, PLUGINS, ToolNamespace};
 pub use spec::{EvidenceTier, InputCheck, ResultPart, Text, ToolLevel, ToolSpec};
 pub use table::{ARTIFACT_READER, FILE_READER, HTTP_REQUEST, OUTPUT_READER};

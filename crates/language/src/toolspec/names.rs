@@ -14,6 +14,8 @@ pub enum ToolMatch {
     Tools(Vec<Arc<ToolSpec>>),
     /// A tool whose definition has errors.
     Refused(ToolNamespace),
+    /// A tool of a namespace of which nothing is known.
+    Unusable(ToolNamespace),
     /// A tool that this namespace does not have.
     Undefined(ToolNamespace),
     /// A tool that is planned, or one of another format.
@@ -44,6 +46,9 @@ impl ToolCatalog {
         let meant: Vec<_> = self.tools().filter(|tool| is_meant(tool)).cloned().collect();
         match self.namespace_of(text) {
             _ if !meant.is_empty() => ToolMatch::Tools(meant),
+            Some(namespace) if namespace.problem.is_some() => {
+                ToolMatch::Unusable(namespace.clone())
+            }
             Some(_) if text.contains('*') => ToolMatch::Tools(meant),
             Some(namespace) if self.is_refused(text) => ToolMatch::Refused(namespace.clone()),
             Some(namespace) => ToolMatch::Undefined(namespace.clone()),
@@ -92,6 +97,7 @@ mod tests {
                 tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>().join(" ")
             }
             ToolMatch::Refused(_) => "refused".to_owned(),
+            ToolMatch::Unusable(_) => "unusable".to_owned(),
             ToolMatch::Undefined(_) => "undefined".to_owned(),
             ToolMatch::NotYet => "not yet".to_owned(),
             ToolMatch::Unknown => "unknown".to_owned(),
@@ -122,6 +128,9 @@ mod tests {
             ("mcp__github__search", "not yet", "not yet"),
             ("Bash(git add:*)", "not yet", "not yet"),
             ("Foo(git add:*)", "unknown", "unknown"),
+            ("mcp:db:query", "unusable", "unusable"),
+            ("mcp:db:*", "unusable", "unusable"),
+            ("mcp:*", "unusable", "unusable"),
             ("plugin:report", "plugin:report", "plugin:report"),
             ("report", "unknown", "unknown"),
             ("plugin:deploy", "undefined", "undefined"),

@@ -10,7 +10,6 @@ const NOT_YET: &[&str] = &[
     "code:*",
     "memory:*",
     "knowledge:*",
-    "mcp:*",
     "bus:*",
     "board:*",
     "faq:*",

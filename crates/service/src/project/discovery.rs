@@ -3,7 +3,7 @@
 use super::reading::{read_bounded, unreadable};
 use super::role::role_of;
 use kb_base::diagnostic::{Code, Diagnostic};
-use kb_language::definition::{FileRole, InputFile};
+use kb_language::definition::{FileRole, InputFile, LOCK_PATH};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -41,6 +41,7 @@ impl<'a> Discovery<'a> {
     pub(super) fn settings(mut self) -> (Vec<InputFile>, Vec<FileProblem>) {
         self.take_settings();
         self.take_plugins();
+        self.take_lock();
         (self.files, self.problems)
     }
 
@@ -50,6 +51,13 @@ impl<'a> Discovery<'a> {
             if path.symlink_metadata().is_ok() {
                 self.file(&path, FileRole::Settings);
             }
+        }
+    }
+
+    fn take_lock(&mut self) {
+        let path = self.root.join(LOCK_PATH);
+        if path.symlink_metadata().is_ok() {
+            self.file(&path, FileRole::McpLock);
         }
     }
 
@@ -67,6 +75,7 @@ impl<'a> Discovery<'a> {
         }
         self.folder(&self.root.join(".kb/specialists"), FileRole::Specialist, 1);
         self.take_plugins();
+        self.take_lock();
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         (self.files, self.problems)
     }
@@ -106,7 +115,7 @@ impl<'a> Discovery<'a> {
                 extension == "yml" || extension == "yaml"
             }
             FileRole::Workflow | FileRole::AgentProfile => extension == "md",
-            FileRole::Settings => role_of(path) == Some(role),
+            FileRole::Settings | FileRole::McpLock => role_of(path) == Some(role),
         };
         fits && !readme
     }

@@ -1,6 +1,6 @@
 //! The role of a file, from its path or its content.
 
-use kb_language::definition::FileRole;
+use kb_language::definition::{FileRole, LOCK_PATH};
 use std::path::Path;
 
 /// The role of a file by its folder and name; `None` if they do not determine one.
@@ -11,6 +11,7 @@ pub fn role_of(path: &Path) -> Option<FileRole> {
     let is_under = |name: &str| folder_of_definitions(path) == Some(name);
     match () {
         () if stem == "kb.config" && (yaml || extension == "json") => Some(FileRole::Settings),
+        () if path.ends_with(LOCK_PATH) => Some(FileRole::McpLock),
         () if yaml && is_under("playbooks") => Some(FileRole::Playbook),
         () if yaml && (is_under("specialists") || stem == "specialist") => {
             Some(FileRole::Specialist)

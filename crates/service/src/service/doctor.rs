@@ -4,6 +4,7 @@ use super::ServiceError;
 use super::adopting::namesakes;
 use super::doctor_triggers::{triggers, webhooks};
 use super::finding::{Finding, FindingLevel};
+use super::mcp_servers::problems_of_servers;
 use super::plugins::missing_programs;
 use super::project::Project;
 use super::runs::ProtectedChanges;
@@ -40,6 +41,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     };
     findings.push(definitions(&project));
     findings.extend(plugins(&project));
+    findings.extend(servers(&project));
     findings.push(state(&project));
     findings.push(journal(&project));
     findings.extend(triggers(&project));
@@ -94,6 +96,19 @@ fn plugins(project: &Project) -> Option<Finding> {
         }
         None if count == 0 => None,
         None => Some(Finding::new(FindingLevel::Ok, "plugins", counted(count, "plugin"))),
+    }
+}
+
+/// MCP servers that cannot be used as they are, or their number; nothing without servers.
+fn servers(project: &Project) -> Vec<Finding> {
+    let problems = problems_of_servers(project).into_iter().map(|(name, problem, help)| {
+        Finding::new(FindingLevel::Warning, "mcp", format!("`{name}`: {problem}")).help(help)
+    });
+    let problems: Vec<Finding> = problems.collect();
+    match project.catalog.servers.len() {
+        0 => Vec::new(),
+        _ if !problems.is_empty() => problems,
+        count => vec![Finding::new(FindingLevel::Ok, "mcp", counted(count, "pinned server"))],
     }
 }
 

@@ -17,6 +17,8 @@ pub enum ResourceKind {
     Specialist,
     /// A tool that the project defines in `.kb/plugins`.
     Plugin,
+    /// An MCP server of the settings or of a specialist.
+    McpServer,
     /// A run, by id or `@last`.
     Run,
     /// A step of a run or definition.
@@ -43,6 +45,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::Playbook => "playbook",
             ResourceKind::Specialist => "specialist",
             ResourceKind::Plugin => "plugin",
+            ResourceKind::McpServer => "MCP server",
             ResourceKind::Run => "run",
             ResourceKind::Step => "step",
             ResourceKind::Template => "template",

@@ -27,6 +27,7 @@ mod formatting;
 mod hook_secrets;
 mod importing;
 mod matching;
+mod mcp_servers;
 mod notify;
 mod outgoing;
 mod pages;
@@ -90,6 +91,10 @@ pub use kb_import::{Effect as ImportEffect, Format as ImportFormat};
 pub use kb_language::expression::Strength;
 pub use kb_language::plan::ConfinedAhead;
 pub use matching::{Choice, Match, choose, match_phrase};
+pub use mcp_servers::{
+    PartDifference, PinState, Pinned, ServerTool, ServerView, ToolDifference, call_server,
+    diff_server, list_servers, pin_server, server_tools,
+};
 pub use notify::{
     TEST_RUN, TriggerNews, notification, send_notification, test_notification, trigger_notification,
 };

@@ -8,7 +8,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, InstanceKey, Json, RunId, StepId, format_duration};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
 use kb_core::redaction::Redactor;
-use kb_host::tool::{Approvals, Call, Caller, Toolbox, ToolboxParts};
+use kb_host::tool::{Approvals, Call, Caller, ToolImplementation, Toolbox, ToolboxParts};
 use kb_host::workspace::StatesBefore;
 use kb_language::definition::{FileRole, Plugin};
 use kb_language::toolspec::ToolLevel;
@@ -124,6 +124,17 @@ pub async fn test_plugin(
 ) -> Result<PluginTest, ServiceError> {
     project.require_valid_settings()?;
     let plugin = find(project, id)?;
+    let tool = plugin.spec.name.to_string();
+    called_once(project, &tool, input, |_| vec![(&plugin).into()]).await
+}
+
+/// Calls a tool as a `tool` step does, without a run. `tools` makes what executes the call.
+pub(super) async fn called_once(
+    project: &Project,
+    tool: &str,
+    input: Json,
+    tools: impl FnOnce(Arc<Redactor>) -> Vec<ToolImplementation>,
+) -> Result<PluginTest, ServiceError> {
     let (context, settings) = (&project.context, &project.catalog.settings);
     require_none_open(context)?;
     let supervisor = supervisor(context, settings, &project.catalog.opened())?;
@@ -137,7 +148,7 @@ pub async fn test_plugin(
     learn_secrets(project, &redactor);
     let states = StatesBefore::of(&context.state_dir, &context.root);
     let place = RunId::new(format!("{TEST_NAME}{}", std::process::id())).ok();
-    let place = place.zip(StepId::new(&plugin.id).ok().map(InstanceKey::root));
+    let place = place.zip(StepId::new("call").ok().map(InstanceKey::root));
     let workspace = match &place {
         Some((run, instance)) => states.watching(&workspace, run, instance, &redactor),
         None => workspace,
@@ -148,14 +159,14 @@ pub async fn test_plugin(
         supervisor,
         settings: settings.clone(),
         approvals: Approvals { yes: true },
+        tools: tools(redactor.clone()),
         redactor,
-        tools: vec![(&plugin).into()],
         doubles: None,
         clock: context.run_clock(),
     });
     let call = Call {
         id: "test".to_owned(),
-        tool: plugin.spec.name.to_string(),
+        tool: tool.to_owned(),
         args: input,
         caller: Caller::Author,
         env: Vec::new(),
@@ -179,20 +190,21 @@ pub async fn test_plugin(
 
 /// The plugins whose program does not exist, each with the program.
 pub(super) fn missing_programs(project: &Project) -> Vec<(String, String)> {
-    let context = &project.context;
-    let path = context.environment.variables.get("PATH").map(String::as_str).unwrap_or_default();
-    let exists = |program: &str| {
-        if program.contains('/') {
-            context.root.join(program).is_file()
-        } else {
-            let mut places =
-                std::env::split_paths(path).map(|folder: PathBuf| folder.join(program));
-            places.any(|place| place.is_file())
-        }
-    };
     let plugins = project.catalog.plugins.values();
-    let missing = plugins.filter(|plugin| plugin.argv.first().is_some_and(|own| !exists(own)));
+    let missing =
+        plugins.filter(|plugin| plugin.argv.first().is_some_and(|own| !exists(project, own)));
     missing
         .map(|plugin| (plugin.id.to_string(), plugin.argv.first().cloned().unwrap_or_default()))
         .collect()
+}
+
+/// Whether a program of a definition exists: a path below the project, or a name in `PATH`.
+pub(super) fn exists(project: &Project, program: &str) -> bool {
+    let context = &project.context;
+    let path = context.environment.variables.get("PATH").map(String::as_str).unwrap_or_default();
+    if program.contains('/') {
+        return context.root.join(program).is_file();
+    }
+    let mut places = std::env::split_paths(path).map(|folder: PathBuf| folder.join(program));
+    places.any(|place| place.is_file())
 }

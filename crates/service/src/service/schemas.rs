@@ -116,7 +116,9 @@ fn kind_of_file(path: &str) -> Option<&'static str> {
         FileRole::Specialist => Some("specialist"),
         FileRole::Settings if path.ends_with(".yml") => Some("settings"),
         FileRole::Plugin => Some("plugin"),
-        FileRole::Settings | FileRole::Workflow | FileRole::AgentProfile => None,
+        FileRole::Settings | FileRole::McpLock | FileRole::Workflow | FileRole::AgentProfile => {
+            None
+        }
     }
 }
 

@@ -3,13 +3,15 @@
 use super::plugin::{mismatch, receipts};
 use crate::tool::call::{Call, CallResult, Refusal};
 use crate::tool::context::{CallContext, Tool, cancelled};
-use crate::tool::server::ToolServer;
+use crate::tool::process_launcher::ProcessLauncher;
+use crate::tool::server::{ServerPlace, ToolServer};
 use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Json, format_duration, json_text, limits};
+use kb_base::value::{Digest, Failure, Json, format_duration, json_text, limits};
 use kb_core::evidence::InvocationStatus;
 use kb_language::definition::Schema;
 use kb_language::toolspec::ToolSpec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +30,10 @@ impl Tool for DeclaredTool {
         &self.spec.name
     }
 
+    fn code(&self, processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
+        self.server.code(&self.spec, processes)
+    }
+
     fn call<'a>(
         &'a self,
         call: &'a Call,
@@ -36,8 +42,12 @@ impl Tool for DeclaredTool {
     ) -> BoxFuture<'a, CallResult> {
         let limit = context.limit.unwrap_or(TIMEOUT);
         Box::pin(async move {
+            let place = match ServerPlace::of(context.processes).await {
+                Ok(place) => place,
+                Err(failure) => return CallResult::failed(InvocationStatus::Denied, failure),
+            };
             let answer = tokio::select! {
-                answer = self.server.call(&self.spec, &call.args, cancel) => answer,
+                answer = self.server.call(&self.spec, &call.args, place, cancel) => answer,
                 () = cancel.cancelled() => return cancelled(),
                 _woken = context.clock.sleep_until(context.clock.instant() + limit) => {
                     return self.timed_out(limit);

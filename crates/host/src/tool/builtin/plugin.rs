@@ -45,7 +45,8 @@ impl Tool for PluginTool {
     }
 
     fn code(&self, processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
-        plugin_code::digests(&self.0, processes)
+        let definition = (self.0.path.clone(), self.0.digest);
+        plugin_code::digests(definition, &self.0.argv, processes)
     }
 
     fn widens_network(&self, call: &Call, processes: &ProcessLauncher) -> Option<String> {

@@ -213,6 +213,12 @@ choices! {
         "none" => NetworkAccess::None,
         "open" => NetworkAccess::Open,
     }
+    /// `transport` of an MCP server: whether it is spoken to over HTTP.
+    SERVER_TRANSPORT, SERVER_TRANSPORT_NAMES: bool = {
+        "stdio" => false,
+        "http" => true,
+        "sse" => true,
+    }
     /// `level` of a plugin.
     LEVEL, LEVEL_NAMES: ToolLevel = {
         "safe" => ToolLevel::Safe,

@@ -14,6 +14,7 @@ mod file;
 pub(crate) mod items;
 mod json_schema;
 mod key_type;
+pub(crate) mod mcp;
 pub(crate) mod notify;
 pub(crate) mod playbook;
 pub(crate) mod plugin;

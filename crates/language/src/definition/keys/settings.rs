@@ -4,6 +4,7 @@ use super::choices::{
     CONTEXT_PROFILE_NAMES, INCONCLUSIVE_ACTION_NAMES, ON_INCONCLUSIVE_NAMES, PROMPTS_NAMES,
     REASONING_NAMES, SYNC_NAMES, TIER_NAMES,
 };
+use super::mcp::MCP;
 use super::notify::NOTIFY;
 use super::sandbox::SANDBOX;
 use super::serve::SERVE;
@@ -49,6 +50,8 @@ const SETTINGS_KEYS: &[KeySpec] = &[
         "Receivers of notifications about runs, while `kb serve` runs.",
     )
     .example("[{command: [./notify.sh]}]"),
+    key("mcp", Map(&MCP), "Servers of the Model Context Protocol.")
+        .example("{servers: {files: {command: [mcp-files, docs]}}}"),
     key("cache", Map(&CACHE), "Stored results of steps with `cache`.").example("{maxMib: 4096}"),
     key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),

@@ -4,6 +4,7 @@ use super::choices::{
     CONTEXT_PROFILE_NAMES, INPUT_POLICY_NAMES, NETWORK_NAMES, OUTPUT_FORMAT_NAMES, REASONING_NAMES,
     TIER_NAMES,
 };
+use super::mcp::SERVER_ITEM;
 use super::settings::{GLOBAL_LIMITS, SECURITY};
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
@@ -119,7 +120,7 @@ const COMMON: &[KeySpec] = &[
     key("output", Map(&OUTPUT), "Output of the specialist.")
         .example("{schema: {files: \"string[]\"}}"),
     BRAIN_KEY,
-    key("mcpServers", Any, "MCP servers that offer more tools.").example("[{name: files, command: mcp-files}]").planned(),
+    key("mcpServers", List(const { &SERVER_ITEM }), "MCP servers whose tools it can call: definitions, or names of servers of the settings. Without an entry in `tools`, all tools of a server are on its allow-list.").example("[{name: files, command: mcp-files}]"),
     key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
 ];
 

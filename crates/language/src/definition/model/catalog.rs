@@ -1,7 +1,8 @@
 //! The result of loading: every valid definition by id, and the ids of the invalid ones.
 
-use super::{Playbook, Plugin, Settings, Specialist, Step};
-use crate::toolspec::ToolCatalog;
+use super::{McpServer, Playbook, Plugin, Settings, Specialist, Step};
+use crate::definition::mcp::{LOCK_PATH, McpLock, PinnedServer};
+use crate::toolspec::{ToolCatalog, ToolNamespace};
 use kb_base::diagnostic::Sources;
 use kb_base::value::{DefinitionId, SpecialistId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,11 @@ pub struct Catalog {
     pub specialists: BTreeMap<SpecialistId, Arc<Specialist>>,
     /// Plugins by id.
     pub plugins: BTreeMap<DefinitionId, Arc<Plugin>>,
+    /// The servers of the settings and of the specialists by name, also of specialists with errors: a server that is not
+    /// pinned is such an error.
+    pub servers: BTreeMap<String, Arc<McpServer>>,
+    /// What is pinned of servers.
+    pub lock: Arc<McpLock>,
     /// The tools that the definitions can name.
     pub tools: ToolCatalog,
     /// What could be read of playbooks with errors, for further problems of them.
@@ -62,6 +68,13 @@ impl Catalog {
         self.settings.sandbox_write.iter().cloned().chain(own).collect()
     }
 
+    /// The server with this name, if what is pinned of it is what its command declared.
+    pub fn pinned_server(&self, name: &str) -> Option<PinnedServer> {
+        let server = self.servers.get(name)?.clone();
+        let pin = self.lock.servers.get(name).filter(|pin| pin.argv == server.argv)?.clone();
+        Some(PinnedServer { server, pin })
+    }
+
     /// The plugin with this id, or with this name of its tool (`plugin:ID`).
     pub fn plugin(&self, name: &str) -> Option<&Arc<Plugin>> {
         self.plugins.get(name).or_else(|| self.plugin_of(name))
@@ -97,6 +110,8 @@ impl Catalog {
             }
             if let Some(tool) = step.kind.tool() {
                 paths.extend(self.plugin_of(&tool.name).map(|plugin| plugin.path.clone()));
+                let server = ToolNamespace::server_of(&tool.name);
+                paths.extend(server.map(|_| LOCK_PATH.to_owned()));
             }
             let Some(specialist) = step.kind.specialist() else { continue };
             match self.specialists.get(specialist) {
@@ -104,6 +119,10 @@ impl Catalog {
                     paths.insert(found.path.clone());
                     let plugins = found.tools.iter().filter_map(|tool| self.plugin_of(&tool.name));
                     paths.extend(plugins.map(|plugin| plugin.path.clone()));
+                    let mut tools = found.tools.iter();
+                    let uses_server =
+                        tools.any(|tool| ToolNamespace::server_of(&tool.name).is_some());
+                    paths.extend(uses_server.then(|| LOCK_PATH.to_owned()));
                 }
                 None => {
                     let refused = self.refused.specialists.get(specialist.as_str());

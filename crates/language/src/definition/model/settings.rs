@@ -1,9 +1,10 @@
 //! The model of the project settings, and how settings narrow each other.
 
-use super::{AuthorSandbox, GlobalLimits};
+use super::{AuthorSandbox, GlobalLimits, McpServer};
 use kb_base::diagnostic::Span;
 use kb_base::value::{Tier, ToolName};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The project settings, `.kb/kb.config.json` or `.yml`. Every key is optional (see
@@ -84,6 +85,8 @@ pub struct Settings {
     pub traces: Option<Box<TraceSettings>>,
     /// `notify`: the receivers of notifications about runs.
     pub notify: Vec<super::NotifyHook>,
+    /// `mcp.servers`: servers of the Model Context Protocol, by name.
+    pub mcp: BTreeMap<String, Arc<McpServer>>,
     /// `testCommands`: command texts that count as a test run.
     pub test_commands: Vec<String>,
     /// Limits in these settings that are not supported yet. A run is refused if there are any.
@@ -193,6 +196,7 @@ impl Settings {
             url: own.url,
             traces: own.traces,
             notify: own.notify,
+            mcp: own.mcp,
             test_commands: own.test_commands,
             not_yet: own.not_yet,
         }

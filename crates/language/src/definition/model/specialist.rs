@@ -1,7 +1,8 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
 use super::{
-    Capability, ContextProfile, GlobalLimits, NetworkAccess, NotYet, Reasoning, ToolRules,
+    Capability, ContextProfile, GlobalLimits, McpServer, NetworkAccess, NotYet, Reasoning,
+    ToolRules,
 };
 use crate::definition::Schema;
 use crate::toolspec::ToolSpec;
@@ -42,6 +43,8 @@ pub struct Specialist {
     pub tools: Vec<Arc<ToolSpec>>,
     /// Tools on the allow-list that are not supported yet; a call of one is denied by policy.
     pub unknown_tools: Vec<ToolName>,
+    /// `mcpServers`: the servers that it defines or names.
+    pub mcp_servers: Vec<Arc<McpServer>>,
     /// `security`: restrictions of its tools, in addition to those of the settings.
     pub security: Option<Box<ToolRules>>,
     /// Rules for the prompt.
@@ -107,6 +110,7 @@ impl Specialist {
             global: GlobalLimits::default(),
             tools: Vec::new(),
             unknown_tools: Vec::new(),
+            mcp_servers: Vec::new(),
             security: None,
             constraints: Vec::new(),
             capabilities: Vec::new(),

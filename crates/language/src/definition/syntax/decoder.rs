@@ -1,11 +1,13 @@
 //! [`Decoder`]: reads typed values from a tree and collects diagnostics.
 
 use super::{Node, Number, Scalar, ScalarKind, Value, usual_mistake};
+use crate::definition::model::{McpServer, PinnedTools};
 use crate::expression::{Names, Root, Style};
 use crate::toolspec::ToolCatalog;
 use kb_base::diagnostic::{Code, Diagnostic, Severity, Span};
 use kb_base::value::{counted, parse_duration};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum number of errors of one file that are listed.
@@ -22,6 +24,10 @@ pub(crate) struct Decoder {
     pub(crate) style: Style,
     /// The tools that this definition can name.
     pub(crate) tools: ToolCatalog,
+    /// What is pinned of servers.
+    pub(crate) pinned: Arc<BTreeMap<String, PinnedTools>>,
+    /// The servers of the settings.
+    pub(crate) servers: Arc<BTreeMap<String, Arc<McpServer>>>,
     /// Whether the current texts are code of another language, in which `$x` is no mistake.
     pub(crate) is_code: bool,
     /// Parameters of type `secret`.

@@ -15,6 +15,7 @@ mod file_text;
 mod for_each;
 mod front_matter;
 mod hooks;
+mod mcp;
 mod model_choice;
 mod node;
 mod notify;

@@ -1,6 +1,7 @@
 //! Decodes the project settings. Start at [`settings`].
 
 use super::environment::is_variable;
+use super::mcp::mcp;
 use super::notify::{is_url, notify};
 use super::secrets::secrets;
 use super::serve::serve;
@@ -13,6 +14,7 @@ use crate::definition::keys::choices::{
 };
 use crate::definition::keys::sandbox::SANDBOX;
 use crate::definition::keys::settings as keys;
+use crate::definition::mcp::with_server;
 use crate::definition::model::{
     ApprovalLevel, InconclusivePolicy, ModelPrice, Settings, TierSettings,
 };
@@ -37,14 +39,20 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
     if let Some(node) = fields.get("verifier") {
         verifier(node, &mut settings, decoder);
     }
+    if let Some(node) = fields.get("secrets") {
+        secrets(node, &mut settings, decoder);
+    }
+    if let Some(node) = fields.get("mcp") {
+        mcp(node, &mut settings, decoder);
+        for server in settings.mcp.values() {
+            decoder.tools = with_server(&decoder.tools, server, &decoder.pinned);
+        }
+    }
     if let Some(node) = fields.get("tools") {
         tools(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("security") {
         agent_security(node, &mut settings, decoder);
-    }
-    if let Some(node) = fields.get("secrets") {
-        secrets(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("notify") {
         notify(node, &mut settings, decoder);

@@ -1,5 +1,6 @@
 //! Decodes specialists (`kb.specialist/1`), and the keys that all forms of a specialist share.
 
+use super::mcp::{allow_own, mcp_servers};
 use super::model_choice::{brain, llm};
 use super::tool_security::{global_limits, specialist_security};
 use super::{Decoder, Fields, Node};
@@ -85,9 +86,13 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     }
     let interval = fields.integer("forcedReasoningInterval", decoder);
     found.limits.forced_reasoning_interval = interval.or(found.limits.forced_reasoning_interval);
+    if let Some(node) = fields.get("mcpServers") {
+        mcp_servers(node, found, decoder);
+    }
     if let Some(node) = fields.get("tools") {
         decoder.tools(node, found);
     }
+    allow_own(fields.get("tools"), found, decoder);
     if let Some(node) = fields.get("security") {
         specialist_security(node, found, decoder);
     }

@@ -35,8 +35,10 @@ pub(super) fn require_one(
 pub(super) fn tool_name(written: &str, span: Span, decoder: &mut Decoder) -> Option<String> {
     match decoder.tools.allowed_by(written) {
         ToolMatch::Tools(tools) if tools.len() == 1 => Some(tools[0].name.to_string()),
-        // Tests are read without the plugins of the project.
-        ToolMatch::Refused(_) | ToolMatch::Undefined(_) => Some(written.to_owned()),
+        // Tests are read without the plugins and servers of the project.
+        ToolMatch::Refused(_) | ToolMatch::Unusable(_) | ToolMatch::Undefined(_) => {
+            Some(written.to_owned())
+        }
         ToolMatch::Tools(tools) => {
             let names = tools.iter().map(|tool| format!("`{}`", tool.name)).collect::<Vec<_>>();
             let message = format!("`{written}` stands for several tools");

@@ -23,6 +23,12 @@ impl Decoder {
                     "fix its definition; `kb playbook validate` shows the errors of all files";
                 self.push(Diagnostic::error(Code::NO_SUCH_TOOL, span, message).help(help));
             }
+            ToolMatch::Unusable(namespace) => {
+                let found = namespace.problem_of(text);
+                self.extend(found.map(|(code, message, help)| {
+                    Diagnostic::error(code, span, message).help(help)
+                }));
+            }
             ToolMatch::Undefined(namespace) => {
                 let all = self.tools.names().filter(|name| name.starts_with(&*namespace.prefix));
                 let known: Vec<&str> = all.collect();
@@ -43,6 +49,24 @@ impl Decoder {
                 self.unknown_tool(text, span, near);
             }
         }
+        Vec::new()
+    }
+
+    /// As [`Decoder::named_tools`], for a restriction, or for all tools of a server. Those of a server that is not pinned
+    /// cannot be called, so that a restriction of them is no error: otherwise nothing could pin them.
+    pub(crate) fn restricted_tools(
+        &mut self,
+        text: &str,
+        span: Span,
+        found: ToolMatch,
+    ) -> Vec<Arc<ToolSpec>> {
+        let ToolMatch::Unusable(namespace) = &found else {
+            return self.named_tools(text, span, found);
+        };
+        let found = namespace.problem_of(text);
+        self.extend(
+            found.map(|(code, message, help)| Diagnostic::warning(code, span, message).help(help)),
+        );
         Vec::new()
     }
 

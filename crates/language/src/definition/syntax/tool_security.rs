@@ -89,7 +89,7 @@ fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {
     for item in decoder.list(node, "allowed_tools") {
         let Some(text) = decoder.text(item, "allowed_tools") else { continue };
         let found = decoder.tools.allowed_by_settings(text);
-        allowed.extend(names(&decoder.named_tools(text, item.span, found)));
+        allowed.extend(names(&decoder.restricted_tools(text, item.span, found)));
     }
     allowed
 }
@@ -114,7 +114,7 @@ fn tool_security(key: &Key, node: &Node, settings: &mut Settings, decoder: &mut 
             .unwrap_or_default(),
     };
     let found = decoder.tools.secured_by(&key.text);
-    for name in names(&decoder.named_tools(&key.text, key.span, found)) {
+    for name in names(&decoder.restricted_tools(&key.text, key.span, found)) {
         settings.tool_security.entry(name).or_default().narrow(&entry);
     }
 }

@@ -21,9 +21,12 @@ use kb_host::executor::{Executor, HostAccess, LocalExecutor, SettingsCommands};
 use kb_host::isolation::{Trees, home_of};
 use kb_host::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tiers};
 use kb_host::specialist::{Ledger, SpecialistRunner};
-use kb_host::tool::{Approvals, ToolImplementation, Toolbox, ToolboxParts, sandbox_level};
+use kb_host::tool::{
+    Approvals, McpServers, ServerSecrets, ToolImplementation, ToolServer, Toolbox, ToolboxParts,
+    sandbox_level,
+};
 use kb_host::workspace::{IgnoreFiles, StatesBefore, Workspace};
-use kb_language::definition::{ApprovalLevel, ProcessChoice, Script, Settings};
+use kb_language::definition::{ApprovalLevel, PinnedServer, ProcessChoice, Script, Settings};
 use kb_language::plan::Plan;
 use kb_process::Supervisor;
 use std::sync::Arc;
@@ -91,11 +94,40 @@ fn workspace(context: &ProjectContext, frozen: &Frozen) -> Result<Workspace, Ser
     })
 }
 
-/// The plugins of a run, and the tools that servers declared when it started.
-fn tools(context: &ProjectContext, frozen: &Frozen, plan: &Plan) -> Vec<ToolImplementation> {
+/// The plugins of a run, the pinned tools of its servers, and the tools that servers declared when it started.
+fn tools(
+    context: &ProjectContext,
+    frozen: &Frozen,
+    plan: &Plan,
+    secrets: &Arc<ConfiguredSecrets>,
+) -> Vec<ToolImplementation> {
     let present = &context.environment.tools;
     let declared = frozen.tools.iter().map(|spec| ToolImplementation::frozen(spec, present));
-    plan.plugins_with_children().iter().map(Into::into).chain(declared).collect()
+    let pinned = pinned_tools(plan.servers_with_children(), secrets);
+    let plugins = plan.plugins_with_children();
+    plugins.iter().map(Into::into).chain(pinned).chain(declared).collect()
+}
+
+/// The pinned tools of these servers, which are started when one of them is called.
+pub(in crate::service) fn pinned_tools(
+    servers: Vec<Arc<PinnedServer>>,
+    secrets: &Arc<ConfiguredSecrets>,
+) -> Vec<ToolImplementation> {
+    let shared: Arc<dyn ToolServer> =
+        Arc::new(McpServers::new(servers.clone(), server_secrets(secrets)));
+    let specs = servers
+        .iter()
+        .flat_map(|own| own.pin.tools.iter().map(|tool| Arc::new(tool.spec(&own.server.name))));
+    specs.map(|spec| ToolImplementation::declared(spec, shared.clone())).collect()
+}
+
+/// The values that the variables of servers refer to.
+pub(in crate::service) fn server_secrets(secrets: &Arc<ConfiguredSecrets>) -> ServerSecrets {
+    let secrets = secrets.clone();
+    Arc::new(move |name: String| {
+        let secrets = secrets.clone();
+        Box::pin(async move { secrets.value_of(&name).await })
+    })
 }
 
 /// Builds the parts of one run, and tells the redactor its secrets.
@@ -115,14 +147,14 @@ pub(super) fn assemble(
     let workspace = workspace(context, frozen)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
-    let parts = ToolboxParts {
+    let mut parts = ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),
         settings: settings.clone(),
         approvals: Approvals { yes: frozen.yes },
         redactor: redactor.clone(),
         sandbox,
-        tools: tools(context, frozen, plan),
+        tools: Vec::new(),
         doubles: context.doubles.tools.clone(),
         clock: clock.clone(),
     };
@@ -131,14 +163,15 @@ pub(super) fn assemble(
     let host = HostAccess::of(&parts);
     let starter = SettingsCommands::new(parts.process_launcher(), frozen.yes);
     let present = present::of_run(context.root.clone(), settings.clone(), frozen.catalog());
-    let toolbox = Arc::new(Toolbox::new(parts).with_present(present));
-    let secrets = ConfiguredSecrets::new(
+    let secrets = Arc::new(ConfiguredSecrets::new(
         settings.clone(),
         context.environment.variables.clone(),
         context.root.clone(),
         Some(starter),
         redactor.clone(),
-    );
+    ));
+    parts.tools = tools(context, frozen, plan, &secrets);
+    let toolbox = Arc::new(Toolbox::new(parts).with_present(present));
     context.environment.redactors.register(&redactor);
     secrets.reveal_all_to_redactor();
     let keys = tiers.iter().flat_map(Tiers::keys);
@@ -172,7 +205,7 @@ pub(super) fn assemble(
         limits: frozen.limits,
         is_child: false,
     };
-    let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
+    let prompts = settings.prompts;
     let local = LocalExecutor::new(host, toolbox, specialists)
         .with_trees(trees)
         .with_states_before(StatesBefore::of(&context.state_dir, &context.root));

@@ -35,7 +35,7 @@ mod trees;
 use kb_base::value::RunLimits;
 
 pub use activity::{Activity, ActivityReceiver, ActivitySender};
-pub(super) use assembly::{available_sandbox, supervisor};
+pub(super) use assembly::{available_sandbox, pinned_tools, server_secrets, supervisor};
 pub(super) use base::facts_of;
 pub use base::{KeepReport, RetryRequest, retry_with_current, start_from};
 pub(super) use begin::{Basis, begin};

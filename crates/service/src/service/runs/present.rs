@@ -20,10 +20,10 @@ fn loaded(
     (files, unreadable): (Vec<InputFile>, Vec<FileProblem>),
     tools: ToolCatalog,
 ) -> Result<Arc<Settings>, ServiceError> {
-    // Plugins are read for their names only: one with an error matters where the settings name it.
+    // Plugins and pinned tools are read for their names only: one with an error matters where the settings name it.
     let plugins: BTreeSet<String> = files
         .iter()
-        .filter(|file| file.role == FileRole::Plugin)
+        .filter(|file| matches!(file.role, FileRole::Plugin | FileRole::McpLock))
         .map(|file| file.path.clone())
         .collect();
     let unreadable = unreadable

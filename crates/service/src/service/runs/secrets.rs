@@ -85,6 +85,18 @@ impl ConfiguredSecrets {
         }
     }
 
+    /// The value of a secret by its name or reference, outside of a step.
+    pub(in crate::service) async fn value_of(&self, secret: &str) -> Result<String, Failure> {
+        self.fetch_now(secret, &CancellationToken::new()).await?;
+        self.value(secret).ok_or_else(|| {
+            let (why, fix) = self.problem(secret).unwrap_or_else(|| {
+                ("it is empty or not readable".to_owned(), "give it a value".to_owned())
+            });
+            let message = format!("the secret `{secret}` has no value: {why}");
+            Failure::new(Code::SECRET_UNSET, message).help(fix)
+        })
+    }
+
     fn source(&self, secret: &str) -> Option<SecretSource> {
         if secret.contains(':') {
             SecretSources::source(secret)

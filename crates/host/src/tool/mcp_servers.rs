@@ -1,0 +1,169 @@
+//! [`McpServers`]: the MCP servers of a run. Each is started at the first call of one of its tools, and ends with the
+//! run.
+
+use super::plugin_code;
+use super::process_launcher::ProcessLauncher;
+use super::server::{ServerPlace, ToolServer};
+use futures::future::BoxFuture;
+use kb_base::diagnostic::Code;
+use kb_base::value::{Digest, Failure, Json};
+use kb_language::definition::{
+    LOCK_PATH, McpServer, PinnedServer, ServerValue, ToolChange, ToolDeclaration,
+};
+use kb_language::toolspec::{ToolNamespace, ToolSpec};
+use kb_mcpclient::{Connection, ServerStart};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// Gives the value of `env:NAME`, of `file:PATH` or of a secret of the settings.
+pub type ServerSecrets =
+    Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, Failure>> + Send + Sync>;
+
+/// Number of differences in a message.
+const SHOWN: usize = 5;
+
+/// The servers of a run by name, and the processes that were started.
+pub struct McpServers {
+    servers: BTreeMap<String, Arc<PinnedServer>>,
+    secrets: ServerSecrets,
+    open: Mutex<BTreeMap<Place, Arc<Slot>>>,
+}
+
+/// What a process of a server can see. Calls with the same view share a process.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    server: String,
+    root: PathBuf,
+    readable: Option<Vec<PathBuf>>,
+    hidden: Vec<PathBuf>,
+}
+
+/// A process that is started once, by the call that needs it first.
+type Slot = tokio::sync::Mutex<Option<Open>>;
+
+#[derive(Clone)]
+struct Open {
+    connection: Arc<Connection>,
+    /// The list of tools that was compared with the pin.
+    compared: Arc<Vec<ToolDeclaration>>,
+}
+
+impl McpServers {
+    /// These servers. None of them is started.
+    pub fn new(
+        servers: impl IntoIterator<Item = Arc<PinnedServer>>,
+        secrets: ServerSecrets,
+    ) -> McpServers {
+        let servers = servers.into_iter().map(|own| (own.server.name.clone(), own)).collect();
+        McpServers { servers, secrets, open: Mutex::default() }
+    }
+
+    fn server_of(&self, tool: &ToolSpec) -> Result<&Arc<PinnedServer>, Failure> {
+        let name = ToolNamespace::server_of(&tool.name).unwrap_or_default();
+        self.servers.get(name).ok_or_else(|| {
+            let message = format!("the run has no MCP server `{name}`");
+            Failure::new(Code::NO_MCP_SERVER, message)
+        })
+    }
+
+    /// The running process of a server for this place, whose tools are those that are pinned.
+    async fn connection(
+        &self,
+        own: &PinnedServer,
+        place: ServerPlace<'_>,
+    ) -> Result<Arc<Connection>, Failure> {
+        let key = Place {
+            server: own.server.name.clone(),
+            root: place.processes.root().to_owned(),
+            readable: place.processes.readable(),
+            hidden: place.hidden.clone(),
+        };
+        let slot = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.entry(key).or_default().clone()
+        };
+        let mut slot = slot.lock().await;
+        let running = slot.take().filter(|open| open.connection.is_open());
+        let open = match running {
+            Some(open) => open,
+            None => {
+                let connection = Arc::new(connect(&own.server, place, &self.secrets).await?);
+                Open { connection, compared: Arc::default() }
+            }
+        };
+        let name = &own.server.name;
+        let tools = open.connection.tools().await.map_err(|fault| fault.failure(name))?;
+        if !Arc::ptr_eq(&tools, &open.compared) {
+            let changes = own.pin.changes(&tools);
+            if !changes.is_empty() {
+                // The process stays, so that each call is refused at once.
+                *slot = Some(Open { compared: Arc::default(), ..open });
+                return Err(drift(name, &changes));
+            }
+        }
+        let connection = open.connection.clone();
+        *slot = Some(Open { compared: tools, ..open });
+        Ok(connection)
+    }
+}
+
+impl ToolServer for McpServers {
+    fn call<'a>(
+        &'a self,
+        tool: &'a ToolSpec,
+        args: &'a Json,
+        place: ServerPlace<'a>,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Json, Failure>> {
+        Box::pin(async move {
+            let own = self.server_of(tool)?;
+            let connection = self.connection(own, place).await?;
+            let name = tool.name.strip_prefix(&*tool.namespace).unwrap_or(&tool.name);
+            let answer = connection.call(name, args).await;
+            answer.map_err(|fault| fault.failure(&own.server.name))
+        })
+    }
+
+    fn code(&self, tool: &ToolSpec, processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
+        let Ok(own) = self.server_of(tool) else { return BTreeMap::new() };
+        let pin = (format!("{LOCK_PATH}: {}", own.server.name), own.pin.digest());
+        plugin_code::digests(pin, &own.server.argv, processes)
+    }
+}
+
+/// Starts a server.
+pub async fn connect(
+    server: &McpServer,
+    place: ServerPlace<'_>,
+    secrets: &ServerSecrets,
+) -> Result<Connection, Failure> {
+    let mut env = Vec::new();
+    for (name, value) in &server.env {
+        let value = match value {
+            ServerValue::Text(text) => text.clone(),
+            ServerValue::Secret(reference) => secrets(reference.clone()).await?,
+        };
+        env.push((name.clone(), value));
+    }
+    let supervisor = place.processes.of_server(server.network, place.hidden)?;
+    let cwd = place.processes.root().to_owned();
+    let start = ServerStart { server, supervisor: &supervisor, cwd, env };
+    Connection::open(start).await.map_err(|fault| fault.failure(&server.name))
+}
+
+/// The failure of each call of a server whose tools are not those that are pinned.
+fn drift(server: &str, changes: &[ToolChange]) -> Failure {
+    let mut shown: Vec<String> = changes.iter().take(SHOWN).map(ToString::to_string).collect();
+    if changes.len() > SHOWN {
+        shown.push(format!("{} more", changes.len() - SHOWN));
+    }
+    let message = format!(
+        "the tools of the MCP server `{server}` are not those that are pinned: {}",
+        shown.join("; ")
+    );
+    let help =
+        format!("a person reads `kb mcp diff {server}` and accepts it with `kb mcp pin {server}`");
+    Failure::new(Code::MCP_DRIFT, message).help(help)
+}

@@ -1,0 +1,95 @@
+//! [`Fault`]: why a server could not be used.
+
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, format_duration, one_line};
+use kb_process::{ProcessEnd, ProcessResult};
+use std::time::Duration;
+
+/// Characters of a text of a server in a message.
+const SHOWN: usize = 500;
+
+/// Why a server could not be used. Texts of the server are not masked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Its program did not start, for this reason.
+    NotStarted(String),
+    /// It did not answer within this time: what was asked of it.
+    Silent(&'static str, Duration),
+    /// It ended: how, and the last line of its stderr.
+    Ended(String, String),
+    /// It does not read what is sent to it.
+    NotRead,
+    /// It broke the protocol or a limit.
+    Broken(String),
+    /// It answered a request with an error: the method, the code and the text.
+    Refused(&'static str, i64, String),
+    /// The tool says that the call failed.
+    CallFailed(String),
+    /// The result is larger than this number of bytes.
+    TooLarge(usize),
+}
+
+impl Fault {
+    /// The fault of a process that has ended.
+    pub(crate) fn ended(result: &ProcessResult) -> Fault {
+        let how = match &result.end {
+            ProcessEnd::Code(code) => format!("exit code {code}"),
+            ProcessEnd::Signal(signal) => format!("signal {signal}"),
+            ProcessEnd::NotStarted(reason) => return Fault::NotStarted(reason.clone()),
+            ProcessEnd::TimedOut | ProcessEnd::Idle | ProcessEnd::Cancelled => {
+                "it was stopped".to_owned()
+            }
+            ProcessEnd::Lost => ProcessEnd::LOST.to_owned(),
+        };
+        let tail = if result.stderr_tail.is_empty() { &result.stderr } else { &result.stderr_tail };
+        let last = tail.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+        Fault::Ended(how, one_line(last, SHOWN))
+    }
+
+    /// The failure of a call or a command that uses the server with this name.
+    pub fn failure(&self, server: &str) -> Failure {
+        let not_started = |what: String| {
+            let message = format!("the MCP server `{server}` {what}");
+            let help = "`kb explain KB1306` names what a server can reach in the sandbox";
+            Failure::new(Code::MCP_NOT_STARTED, message).help(help)
+        };
+        match self {
+            Fault::NotStarted(reason) => not_started(format!("did not start: {reason}")),
+            Fault::Silent("tools/call", limit) => {
+                let limit = format_duration(*limit);
+                let message =
+                    format!("the MCP server `{server}` did not answer a call within {limit}");
+                Failure::new(Code::MCP_CALL_FAILED, message).help("raise `timeout` of the server")
+            }
+            Fault::Silent(what, limit) => {
+                not_started(format!("did not answer `{what}` within {}", format_duration(*limit)))
+            }
+            Fault::Ended(how, line) if line.is_empty() => not_started(format!("ended ({how})")),
+            Fault::Ended(how, line) => not_started(format!("ended ({how}): {line}")),
+            Fault::NotRead => not_started("does not read its input".to_owned()),
+            Fault::Broken(why) => {
+                let message =
+                    format!("the MCP server `{server}` is not usable: {}", one_line(why, SHOWN));
+                Failure::new(Code::MCP_ANSWER, message)
+            }
+            Fault::Refused(method, code, text) => {
+                let text = one_line(text, SHOWN);
+                let message =
+                    format!("the MCP server `{server}` refused `{method}` ({code}): {text}");
+                Failure::new(Code::MCP_CALL_FAILED, message)
+            }
+            Fault::CallFailed(text) => {
+                let message = format!("the MCP server `{server}` says: {}", one_line(text, SHOWN));
+                Failure::new(Code::MCP_CALL_FAILED, message)
+            }
+            Fault::TooLarge(limit) => {
+                let message = format!(
+                    "the result of the MCP server `{server}` has more than {} KiB",
+                    limit >> 10
+                );
+                let help = "ask for less, or raise `maxResultKib` of the server";
+                Failure::new(Code::MCP_CALL_FAILED, message).help(help)
+            }
+        }
+    }
+}

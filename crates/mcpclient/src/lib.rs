@@ -1,0 +1,18 @@
+//! The client of the Model Context Protocol: starts a server, lists its tools and calls them.
+//!
+//! A server is a program of others. Everything that it says is checked and limited here, and callers mask its
+//! text. This module decides neither where a server runs nor what may be called. Start at
+//! [`Connection::open`].
+
+mod channel;
+mod connection;
+mod conversation;
+mod era;
+mod fault;
+mod handshake;
+mod listing;
+mod output;
+mod wire;
+
+pub use connection::{Connection, ServerStart};
+pub use fault::Fault;
