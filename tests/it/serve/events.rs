@@ -68,6 +68,41 @@ fn the_end_of_a_run_starts_a_run_once() {
     assert!(fires(&store).iter().all(|fire| fire.depth == 1));
 }
 
+/// No person stands between the runs: what a specialist could write in the first is executed in the sandbox.
+#[test]
+fn a_run_that_another_run_starts_knows_its_specialists() {
+    let after = |id: &str, of: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: {id}\non: {{run: {{playbook: {of}}}}}\nsteps: [{{id: a, run: 'touch ../{id} || true; echo {id} >> log'}}]\n"
+        )
+    };
+    let writes = "schema: kb.playbook/1\nid: writes\nscript: script.yml\nsteps: [{id: w, specialist: s, task: Write.}]\n";
+    let specialist = "schema: kb.specialist/1\nid: s\nrole: You write.\ntools: [fs:write]\n";
+    let script = "schema: kb.script/1\nsteps:\n  w: [{output: {summary: Nothing to do.}}]\n";
+    let (runtime, scratch) = (
+        runtime(),
+        Scratch::new(&[
+            ("playbooks/build.yml", BUILD),
+            ("playbooks/writes.yml", writes),
+            ("playbooks/free.yml", &after("free", "build")),
+            ("playbooks/confined.yml", &after("confined", "writes")),
+            (".kb/specialists/s.yml", specialist),
+            ("script.yml", script),
+        ]),
+    );
+    let _context = runtime.enter();
+    enable(&scratch, "free.run", now());
+    enable(&scratch, "confined.run", now());
+    let mut daemon = daemon(&scratch);
+    daemon.tick(now());
+    scratch.kb(&["playbook", "run", "build"]).code(0);
+    until_log(&mut daemon, &scratch, "free\n");
+    scratch.kb(&["playbook", "run", "writes"]).code(0);
+    until_log(&mut daemon, &scratch, "free\nconfined\n");
+    assert!(scratch.has("../free"));
+    assert!(!scratch.has("../confined") || !crate::scratch::has_kernel_sandbox());
+}
+
 #[test]
 fn a_message_starts_a_run_once() {
     let (runtime, scratch) = (

@@ -11,7 +11,7 @@ use kb_language::schedule::{ActiveRuns, Decision, overlap};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{Project, ServiceError, open_triggers, run_output};
 use kb_service::trigger::{
-    Delivery, Enabled, FireFilter, FireState, NewFire, Recorded, StoredMessage, TriggerState,
+    Delivery, Enabled, Fire, FireFilter, FireState, NewFire, Recorded, StoredMessage, TriggerState,
     TriggerStore, VerifiedWebhook,
 };
 use serde_json::json;
@@ -90,7 +90,7 @@ pub(super) fn run_ends(
         for row in rows {
             let Some((ended, end)) = row.ended_at.zip(end_of(row.status)) else { continue };
             let wanted = source.playbook == *row.definition && source.statuses.contains(&end);
-            let key = format!("run:{}:{}", row.run, row.epoch);
+            let key = Fire::key_after(row.run.as_str(), row.epoch);
             recorded.cursor = recorded.cursor.max(ended);
             if !wanted || store.fire(&loaded.id, &key)?.is_some() {
                 continue;

@@ -5,9 +5,10 @@ use super::{DefinitionDigests, Project, ServiceError, StartRequest, params};
 use crate::trigger::{API_TRIGGER, Fire, TriggerStore, trigger_id};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{Failure, RunId};
+use kb_engine::inspect::Earlier;
 use kb_engine::journal::JournalError;
 use kb_language::definition::{Playbook, Trigger, TriggerSource};
-use kb_language::plan::Facts;
+use kb_language::plan::{Facts, Touched};
 use std::collections::BTreeSet;
 
 /// Starts the run of a recorded fire: checks that the definition is the one that was enabled, reads the
@@ -29,7 +30,9 @@ pub async fn start_fire(project: Project, run: &str) -> Result<Prepared, Service
         ServiceError::Definitions { diagnostics: problems, sources: Box::<Sources>::default() }
     })?;
     let id = playbook.id.clone();
-    let facts = Facts { foreign_params: foreign_params(&playbook, &fire), ..Facts::default() };
+    let foreign_params = foreign_params(&playbook, &fire);
+    let facts =
+        Facts { touched: touched_before(&project, &fire)?, foreign_params, ..Facts::default() };
     let request = StartRequest { run: fire.run, ..StartRequest::default() };
     runs::begin(project, id, values, request, runs::Basis::knowing(facts)).await
 }
@@ -45,6 +48,18 @@ fn foreign_params(playbook: &Playbook, fire: &Fire) -> BTreeSet<String> {
         None if fire.trigger == API_TRIGGER => BTreeSet::new(),
         None => fire.params.keys().cloned().collect(),
     }
+}
+
+/// Who could write to the project in the run whose end, or whose notification, this fire is: no person stands between.
+fn touched_before(project: &Project, fire: &Fire) -> Result<Option<Touched>, ServiceError> {
+    let Some(run) = fire.run_before() else { return Ok(None) };
+    let journal = project.context.journal(Default::default())?;
+    match journal.run(&run) {
+        Err(JournalError::NoRun(_)) => return Ok(None),
+        found => found?,
+    };
+    let earlier = Earlier::read(&*journal, &run, u64::MAX)?;
+    Ok(runs::facts_of(&journal, &earlier)?.touched)
 }
 
 fn recorded(project: &Project, run: &str) -> Result<Fire, ServiceError> {

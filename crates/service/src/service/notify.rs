@@ -4,7 +4,7 @@ use super::hook_secrets::{open_triggers, secrets_of, settings_commands, touched_
 use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
 use super::runs::ConfiguredSecrets;
 use super::{Project, ServiceError, params};
-use crate::trigger::{NewFire, Notification, sign_standard};
+use crate::trigger::{Fire, NewFire, Notification, sign_standard};
 use kb_attempt::Live;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Json, JsonMap, RunId, Timestamp, one_line};
@@ -344,7 +344,12 @@ fn queue(
     }
     let fire = NewFire {
         depth,
-        ..NewFire::queued(NOTIFY, what.id.clone(), definition.id.as_str(), values)
+        ..NewFire::queued(
+            NOTIFY,
+            Fire::key_after(&what.run, &what.id),
+            definition.id.as_str(),
+            values,
+        )
     };
     store
         .add(&fire, project.clock().wall())

@@ -139,6 +139,18 @@ pub struct Fire {
     pub by: Option<String>,
 }
 
+impl Fire {
+    /// The key of a fire for the end of a run, or for a notification about one.
+    pub fn key_after(run: &str, which: impl std::fmt::Display) -> String {
+        format!("run:{run}:{which}")
+    }
+
+    /// The run of which [`Fire::key_after`] made the key.
+    pub fn run_before(&self) -> Option<RunId> {
+        RunId::new(self.key.strip_prefix("run:")?.split(':').next()?).ok()
+    }
+}
+
 /// The last change of the state of a trigger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
