@@ -50,7 +50,7 @@
 //! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process |
-//! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, attempt, tool |
+//! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, attempt |
 //! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
 //! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, attempt, process, mcpclient, workspace, http, git |

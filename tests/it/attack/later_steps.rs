@@ -368,6 +368,22 @@ fn a_step_commits_without_executing_anything_of_the_project() {
     }
 }
 
+/// A required filter, such as one that encrypts, is neither executed nor left out: git stores nothing.
+#[test]
+fn a_step_commits_no_file_without_its_required_filter() {
+    let prepare = "git config filter.x.clean 'sh -c \"echo pwned > $HOME/pwned; cat\"'
+        git config filter.x.required true; echo '*.key filter=x' > .gitattributes";
+    for (file, code) in [("a.key", 1), ("a.txt", 0)] {
+        let step = format!("tool: 'git:commit', input: {{paths: [{file}], message: two}}");
+        let scratch = repository(prepare, &format!("echo new > {file}"), &step);
+        let (said, escaped) = run(&scratch, &[&RUN[..], &["--yes"]].concat(), "kernel");
+        assert!(!escaped && said.code == code, "{file}: {said:?}");
+        if code == 1 {
+            said.says(&["clean filter 'x' failed", "executes no filter"]);
+        }
+    }
+}
+
 /// A filter whose name is not UTF-8 cannot be switched off by its name: git is not started.
 #[test]
 fn a_filter_whose_name_is_not_utf_8_is_not_executed() {

@@ -44,12 +44,19 @@ const PROGRAMS: &str = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*
 #[derive(Debug, Clone)]
 pub struct Git {
     supervisor: Supervisor,
+    /// Whether git fails where it needs a filter, instead of doing without it.
+    needs_filters: bool,
 }
 
 impl Git {
     /// Started by this supervisor.
     pub fn new(supervisor: Supervisor) -> Git {
-        Git { supervisor }
+        Git { supervisor, needs_filters: false }
+    }
+
+    /// The same, but git fails for a file whose filter is required: it would store what the filter keeps out.
+    pub(crate) fn failing_without_filters(self) -> Git {
+        Git { needs_filters: true, ..self }
     }
 
     /// Runs a command in a directory and returns its output.
@@ -66,7 +73,8 @@ impl Git {
     ) -> Result<String, Box<Failure>> {
         let programs = self.programs_in(cwd).await?;
         let off = OFF.iter().map(|(name, value)| (*name, *value));
-        let named = programs.iter().map(|name| {
+        let is_kept = |name: &&String| self.needs_filters && name.ends_with(".required");
+        let named = programs.iter().filter(|name| !is_kept(name)).map(|name| {
             if name.ends_with(".required") { (name.as_str(), "false") } else { (name.as_str(), "") }
         });
         let settings: Vec<(&str, &str)> = off.chain(named).collect();

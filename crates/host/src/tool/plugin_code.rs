@@ -2,9 +2,12 @@
 
 use super::call::{Call, Caller};
 use super::process_launcher::ProcessLauncher;
+use kb_attempt::open_regular;
 use kb_base::value::Digest;
 use kb_language::definition::{NetworkAccess, Plugin};
 use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The digests of a definition and of the files of the project that its command names, by path.
@@ -14,10 +17,24 @@ pub(super) fn digests(
     processes: &ProcessLauncher,
 ) -> BTreeMap<String, Digest> {
     let files = processes.files_named(argv).into_iter().map(|path| {
-        let content = std::fs::read(&path).unwrap_or_default();
-        (shown(&path, processes), Digest::of(content))
+        let digest = digest_of(&path).unwrap_or_else(|error| Digest::of(error.to_string()));
+        (shown(&path, processes), digest)
     });
     std::iter::once(definition).chain(files).collect()
+}
+
+/// The digest of a file; of a large one, that of its state, which each write changes.
+fn digest_of(path: &Path) -> std::io::Result<Digest> {
+    const MOST: u64 = 64 << 20;
+    let mut file = open_regular(path)?;
+    let found = file.metadata()?;
+    if found.len() > MOST {
+        let state = (found.ino(), found.len(), found.ctime(), found.ctime_nsec());
+        return Ok(Digest::of(format!("{state:?}")));
+    }
+    let mut content = Vec::new();
+    file.by_ref().take(MOST + 1).read_to_end(&mut content)?;
+    Ok(Digest::of(content))
 }
 
 /// How a call gets the network of a plugin.

@@ -10,7 +10,8 @@ use kb_base::value::{Failure, InstanceKey, RunId, Timestamp};
 use kb_core::evidence::{Change, FileKind, FileState};
 use kb_core::redaction::Redactor;
 use serde::Serialize;
-use std::io::Result;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,6 +86,20 @@ impl StatesBefore {
         masks: &Arc<Redactor>,
     ) -> Workspace {
         workspace.with_state_before(self.of_step(run, instance, masks))
+    }
+
+    /// Says that such work executes, until the result is dropped or the process ends. Blocks.
+    pub fn hold(&self, run: &RunId) -> Result<File> {
+        let file = File::create(self.lock_of(run)?)?;
+        file.lock_shared()?;
+        Ok(file)
+    }
+
+    /// Whether such work executes.
+    pub fn is_held(&self, run: &RunId) -> bool {
+        let open = || OpenOptions::new().write(true).open(self.lock_of(run)?);
+        let lock = || open()?.try_lock().map_err(Into::into);
+        lock().is_err_and(|error: Error| error.kind() == ErrorKind::WouldBlock)
     }
 
     /// Such work has ended. Changes of protected paths that were found stay known.

@@ -1,5 +1,6 @@
 //! Files of a step of its own: copying the project there, and writing changes back.
 
+use super::content::MAX_HASHED;
 use super::dir_handle::open_file_at;
 use super::ignore_rules::IgnoreRules;
 use super::path_error::{PathError, refused};
@@ -11,7 +12,8 @@ use rustix::fs::{Timespec, Timestamps};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -141,7 +143,12 @@ impl Workspace {
             .open(&target)
             .map_err(io)?;
         let shared = shares_blocks(&copy, &from);
-        let digest = copy_and_hash(&mut from, (!shared).then_some(&mut copy), keep).map_err(io)?;
+        let to = (!shared).then_some(&mut copy);
+        let digest = match state.size > MAX_HASHED {
+            true => copy_data(&mut from, to, state.size),
+            false => copy_and_hash(&mut from, to, keep),
+        };
+        let digest = digest.map_err(io)?;
         copy.set_permissions(Permissions::from_mode(state.mode & 0o777)).map_err(io)?;
         let time = Timespec {
             tv_sec: state.mtime_ns.div_euclid(1_000_000_000),
@@ -167,9 +174,50 @@ fn shares_blocks(copy: &File, from: &File) -> bool {
 /// Files of at most this many bytes are kept for the merge of texts.
 const KEPT: usize = 1 << 20;
 
+/// Copies the data of a large file without its holes, of which it may have more than the disk has space for. Returns a
+/// digest of the data.
+fn copy_data(from: &mut File, mut to: Option<&mut File>, size: u64) -> std::io::Result<Digest> {
+    let (mut hasher, mut at) = (Hasher::default(), 0);
+    while let Some(data) = data_from(from, at, size)? {
+        hasher.update(data.start.to_le_bytes());
+        from.seek(SeekFrom::Start(data.start))?;
+        let mut part = from.take(data.end - data.start);
+        let digest = match &mut to {
+            Some(to) => {
+                to.seek(SeekFrom::Start(data.start))?;
+                copy_and_hash(&mut part, Some(to), &mut |_| Ok(()))?
+            }
+            None => copy_and_hash(&mut part, None, &mut |_| Ok(()))?,
+        };
+        hasher.update(digest.as_bytes());
+        at = data.end;
+    }
+    to.map_or(Ok(()), |to| to.set_len(size))?;
+    Ok(hasher.finish())
+}
+
+/// The next part of a file that has data.
+fn data_from(file: &File, at: u64, size: u64) -> std::io::Result<Option<Range<u64>>> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::SeekFrom::{Data, Hole};
+        let _ = size;
+        match rustix::fs::seek(file, Data(at)) {
+            Ok(start) => Ok(Some(start..rustix::fs::seek(file, Hole(start))?)),
+            Err(Errno::NXIO) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        Ok((at < size).then_some(at..size))
+    }
+}
+
 /// Reads a file once: writes it, hashes it, and passes on the bytes of a small one.
 fn copy_and_hash(
-    from: &mut File,
+    from: &mut impl Read,
     mut to: Option<&mut File>,
     keep: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
 ) -> std::io::Result<Digest> {
@@ -195,4 +243,34 @@ fn copy_and_hash(
         keep(&kept)?;
     }
     Ok(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{FileExt, MetadataExt};
+
+    #[test]
+    fn a_large_file_is_copied_without_its_holes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        std::fs::create_dir(&from).unwrap();
+        std::fs::create_dir(&to).unwrap();
+        let file = File::create(from.join("large")).unwrap();
+        file.set_len(1 << 40).unwrap();
+        file.write_at(b"one", 0).unwrap();
+        file.write_at(b"two", 1 << 39).unwrap();
+        let workspace = Workspace::open(&from, &[], &[]).unwrap();
+        let state = workspace.manifest().files["large"].clone();
+        let copied = || workspace.copy_to("large", &state, &to, &mut |_| Ok(())).unwrap();
+        let digest = copied();
+        let copy = File::open(to.join("large")).unwrap();
+        let mut text = [0; 3];
+        copy.read_exact_at(&mut text, 1 << 39).unwrap();
+        let found = copy.metadata().unwrap();
+        assert!(&text == b"two" && found.len() == 1 << 40 && found.blocks() < 1000);
+        file.write_at(b"2", 1 << 39).unwrap();
+        std::fs::remove_file(to.join("large")).unwrap();
+        assert_ne!(copied(), digest);
+    }
 }

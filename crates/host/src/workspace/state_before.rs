@@ -73,6 +73,12 @@ impl StatesBefore {
         }
     }
 
+    /// The file that is locked while work without a run executes. It belongs to no run.
+    pub(super) fn lock_of(&self, run: &RunId) -> Result<PathBuf> {
+        std::fs::create_dir_all(&self.home)?;
+        Ok(self.home.join(format!(".{run}.lock")))
+    }
+
     /// The folder of the project.
     pub(super) fn project(&self) -> &Path {
         &self.project

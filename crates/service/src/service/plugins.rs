@@ -149,6 +149,11 @@ pub(super) async fn called_once(
     let states = StatesBefore::of(&context.state_dir, &context.root);
     let place = RunId::new(format!("{TEST_NAME}{}", std::process::id())).ok();
     let place = place.zip(StepId::new("call").ok().map(InstanceKey::root));
+    let held = place.as_ref().map(|(run, _)| states.hold(run)).transpose();
+    let _held = held.map_err(|error| {
+        let message = format!("the state folder cannot be written: {error}");
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+    })?;
     let workspace = match &place {
         Some((run, instance)) => states.watching(&workspace, run, instance, &redactor),
         None => workspace,

@@ -43,7 +43,7 @@ impl Tool for GitCommit {
 
 async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Refusal> {
     let root = context.files.workspace.root();
-    let git = Git::new(context.processes.unconfined().clone());
+    let git = Git::new(context.processes.unconfined().clone()).failing_without_filters();
     // A path is no pattern and no option, and lies in the project.
     args.paths.iter().try_for_each(|path| require_inside(path))?;
     let with_paths = |command: &[&'static str]| -> Vec<String> {
@@ -52,7 +52,16 @@ async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Re
     };
     let run = async |words: &[String], stdin: &str| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        git.run_with(root, &words, stdin).await.map_err(|failure| failed(*failure))
+        git.run_with(root, &words, stdin).await.map_err(|failure| {
+            let help = match failure.message.contains("clean filter") {
+                true => Some(
+                    "`git:commit` executes no filter; commit the file with `run: git commit`"
+                        .to_owned(),
+                ),
+                false => failure.help.clone(),
+            };
+            failed(Failure { help, ..*failure })
+        })
     };
     run(&with_paths(&["--literal-pathspecs", "add", "--all"]), "").await?;
     let staged = ["--literal-pathspecs", "diff", "--cached", "--relative", "--name-only", "-z"];

@@ -232,3 +232,16 @@ async fn changes_are_known_where_the_project_was_moved() {
     let open = story.open().changed(&project);
     assert!(paths(&open) == [".envrc"] && open[0].is_in_project());
 }
+
+/// The kernel ends the lock of a process that was killed.
+#[tokio::test]
+async fn work_without_a_run_is_known_while_its_lock_is_held() {
+    let (story, ..) = Story::new().await;
+    let run = RunId::new("test-1").unwrap();
+    assert!(!story.states().is_held(&run));
+    let held = story.states().hold(&run).unwrap();
+    assert!(story.states().is_held(&run));
+    drop(held);
+    assert!(!story.states().is_held(&run));
+    assert_eq!(story.states().open_commands().len(), 1);
+}

@@ -10,8 +10,6 @@ use kb_engine::engine::StartMode;
 use kb_engine::inspect::Frozen;
 use kb_engine::journal::Journal;
 use kb_host::workspace::{OpenChange, OpenCommand, StatesBefore};
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 
 /// Refuses to start a new run, or to continue one, where commands left changed protected paths. What its own killed commands
 /// changed, a run that continues notices itself, and one that is cancelled executes nothing.
@@ -96,8 +94,8 @@ impl ProtectedChanges {
             let message = format!("nothing is accepted while run `{}` executes", row.run);
             return Err(refused(message, "wait for its end, or cancel it"));
         }
-        if states(context).open_commands().iter().any(|command| is_of_a_living_test(command.run()))
-        {
+        let mut all = states(context).open_commands().into_iter();
+        if all.any(|command| is_of_a_living_test(context, command.run())) {
             let message = "nothing is accepted while `kb plugin test` executes".to_owned();
             return Err(refused(message, "wait for its end"));
         }
@@ -125,15 +123,13 @@ fn states(context: &ProjectContext) -> StatesBefore {
 
 fn open_commands(context: &ProjectContext) -> Vec<OpenCommand> {
     let mut all = states(context).open_commands();
-    all.retain(|command| command.was_found() || !is_of_a_living_test(command.run()));
+    all.retain(|command| command.was_found() || !is_of_a_living_test(context, command.run()));
     all
 }
 
-/// Whether the process of `kb plugin test` that has this name instead of a run is alive.
-fn is_of_a_living_test(run: &RunId) -> bool {
-    let process = run.as_str().strip_prefix(TEST_NAME).and_then(|id| id.parse().ok());
-    let process = process.and_then(Pid::from_raw);
-    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
+/// Whether `kb plugin test` that has this name instead of a run executes.
+fn is_of_a_living_test(context: &ProjectContext, run: &RunId) -> bool {
+    run.as_str().starts_with(TEST_NAME) && states(context).is_held(run)
 }
 
 /// What the name of a test of a plugin begins with, before the id of its process.
