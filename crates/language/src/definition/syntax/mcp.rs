@@ -67,7 +67,7 @@ pub(crate) fn mcp_servers(node: &Node, found: &mut Specialist, decoder: &mut Dec
 
 /// Puts the tools of the servers that a specialist defines or names on its allow-list, unless it names some of them.
 pub(crate) fn allow_own(node: Option<&Node>, found: &mut Specialist, decoder: &mut Decoder) {
-    let listed = node.map(|node| named(node)).unwrap_or_default();
+    let listed = node.map(named).unwrap_or_default();
     for server in found.mcp_servers.clone() {
         let prefix = ToolNamespace::of_server(&server.name, None).prefix;
         if !listed.iter().any(|name| name.starts_with(&*prefix)) {
@@ -134,6 +134,7 @@ fn server(
     not_yet: &mut Vec<NotYet>,
     decoder: &mut Decoder,
 ) -> Option<McpServer> {
+    decoder.unsupported_keys(fields, not_yet);
     let over_http = fields.choice("transport", SERVER_TRANSPORT, decoder);
     let (command, url) = (fields.get("command"), fields.get("url"));
     let meant = ["command", "url"];
@@ -174,7 +175,6 @@ fn server(
         max_tools: fields.integer("maxTools", decoder).unwrap_or(TOOLS) as usize,
         span: fields.span,
     };
-    decoder.unsupported_keys(fields, not_yet);
     (can_start && url.is_none()).then_some(server)
 }
 
