@@ -186,9 +186,20 @@ pub(super) fn listed_kinds(output: &Json, claims: &[Claim]) -> BTreeSet<ClaimKin
     with_parts(claims.iter().map(|claim| claim.kind).chain(empty).collect())
 }
 
-/// The kinds of changes whose list is `null`.
+/// The kinds of changes whose list is `null`, or is empty below a key that can be about something else than files.
 pub(super) fn missing_kinds(output: &Json) -> BTreeSet<ClaimKind> {
-    with_parts(kinds_of_lists(output, Json::is_null).collect())
+    let is_none = |value: &Json| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    let other = sources(output).flatten().filter(|(key, value)| {
+        let is_plain = words(key).iter().any(|word| means(word, Meaning::Change));
+        is_plain && is_none(value)
+    });
+    let other = other.filter_map(|(key, _)| ClaimKind::of_key(key));
+    with_parts(kinds_of_lists(output, Json::is_null).chain(other).collect())
+}
+
+/// The kinds of changes whose list is empty.
+pub(super) fn denied_kinds(output: &Json) -> BTreeSet<ClaimKind> {
+    kinds_of_lists(output, |value| value.as_array().is_some_and(Vec::is_empty)).collect()
 }
 
 /// The kinds of the lists of files that fit.

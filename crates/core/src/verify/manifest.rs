@@ -72,7 +72,7 @@ fn plain(text: &str) -> &str {
 fn is_about(line: &str, argv: &[String]) -> bool {
     if line.starts_with('[') {
         let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-        return words.any(|word| runner::is_name(word));
+        return words.any(runner::is_name);
     }
     // Keys behind the first one of a line are those in quotation marks.
     let parts = line.split(['{', ',']).map(str::trim).enumerate();

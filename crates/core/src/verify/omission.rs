@@ -1,7 +1,7 @@
 //! Changes that an output leaves out: its lists must have all that the step changed, and `nothing else was changed`
 //! must be true.
 
-use super::claim::{Claim, listed_kinds, missing_kinds};
+use super::claim::{Claim, denied_kinds, listed_kinds, missing_kinds};
 use super::claim_kind::ClaimKind;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
@@ -115,8 +115,10 @@ impl<'a> Coverage<'a> {
                 "the output says that nothing else was changed, but the step changed the mode of `{path}`"
             )));
         }
-        let path =
-            self.unnamed.iter().find(|path| self.by_file_tool(path)).or(self.unnamed.first())?;
+        let unnamed = self.unnamed.iter().find(|path| self.by_file_tool(path));
+        let Some(path) = unnamed.or(self.unnamed.first()) else {
+            return self.denied(output, claims);
+        };
         if statements.iter().any(says_only) {
             let reason = format!(
                 "the output says that nothing else was changed, but the step changed `{path}`"
@@ -132,6 +134,7 @@ impl<'a> Coverage<'a> {
         if kinds.is_empty() && missing.is_empty() {
             return None;
         }
+        let denied = || self.denied(output, claims);
         let is_listed = |path: &&&str| {
             let listed = kinds.contains(&self.kind(path))
                 && !self.is_beside_code(path)
@@ -145,7 +148,9 @@ impl<'a> Coverage<'a> {
             self.is_meant(path) && (!claims.is_empty() || is_listed)
         };
         let refuted = self.unnamed.iter().find(is_listed);
-        let path = refuted.or_else(|| self.unnamed.iter().find(by_command))?;
+        let Some(path) = refuted.or_else(|| self.unnamed.iter().find(by_command)) else {
+            return denied();
+        };
         let reason = format!("the step changed `{path}`, and no list of the output has it");
         Some(match refuted {
             Some(_) => {
@@ -153,6 +158,21 @@ impl<'a> Coverage<'a> {
             }
             None => Finding::inconclusive(reason),
         })
+    }
+
+    /// The doubt about an empty list beside a change of its kind, which the output names elsewhere only, such as among the
+    /// files that were read.
+    fn denied(&self, output: &Json, claims: &[Claim]) -> Option<Finding> {
+        let kinds = denied_kinds(output);
+        let is_denied = |path: &&str| {
+            let is_claimed = claims.iter().any(|claim| claim.path == **path);
+            let of_all = kinds.contains(&ClaimKind::Changed);
+            self.is_meant(path) && (of_all || kinds.contains(&self.kind(path)) && !is_claimed)
+        };
+        let path = self.changes.changed().find(is_denied)?;
+        Some(Finding::inconclusive(format!(
+            "the step changed `{path}`, and an empty list of the output says that there was nothing of its kind"
+        )))
     }
 
     /// Whether a file tool of the last attempt changed a path. A report of a rework can mean its own attempt.

@@ -337,11 +337,17 @@ impl Record<'_> {
             .flat_map(|diff| diff.split("\n@@").collect::<Vec<_>>());
         hunks.any(|hunk| {
             let lines: Vec<&str> = hunk.lines().collect();
+            let with = |mark: char| {
+                lines.iter().filter(|line| line.starts_with(mark) && has_word(line, name)).count()
+            };
+            // What stood there before was not added.
+            if adds {
+                return with('+') > with('-');
+            }
             let last = lines.iter().rposition(|line| line.starts_with(['+', '-'])).unwrap_or(0);
-            lines[..=last.min(lines.len().saturating_sub(1))].iter().any(|line| {
-                let fits = if adds { line.starts_with('+') } else { true };
-                fits && has_word(line, name)
-            })
+            lines[..=last.min(lines.len().saturating_sub(1))]
+                .iter()
+                .any(|line| has_word(line, name))
         })
     }
 

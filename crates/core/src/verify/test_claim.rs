@@ -78,13 +78,15 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
         claims.iter().any(|claim| claim.passed == passed && claim.counts != (None, None))
     };
     let has_counts = [counted(&claims, false), counted(&claims, true)];
-    claims.retain(|claim| claim.counts != (None, None) || !has_counts[usize::from(claim.passed)]);
+    claims.retain(|claim| {
+        claim.integration || claim.counts != (None, None) || !has_counts[usize::from(claim.passed)]
+    });
     let keyed: Vec<TestClaim> = claims.iter().copied().filter(|claim| !claim.in_prose).collect();
     let is_said = |claim: &TestClaim| {
         keyed.iter().any(|other| other.passed == claim.passed && other.counts.0 == claim.counts.0)
     };
     claims.retain(|claim| !claim.in_prose || !is_said(claim));
-    claims.dedup_by_key(|claim| (claim.passed, claim.counts));
+    claims.dedup_by_key(|claim| (claim.passed, claim.counts, claim.integration));
     claims
 }
 
@@ -150,7 +152,8 @@ fn named_result(value: &Json) -> Option<TestClaim> {
     let name = field(value, &["name", "check", "step", "kind", "type"])?.as_str()?;
     let words = words(&name.replace(' ', "_"));
     let claim = is_about_tests(&words).then(|| TestClaim::of(value)).flatten();
-    claim.map(|claim| TestClaim { counts: (None, None), ..claim })
+    let integration = has(&words, &["integration"]);
+    claim.map(|claim| TestClaim { counts: (None, None), integration, ..claim })
 }
 
 /// All texts of a value.
@@ -207,7 +210,11 @@ impl TestClaim {
         let counted = failed.map(|failed| failed == 0).or(passed.map(|_| true));
         let claim =
             TestClaim::counted(stated.or(counted)?, (passed, failed), total.first().copied());
-        Some(TestClaim { understood: claim.understood && agree, ..claim })
+        let integration = fields
+            .keys()
+            .map(|key| words(key))
+            .any(|words| has(&words, &["integration"]) && is_about_tests(&words));
+        Some(TestClaim { understood: claim.understood && agree, integration, ..claim })
     }
 
     /// The claim of numbers in keys; the number of all gives the missing one.

@@ -229,11 +229,16 @@ impl TestClaim {
     /// The doubt about a number that is the sum of runs of the same tests in one script.
     fn counts_twice(self, test: &TestRun<'_>) -> Option<Finding> {
         let own = canonical(&test.used.argv);
-        let same = test.run.script.commands.iter().filter(|used| canonical(&used.argv) == own);
+        let known = TestCommands::of([]);
+        let same = test.run.script.commands.iter().filter(|used| {
+            let read = known.read(&used.argv);
+            canonical(&used.argv) == own
+                || read.is_some_and(|read| read.shares_language(&test.read))
+        });
         let is_sum = test.run.tests.is_some_and(|counts| self.counts.0 == Some(counts.passed));
         (is_sum && same.count() > 1).then(|| {
             Finding::inconclusive(format!(
-                "`{}` ran several times in call `{}`, and the claimed number may be the sum",
+                "`{}` ran beside the same tests in call `{}`, and the claimed number may be the sum",
                 test.name(),
                 test.run.call.id
             ))

@@ -102,6 +102,7 @@ fn what_is_called_added_is_new() {
         json!({"modified": [old_path], "summary": "Added src/calc.py."}),
         json!({"modified": [old_path], "summary": "src/calc.py was added."}),
         json!({"modified": ["src/calc.py (touched only)"]}),
+        json!({"modified": [old_path], "summary": "Added `return` to src/calc.py."}),
     ] {
         doubted(&old, &report);
     }
@@ -144,6 +145,14 @@ fn an_empty_list_says_that_there_was_nothing() {
         &[(json!({"modified": ["src/calc.py"], "created": null}), Inconclusive, "src/n.py")],
     );
     check(&step, &[(json!({"modified": ["src/calc.py"], "created": null}), Passed, "")]);
+    for key in ["geändert", "изменены"] {
+        check(&step, &[(json!({key: []}), Inconclusive, "no list")]);
+    }
+    // What is named among the files that were read is in no list of changes.
+    let report = json!({"modified": [], "filesRead": ["src/calc.py"]});
+    check(&step, &[(report, Inconclusive, "an empty list")]);
+    let report = json!({"created": ["src/n.py"], "modified": ["src/calc.py"], "changedFiles": []});
+    check(&made, &[(report, Inconclusive, "an empty list")]);
     // A command that names a file does not list it.
     let named = json!({"modified": [], "commands": ["sed -i s/x/y/ src/util.py"]});
     check(&by_command, &[(named, Inconclusive, "no list")]);

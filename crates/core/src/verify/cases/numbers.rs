@@ -74,7 +74,12 @@ fn one_meaning_has_one_value() {
 fn tests_that_ran_twice_are_not_twice_as_many() {
     let output = "Ran 4 tests in 0.1s\n\nOK\nRan 4 tests in 0.1s\n\nOK";
     let step = Step::fixed().run("python3 -m unittest && python3 -m unittest", 0).printing(output);
+    let forms = Step::fixed()
+        .run("pytest -q && python3 -m unittest", 0)
+        .printing("4 passed in 0.1s\nRan 4 tests in 0.1s\n\nOK");
     for number in [4, 8] {
-        doubted(&step, &json!({"modified": ["src/calc.py"], "testsPassed": number}));
+        for step in [&step, &forms] {
+            doubted(step, &json!({"modified": ["src/calc.py"], "testsPassed": number}));
+        }
     }
 }

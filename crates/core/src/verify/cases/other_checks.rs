@@ -96,6 +96,15 @@ fn a_failure_that_the_work_is_about_tells_no_failed_check() {
 fn integration_tests_are_those_of_a_command_that_names_them() {
     let report = json!({"modified": ["src/calc.py"], "integrationTests": "passed"});
     check(&Step::fixed().test(2, 0), &[(report.clone(), Inconclusive, "integration tests")]);
+    for tests in [
+        json!({"testResult": "passed", "integrationTests": "passed"}),
+        json!({"integrationTestsPassed": 2}),
+        json!({"results": [{"name": "unit tests", "status": "pass"}, {"name": "integration tests", "status": "pass"}]}),
+    ] {
+        let mut report = tests.clone();
+        report["modified"] = json!(["src/calc.py"]);
+        check(&Step::fixed().test(2, 0), &[(report, Inconclusive, "integration tests")]);
+    }
     let unit = json!({"modified": ["src/calc.py"], "unitTests": "passed"});
     check(&Step::fixed().test(2, 0), &[(unit, Passed, "")]);
     let named =

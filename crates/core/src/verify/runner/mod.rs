@@ -115,6 +115,12 @@ impl TestUse<'_> {
         self.runner.is_some_and(|runner| runner.executes(path))
     }
 
+    /// Whether both execute tests in the same language, so that they can be the same tests.
+    pub(super) fn shares_language(&self, other: &TestUse<'_>) -> bool {
+        let of = |test: &TestUse<'_>| test.runner.map_or("", |runner| runner.tests);
+        !of(self).is_empty() && of(self) == of(other)
+    }
+
     /// Whether it has an argument.
     pub(super) fn has(&self, argument: &str) -> bool {
         self.args.iter().any(|own| own == argument)

@@ -44,6 +44,7 @@ impl TestClaim {
     pub(in crate::verify) fn says(self, other: TestClaim) -> bool {
         let has = |own: Option<u64>, said: Option<u64>| said.is_none() || said == own;
         self.passed == other.passed
+            && self.integration == other.integration
             && has(self.counts.0, other.counts.0)
             && has(self.counts.1, other.counts.1)
     }
