@@ -6,7 +6,7 @@ use super::finding::Finding;
 use super::later_edits::LaterEdits;
 use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
-use super::runner::{TestCommands, canonical, hides_failures};
+use super::runner::{TestCommands, canonical, executes_project, hides_failures, names_runner};
 use super::test_claim::TestClaim;
 use super::test_doubt::{TestRun, fewer, left_out, of_another_kind, repeated, suites_left_out};
 use super::whole_run::{self, partial};
@@ -49,10 +49,16 @@ impl TestClaim {
             .iter()
             .rev()
             .find(|run| run.script.unparsed.as_ref().is_some_and(|text| commands.may_be_in(text)));
-        let scripts = runs.iter().flat_map(|run| {
-            run.script.commands.iter().filter(|used| run.result(used) == CommandResult::Succeeded)
+        let scripts = runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+        let mut scripts =
+            scripts.rev().filter(|(run, used)| run.result(used) == CommandResult::Succeeded);
+        // Code of the project whose output has results of tests can have run them.
+        let script = scripts.find(|(run, used)| {
+            let reports = run.tests.is_some_and(|tests| tests.ran() > 0);
+            runs_script(&used.argv, edits.trace, commands)
+                || reports && (executes_project(&used.argv) || names_runner(&used.argv))
         });
-        let script = scripts.rev().find(|used| runs_script(&used.argv, edits.trace, commands));
+        let script = script.map(|(_, used)| used);
         let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
         let finding = match (tests.is_empty(), unclear, self.passed) {
             (true, Some(run), true) if printed(&run) => Finding::failed(format!(

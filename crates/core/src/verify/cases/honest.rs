@@ -202,6 +202,21 @@ fn what_the_record_cannot_show_in_part_is_doubted() {
             ran.verdict(&report).1
         );
     }
+    // Tests behind a script of the project, as its output shows; a text that the agent prints is no script.
+    let passed = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    for (command, expected) in [
+        ("bash t/run.sh", Inconclusive),
+        ("./check.sh", Inconclusive),
+        ("make", Inconclusive),
+        ("python3 run.py", Inconclusive),
+        ("python3 -c 'import pytest; pytest.main([\"-q\"])'", Inconclusive),
+        ("echo 7 passed in 0.1s", Failed),
+        ("python3 -c 'print(\"7 passed in 0.1s\")'", Failed),
+    ] {
+        let step = Step::fixed().run(command, 0).printing("7 passed in 0.1s");
+        check(&step, &[(passed.clone(), expected, "")]);
+    }
+    check(&Step::fixed().run("bash t/run.sh", 0), &[(passed, Failed, "no recorded call")]);
     let shown = Step::fixed().run("cat src/util.py", 0);
     let noted = json!({"modified": ["src/calc.py"], "commands": ["cat src/util.py → 1 line"]});
     doubted(&shown, &noted);

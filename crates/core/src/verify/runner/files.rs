@@ -18,6 +18,14 @@ pub(in crate::verify) fn is_name(word: &str) -> bool {
     RUNNERS.iter().any(|runner| has(runner.programs, word))
 }
 
+/// Whether the code in the arguments of an interpreter names a test runner.
+pub(in crate::verify) fn names_runner(argv: &[String]) -> bool {
+    let code = argv.iter().skip_while(|word| !["-c", "-e"].contains(&word.as_str())).nth(1);
+    let is_interpreter = argv.first().is_some_and(|word| has(INTERPRETERS, &program(word)));
+    let mut names = code.into_iter().flat_map(|code| code.split(|c: char| !c.is_alphanumeric()));
+    is_interpreter && names.any(is_name)
+}
+
 /// Whether the file that a command executes is a script of a shell: it is one by its interpreter, or by its name.
 pub(in crate::verify) fn is_shell_script(argv: &[String]) -> bool {
     const SHELLS: &str = "sh bash dash zsh";

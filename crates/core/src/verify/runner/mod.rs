@@ -12,7 +12,7 @@ use super::shell::Script;
 use files::is_among;
 pub(super) use files::{
     defines, executed_file, executes_project, is_definition, is_indirect, is_manifest, is_name,
-    is_shell_script,
+    is_shell_script, names_runner,
 };
 use table::{
     DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,
