@@ -1,6 +1,6 @@
 //! The environment variables of processes, and the settings that `kb` reads from its own variables.
 
-use super::sandbox::{SandboxCap, caches};
+use super::sandbox::{RealPaths, SandboxCap, caches};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -108,14 +108,14 @@ impl BaseEnvironment {
         home.filter(|home| home.is_absolute() && *home != Path::new("/"))
     }
 
-    /// Whether commands in the sandbox can write a file, or the folder that names it.
+    /// Whether commands in the sandbox can write a file, or a folder on the way to it.
     pub fn is_untrusted(&self, file: &Path) -> bool {
-        lies_in(file, self.written())
+        RealPaths::new(self.written()).is_below_written(file)
     }
 
-    /// Whether a file, or the folder that names it, lies in the project or in a path that `sandbox` opens for writing.
+    /// Whether a file, or a folder on the way to it, lies in the project or in a path that `sandbox` opens for writing.
     pub(super) fn is_opened(&self, file: &Path) -> bool {
-        lies_in(file, self.untrusted.iter().cloned())
+        RealPaths::new(self.untrusted.iter().cloned()).is_below_written(file)
     }
 
     /// Whether every process gets a variable of this name, if `kb` has one or sets it itself.
@@ -148,13 +148,6 @@ impl BaseEnvironment {
     pub(super) fn outer_marker(&self) -> Option<&str> {
         self.outer_marker.as_deref()
     }
-}
-
-fn lies_in(file: &Path, roots: impl Iterator<Item = PathBuf>) -> bool {
-    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-    let real: Vec<PathBuf> = file.canonicalize().ok().into_iter().chain(folder).collect();
-    let mut roots = roots.filter_map(|root| root.canonicalize().ok());
-    roots.any(|root| real.iter().any(|path| path.starts_with(&root)))
 }
 
 fn is_passed(name: &str) -> bool {

@@ -104,6 +104,19 @@ fn kb_starts_no_shell_and_no_git_of_a_package_cache() {
     }
 }
 
+/// A folder of `PATH` that a command replaces by a link to its own temporary folder is one that it can write, too.
+#[test]
+fn kb_starts_no_git_behind_a_link_of_a_command() {
+    let make = "mkdir -p $TMPDIR/e; mv .venv/bin/git $TMPDIR/e; rm -r .venv/bin; ln -s $TMPDIR/e .venv/bin; echo x > new";
+    let steps = serde_json::json!([
+        {"id": "a", "sandbox": "always", "run": make},
+        {"id": "b", "dependsOn": ["a"], "tool": "git:commit", "input": {"message": "x", "paths": ["new"]}},
+    ]);
+    let scratch = project(&format!("steps: {steps}"));
+    let (said, executed) = run(&scratch, "kernel", &format!(":{}", std::env::var("PATH").unwrap()));
+    assert!(!executed && said.err.contains("git:commit"), "{said:?}");
+}
+
 /// Without another one, the message names the file and the way out.
 #[test]
 fn a_path_with_only_the_shell_of_the_project_is_an_error() {

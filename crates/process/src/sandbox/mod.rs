@@ -40,6 +40,7 @@ pub use kernel::{KernelSandbox, SandboxCap};
 #[cfg(target_os = "linux")]
 pub(super) use mount_plan::kind;
 pub use reach::Reach;
+pub(super) use real_paths::RealPaths;
 #[cfg(target_os = "linux")]
 pub(super) use rules::{READ_ACCESS, WRITE_ACCESS};
 pub(super) use rules::{Rules, start_restricted};

@@ -10,11 +10,21 @@ const MAX_LINKS: usize = 40;
 /// Finds the real paths of paths of the host. A link that sandboxed processes could make leads nowhere, so that none of
 /// them decides what the next one may use.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RealPaths {
+pub(crate) struct RealPaths {
     /// The real paths of the folders that sandboxed processes can write.
     written: Vec<PathBuf>,
     /// Paths that were looked up: the target if it is a link, `None` if it is missing.
     seen: HashMap<PathBuf, Option<Entry>>,
+}
+
+/// The way to a path.
+struct Way {
+    /// Its real path.
+    end: PathBuf,
+    exists: bool,
+    links: Vec<PathBuf>,
+    /// The real paths of the folders in which a part of it was looked up.
+    folders: Vec<PathBuf>,
 }
 
 /// An entry of the host.
@@ -27,7 +37,7 @@ pub(super) enum Entry {
 
 impl RealPaths {
     /// Sandboxed processes can write below these paths.
-    pub(super) fn new(written: impl IntoIterator<Item = PathBuf>) -> RealPaths {
+    pub(crate) fn new(written: impl IntoIterator<Item = PathBuf>) -> RealPaths {
         let written = written.into_iter().filter_map(|path| path.canonicalize().ok());
         // `/` stands for what the user may write anyway.
         let written = written.filter(|path| path != Path::new("/")).collect();
@@ -37,33 +47,52 @@ impl RealPaths {
     /// The real path of a path that exists, and the links on the way to it; `None` if one of them could have been made
     /// by a sandboxed process.
     pub(super) fn resolve(&mut self, path: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
+        let way = self.walk(path).filter(|way| way.exists)?;
+        let is_written =
+            |link: &PathBuf| link.parent().is_none_or(|folder| self.is_written(folder));
+        (!way.links.iter().any(is_written)).then_some((way.end, way.links))
+    }
+
+    /// Whether a sandboxed process can write a folder on the way to a path, or the path, and so decide what it leads to.
+    pub(crate) fn is_below_written(&mut self, path: &Path) -> bool {
+        self.walk(path).is_none_or(|way| {
+            way.folders.iter().chain([&way.end]).any(|folder| self.is_written(folder))
+        })
+    }
+
+    fn is_written(&self, folder: &Path) -> bool {
+        self.written.iter().any(|root| folder.starts_with(root))
+    }
+
+    /// Follows a path, as far as it exists, and its rest; `None` if there are too many links.
+    fn walk(&mut self, path: &Path) -> Option<Way> {
         let mut rest: VecDeque<OsString> = parts(path).collect();
-        let (mut at, mut links) = (PathBuf::from("/"), Vec::new());
+        let mut way = Way { end: "/".into(), exists: true, links: Vec::new(), folders: Vec::new() };
         while let Some(name) = rest.pop_front() {
             if name == ".." {
-                at.pop();
+                way.end.pop();
                 continue;
             }
-            let next = at.join(&name);
-            let Entry::Link(target) = self.entry(&next)? else {
-                at = next;
+            way.folders.push(way.end.clone());
+            let next = way.end.join(&name);
+            let entry = self.entry(&next);
+            way.exists &= entry.is_some();
+            let Some(Entry::Link(target)) = entry else {
+                way.end = next;
                 continue;
             };
-            if self.written.iter().any(|root| at.starts_with(root)) {
-                return None;
-            }
             for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
                 rest.push_front(part);
             }
             if target.is_absolute() {
-                at = PathBuf::from("/");
+                way.end = PathBuf::from("/");
             }
-            links.push(next);
-            if links.len() > MAX_LINKS {
+            way.links.push(next);
+            if way.links.len() > MAX_LINKS {
                 return None;
             }
         }
-        Some((at, links))
+        Some(way)
     }
 
     pub(super) fn entry(&mut self, path: &Path) -> Option<Entry> {
@@ -122,5 +151,9 @@ mod tests {
         assert_eq!(of("trusted/share/lib"), None);
         assert_eq!(of("also/lib"), Some(at("outside/lib")));
         assert_eq!(of("project/missing"), None);
+        let mut is_below = |name: &str| real.is_below_written(&at(name));
+        assert!(is_below("project/venv/share/git") && is_below("trusted/bin/git"));
+        assert!(is_below("trusted/share/lib") && is_below("project/missing/git"));
+        assert!(!is_below("also/lib/git") && !is_below("missing/git"));
     }
 }
