@@ -66,10 +66,10 @@ pub(crate) async fn converse(
             },
         };
         let Some(line) = outgoing else { continue };
-        match tokio::time::timeout(UNREAD, session.send_line(&line)).await {
-            Err(_) => break Fault::NotRead,
-            // What it wrote before it ended says more.
-            Ok(Err(_)) | Ok(Ok(())) => {}
+        let sent = tokio::time::timeout(UNREAD, session.send_line(&line)).await;
+        // What a process wrote before it ended says more than that it does not read.
+        if sent.is_err() {
+            break Fault::NotRead;
         }
     };
     // Before the senders of `talk` are dropped, whose receivers read it.
