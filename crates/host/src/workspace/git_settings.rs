@@ -6,7 +6,7 @@ use super::git_setting::{Setting, is_bool, parsed, path_text, path_texts};
 use super::path_error::PathError;
 use super::protected_names::GIT;
 use super::real_path::{links_on_the_way, real};
-use kb_attempt::read_regular;
+use super::repository::short_text;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::os::unix::fs::MetadataExt;
@@ -265,12 +265,6 @@ pub(super) fn git_folder(git: &Path) -> PathBuf {
         (Some(folder), Some(top)) => top.join(folder),
         _ => git.to_owned(),
     }
-}
-
-/// The text of a file that names a folder. What is no file, or longer, is not read: others may have put it there.
-pub(super) fn short_text(path: &Path) -> Option<String> {
-    const MOST: usize = 64 * 1024;
-    String::from_utf8(read_regular(path, MOST).ok()?).ok()
 }
 
 /// The settings files of the repository in a folder.

@@ -1,7 +1,13 @@
 //! Repository data outside of the workspace that `git` commands need to read.
 
-use super::git_settings::short_text;
+use kb_attempt::read_regular;
 use std::path::{Path, PathBuf};
+
+/// The text of a file that names a folder. What is no file, or longer, is not read: others may have put it there.
+pub(super) fn short_text(path: &Path) -> Option<String> {
+    const MOST: usize = 64 * 1024;
+    String::from_utf8(read_regular(path, MOST).ok()?).ok()
+}
 
 /// The paths that `git` reads outside of a workspace that is a part of a repository: the `.git` of
 /// a directory above it, or the repository of a linked work tree.
