@@ -169,10 +169,55 @@ fn secret(command: &mut std::process::Command) {
     command.env("DB_TOKEN", "hunter2-hunter2-hunter2").env("CANARY", "seen");
 }
 
+/// A server with a secret lies outside of the project.
 fn pinned_with_secret(more: &str) -> Scratch {
     let scratch = project("plain", more);
+    for file in ["server.py", "tools.json"] {
+        scratch.write(&format!("../{file}"), &scratch.read(file));
+    }
+    let outside = scratch.root().parent().unwrap().display().to_string();
+    let settings =
+        scratch.read(".kb/kb.config.yml").replace("server.py", &format!("{outside}/server.py"));
+    scratch.write(
+        ".kb/kb.config.yml",
+        &format!("{settings}sandbox: {{read: ['{outside}/server.py', '{outside}/tools.json']}}\n"),
+    );
     scratch.kb_with(&["mcp", "pin", "calc"], secret).code(0);
     scratch
+}
+
+/// Its code, and what it imports there, could be of a model.
+#[test]
+fn a_server_with_a_network_or_a_secret_has_no_project() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for more in [", network: open", ", env: {TOKEN: 'env:DB_TOKEN'}"] {
+        let scratch = project("plain", more);
+        let said = scratch.kb_with(&["mcp", "pin", "calc"], secret);
+        said.says(&[
+            "KB1306",
+            "the project does not exist for it",
+            "server.py",
+            "install the server outside",
+        ]);
+    }
+    let scratch = pinned_with_secret(", env: {TOKEN: 'env:DB_TOKEN'}");
+    let input = json!({"path": scratch.root().join("tools.json")}).to_string();
+    let said = scratch.kb_with(&["mcp", "call", "mcp:calc:read", "--input", &input], secret);
+    assert!(!said.out.contains("Adds two numbers"), "{said:?}");
+}
+
+/// The lock file is to be committed.
+#[test]
+fn a_declaration_with_a_secret_is_not_pinned() {
+    let scratch = pinned_with_secret(", env: {TOKEN: 'env:DB_TOKEN'}");
+    let tools = tools("Adds for hunter2-hunter2-hunter2.").to_string();
+    scratch.write("../tools.json", &tools);
+    let said = scratch.kb_with(&["mcp", "pin", "calc"], secret).code(2);
+    let said = said.says(&["KB1307", "declares `add` with a secret in it"]);
+    let shown = [said.out, said.err, scratch.read(".kb/mcp.lock")].concat();
+    assert!(!shown.contains("hunter2"), "{shown}");
 }
 
 #[test]

@@ -10,6 +10,9 @@ const PASSED: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "TZ", "TERM"];
 /// The `PATH` of processes if `kb` has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// Files in memory.
+const SHARED_MEMORY: &str = "/dev/shm";
+
 /// The folder for temporary files if `TMPDIR` is not set.
 const DEFAULT_TEMPORARY_ROOT: &str = "/tmp";
 
@@ -97,9 +100,20 @@ impl BaseEnvironment {
         &self.untrusted
     }
 
-    /// All that commands in the sandbox can write: also the caches of package managers and compilers.
+    /// All that commands in the sandbox can write: also the caches of package managers and compilers, and the shared
+    /// memory, which is theirs alone only with namespaces.
     pub(super) fn written(&self) -> impl Iterator<Item = PathBuf> {
-        self.untrusted.iter().cloned().chain(self.home().into_iter().flat_map(caches::of_home))
+        let always = self.caches().chain([PathBuf::from(SHARED_MEMORY)]);
+        self.untrusted.iter().cloned().chain(always)
+    }
+
+    fn caches(&self) -> impl Iterator<Item = PathBuf> {
+        self.home().into_iter().flat_map(caches::of_home)
+    }
+
+    /// Whether a path lies in a cache that every command in the sandbox can write.
+    pub fn is_cached(&self, path: &Path) -> bool {
+        RealPaths::new(self.caches()).is_below_written(path)
     }
 
     /// The home directory of the user, unless it is `/`.
@@ -140,7 +154,7 @@ impl BaseEnvironment {
 
     /// The folder in which `kb` creates its private temporary directory: not one that commands in the sandbox can write.
     pub(super) fn temporary_root(&self) -> PathBuf {
-        let named = self.temporary_root.clone().filter(|root| !self.is_opened(root));
+        let named = self.temporary_root.clone().filter(|root| !self.is_untrusted(root));
         named.unwrap_or_else(|| DEFAULT_TEMPORARY_ROOT.into())
     }
 

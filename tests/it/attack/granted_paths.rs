@@ -180,6 +180,23 @@ fn without_namespaces_neither_the_terminal_nor_shared_memory_is_reached() {
     assert_eq!(python(remove, &ids), "0 0 0");
 }
 
+/// No command writes the record of a run through a cache that all can write.
+#[test]
+fn the_state_of_kb_is_in_no_package_cache() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let playbook =
+        "schema: kb.playbook/1\nid: p\nsteps: [{id: a, sandbox: always, run: 'echo x'}]\n";
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", playbook)]);
+    let home = scratch.root().parent().unwrap().join("home");
+    std::fs::create_dir_all(home.join(".npm")).unwrap();
+    let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
+        kb.env("HOME", &home).env("XDG_STATE_HOME", home.join(".npm/state"));
+    });
+    said.code(1).says(&["KB0606", "commands could write the state of `kb`"]);
+}
+
 /// Nothing keeps it read-only there.
 #[test]
 fn without_namespaces_the_state_of_kb_is_not_in_the_project() {

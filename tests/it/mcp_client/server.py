@@ -24,7 +24,7 @@ def text(value, **more):
 
 
 def listed(cursor):
-    with open("tools.json") as file:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tools.json")) as file:
         tools = json.load(file)
     first = tools[0]
     if GROWN:

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json};
 use kb_language::definition::{
-    LOCK_PATH, McpServer, PinnedServer, ServerValue, ToolChange, ToolDeclaration,
+    LOCK_PATH, McpServer, NetworkAccess, PinnedServer, ServerValue, ToolChange, ToolDeclaration,
 };
 use kb_language::toolspec::{ToolNamespace, ToolSpec};
 use kb_mcpclient::{Connection, ServerStart};
@@ -147,10 +147,36 @@ pub async fn connect(
         };
         env.push((name.clone(), value));
     }
-    let supervisor = place.processes.of_server(server.network, place.hidden)?;
-    let cwd = place.processes.root().to_owned();
+    let (supervisor, cwd) = if is_lent(server) && place.processes.can_confine() {
+        require_outside(server, place.processes)?;
+        (place.processes.without_workspace(server.network), PathBuf::from("/"))
+    } else {
+        let supervisor = place.processes.of_server(server.network, place.hidden)?;
+        (supervisor, place.processes.root().to_owned())
+    };
     let start = ServerStart { server, supervisor: &supervisor, cwd, env };
     Connection::open(start).await.map_err(|fault| fault.failure(&server.name))
+}
+
+/// Whether a server gets what models do not have: the network of this machine, or a secret. The project does not exist for
+/// it then, so that no code in it, which a model may have written, gets the same.
+fn is_lent(server: &McpServer) -> bool {
+    let is_secret = |value: &ServerValue| matches!(value, ServerValue::Secret(_));
+    server.network == NetworkAccess::Open || server.env.iter().any(|(_, value)| is_secret(value))
+}
+
+/// Refuses a server whose command names a file that models can write, and which would not find it.
+fn require_outside(server: &McpServer, processes: &ProcessLauncher) -> Result<(), Failure> {
+    let Some(file) = processes.files_named(&server.argv).into_iter().next() else { return Ok(()) };
+    let message = format!(
+        "the MCP server `{}` has `network: open` or a secret, so the project does not exist for it, and its command names \
+         `{}`",
+        server.name,
+        file.display()
+    );
+    let help =
+        "install the server outside of the project, or give it neither the network nor a secret";
+    Err(Failure::new(Code::MCP_NOT_STARTED, message).help(help))
 }
 
 /// The failure of each call of a server whose tools are not those that are pinned.

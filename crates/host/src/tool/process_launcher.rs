@@ -330,13 +330,17 @@ impl ProcessLauncher {
         opening: Option<&SandboxOpening>,
     ) -> Result<Confinement, Failure> {
         let root = self.workspace.root();
-        let state = self.workspace.state_of_kb().iter().find(|state| state.starts_with(root));
-        if let Some(state) = state.filter(|_| !self.supervisor.can_hide_paths()) {
+        let (base, can_hide) = (self.supervisor.base(), self.supervisor.can_hide_paths());
+        let is_exposed = |state: &&PathBuf| match can_hide {
+            true => base.is_cached(state),
+            false => state.starts_with(root) || base.is_untrusted(state),
+        };
+        if let Some(state) = self.workspace.state_of_kb().iter().find(is_exposed) {
             let message = format!(
-                "commands could write the state of `kb`: `{}` lies in the project",
+                "commands could write the state of `kb`: `{}` lies in the project, or in a cache",
                 state.display()
             );
-            let help = "set XDG_STATE_HOME to a folder outside of the project, or permit namespaces (`kb doctor`)";
+            let help = "set XDG_STATE_HOME to a folder outside of the project and of caches, or permit namespaces (`kb doctor`)";
             return Err(Failure::new(Code::PATH_PROTECTED, message).help(help));
         }
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);

@@ -44,7 +44,8 @@ pub struct ChangedFiles {
 }
 
 impl ChangedFiles {
-    /// The files below a folder that changed since a moment or came there as new files, by path; links are not followed.
+    /// The files below a folder that changed since a moment or came there as new files, by path, and the folders in which
+    /// an entry came, went or was renamed; links are not followed.
     /// `None`: a folder cannot be read, or there are too many entries. Repositories and `.kb` are left out. Blocks.
     pub fn since(&mut self, root: &Path, since: Timestamp) -> Option<Vec<ChangedFile>> {
         let known = self.known.take().filter(|(known, _)| *known <= since);
@@ -63,7 +64,9 @@ fn first_of(since: Timestamp) -> i64 {
 
 fn changed_since(root: &Path, since: Timestamp) -> Option<Vec<ChangedFile>> {
     let folder = rustix::fs::openat(CWD, root, FOLDER, Mode::empty()).ok()?;
-    let mut scan = Scan { since: first_of(since), left: MAX_ENTRIES, found: Vec::new() };
+    let state = state_of(&rustix::fs::fstat(&folder).ok()?);
+    let found = vec![ChangedFile { path: PathBuf::new(), state }];
+    let mut scan = Scan { since: first_of(since), left: MAX_ENTRIES, found };
     scan.folder(&folder, Path::new(""), MAX_DEPTH)?;
     scan.found.sort_by(|a, b| a.path.cmp(&b.path));
     Some(scan.found)
@@ -89,14 +92,15 @@ impl Scan {
                 continue;
             };
             let (path, state) = (above.join(OsStr::from_bytes(name.to_bytes())), state_of(&stat));
+            if state.ctime_ns >= self.since {
+                self.found.push(ChangedFile { path: path.clone(), state: state.clone() });
+            }
             if state.kind == FileKind::Directory {
                 let below = match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                     opened => opened.ok()?,
                 };
                 self.folder(&below, &path, depth.checked_sub(1)?)?;
-            } else if state.ctime_ns >= self.since {
-                self.found.push(ChangedFile { path, state });
             }
         }
         Some(())
@@ -122,17 +126,22 @@ mod tests {
             write(path);
         }
         std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
-        let found = changed_since(root, Timestamp(now())).unwrap();
+        let files = |mut found: Vec<ChangedFile>| {
+            found.retain(|file| file.state.kind != FileKind::Directory);
+            found
+        };
+        let found = files(changed_since(root, Timestamp(now())).unwrap());
         let paths: Vec<&[u8]> = found.iter().map(|f| f.path.as_os_str().as_bytes()).collect();
         assert_eq!(paths, [&b".gitignore"[..], b"link", b"out/ignored", b"z\xff.sh"]);
-        assert!(changed_since(root, Timestamp(now() + 60_000)).unwrap().is_empty());
+        assert!(files(changed_since(root, Timestamp(now() + 60_000)).unwrap()).is_empty());
         assert!(changed_since(&root.join("none"), Timestamp(0)).is_none());
         // What was read once answers later questions about a later moment.
-        let mut files = ChangedFiles::default();
-        assert_eq!(files.since(root, Timestamp(now())).unwrap().len(), 4);
+        let mut known = ChangedFiles::default();
+        let mut of = |since: i64| files(known.since(root, Timestamp(since)).unwrap()).len();
+        assert_eq!(of(now()), 4);
         write(b"later");
-        assert_eq!(files.since(root, Timestamp(now())).unwrap().len(), 4);
-        assert!(files.since(root, Timestamp(now() + 60_000)).unwrap().is_empty());
-        assert_eq!(files.since(root, Timestamp(0)).unwrap().len(), 5);
+        assert_eq!(of(now()), 4);
+        assert_eq!(of(now() + 60_000), 0);
+        assert_eq!(of(0), 5);
     }
 }

@@ -64,12 +64,8 @@ impl GitSources {
 
     /// The places themselves, and the links on the way: a file that has no settings yet is read when it has some.
     pub(super) fn protected_places(&self) -> BTreeSet<PathBuf> {
-        let places = self.git.places();
-        places
-            .iter()
-            .flat_map(|place| [BTreeSet::from([real(place)]), links_on_the_way(place)])
-            .flatten()
-            .collect()
+        let way = |place: PathBuf| [[real(&place)].into(), links_on_the_way(&place)];
+        self.git.places().into_iter().flat_map(way).flatten().collect()
     }
 
     /// What the settings of a repository name. `folder` is that of the repository, `top` its work tree.

@@ -4,6 +4,7 @@
 use super::ServiceError;
 use super::runs::facts_of;
 use kb_base::value::{Digest, Hasher, RunId, Timestamp, counted, json_text};
+use kb_core::evidence::FileKind;
 use kb_core::wire::Body;
 use kb_engine::inspect::{
     Earlier, FileDiff, FileDiffKind, FileSnapshot, Reader, RunDiff, StepDiff, run_diff,
@@ -191,14 +192,14 @@ fn first_writer(events: &mut Reader) -> Result<Option<Timestamp>, ServiceError> 
     Ok(start)
 }
 
-/// Stands for files as they are now: each write of one changes its time.
+/// Stands for files as they are now: each write of one changes its time, and what comes or goes that of its folder.
 fn digest_of(files: &[ChangedFile]) -> String {
     let mut digest = Hasher::default();
     for ChangedFile { path, state } in files {
         digest.update(path.as_os_str().as_encoded_bytes());
         digest.update(json_text(&json!(state)));
     }
-    digest.finish().short(8)
+    digest.finish().short(16)
 }
 
 /// Of the changed files of the project those that are not as a record shows them: git ignores them, or another program
@@ -212,6 +213,7 @@ fn unrecorded(
     for file in runs.iter().flat_map(|run| &run.steps).flat_map(|step| &step.files) {
         recorded.entry(&file.path).or_default().extend(&file.after);
     }
+    others.retain(|file| file.state.kind != FileKind::Directory);
     others.retain(|file| {
         let shown = file.path.to_str().and_then(|path| recorded.get(path));
         !shown.is_some_and(|shown| is_one_of(shown, file, root))

@@ -261,7 +261,23 @@ async fn declared_now(
         let connection = connect(server, place, &secrets).await?;
         connection.tools().await.map_err(|fault| fault.failure(&server.name))
     };
-    asked.await.map_err(|failure| ServiceError::refused(failure).masked_by(&redactor))
+    let declared = asked.await;
+    let declared =
+        declared.map_err(|failure| ServiceError::refused(failure).masked_by(&redactor))?;
+    let has_secret = |tool: &&ToolDeclaration| {
+        let json = Json::Object(tool.json().clone());
+        redactor.mask_json(&json) != json
+    };
+    if let Some(tool) = declared.iter().find(has_secret) {
+        let message = format!(
+            "the MCP server `{}` declares `{}` with a secret in it",
+            server.name,
+            tool.name()
+        );
+        let help = "a pin is no secret: tell who maintains the server, or give it no secret";
+        return Err(ServiceError::refused(Failure::new(Code::MCP_ANSWER, message).help(help)));
+    }
+    Ok(declared)
 }
 
 fn shown(server: &str, tool: &ToolDeclaration) -> ServerTool {

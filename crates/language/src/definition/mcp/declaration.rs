@@ -2,7 +2,9 @@
 
 use crate::definition::Schema;
 use crate::toolspec::ToolSpec;
-use kb_base::value::{Digest, Json, JsonMap, json_text, kind_of};
+use kb_base::value::{Digest, Json, JsonMap, json_text};
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// The parts of a declaration that are pinned. Others, such as icons, have no effect.
 const PINNED: [&str; 6] =
@@ -40,18 +42,17 @@ impl ToolDeclaration {
         if json_text(&Json::Object(json.clone())).len() > LARGEST {
             return Err(format!("its declaration has more than {} KiB", LARGEST >> 10));
         }
+        for (key, value) in &json {
+            if let Some(bad) = hidden_in(value) {
+                return Err(format!(
+                    "its {key} has the invisible character U+{:04X}",
+                    u32::from(bad)
+                ));
+            }
+        }
         for key in ["title", "description"] {
-            match json.get(key) {
-                None => {}
-                Some(Json::String(text)) => {
-                    if let Some(bad) = text.chars().find(|c| is_invisible(*c)) {
-                        return Err(format!(
-                            "its {key} has the invisible character U+{:04X}",
-                            u32::from(bad)
-                        ));
-                    }
-                }
-                Some(other) => return Err(format!("its {key} is {}", kind_of(other))),
+            if json.get(key).is_some_and(|value| !value.is_string()) {
+                return Err(format!("its {key} is no text"));
             }
         }
         let input = json.get("inputSchema").ok_or_else(|| "it has no `inputSchema`".to_owned())?;
@@ -112,12 +113,40 @@ fn is_tool_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(allowed)
 }
 
-/// Whether people do not see a character that models read: controls of terminals and of the direction of text, spaces
-/// without a width, tags. Joiners are part of scripts and emoji.
-fn is_invisible(c: char) -> bool {
-    (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
-        || matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e007f}')
+/// The first character in a text or name of a value that people do not see and models read.
+fn hidden_in(value: &Json) -> Option<char> {
+    match value {
+        Json::String(text) => hidden(text),
+        Json::Array(items) => items.iter().find_map(hidden_in),
+        Json::Object(map) => map.iter().find_map(|(key, value)| hidden(key).or(hidden_in(value))),
+        Json::Null | Json::Bool(_) | Json::Number(_) => None,
+    }
+}
+
+/// Controls, separators of lines, and what Unicode says is not shown. Within emoji and scripts, one selector of the
+/// form of a character and one joiner between two characters are part of what is shown.
+fn hidden(text: &str) -> Option<char> {
+    static INVISIBLE: LazyLock<Regex> = LazyLock::new(|| {
+        let classes = r"[[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Zl}\p{Zp}\p{Co}]--[\n\r\t]]";
+        Regex::new(classes).expect("the classes exist")
+    });
+    let is_invisible = |c: char| INVISIBLE.is_match(c.encode_utf8(&mut [0; 4]));
+    let chars: Vec<char> = text.chars().collect();
+    let is_shown = |at: Option<usize>| {
+        at.and_then(|at| chars.get(at)).is_some_and(|c| !is_invisible(*c) && !c.is_whitespace())
+    };
+    let is_part = |at: usize| match chars[at] {
+        '\u{fe0e}' | '\u{fe0f}' => is_shown(at.checked_sub(1)),
+        '\u{200c}' | '\u{200d}' => {
+            let before = at.checked_sub(1);
+            let selected =
+                before.filter(|at| chars[*at] == '\u{fe0f}').and_then(|at| at.checked_sub(1));
+            is_shown(selected.or(before)) && is_shown(Some(at + 1))
+        }
+        _ => false,
+    };
+    let is_hidden = |at: &usize| is_invisible(chars[*at]) && !is_part(*at);
+    (0..chars.len()).find(is_hidden).map(|at| chars[at])
 }
 
 #[cfg(test)]
@@ -142,7 +171,19 @@ mod tests {
             (json!({"description": "Looks.\u{202e}"}), "invisible character U+202E"),
             (json!({"description": "Looks.\u{e0041}"}), "invisible character U+E0041"),
             (json!({"title": "\u{1b}[2J"}), "invisible character U+001B"),
-            (json!({"description": 7}), "is a number"),
+            (json!({"description": "Looks.\u{fe0f}\u{fe0f}"}), "invisible character U+FE0F"),
+            (json!({"description": "Looks.\u{e0100}"}), "invisible character U+E0100"),
+            (json!({"description": "Looks\u{3164}"}), "invisible character U+3164"),
+            (json!({"description": "a\u{200d}\u{200d}b"}), "invisible character U+200D"),
+            (
+                json!({"inputSchema": {"type": "object", "properties": {"a\u{200b}": {}}}}),
+                "its inputSchema has the invisible character U+200B",
+            ),
+            (
+                json!({"inputSchema": {"type": "object", "properties": {"a": {"enum": ["\u{e0041}"]}}}}),
+                "its inputSchema has the invisible character U+E0041",
+            ),
+            (json!({"description": 7}), "is no text"),
             (json!({"description": "x".repeat(70_000)}), "more than 64 KiB"),
             (json!({"inputSchema": null}), "no `inputSchema`"),
             (json!({"inputSchema": {"type": "string"}}), "not of `type: object`"),
@@ -159,7 +200,13 @@ mod tests {
             let found = declared(more.clone()).unwrap_err();
             assert!(found.contains(why), "{more}: {found}");
         }
-        assert!(declared(json!({"description": "Family: \u{1f468}\u{200d}\u{1f469}\n"})).is_ok());
+        for shown in [
+            "Family: \u{1f468}\u{200d}\u{1f469}\n",
+            "\u{26a0}\u{fe0f} Warns.",
+            "\u{2764}\u{fe0f}\u{200d}\u{1f525}",
+        ] {
+            assert!(declared(json!({"description": shown})).is_ok(), "{shown}");
+        }
     }
 
     #[test]
