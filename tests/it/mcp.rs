@@ -254,13 +254,19 @@ fn a_start_whose_process_is_missing_is_started_by_its_key() {
     let run = client.call("playbook_run", start.clone())["run"].as_str().unwrap().to_owned();
     assert_eq!(client.call("run_show", json!({"run": run}))["status"], "queued");
     // Its process waits for the concurrency group, and is killed before it has created the run.
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        if String::from_utf8_lossy(&line).contains(&format!("--fire\0{run}")) {
+    let kill = || {
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let is_its = |entry: &std::fs::DirEntry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(&format!("--fire\0{run}"))
+        };
+        let found = entries.filter(is_its).map(|entry| {
             let pid: i32 = entry.file_name().to_str().unwrap().parse().unwrap();
             kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-        }
-    }
+        });
+        found.count() > 0
+    };
+    until("its process is killed", kill);
     drop(client);
     let mut second = Client::connect(&scratch);
     assert_eq!(second.call("run_show", json!({"run": run}))["status"], "queued");

@@ -433,12 +433,13 @@ async fn under_warn_a_refuted_claim_is_listed_and_passes() {
 }
 
 #[tokio::test]
-async fn expected_changes_that_did_not_happen_are_inconclusive() {
+async fn expected_changes_that_did_not_happen_are_refuted() {
     let mut work = work(&[("a.rs", "x")]);
     let silent = json!({"summary": "done", "created": []});
     let request =
         |work: &Work| GateRequest { expect_changes: true, ..work.request(silent.clone()) };
-    let nothing = "inconclusive: the step was expected to change files, but it claims nothing and no change was recorded";
+    let nothing = "failed: the step was expected to change files, but it claims nothing and no change was recorded, and \
+                   the output says nothing; name the changes, or submit `noChanges` with the reason";
     assert_eq!(told(&work.judge(request(&work)).await), nothing);
     work.write("a.rs", "y").await;
     work.write("a.rs", "x").await;

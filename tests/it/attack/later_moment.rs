@@ -219,7 +219,7 @@ fn an_approval_shows_what_confined_commands_changed() {
         );
         let steps = format!("{steps}  - {{id: ok, dependsOn: test, approve: 'Go on?'}}\n");
         let scratch = project(&steps, &[(".kb/playbooks/child.yml", child)]);
-        let turns = json!([{"output": {"summary": "done"}}]);
+        let turns = json!([{"output": {"summary": "done", "noChanges": true}}]);
         let script = json!({"schema": "kb.script/1", "steps": {"work": turns, "test": turns}});
         scratch.write("script.yml", &script.to_string());
         let (said, _) = run(&scratch, &RUN);
