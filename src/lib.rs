@@ -113,6 +113,7 @@ pub use kb_host::{cache, executor, git, http, isolation, llm, specialist, tool, 
 pub use kb_import as import;
 pub use kb_language::{definition, expression, plan, schedule, toolspec};
 pub use kb_mcp as mcp;
+pub use kb_mcpclient as mcpclient;
 pub use kb_process as process;
 pub use kb_serve::{serve, web};
 pub use kb_service::{project, service, trigger};
