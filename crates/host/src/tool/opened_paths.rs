@@ -8,6 +8,32 @@ use kb_base::value::Failure;
 use kb_process::Supervisor;
 use std::path::{Path, PathBuf};
 
+/// Refuses commands that could write the state of `kb`: nothing keeps it read-only in a cache, nor in the project
+/// without namespaces.
+pub(super) fn require_state_apart(
+    workspace: &Workspace,
+    supervisor: &Supervisor,
+) -> Result<(), Failure> {
+    let root = workspace.root();
+    let (base, can_hide) = (supervisor.base(), supervisor.can_hide_paths());
+    let is_exposed = |state: &&PathBuf| {
+        if can_hide {
+            base.is_cached(state)
+        } else {
+            state.starts_with(root) || base.is_untrusted(state)
+        }
+    };
+    if let Some(state) = workspace.state_of_kb().iter().find(is_exposed) {
+        let message = format!(
+            "commands could write the state of `kb`: `{}` lies in the project, or in a cache",
+            state.display()
+        );
+        let help = "set XDG_STATE_HOME to a folder outside of the project and of caches, or permit namespaces (`kb doctor`)";
+        return Err(Failure::new(Code::PATH_PROTECTED, message).help(help));
+    }
+    Ok(())
+}
+
 /// Makes the paths that settings and steps open absolute. What `kb` stores is in none of them.
 pub(super) struct OpenedPaths<'a> {
     workspace: &'a Workspace,

@@ -2,7 +2,7 @@
 //! written the code.
 
 use super::call::Caller;
-use super::opened_paths::OpenedPaths;
+use super::opened_paths::{OpenedPaths, require_state_apart};
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
 use crate::workspace::{PathRules, TooManyHidden, Workspace, own_path, repository_outside};
@@ -17,7 +17,7 @@ use kb_language::toolspec::{FILE_READER, built_in};
 use kb_process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Starts processes in the workspace, with or without the kernel sandbox. Cheap to clone.
 #[derive(Clone)]
@@ -32,6 +32,8 @@ pub struct ProcessLauncher {
     approved: bool,
     /// The temporary directories of commands of the author, by what their sandbox opens.
     scratches: Arc<Mutex<Vec<(SandboxOpening, u64)>>>,
+    /// Whether the state of `kb` is out of reach of commands. What is so once cannot be changed by a command.
+    state_is_apart: Arc<OnceLock<Result<(), Failure>>>,
 }
 
 impl ProcessLauncher {
@@ -45,8 +47,16 @@ impl ProcessLauncher {
     ) -> ProcessLauncher {
         let policy = Policy::new(settings.clone(), Approvals::default(), level);
         let reading = policy.path_rules(&built_in().entry(FILE_READER));
-        let (approved, scratches) = (false, Arc::default());
-        ProcessLauncher { supervisor, workspace, settings, level, reading, approved, scratches }
+        ProcessLauncher {
+            supervisor,
+            workspace,
+            settings,
+            level,
+            reading,
+            approved: false,
+            scratches: Arc::default(),
+            state_is_apart: Arc::default(),
+        }
     }
 
     /// The same launcher for a run in which a person approved in advance what requires an approval.
@@ -68,7 +78,8 @@ impl ProcessLauncher {
         } else {
             Arc::default()
         };
-        ProcessLauncher { workspace: workspace.clone(), scratches, ..self.clone() }
+        let state_is_apart = Arc::default();
+        ProcessLauncher { workspace: workspace.clone(), scratches, state_is_apart, ..self.clone() }
     }
 
     /// Starts processes of the author of a playbook, without the sandbox.
@@ -330,19 +341,8 @@ impl ProcessLauncher {
         opening: Option<&SandboxOpening>,
     ) -> Result<Confinement, Failure> {
         let root = self.workspace.root();
-        let (base, can_hide) = (self.supervisor.base(), self.supervisor.can_hide_paths());
-        let is_exposed = |state: &&PathBuf| match can_hide {
-            true => base.is_cached(state),
-            false => state.starts_with(root) || base.is_untrusted(state),
-        };
-        if let Some(state) = self.workspace.state_of_kb().iter().find(is_exposed) {
-            let message = format!(
-                "commands could write the state of `kb`: `{}` lies in the project, or in a cache",
-                state.display()
-            );
-            let help = "set XDG_STATE_HOME to a folder outside of the project and of caches, or permit namespaces (`kb doctor`)";
-            return Err(Failure::new(Code::PATH_PROTECTED, message).help(help));
-        }
+        let is_apart = || require_state_apart(&self.workspace, &self.supervisor);
+        self.state_is_apart.get_or_init(is_apart).clone()?;
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
         let mut write = opened.writable(&self.settings.sandbox_write)?;
         write.extend(opened.writable(opening.map_or(&[], |opening| &opening.write))?);

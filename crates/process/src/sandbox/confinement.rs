@@ -106,12 +106,13 @@ impl Confinement {
         &self,
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,
+        host: RealPaths,
     ) -> MountPlan {
         let own = self.read.iter().map(|path| expanded(path, base));
         let read: Vec<PathBuf> = own.chain(paths::mounted(base)).collect();
         let mut write = self.writable(base);
         write.extend(self.write_only.iter().cloned());
-        let mut plan = MountPlan::new(self.real_paths(base));
+        let mut plan = MountPlan::new(host);
         if let (Some(scratch), Some(caches)) = (scratch, paths::caches_root(base)) {
             plan.mount_from(&scratch.caches, &caches);
         }
@@ -151,6 +152,7 @@ impl Confinement {
         &self,
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,
+        host: &mut RealPaths,
     ) -> io::Result<Rules> {
         let mut write = self.writable(base);
         write.extend(scratch.iter().flat_map(|one| [one.temporary.clone(), one.caches.clone()]));
@@ -159,7 +161,6 @@ impl Confinement {
             (Access::WriteOnly, self.write_only.clone()),
             (Access::Read, self.readable(base)),
         ];
-        let mut host = self.real_paths(base);
         let mut rules = Rules::new()?;
         for (access, paths) in all {
             // In the new root, nothing lies below the `/` of this process.
@@ -173,7 +174,7 @@ impl Confinement {
     }
 
     /// The real paths of the host, where this process and others write below these folders.
-    fn real_paths(&self, base: &BaseEnvironment) -> RealPaths {
+    pub(super) fn real_paths(&self, base: &BaseEnvironment) -> RealPaths {
         let own = self.write.iter().chain(&self.write_only).map(|path| expanded(path, base));
         RealPaths::new(own.chain(base.written()))
     }

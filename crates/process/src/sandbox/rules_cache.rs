@@ -62,8 +62,9 @@ impl RulesCache {
         if let Some((_, rules, granted)) = kept.iter().find(|(known, ..)| *known == key) {
             return Ok((rules.try_clone()?, confinement.mounts(granted.clone(), base)));
         }
-        let rules = confinement.rules(base, scratch)?;
-        let granted = confinement.granted_mounts(base, scratch);
+        let mut host = confinement.real_paths(base);
+        let rules = confinement.rules(base, scratch, &mut host)?;
+        let granted = confinement.granted_mounts(base, scratch, host);
         let answer = (rules.try_clone()?, confinement.mounts(granted.clone(), base));
         if kept.len() == KEPT {
             kept.pop_front();
