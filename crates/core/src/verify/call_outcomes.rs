@@ -45,9 +45,7 @@ fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
     match (call.status, spec.tier) {
         (InvocationStatus::Denied, _) => doubt("was denied"),
         // Listed only: what the files are is known from the record.
-        (InvocationStatus::Failed, EvidenceTier::Recorded)
-            if spec.writes && call.process.is_none() =>
-        {
+        (InvocationStatus::Failed, EvidenceTier::Recorded) if call.process.is_none() => {
             Some(Finding::unchecked(format!(
                 "the last call of `{tool}` failed (call `{id}`), and no claim says so"
             )))

@@ -44,7 +44,7 @@ impl ChangedLines {
 /// How far from a changed line a stated line may be: as the context of a diff.
 const CLOSE: u64 = 3;
 
-/// Whether these diffs change one of these lines of the last content, or one close to it.
+/// Whether these diffs change lines of the last content at both ends of a range, or close to them.
 pub(super) fn has_changed_line<'d>(
     diffs: impl IntoIterator<Item = &'d str>,
     numbers: std::ops::RangeInclusive<u64>,
@@ -57,8 +57,9 @@ pub(super) fn has_changed_line<'d>(
         }
     }
     let (first, last) = numbers.into_inner();
-    let close = first.saturating_sub(CLOSE)..=last.saturating_add(CLOSE);
-    first <= last && file.changed().iter().any(|number| close.contains(number))
+    let changed = file.changed();
+    let is_close = |end: u64| changed.iter().any(|number| number.abs_diff(end) <= CLOSE);
+    first <= last && is_close(first) && is_close(last)
 }
 
 /// A hunk: its first line in the earlier content, from 0, and its lines with their marks.
@@ -248,7 +249,8 @@ mod tests {
             (16, 16, false),
             (30, 30, true),
             (35, 40, false),
-            (1, 40, true),
+            (1, 40, false),
+            (19, 33, true),
             (40, 1, false),
         ] {
             assert_eq!(has_changed_line([diff.as_str()], first..=last), expected, "{first}-{last}");

@@ -3,10 +3,9 @@
 use super::normalized_path::normalized;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
-use super::support::fits_glob;
 use super::whole_run::folder_of;
 use crate::evidence::{EvidenceKind, Invocation};
-use kb_base::value::Json;
+use kb_base::value::{Glob, Json};
 use std::collections::BTreeSet;
 
 /// The files that are not in a commit yet, along the calls of a step.
@@ -106,4 +105,9 @@ impl Pending<'_> {
 fn covers(named: &str, path: &str) -> bool {
     let below = path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/'));
     named.is_empty() || named == path || below || named.contains('*') && fits_glob(path, named)
+}
+
+/// Whether a changed path fits a pattern with `*`.
+fn fits_glob(path: &str, pattern: &str) -> bool {
+    Glob::of_paths(pattern.trim_start_matches("./")).is_ok_and(|glob| glob.is_match(path))
 }

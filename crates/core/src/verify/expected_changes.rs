@@ -7,7 +7,7 @@ use super::normalized_path::normalized;
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
 use super::statement::{
-    Token, is_function_word, paths, says_change, says_no_change, summary, tokens,
+    Statement, Token, is_function_word, paths, says_change, says_no_change, summary, tokens,
 };
 use crate::evidence::{CheckDetail, Invocation};
 use kb_base::value::Json;
@@ -34,6 +34,10 @@ pub(super) fn expected_changes(
             let reason = format!("the output says `noChanges`, but the step changed `{path}`");
             Finding::failed(reason).under(gate.claims)
         }
+        _ if !gate.expect_changes && repeats_nothing(gate, claims) => Finding::failed(
+            "after an attempt that was refuted, the output names nothing that can be compared; name the files, \
+             commands or symbols that the answer is about",
+        ),
         _ if !gate.expect_changes || has_claims => return None,
         (Some(_), false) => other_files(&gate.output, changes, &gate.root)
             .map_or_else(Finding::passed, Finding::inconclusive),
@@ -89,6 +93,33 @@ fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
         ));
     }
     Finding::inconclusive(format!("the step was expected to change files, but {nothing}"))
+}
+
+/// Whether an attempt after a refuted one has no claim, no name and no key of its own, and no check decides.
+fn repeats_nothing(gate: &Gate, claims: &OutputClaims) -> bool {
+    let names = |said: &Statement| {
+        let sentence = &said.sentence;
+        !sentence.located_paths().is_empty() || sentence.code().next().is_some()
+    };
+    let is_empty = |(key, value): (&String, &Json)| {
+        key == "summary"
+            || match value {
+                Json::Null => true,
+                Json::String(text) => text.is_empty(),
+                Json::Array(items) => items.is_empty(),
+                Json::Object(fields) => fields.is_empty(),
+                Json::Bool(_) | Json::Number(_) => false,
+            }
+    };
+    let has_keys = !gate.output.as_object().is_some_and(|fields| fields.iter().all(is_empty));
+    gate.after_refuted
+        && gate.claims != ClaimPolicy::None
+        && gate.criteria.is_empty()
+        && gate.output_schema.is_none()
+        && claims.files.is_empty()
+        && claims.none_executed()
+        && !has_keys
+        && !claims.statements.iter().any(names)
 }
 
 /// Whether the texts of an output have no word that says something by itself, such as `Done.`

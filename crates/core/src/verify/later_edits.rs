@@ -61,6 +61,12 @@ impl<'a> LaterEdits<'a> {
                 "call `{call}` ran `{name}`, and changed `{path}` and changed it back; the tests may have run in between"
             )));
         }
+        self.since(run, name)
+    }
+
+    /// Whether no file was edited after a call.
+    pub(super) fn since(&self, run: &RecordedRun<'_>, name: &str) -> Result<(), Finding> {
+        let call = &run.call.id;
         let mut by_path: BTreeMap<&str, (&Change, &Change)> = BTreeMap::new();
         for later in executed(&self.trace[run.at + 1..]) {
             for change in &later.changes {

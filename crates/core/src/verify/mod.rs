@@ -34,6 +34,7 @@ mod deciding;
 mod evaluate;
 mod expected_changes;
 mod failed_commands;
+mod failed_tests;
 mod finding;
 mod gate;
 mod judging;

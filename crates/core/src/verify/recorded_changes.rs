@@ -198,7 +198,7 @@ impl<'a> History<'a> {
         self.0.iter().any(|(_, change)| change.after.is_none())
     }
 
-    /// Whether the step changed one of these lines of the file as it is now, or one close to it.
+    /// Whether the step changed lines at both ends of a range of the file as it is now, or close to them.
     pub(super) fn has_changed_line(&self, numbers: std::ops::RangeInclusive<u64>) -> bool {
         let diffs = self.diffs().filter(|_| self.after().is_some());
         diffs.is_some_and(|diffs| has_changed_line(diffs, numbers))

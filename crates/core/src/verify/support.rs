@@ -12,7 +12,6 @@ use super::runner::TestCommands;
 use super::statement::{Act, Meaning, Sentence, Statement, is_function_word, means};
 use crate::evidence::FileState;
 use crate::evidence::Invocation;
-use kb_base::value::Glob;
 use kb_language::toolspec::ToolCatalog;
 
 /// Most names of statements that are looked up in files.
@@ -282,9 +281,7 @@ impl Record<'_> {
         let mut known = self.changes.changed().filter(|changed| self.is_same(changed, path));
         let fits =
             |changed: &str| said.is_empty() || said.iter().any(|act| self.has_kind(changed, *act));
-        known.any(fits)
-            || path.ends_with('/') && self.changes.differs_below(&folder)
-            || path.contains('*') && self.changes.changed().any(|changed| fits_glob(changed, path))
+        known.any(fits) || path.ends_with('/') && self.changes.differs_below(&folder)
     }
 
     pub(super) fn has_kind(&self, changed: &str, act: Act) -> bool {
@@ -372,9 +369,4 @@ fn has_word(text: &str, name: &str) -> bool {
             let begins = !name.starts_with(is_part) || !before.ends_with(is_part);
             begins && (!name.ends_with(is_part) || !after.starts_with(is_part))
         })
-}
-
-/// Whether a changed path fits a pattern with `*`.
-pub(super) fn fits_glob(path: &str, pattern: &str) -> bool {
-    Glob::of_paths(pattern.trim_start_matches("./")).is_ok_and(|glob| glob.is_match(path))
 }

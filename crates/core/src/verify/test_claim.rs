@@ -79,14 +79,20 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
     };
     let has_counts = [counted(&claims, false), counted(&claims, true)];
     claims.retain(|claim| {
-        claim.integration || claim.counts != (None, None) || !has_counts[usize::from(claim.passed)]
+        let counts = claim.counts != (None, None);
+        claim.integration || claim.all || counts || !has_counts[usize::from(claim.passed)]
     });
     let keyed: Vec<TestClaim> = claims.iter().copied().filter(|claim| !claim.in_prose).collect();
     let is_said = |claim: &TestClaim| {
-        keyed.iter().any(|other| other.passed == claim.passed && other.counts.0 == claim.counts.0)
+        let says =
+            |other: &&TestClaim| other.passed == claim.passed && other.counts.0 == claim.counts.0;
+        keyed.iter().filter(says).any(|other| claim.adds_nothing_to(*other))
     };
     claims.retain(|claim| !claim.in_prose || !is_said(claim));
-    claims.dedup_by_key(|claim| (claim.passed, claim.counts, claim.integration));
+    claims.dedup_by(|claim, own| {
+        let key = |claim: &TestClaim| (claim.passed, claim.counts, claim.integration);
+        key(claim) == key(own) && claim.adds_nothing_to(*own)
+    });
     claims
 }
 
@@ -226,8 +232,9 @@ impl TestClaim {
             (Some(part), None, Some(total)) | (None, Some(part), Some(total)) => part <= total,
             _ => true,
         };
+        let complete = total.is_some() && own == total;
         let counts = (own.or(failed.and_then(rest)), failed.or(own.and_then(rest)));
-        TestClaim { counts, understood, ..TestClaim::of_result(passed) }
+        TestClaim { counts, understood, complete, ..TestClaim::of_result(passed) }
     }
 }
 
@@ -244,6 +251,8 @@ mod tests {
             understood: true,
             part: false,
             all: false,
+            complete: false,
+            leads: false,
             ..claim
         };
         for (output, expected) in [

@@ -115,13 +115,24 @@ pub(super) fn suites_left_out(
 /// Tests that were left out, if the claim says that all of them passed.
 pub(super) fn left_out(claim: TestClaim, proof: &TestRun<'_>) -> Option<Finding> {
     let skipped = proof.run.tests.map_or(0, |counts| counts.skipped);
-    (claim.all && skipped > 0).then(|| {
+    ((claim.all || claim.complete) && skipped > 0).then(|| {
         let were = counted(skipped as usize, "test");
         Finding::inconclusive(format!(
             "all tests are claimed to have passed, and `{}` left out {were}",
             proof.name()
         ))
     })
+}
+
+/// A run that failed, if the claim says that no test did.
+pub(super) fn failed_before(claim: TestClaim, tests: &[TestRun<'_>]) -> Option<Finding> {
+    let reports = |test: &&TestRun<'_>| test.run.tests.is_some_and(|counts| counts.failed > 0);
+    let failed = tests.iter().find(reports).filter(|_| claim.never)?;
+    Some(Finding::inconclusive(format!(
+        "no test is claimed to have failed, and an earlier run of `{}` reports failed tests (call `{}`)",
+        failed.name(),
+        failed.run.call.id
+    )))
 }
 
 /// Integration tests, if no command that ran says that it runs them.

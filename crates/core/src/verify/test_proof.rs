@@ -8,7 +8,9 @@ use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{TestCommands, canonical, executes_project, hides_failures, names_runner};
 use super::test_claim::TestClaim;
-use super::test_doubt::{TestRun, fewer, left_out, of_another_kind, repeated, suites_left_out};
+use super::test_doubt::{
+    TestRun, failed_before, fewer, left_out, of_another_kind, repeated, suites_left_out,
+};
 use super::whole_run::{self, partial};
 use crate::evidence::{Invocation, TestCounts, Verdict};
 use kb_base::value::Json;
@@ -24,7 +26,13 @@ impl TestClaim {
         edits: &LaterEdits<'_>,
     ) -> (Finding, Json) {
         let (finding, evidence) = self.checked(runs, commands, edits);
-        match finding.reason.clone().filter(|_| !self.understood) {
+        // What follows a number of passed tests cannot make it that of a run where none was.
+        let shows_results = |call: &Invocation| {
+            call.process.as_ref().is_some_and(|process| process.tests.is_some())
+                || !["fs:", "shell:", "git:"].iter().any(|own| call.tool.starts_with(own))
+        };
+        let is_understood = self.understood || self.leads && !edits.trace.iter().any(shows_results);
+        match finding.reason.clone().filter(|_| !is_understood) {
             Some(reason) if finding.verdict == Verdict::Failed => {
                 (Finding::inconclusive(reason), evidence)
             }
@@ -58,8 +66,12 @@ impl TestClaim {
             runs_script(&used.argv, edits.trace, commands)
                 || reports && (executes_project(&used.argv) || names_runner(&used.argv))
         });
-        let script = script.map(|(_, used)| used);
         let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
+        let last = tests.last().map(|test| test.run.at);
+        let ended = unclear.filter(|run| run.exit_code() == Some(0));
+        let later = [ended, script.map(|(run, _)| run)].into_iter().flatten();
+        let later = later.max_by_key(|run| run.at).filter(|run| last.is_some_and(|at| at < run.at));
+        let script = script.map(|(_, used)| used);
         let finding = match (tests.is_empty(), unclear, self.passed) {
             (true, Some(run), true) if printed(&run) => Finding::failed(format!(
                 "tests are claimed to have passed, but the output of call `{}` reports failed tests",
@@ -86,6 +98,24 @@ impl TestClaim {
             }
             (false, _, true) => self.passed(&tests, runs, commands, edits),
             (false, _, false) => self.failed(&tests, edits),
+        };
+        let finding = match later {
+            Some(run) if self.passed && printed(&run) => Finding::failed(format!(
+                "tests are claimed to have passed, but the output of call `{}` reports failed tests",
+                run.call.id
+            )),
+            // The run that decides is one whose result is not known.
+            Some(run)
+                if finding.verdict == Verdict::Failed && edits.since(run, &run.text()).is_ok() =>
+            {
+                Finding::inconclusive(format!(
+                    "{}; the later call `{}` (`{}`) could not be analysed",
+                    finding.reason.unwrap_or_default(),
+                    run.call.id,
+                    run.text()
+                ))
+            }
+            _ => finding,
         };
         let calls: Vec<&str> = tests.iter().map(|test| test.run.call.id.as_str()).collect();
         let last = tests.last();
@@ -136,6 +166,7 @@ impl TestClaim {
                     let finding = finding
                         .or_else(|| repeated(test, runs, commands, edits))
                         .or_else(|| left_out(self, test))
+                        .or_else(|| failed_before(self, tests))
                         .or_else(|| of_another_kind(self, tests))
                         .or_else(|| suites_left_out(test, tests, edits))
                         .or_else(|| fewer(test, tests))
@@ -252,7 +283,7 @@ impl TestClaim {
     }
 
     /// Whether the claimed numbers differ from those of a run.
-    fn counts_differ(self, counts: TestCounts) -> bool {
+    pub(super) fn counts_differ(self, counts: TestCounts) -> bool {
         let differs = |claimed: Option<u64>, actual: u64| claimed.is_some_and(|c| c != actual);
         differs(self.counts.0, counts.passed) || differs(self.counts.1, counts.failed)
     }
@@ -323,62 +354,4 @@ fn runs_script(argv: &[String], trace: &[Invocation], commands: &TestCommands) -
     let wrote = trace.iter().filter(|call| is_path(call)).filter_map(text).next_back();
     let has_test = wrote.is_some_and(|text| commands.may_be_in(&text));
     (is_shell || argv[0].contains('/')) && (among_tests || has_test)
-}
-
-impl TestClaim {
-    /// `testResult: failed` needs a recorded run that failed, with the claimed numbers if it printed some.
-    fn failed(self, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Finding {
-        let counts = |test: &TestRun<'_>| test.run.tests.filter(|counts| counts.failed > 0);
-        let is_failed = |test: &&TestRun<'_>| {
-            let ended =
-                matches!(test.result, CommandResult::Failed(..) | CommandResult::FailedScript(_));
-            counts(test).is_some() || ended
-        };
-        let failing: Vec<&TestRun<'_>> = tests.iter().filter(is_failed).collect();
-        let fits =
-            |test: &&TestRun<'_>| counts(test).is_none_or(|known| !self.counts_differ(known));
-        if let Some(test) = failing.iter().rfind(|test| fits(test)) {
-            // What failed before an edit, or passed since, can be an earlier state.
-            let repeated = tests.iter().any(|other| {
-                other.run.at > test.run.at && other.result == CommandResult::Succeeded
-            });
-            if repeated {
-                return Finding::inconclusive(format!(
-                    "tests are claimed to have failed, and a later run than `{}` succeeded",
-                    test.name()
-                ));
-            }
-            return edits
-                .check(test.run, test.used, &test.name())
-                .err()
-                .unwrap_or(Finding::passed());
-        }
-        if let Some(test) = failing.last() {
-            let known = counts(test).map_or((0, 0), |known| (known.passed, known.failed));
-            let reason = format!(
-                "the claimed numbers of tests differ from the output of `{}` (call `{}`): {} passed, {} failed",
-                test.name(),
-                test.run.call.id,
-                known.0,
-                known.1
-            );
-            return match failing.len() {
-                1 => Finding::failed(reason),
-                _ => {
-                    Finding::inconclusive(format!("{reason}; they can be the sum of several runs"))
-                }
-            };
-        }
-        let succeeded = tests.iter().rfind(|test| test.result == CommandResult::Succeeded);
-        match succeeded {
-            Some(test) => Finding::failed(format!(
-                "tests are claimed to have failed, but `{}` exited with code 0 (call `{}`)",
-                test.name(),
-                test.run.call.id
-            )),
-            None => Finding::inconclusive(
-                "tests are claimed to have failed, but the exit code of no test run is known",
-            ),
-        }
-    }
 }

@@ -7,6 +7,7 @@ mod honest;
 mod lists;
 mod numbers;
 mod other_checks;
+mod results;
 
 use super::{
     CommandEnd, CommandRun, Gate, Location, MatchedFile, NamesSeen, Observation, ObservationQuery,
@@ -37,6 +38,9 @@ struct Step {
     repeated: Option<i32>,
     /// Whether no list of files can be read.
     unlisted: bool,
+    /// Whether the specialist only reads, and an attempt before was refuted.
+    only_reads: bool,
+    again: bool,
 }
 
 impl Step {
@@ -143,24 +147,28 @@ impl Step {
             .printing(&format!("Ran {ran} tests in 0.1s\n\n{end}"))
     }
 
-    /// The verdict over a report, with its reason.
-    fn verdict(&self, report: &Json) -> (Verdict, String) {
-        let gate = Gate {
+    fn gate(&self, report: &Json) -> Gate {
+        Gate {
             criteria: Vec::new(),
             claims: ClaimPolicy::Strict,
-            expect_changes: true,
+            expect_changes: !self.only_reads,
             changes_declared: false,
-            after_refuted: false,
+            after_refuted: self.again,
             output: Arc::new(report.clone()),
             output_schema: None,
             trace: self.trace.clone(),
             unwatched: false,
             root: "/work".to_owned(),
             test_commands: self.test_commands.clone(),
-            looks_up_names: false,
+            looks_up_names: self.only_reads,
             excused: Vec::new(),
             tools: Default::default(),
-        };
+        }
+    }
+
+    /// The verdict over a report, with its reason.
+    fn verdict(&self, report: &Json) -> (Verdict, String) {
+        let gate = self.gate(report);
         let seen: Observations =
             queries(&gate).into_iter().map(|query| (query.clone(), self.observe(&query))).collect();
         let found = evaluate(&gate, &seen);

@@ -5,14 +5,16 @@
 //! `{files: [{path: a.py, action: created}]}` says `files path a.py action created`.
 
 mod act;
+mod result;
 mod sentence;
 mod tests;
 mod tokens;
 mod words;
 
 pub(super) use act::Act;
+pub(super) use result::TestClaim;
 pub(super) use sentence::{Sentence, is_path, is_quoted_path, paths};
-pub(super) use tests::{TestClaim, is_runner, of_text, tests_of};
+pub(super) use tests::{is_runner, of_text, tests_of};
 pub(super) use tokens::{Token, is_function_word, tokens};
 pub(super) use words::{Meaning, means, number};
 

@@ -4,56 +4,10 @@
 //! numbers and its result can refute it.
 
 use super::act::Act;
+use super::result::TestClaim;
 use super::sentence::Sentence;
 use super::tokens::{Token, is_function_word, tokens};
 use super::words::{Meaning, means, number};
-
-/// A statement of an output about the result of tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verify) struct TestClaim {
-    pub(in crate::verify) passed: bool,
-    /// Claimed numbers of passed and failed tests.
-    pub(in crate::verify) counts: (Option<u64>, Option<u64>),
-    /// Whether a sentence says so and no key.
-    pub(in crate::verify) in_prose: bool,
-    /// Whether it says nothing else that was not read.
-    pub(in crate::verify) understood: bool,
-    /// Whether it may be about a part of the tests, such as those of a package.
-    pub(in crate::verify) part: bool,
-    /// Whether it says so of all tests.
-    pub(in crate::verify) all: bool,
-    /// Whether it is about integration tests alone.
-    pub(in crate::verify) integration: bool,
-}
-
-impl TestClaim {
-    /// A claim without numbers.
-    pub(in crate::verify) fn of_result(passed: bool) -> TestClaim {
-        TestClaim {
-            passed,
-            counts: (None, None),
-            in_prose: false,
-            understood: true,
-            part: false,
-            all: false,
-            integration: false,
-        }
-    }
-
-    /// Whether it says all that another one says.
-    pub(in crate::verify) fn says(self, other: TestClaim) -> bool {
-        let has = |own: Option<u64>, said: Option<u64>| said.is_none() || said == own;
-        self.passed == other.passed
-            && self.integration == other.integration
-            && has(self.counts.0, other.counts.0)
-            && has(self.counts.1, other.counts.1)
-    }
-
-    /// The name of the claim.
-    pub(in crate::verify) fn name(self) -> &'static str {
-        if self.passed { "passed" } else { "failed" }
-    }
-}
 
 /// The claim of a value that is about tests alone, such as `passed` and `5 passed, 0 failed`.
 pub(in crate::verify) fn of_text(text: &str) -> Option<TestClaim> {
@@ -78,7 +32,8 @@ pub(in crate::verify) fn of_text(text: &str) -> Option<TestClaim> {
         || first == Some("true");
     let counts = said.counts();
     let all = said.words.iter().any(|word| is_all(word));
-    let claim = TestClaim { counts, understood, all, ..TestClaim::of_result(!failed) };
+    let complete = said.is_complete();
+    let claim = TestClaim { counts, understood, all, complete, ..TestClaim::of_result(!failed) };
     (!is_skipped && (failed || passed)).then_some(claim)
 }
 
@@ -107,9 +62,33 @@ impl Sentence {
         let states = has(Meaning::Tests) && passed && definite && !denied;
         let (counts, understood) = (said.counts(), said.understood);
         let all = said.words.iter().any(|word| is_all(word));
-        let claim =
-            TestClaim { counts, understood, all, in_prose: true, ..TestClaim::of_result(true) };
+        let never = said.none_failed && !said.success && said.passed.is_none();
+        let claim = TestClaim {
+            counts,
+            understood,
+            all,
+            never,
+            complete: said.is_complete(),
+            leads: self.leads(&parts),
+            in_prose: true,
+            ..TestClaim::of_result(true)
+        };
         states.then_some(claim)
+    }
+
+    /// Whether the sentence begins with a number of tests and their success, and is not about another time or actor.
+    fn leads(&self, parts: &[Token]) -> bool {
+        let is_success = |part: &Token| match part {
+            Token::Word(word) => means(word, Meaning::Success),
+            Token::Path(_) | Token::Code(_) => false,
+        };
+        let other = [Meaning::Others, Meaning::Otherwise].iter().any(|m| self.has(*m))
+            || self.words.iter().any(|word| ["ci", "pipeline"].contains(&word.as_str()));
+        let end = parts.iter().position(is_success).filter(|_| !other);
+        end.is_some_and(|end| {
+            let said = Outcome::of(&parts[..=end]);
+            said.understood && said.counts().0.is_some_and(|count| count > 0)
+        })
     }
 
     /// What the sentence says about tests, if all of it was understood.
@@ -188,6 +167,10 @@ impl<'t> Outcome<'t> {
             (None, None, Some(total)) if !self.failure => (Some(total), None),
             (passed, failed, _) => (passed, failed),
         }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.passed.is_some() && self.passed == self.total
     }
 
     fn is_consistent(&self) -> bool {

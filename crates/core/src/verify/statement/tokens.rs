@@ -44,8 +44,11 @@ pub(in crate::verify) fn tokens(text: &str) -> Vec<Token> {
 
 fn plain(text: &str, found: &mut Vec<Token>) {
     let text = text.replace(">=", "≥").replace("<=", "≤").replace("->", " → ");
-    let splits = |c: char| c.is_whitespace() || "()[]{}|,;:\"“”„«»=*#?".contains(c);
+    let splits = |c: char| c.is_whitespace() || "()[]{}|,;:\"“”„«»=#?".contains(c);
     for part in text.split(splits) {
+        // Marks of bold text; a pattern keeps its own.
+        let part = part.trim_start_matches('*');
+        let part = if part.contains("/*") { part } else { part.trim_end_matches('*') };
         let end = ['.', '!', '…', '\'', '’', '-', '–', '—', '_', '<', '>'];
         let part = without_marks(part.trim_end_matches(end), |c| "'’-–—•·_<>".contains(c));
         if is_path(part) {
@@ -99,6 +102,7 @@ mod tests {
                 &["the", "page", "says", "all", "green", "все"],
             ),
             ("src/a.py->src/b.py a -> b", &["path src/a.py", "path src/b.py", "a", "b"]),
+            ("**src/a.py** and src/* *2*", &["path src/a.py", "and", "src/*", "2"]),
             ("割引を直しました。", &["割引を直しました。"]),
         ] {
             let found: Vec<String> = tokens(text).iter().map(shown).collect();

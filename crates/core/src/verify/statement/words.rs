@@ -124,7 +124,10 @@ const WORDS: [(Meaning, &str); 38] = [
          sollte wenn$ würde",
     ),
     (M::Denial, "not$ don't$ doesn't$ didn't$ isn't$ aren't$ не$ nicht$"),
-    (M::Others, "someone$ they$ had$ upstream$ formerly$ кто-то$ jemand$ hatte$"),
+    (
+        M::Others,
+        "someone$ they$ had$ according$ reportedly$ laut$ согласно$ upstream$ formerly$ кто-то$ jemand$ hatte$",
+    ),
     (
         M::Otherwise,
         "already$ previously$ before$ earlier$ instead$ old$ ранее$ раньше$ уже$ früher$ bereits$ vorher$",

@@ -1,0 +1,64 @@
+//! What an output says about the result of tests.
+
+/// A statement of an output about the result of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verify) struct TestClaim {
+    pub(in crate::verify) passed: bool,
+    /// Claimed numbers of passed and failed tests.
+    pub(in crate::verify) counts: (Option<u64>, Option<u64>),
+    /// Whether a sentence says so and no key.
+    pub(in crate::verify) in_prose: bool,
+    /// Whether it says nothing else that was not read.
+    pub(in crate::verify) understood: bool,
+    /// Whether it may be about a part of the tests, such as those of a package.
+    pub(in crate::verify) part: bool,
+    /// Whether it says so of all tests.
+    pub(in crate::verify) all: bool,
+    /// Whether its number of passed tests is also that of all.
+    pub(in crate::verify) complete: bool,
+    /// Whether it says of each run that no test failed.
+    pub(in crate::verify) never: bool,
+    /// Whether its sentence begins with a number of passed tests, whatever follows.
+    pub(in crate::verify) leads: bool,
+    /// Whether it is about integration tests alone.
+    pub(in crate::verify) integration: bool,
+}
+
+impl TestClaim {
+    /// A claim without numbers.
+    pub(in crate::verify) fn of_result(passed: bool) -> TestClaim {
+        TestClaim {
+            passed,
+            counts: (None, None),
+            in_prose: false,
+            understood: true,
+            part: false,
+            all: false,
+            complete: false,
+            never: false,
+            leads: false,
+            integration: false,
+        }
+    }
+
+    /// Whether it says no more of the tests than another one with the same numbers.
+    pub(in crate::verify) fn adds_nothing_to(self, other: TestClaim) -> bool {
+        (other.all || !self.all)
+            && (other.never || !self.never)
+            && (other.complete || !self.complete)
+    }
+
+    /// Whether it says all that another one says.
+    pub(in crate::verify) fn says(self, other: TestClaim) -> bool {
+        let has = |own: Option<u64>, said: Option<u64>| said.is_none() || said == own;
+        self.passed == other.passed
+            && self.integration == other.integration
+            && has(self.counts.0, other.counts.0)
+            && has(self.counts.1, other.counts.1)
+    }
+
+    /// The name of the claim.
+    pub(in crate::verify) fn name(self) -> &'static str {
+        if self.passed { "passed" } else { "failed" }
+    }
+}
