@@ -2,7 +2,7 @@
 
 use super::*;
 use kb::definition::{
-    Backoff, Check, ClaimPolicy, EvidenceMode, FailurePolicy, FileCheck, OnError, Order,
+    Backoff, Check, ClaimPolicy, EvidenceMode, FailurePolicy, FileCheck, OnItemError, Order,
     OutputParse, RunCommand, RunIf, RunStep, Step, StepKind, StepPhase, TaskText, WorkspaceMode,
 };
 use kb::expression::ValueTemplate;
@@ -130,7 +130,7 @@ fn everything_that_is_built_loads_without_a_word() {
     let each = step(&found, "each");
     let for_each = each.for_each.as_ref().expect("a list");
     assert_eq!((for_each.name.as_str(), for_each.max_parallel), ("path", Some(2)));
-    assert_eq!(for_each.on_item_error, OnError::Continue);
+    assert_eq!(for_each.on_item_error, OnItemError::Continue);
     let retry = each.details().retry.as_ref().expect("retries");
     assert_eq!((retry.max, retry.backoff), (3, Backoff::Linear));
     assert_eq!(retry.on, [OutcomeSelector::AnyExit, OutcomeSelector::Kind(OutcomeKind::Transient)]);

@@ -165,7 +165,7 @@ impl Reader<'_> {
                     name: "item".to_owned(),
                     key: None,
                     max_parallel: None,
-                    on_item_error: OnError::Fail,
+                    on_item_error: OnItemError::Fail,
                     collect: None,
                 }));
             }

@@ -17,6 +17,8 @@ use std::time::Duration;
 pub(super) struct Case {
     pub(super) steps: Vec<Spec>,
     pub(super) max_parallel: u32,
+    /// Whether `max_parallel` is the number of processors.
+    pub(super) limited_by_processors: bool,
     pub(super) fail_fast: bool,
     pub(super) inconclusive: InconclusivePolicy,
     /// Whether the run's outputs can be evaluated.
@@ -123,7 +125,7 @@ pub(super) struct GateSpec {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Loop {
     pub(super) max_parallel: Option<u32>,
-    pub(super) tolerates: bool,
+    pub(super) on_error: OnItemError,
 }
 
 /// How one attempt ends. The words make two failures the same or not.
@@ -367,7 +369,7 @@ impl Spec {
                 name: "item".into(),
                 key: None,
                 max_parallel: each.max_parallel,
-                on_item_error: if each.tolerates { OnError::Continue } else { OnError::Fail },
+                on_item_error: each.on_error,
                 collect: None,
             })
         });
@@ -433,6 +435,7 @@ impl Case {
     pub(super) fn rules(&self) -> Rules {
         Rules {
             max_parallel: self.max_parallel,
+            limited_by_processors: self.limited_by_processors,
             undecided: Undecided {
                 inconclusive: Some(self.inconclusive),
                 unchecked: Some(self.inconclusive),

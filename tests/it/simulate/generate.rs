@@ -3,7 +3,7 @@
 use super::case::{Case, End, GateSpec, Kind, Loop, PresetSpec, Row, Spec, Turn};
 use super::dice::Dice;
 use kb::definition::{
-    FailurePolicy, HookEvent, InconclusivePolicy, OnTimeout, RecoveryAction, RunIf,
+    FailurePolicy, HookEvent, InconclusivePolicy, OnItemError, OnTimeout, RecoveryAction, RunIf,
 };
 use kb::evidence::Verdict;
 use kb::expression::Strength;
@@ -48,10 +48,17 @@ pub(super) fn case(seed: u64) -> Case {
     for spec in steps.iter_mut().filter(|spec| matches!(spec.kind, Kind::Approve(_))) {
         spec.returns = more.chance(60).then(|| (more.number() as u8, 1 + more.below(2) as u32));
     }
+    let mut more = Dice(seed.wrapping_mul(0x27D4_EB2F).wrapping_add(13));
+    for each in steps.iter_mut().filter_map(|spec| spec.for_each.as_mut()) {
+        if each.on_error == OnItemError::Fail && more.chance(40) {
+            each.on_error = OnItemError::Finish;
+        }
+    }
     let wild = seed % 4;
     Case {
         steps,
         max_parallel: 1 + dice.below(4) as u32,
+        limited_by_processors: more.chance(30),
         fail_fast: dice.chance(15),
         inconclusive: dice.one_of(&[
             InconclusivePolicy::Warn,
@@ -137,7 +144,7 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String], main: &[Str
     spec.gate = (spec.kind != Kind::Gate && dice.chance(30)).then(|| gate(dice));
     spec.for_each = dice.chance(25).then(|| Loop {
         max_parallel: dice.chance(40).then(|| 1 + dice.below(2) as u32),
-        tolerates: dice.chance(50),
+        on_error: if dice.chance(50) { OnItemError::Continue } else { OnItemError::Fail },
     });
     spec.repeat = dice.chance(20).then(|| (1 + dice.below(3) as u32, 1 + dice.below(4) as u32));
     spec.evaluates = !dice.chance(4);

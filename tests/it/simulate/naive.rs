@@ -153,7 +153,7 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
         None => well(None) && ((known.had)(at, None) || merges),
         Some(each) => {
             let all = (0..spec.ends.len()).all(|item| well(Some(item)));
-            (all || each.tolerates) && merges && spec.gathers
+            (all || !each.on_error.fails_the_step()) && merges && spec.gathers
         }
     };
     if works { StepStatus::Succeeded } else { StepStatus::Failed }

@@ -3,7 +3,7 @@
 use super::case::{Case, End, Kind, Loop, Spec, Turn};
 use super::coverage::Coverage;
 use super::simulation::simulate;
-use kb::definition::{HookEvent, InconclusivePolicy};
+use kb::definition::{HookEvent, InconclusivePolicy, OnItemError};
 use kb::evidence::Verdict;
 use kb::expression::Strength;
 use kb::value::{OutcomeKind, OutcomeSelector};
@@ -14,7 +14,16 @@ const FAILS: End =
 fn check(max_parallel: u32, fail_fast: bool, steps: Vec<Spec>, turns: &[Turn]) {
     let inconclusive = InconclusivePolicy::Warn;
     let turns = turns.to_vec();
-    let case = Case { steps, max_parallel, fail_fast, inconclusive, concludes: true, turns };
+    let limited_by_processors = false;
+    let case = Case {
+        steps,
+        max_parallel,
+        limited_by_processors,
+        fail_fast,
+        inconclusive,
+        concludes: true,
+        turns,
+    };
     if let Err(fault) = simulate(&case, &mut Coverage::default()) {
         panic!("{fault}\n{}", super::shrink::show(&case));
     }
@@ -29,7 +38,8 @@ fn needs(on: &str, spec: Spec) -> Spec {
 }
 
 fn each(tolerates: bool, ends: Vec<Vec<End>>, spec: Spec) -> Spec {
-    Spec { for_each: Some(Loop { max_parallel: None, tolerates }), ends, ..spec }
+    let on_error = if tolerates { OnItemError::Continue } else { OnItemError::Fail };
+    Spec { for_each: Some(Loop { max_parallel: None, on_error }), ends, ..spec }
 }
 
 const NEXT: Turn = Turn::Answer(0);

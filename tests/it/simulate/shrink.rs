@@ -2,7 +2,7 @@
 
 use super::case::{Case, End, GateSpec, Kind, Loop, Row, Spec, Turn};
 use super::watch::Fault;
-use kb::definition::{InconclusivePolicy, RunIf};
+use kb::definition::{InconclusivePolicy, OnItemError, RunIf};
 
 /// How many cases are tried at most.
 const TRIES: usize = 4_000;
@@ -106,6 +106,7 @@ impl Shrinking<'_> {
                 }
             }
         }
+        self.attempt(|case| case.limited_by_processors = false);
         self.attempt(|case| case.max_parallel = 1);
         self.attempt(|case| case.fail_fast = false);
         self.attempt(|case| case.concludes = true);
@@ -158,7 +159,8 @@ const PLAINER: [fn(&mut Spec); 24] = [
         step.ends.resize(1, Vec::new());
     },
     |step| {
-        let each = step.for_each.map(|_| Loop { max_parallel: None, tolerates: true });
+        let each =
+            step.for_each.map(|_| Loop { max_parallel: None, on_error: OnItemError::Continue });
         step.for_each = each;
         step.ends.iter_mut().flatten().for_each(|end| end.retry_after_ms = None);
     },
@@ -166,8 +168,11 @@ const PLAINER: [fn(&mut Spec); 24] = [
 
 /// The case as a small playbook, with what its attempts come to and what happens beside them.
 pub(super) fn show(case: &Case) -> String {
-    let Case { max_parallel, fail_fast, inconclusive, concludes, .. } = case;
+    let Case { max_parallel, limited_by_processors, fail_fast, inconclusive, concludes, .. } = case;
     let mut text = format!("limits: {{maxParallel: {max_parallel}, failFast: {fail_fast}}}\n");
+    if *limited_by_processors {
+        text.push_str("(maxParallel is the number of processors)\n");
+    }
     if *inconclusive != InconclusivePolicy::Warn {
         text.push_str(&format!("verifier: {{inconclusivePolicy: {inconclusive:?}}}\n"));
     }
@@ -226,10 +231,10 @@ fn keys(spec: &Spec) -> Vec<String> {
     }
     if let Some(each) = spec.for_each {
         let most = each.max_parallel.map_or("all".into(), |most| most.to_string());
-        let policy = if each.tolerates { "continue" } else { "fail" };
+        let policy = each.on_error;
         let count = spec.ends.len();
         let text =
-            format!("forEach: {{items: {count}, maxParallel: {most}, onItemError: {policy}}}");
+            format!("forEach: {{items: {count}, maxParallel: {most}, onItemError: {policy:?}}}");
         key(true, text);
     }
     keys

@@ -4,7 +4,7 @@
 use super::case::{Case, Kind, Spec};
 use super::changes::Changes;
 use super::naive::{self, Ended, Known};
-use kb::definition::{HookEvent, OnTimeout};
+use kb::definition::{HookEvent, OnItemError, OnTimeout};
 use kb::evidence::{Payload, Record};
 use kb::plan::Plan;
 use kb::run::*;
@@ -486,7 +486,8 @@ impl Watch {
             let items = self.folded.instance(item.parent).items().expect("expanded").all();
             let failed =
                 items.clone().any(|ix| self.folded.instance(ix).status == StepStatus::Failed);
-            hold!(each.tolerates || !failed, "{name} starts although another item failed");
+            let stops = each.on_error == OnItemError::Fail;
+            hold!(!stops || !failed, "{name} starts although another item failed");
             let live = |s: StepStatus| !s.has_ended() && s != StepStatus::Pending;
             let live = items.filter(|ix| live(self.folded.instance(*ix).status)).count();
             let most = each.max_parallel.unwrap_or(u32::MAX);
@@ -515,7 +516,7 @@ impl Watch {
             })
         };
         let tolerates = match (&instance.item, spec.for_each) {
-            (Some(_), Some(each)) => each.tolerates,
+            (Some(_), Some(each)) => each.on_error == OnItemError::Continue,
             _ => spec.tolerated,
         };
         let right = tolerated == (status == StepStatus::Failed && tolerates);
@@ -735,6 +736,13 @@ impl Watch {
         let working = |i: &Instance| {
             i.holds_slot() && !plan.step(i.step).step.kind.is_waiting() && !cancels(i)
         };
+        let own_limit = |i: &Instance| {
+            let each = case.steps[i.step.at()].for_each.filter(|_| i.item.is_some());
+            each.is_some_and(|each| each.max_parallel.is_some())
+                && !plan.step(i.step).has_locks()
+                && case.limited_by_processors
+        };
+        let working = |i: &Instance| working(i) && !own_limit(i);
         let working = self.folded.instances().filter(|(_, i)| working(i)).count() as u32;
         hold!(working <= case.max_parallel, "{working} run, {} may", case.max_parallel);
         hold!(locks <= 1, "{locks} hold the workspace");

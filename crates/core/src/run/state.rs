@@ -18,6 +18,9 @@ use std::sync::Arc;
 pub struct Rules {
     /// Maximum number of instances that run or verify at the same time; at least 1.
     pub max_parallel: u32,
+    /// Whether that is the number of processors, because no limit is set. It does not limit the items of
+    /// a step that has its own `maxParallel`.
+    pub limited_by_processors: bool,
     /// What follows a verdict that decides nothing, if the step sets no policy.
     pub undecided: Undecided,
     /// Limits of the command line, which a resume keeps.
@@ -30,6 +33,7 @@ impl Default for Rules {
     fn default() -> Self {
         Rules {
             max_parallel: 2,
+            limited_by_processors: false,
             undecided: Undecided::default(),
             limits: RunLimits::default(),
             is_child: false,
@@ -46,11 +50,13 @@ pub struct State {
     pub(super) ready: BTreeSet<(u32, InstanceIx)>,
     /// Ready instances that need locks, by the locks.
     pub(super) ready_locked: BTreeMap<Vec<String>, BTreeSet<(u32, InstanceIx)>>,
-    /// Instances of waiting kinds, which start whether a slot is free or not.
+    /// Instances that start whether a slot is free or not.
     pub(super) ready_slotless: BTreeSet<(u32, InstanceIx)>,
     /// Number of the last place in a queue.
     pub(super) queue: u32,
     pub(super) slots: u32,
+    /// How many of the occupied slots `max_parallel` does not limit.
+    pub(super) unlimited_slots: u32,
     /// The held locks with their owners.
     pub(super) held: BTreeMap<String, InstanceIx>,
     /// Attempts that cancel child runs while another instance owns one of their locks.
@@ -137,6 +143,7 @@ impl State {
             ready_slotless: BTreeSet::new(),
             queue: 0,
             slots: 0,
+            unlimited_slots: 0,
             held: BTreeMap::new(),
             shared: Vec::new(),
             failed: false,
@@ -308,7 +315,7 @@ impl State {
 pub(super) fn tolerates(plan: &Plan, instance: &Instance) -> bool {
     let step = &plan.step(instance.step).step;
     match (&instance.item, &step.for_each) {
-        (Some(_), Some(for_each)) => for_each.on_item_error == OnError::Continue,
+        (Some(_), Some(for_each)) => !for_each.on_item_error.fails_the_step(),
         (Some(_), None) | (None, _) => step.on_error == OnError::Continue,
     }
 }

@@ -6,9 +6,7 @@ use super::{Frozen, InspectError};
 use crate::journal::{Journal, StoredEvent};
 use kb_base::value::{Digest, RunId, StepId};
 use kb_core::evidence::{EvidenceKind, Handoff, Invocation};
-use kb_core::run::{
-    Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, Rules, State, StepStatus,
-};
+use kb_core::run::{Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, State, StepStatus};
 use kb_language::definition::{Catalog, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,9 +53,7 @@ impl Earlier {
     pub fn read(journal: &dyn Journal, run: &RunId, up_to: u64) -> Result<Earlier, InspectError> {
         let frozen = Frozen::of_run(journal, run)?;
         let (catalog, plan) = frozen.load()?;
-        let undecided = catalog.settings.undecided;
-        let rules =
-            Rules { max_parallel: frozen.max_parallel.max(1), undecided, ..Rules::default() };
+        let rules = frozen.rules(catalog.settings.undecided);
         let state = State::new(&plan, rules);
         let (ends, kept, handoffs, files) = Default::default();
         let (run, seq, head) = (run.clone(), 0, None);

@@ -6,7 +6,10 @@ use crate::journal::Journal;
 use kb_attempt::read_regular;
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{DefinitionId, Json, JsonMap, RunId, RunLimits, StepId, limits};
-use kb_language::definition::{Catalog, FileRole, InputFile, Script, load_script, load_with};
+use kb_core::run::Rules;
+use kb_language::definition::{
+    Catalog, FileRole, InputFile, Script, Undecided, load_script, load_with,
+};
 use kb_language::plan::{Facts, Plan};
 use kb_language::toolspec::{ToolCatalog, ToolSpec};
 use serde::{Deserialize, Serialize};
@@ -47,6 +50,9 @@ pub struct Frozen {
     pub limits: RunLimits,
     /// Maximum number of step instances that run at the same time.
     pub max_parallel: u32,
+    /// Whether that is the number of processors, because no limit is set.
+    #[serde(default)]
+    pub limited_by_processors: bool,
     /// Texts of the ignore files of the project when the run started, by path. Absent if nothing of
     /// the run is compared with the files of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -194,6 +200,18 @@ impl Frozen {
         files.iter().filter(is_used).map(FrozenFile::of).collect()
     }
 
+    /// The options of the run for the engine.
+    pub fn rules(&self, undecided: Undecided) -> Rules {
+        Rules {
+            max_parallel: self.max_parallel.max(1),
+            limited_by_processors: self.limited_by_processors,
+            undecided,
+            // A parent run ends its child runs at its own limits.
+            limits: if self.parent.is_some() { RunLimits::default() } else { self.limits },
+            is_child: self.parent.is_some(),
+        }
+    }
+
     /// The record of a child run of this run. It has the same texts, models and limits.
     pub fn child(&self, plan: &Plan, params: JsonMap, parent: ParentRun) -> Frozen {
         let paths = plan.files();
@@ -206,6 +224,7 @@ impl Frozen {
             files: self.files.iter().filter(is_used).cloned().collect(),
             params,
             max_parallel: own.map_or(self.max_parallel, |own| own.min(self.max_parallel)),
+            limited_by_processors: self.limited_by_processors && own.is_none(),
             parent: Some(parent),
             base: None,
             skip: Vec::new(),

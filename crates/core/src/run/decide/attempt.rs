@@ -8,7 +8,9 @@ use crate::run::question::Question;
 use crate::run::recovery::{self, NextAttempt};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, OutcomeKind};
-use kb_language::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, RecoveryAction};
+use kb_language::definition::{
+    ClaimPolicy, FailurePolicy, ForEach, InconclusivePolicy, OnItemError, RecoveryAction,
+};
 use std::time::Duration;
 
 /// Iteration and number of an attempt.
@@ -197,7 +199,8 @@ impl Decider<'_> {
     pub(super) fn parent_has_failed(&self, ix: InstanceIx) -> bool {
         let Some(item) = &self.instance(ix).item else { return false };
         let failed = self.instance(item.parent).items().map_or(0, |items| items.failed);
-        failed > 0 && self.fails_with_an_item(item.parent)
+        let stops = |for_each: &ForEach| for_each.on_item_error == OnItemError::Fail;
+        failed > 0 && self.step(item.parent).for_each.as_deref().is_some_and(stops)
     }
 
     /// The failure that the last attempt or its gate ended with.

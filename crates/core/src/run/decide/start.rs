@@ -7,8 +7,11 @@ use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::recovery;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
-use kb_language::definition::OnError;
+use kb_language::definition::OnItemError;
 use std::sync::Arc;
+
+const ITEMS_FAILED_HELP: &str = "`onItemError: finish` runs all items before the step fails, and \
+                                 `onItemError: continue` keeps the other results";
 
 impl Decider<'_> {
     /// The instance waits only for a slot or a lock.
@@ -18,35 +21,31 @@ impl Decider<'_> {
 
     /// Starts ready instances in order while slots are free.
     pub(super) fn fill(&mut self) {
-        while let Some((_, ix)) = self.state.ready_slotless.first().filter(|_| !self.state.draining)
+        while let Some((_, ix)) =
+            self.state.ready_slotless.first().copied().filter(|_| !self.state.draining)
         {
-            let (ix, attempt) = (*ix, self.instance(*ix).attempt + 1);
-            self.emit(Event::Started { instance: ix, attempt });
-            self.execute(ix, false);
+            self.start(ix);
         }
-        while !self.state.draining && self.state.slots < self.state.rules.max_parallel {
+        while !self.state.draining && self.state.has_free_slot() {
             let (free, locked) = (self.state.ready.first().copied(), self.state.next_locked());
             let Some((_, ix)) = [free, locked].into_iter().flatten().min() else { return };
-            if self.instance(ix).continues() {
-                let attempt = self.instance(ix).attempt;
-                self.emit(Event::Continued { instance: ix, attempt });
-                self.execute(ix, true);
-                continue;
-            }
-            let attempt = self.instance(ix).attempt + 1;
-            self.emit(Event::Started { instance: ix, attempt });
-            match self.instance(ix).status {
-                StepStatus::Verifying => self.verify(ix),
-                StepStatus::Running
-                | StepStatus::Pending
-                | StepStatus::Ready
-                | StepStatus::Waiting
-                | StepStatus::Succeeded
-                | StepStatus::Failed
-                | StepStatus::Skipped
-                | StepStatus::Blocked
-                | StepStatus::Cancelled => self.execute(ix, false),
-            }
+            self.start(ix);
+        }
+    }
+
+    /// Starts a ready instance, or continues what it began before a restart of the process.
+    fn start(&mut self, ix: InstanceIx) {
+        if self.instance(ix).continues() {
+            let attempt = self.instance(ix).attempt;
+            self.emit(Event::Continued { instance: ix, attempt });
+            return self.execute(ix, true);
+        }
+        let attempt = self.instance(ix).attempt + 1;
+        self.emit(Event::Started { instance: ix, attempt });
+        if self.instance(ix).status == StepStatus::Verifying {
+            self.verify(ix)
+        } else {
+            self.execute(ix, false)
         }
     }
 
@@ -112,8 +111,8 @@ impl Decider<'_> {
             return;
         }
         let (count, failed, all) = (items.count, items.failed, items.all());
-        let fails = self.fails_with_an_item(parent);
-        if fails && failed > 0 {
+        let policy = self.step(parent).for_each.as_ref().map(|for_each| for_each.on_item_error);
+        if policy == Some(OnItemError::Fail) && failed > 0 {
             self.cancel_unstarted(all.clone().collect());
         }
         let ended = self.instance(parent).items().map_or(0, |items| items.ended);
@@ -121,10 +120,9 @@ impl Decider<'_> {
             return;
         }
         let cancelled = all.clone().any(|ix| self.instance(ix).status == StepStatus::Cancelled);
-        if fails && failed > 0 {
+        if policy.is_some_and(OnItemError::fails_the_step) && failed > 0 {
             let message = format!("{failed} of {count} items failed");
-            let failure = Failure::new(Code::ITEMS_FAILED, message)
-                .help("`onItemError: continue` keeps the other results");
+            let failure = Failure::new(Code::ITEMS_FAILED, message).help(ITEMS_FAILED_HELP);
             self.end(parent, StepStatus::Failed, Some(failure));
         } else if cancelled {
             self.end(parent, StepStatus::Cancelled, None);
@@ -134,11 +132,6 @@ impl Decider<'_> {
             let iteration = self.instance(parent).iteration;
             self.effect(Effect::Gather { instance: parent, iteration });
         }
-    }
-
-    /// Whether one failed item fails the `forEach` step.
-    pub(super) fn fails_with_an_item(&self, parent: InstanceIx) -> bool {
-        self.step(parent).for_each.as_ref().is_some_and(|f| f.on_item_error == OnError::Fail)
     }
 
     fn cancel_unstarted(&mut self, items: Vec<InstanceIx>) {

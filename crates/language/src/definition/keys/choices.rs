@@ -4,8 +4,8 @@ use super::choice_list::choices;
 use crate::definition::model::{
     ApprovalLevel, AuthorSandbox, Backoff, CacheScope, ClaimPolicy, ConflictPolicy, ContextProfile,
     EvidenceMode, FailurePolicy, InconclusivePolicy, MergePolicy, NamedForm, NetworkAccess,
-    NotifyEvent, OnError, Order, ParamType, ProcessChoice, PromptRecording, Reasoning, RunEnd,
-    RunIf, SignatureEncoding, SyncMode, WorkspaceMode,
+    NotifyEvent, OnError, OnItemError, Order, ParamType, ProcessChoice, PromptRecording, Reasoning,
+    RunEnd, RunIf, SignatureEncoding, SyncMode, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::toolspec::ToolLevel;
@@ -19,10 +19,16 @@ choices! {
         "anySucceeded" => RunIf::AnySucceeded,
         "allDone" => RunIf::AllDone,
     }
-    /// `onError` and `onItemError`.
+    /// `onError`.
     ON_ERROR, ON_ERROR_NAMES: OnError = {
         "fail" => OnError::Fail,
         "continue" => OnError::Continue,
+    }
+    /// `onItemError`.
+    ON_ITEM_ERROR, ON_ITEM_ERROR_NAMES: OnItemError = {
+        "fail" => OnItemError::Fail,
+        "finish" => OnItemError::Finish,
+        "continue" => OnItemError::Continue,
     }
     /// The values of `evidence`.
     EVIDENCE, EVIDENCE_NAMES: EvidenceMode = {

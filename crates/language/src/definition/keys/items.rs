@@ -1,6 +1,6 @@
 //! Keys of `forEach` and `matrix`.
 
-use super::choices::ON_ERROR_NAMES;
+use super::choices::ON_ITEM_ERROR_NAMES;
 use super::table::KeyType::{
     Any, AnyMap, Choice, Integer, List, ListOrOne, MapOf, OneOf, Template, Text,
 };
@@ -42,7 +42,12 @@ const ITEM_KEYS: &[KeySpec] = &[
         .example("\"{{item.path}}\""),
     key("maxParallel", Integer(1, 100_000), "Maximum parallel items.")
         .default("the limit of the run"),
-    key("onItemError", Choice(ON_ERROR_NAMES), "`continue` tolerates the failure of an item.")
+    key(
+        "onItemError",
+        Choice(ON_ITEM_ERROR_NAMES),
+        "After a failed item: `fail` starts no further item, `finish` runs all items and then fails the step, \
+         `continue` runs all items and the step succeeds.",
+    )
         .default("fail"),
     key("collect", Any, "Value of an item in the output of the step; it may read the step itself.")
         .default("the output of the item")

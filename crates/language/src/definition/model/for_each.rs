@@ -1,6 +1,5 @@
 //! `forEach:` and `matrix:`: one step instance per item (fan-out).
 
-use super::OnError;
 use crate::expression::{Template, ValueTemplate};
 
 /// `forEach:` or `matrix:` of a step.
@@ -15,9 +14,28 @@ pub struct ForEach {
     /// Maximum parallel items; the limit of the run applies as well.
     pub max_parallel: Option<u32>,
     /// What the failure of one item means for the others.
-    pub on_item_error: OnError,
+    pub on_item_error: OnItemError,
     /// `collect:`: the value of an item in the output of the step. `None`: the output of the item.
     pub collect: Option<ValueTemplate>,
+}
+
+/// `onItemError:`: what the failure of an item means for its step and the other items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnItemError {
+    /// The step fails; items that have not started are cancelled.
+    #[default]
+    Fail,
+    /// All items run, then the step fails.
+    Finish,
+    /// All items run, and the step does not fail.
+    Continue,
+}
+
+impl OnItemError {
+    /// Whether the step fails if one of its items has failed.
+    pub fn fails_the_step(self) -> bool {
+        self != OnItemError::Continue
+    }
 }
 
 /// Where the items of a step come from.

@@ -37,7 +37,7 @@ pub use catalog::{Catalog, RefusedDefinitions};
 pub use concurrency::{Concurrency, ConflictPolicy};
 pub use context::{ContextProfile, Reasoning};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
-pub use for_each::{ForEach, ItemSource, Matrix};
+pub use for_each::{ForEach, ItemSource, Matrix, OnItemError};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Undecided, Verify};
 pub use hook::{Hook, HookEvent};
 pub use judge::JudgeCheck;

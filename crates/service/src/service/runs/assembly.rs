@@ -199,12 +199,7 @@ pub(super) fn assemble(
         _ => Vec::new(),
     };
     let machine = Machine { process: process_level, sandbox, sandbox_missing };
-    let rules = Rules {
-        max_parallel: frozen.max_parallel.max(1),
-        undecided: settings.undecided,
-        limits: frozen.limits,
-        is_child: false,
-    };
+    let rules = frozen.rules(settings.undecided);
     let prompts = settings.prompts;
     let local = LocalExecutor::new(host, toolbox, specialists)
         .with_trees(trees)

@@ -93,6 +93,7 @@ async fn create(
         let sources = Box::new(project.catalog.sources.clone());
         ServiceError::Definitions { diagnostics, sources }
     };
+    let most_parallel = max_parallel(&plan, &settings, &overrides);
     let mut frozen = Frozen {
         version: Frozen::VERSION,
         definition: definition.clone(),
@@ -104,7 +105,8 @@ async fn create(
         model: overrides.model.clone(),
         yes: overrides.yes,
         limits: overrides.limits,
-        max_parallel: max_parallel(&plan, &settings, &overrides, context.environment.processors),
+        max_parallel: most_parallel.unwrap_or(context.environment.processors.max(2)).max(1),
+        limited_by_processors: most_parallel.is_none(),
         ignore_files: may_compare_files(&plan).then(|| IgnoreFiles::read(&context.root).0),
         base: basis.base,
         skip: basis.skip,

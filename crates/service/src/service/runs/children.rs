@@ -23,7 +23,7 @@ use kb_base::value::{
 use kb_clock::RunClock;
 use kb_core::evidence::{Note, Record};
 use kb_core::redaction::Redactor;
-use kb_core::run::{Rules, RunStatus};
+use kb_core::run::RunStatus;
 use kb_engine::engine::{self, Parts, RunControl, Secrets, Setup, StartMode, Summary};
 use kb_engine::inspect::{Frozen, ParentRun};
 use kb_engine::journal::{Journal, JournalError};
@@ -270,7 +270,7 @@ impl Shared {
             faults: None,
             parent: Some(context.recorder.clone()),
         };
-        let rules = self.rules(&frozen);
+        let rules = frozen.rules(self.undecided);
         let setup = Setup {
             parts,
             run: run.clone(),
@@ -307,15 +307,6 @@ impl Shared {
                     let _ = control.send(RunControl::Drain("its parent run stops".to_owned()));
                 }
             }
-        }
-    }
-
-    fn rules(&self, frozen: &Frozen) -> Rules {
-        Rules {
-            max_parallel: frozen.max_parallel.max(1),
-            undecided: self.undecided,
-            is_child: true,
-            ..Rules::default()
         }
     }
 

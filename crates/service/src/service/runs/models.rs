@@ -53,18 +53,8 @@ pub(super) async fn tiers(
     Ok(Some(tiers))
 }
 
-/// Maximum number of step instances that run at the same time: from the command line, the
-/// definition, the settings, or the number of processors.
-pub(super) fn max_parallel(
-    plan: &Plan,
-    settings: &Settings,
-    overrides: &Overrides,
-    processors: u32,
-) -> u32 {
-    overrides
-        .max_parallel
-        .or(plan.playbook().limits.max_parallel)
-        .or(settings.max_parallel)
-        .unwrap_or(processors.max(2))
-        .max(1)
+/// Maximum number of step instances that run at the same time, where the command line, the definition or
+/// the settings set one.
+pub(super) fn max_parallel(plan: &Plan, settings: &Settings, overrides: &Overrides) -> Option<u32> {
+    overrides.max_parallel.or(plan.playbook().limits.max_parallel).or(settings.max_parallel)
 }

@@ -185,6 +185,7 @@ fn prepare(
         yes: frozen.yes || overrides.yes,
         limits: overrides.limits.or(frozen.limits),
         max_parallel: overrides.max_parallel.unwrap_or(frozen.max_parallel),
+        limited_by_processors: frozen.limited_by_processors && overrides.max_parallel.is_none(),
         ..frozen
     };
     let (catalog, plan) = frozen.load()?;

@@ -85,7 +85,7 @@ impl Shared {
         let frozen = Frozen::of_run(&*self.journal, run)
             .map_err(|error| Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string())))?;
         let events = self.journal.events(run, 0).map_err(unusable)?;
-        let state = Folded::of(plan, self.rules(&frozen), &events).state;
+        let state = Folded::of(plan, frozen.rules(self.undecided), &events).state;
         let usage = added(state.usage(), reported);
         let output = match state.outputs() {
             Some(outputs) => {
