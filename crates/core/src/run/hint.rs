@@ -31,10 +31,20 @@ const DEFECT: &[Note] = &[(Retry, "a defect of `kb` may not happen again; please
 const LATER: &[Note] = &[(Retry, "the cause is temporary")];
 const NOT_FOUND: &[Note] =
     &[(AskUser, "install the program, or correct its name or its permissions")];
+/// 128 and the signal KILL, which the kernel sends when memory is short.
+const EXIT_KILLED: i32 = 137;
+/// 128 and the signal PIPE.
+const EXIT_CLOSED_PIPE: i32 = 141;
 const KILLED: &[Note] = &[
     (Retry, "a signal ended the process"),
     (AskUser, "check whether it needs more memory than there is"),
 ];
+const CLOSED_PIPE: &[Note] = &[(
+    AskUser,
+    "a command of a pipe ended before it read all of its input (`… | head -1`): let it read on, or write to a file",
+)];
+const SIGNALLED: &[Note] =
+    &[(Retry, "a signal ended the process"), (AskUser, "read what it wrote before: `kb run logs`")];
 const EXIT: &[Note] = &[
     (AskUser, "correct what its output reports: `kb run logs`"),
     (Retry, "if the command can succeed without a change"),
@@ -101,7 +111,10 @@ fn by_outcome(outcome: OutcomeKind, specialist: bool) -> &'static [Note] {
     match outcome {
         OutcomeKind::Transient => LATER,
         OutcomeKind::Exit(126 | 127) => NOT_FOUND,
-        OutcomeKind::Exit(129..) => KILLED,
+        OutcomeKind::Exit(EXIT_KILLED) => KILLED,
+        OutcomeKind::Exit(EXIT_CLOSED_PIPE) => CLOSED_PIPE,
+        // 128 and the number of a signal, 1 to 64.
+        OutcomeKind::Exit(129..=192) => SIGNALLED,
         OutcomeKind::Exit(_) => EXIT,
         OutcomeKind::Timeout if specialist => SLOW_MODEL,
         OutcomeKind::Timeout => SLOW,
@@ -117,5 +130,21 @@ fn by_outcome(outcome: OutcomeKind, specialist: bool) -> &'static [Note] {
         // The attempt succeeded; something after it failed.
         OutcomeKind::Unknown | OutcomeKind::Ok => UNKNOWN,
         OutcomeKind::Cancelled => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_exit_code_of_a_kill_suggests_more_memory() {
+        let suggests = |code: i32, word: &str| {
+            by_outcome(OutcomeKind::Exit(code), false).iter().any(|(_, note)| note.contains(word))
+        };
+        assert!(suggests(137, "memory"));
+        assert!(suggests(141, "a command of a pipe ended") && !suggests(141, "memory"));
+        assert!(suggests(139, "signal") && !suggests(139, "memory"));
+        assert!(!suggests(200, "signal") && !suggests(200, "memory"));
     }
 }

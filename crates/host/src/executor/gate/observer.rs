@@ -23,7 +23,7 @@ use kb_core::verify::{
 use kb_language::definition::NetworkAccess;
 use kb_language::plan::Confined;
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -362,7 +362,7 @@ fn files(
     pattern: &str,
     count: Option<&str>,
 ) -> Result<Vec<MatchedFile>, ObservationError> {
-    let regex = count.map(Regex::new).transpose().map_err(|error| ObservationError {
+    let regex = count.map(line_pattern).transpose().map_err(|error| ObservationError {
         denied: true,
         reason: format!("`{}` is not a regular expression: {error}", count.unwrap_or_default()),
     })?;
@@ -372,6 +372,11 @@ fn files(
         MatchedFile { path, occurrences }
     };
     Ok(paths.into_iter().map(file).collect())
+}
+
+/// A regular expression in which `^` and `$` are the ends of a line, as in search tools.
+fn line_pattern(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).multi_line(true).crlf(true).build()
 }
 
 /// Number of matches of a regular expression; `None` if the file cannot be read or is too large.
