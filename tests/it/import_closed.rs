@@ -85,6 +85,12 @@ handlerOn:
   failure: {command: touch hooked}
 ";
     runs(("dag.yaml", text), "dag", 1, &[]);
+    for event in ["exit", "success", "failure", "abort"] {
+        let text = format!(
+            "name: dag\nsteps:\n  - {{name: a, command: touch before}}\nhandlerOn:\n  {event}: {{executor: ssh, command: touch exited}}\n"
+        );
+        runs(("dag.yaml", &text), "dag", 1, &[]);
+    }
 }
 
 #[test]

@@ -118,9 +118,16 @@ pub(super) fn convert_document(
 /// The step of a handler, which is not among those of the playbook.
 fn handler(event: &str, handler: &Positioned, known: &Known<'_>, draft: &mut Draft) -> Vec<Out> {
     let id = format!("on-{event}");
-    draft.apart(|draft| {
+    let failing = draft.report.failing();
+    let steps = draft.apart(|draft| {
         draft.scope(&id, Some(handler), |draft| step(&id, 0, handler, known, draft));
-    })
+    });
+    // What fails after the work does not change how a run ends.
+    if draft.report.failing() > failing {
+        let text = format!("no step runs before the handler `{event}` is translated");
+        draft.fails(handler.line, text);
+    }
+    steps
 }
 
 fn environment(env: &Positioned, draft: &mut Draft) -> Variables {

@@ -89,6 +89,11 @@ impl Report {
         notes.all.push(note);
     }
 
+    /// How many parts have no exact translation so far.
+    pub(super) fn failing(&self) -> usize {
+        self.0.borrow().all.iter().filter(|note| note.effect == Effect::Fails).count()
+    }
+
     /// Opens a scope.
     pub(super) fn open(&self) -> Outside {
         Outside(std::mem::take(&mut self.0.borrow_mut().open))

@@ -80,7 +80,8 @@ fn an_invented_answer_does_not_pass_after_a_failed_or_denied_call_or_without_one
         // What was tried in vain and then found is no failure.
         (vec![read("src/none.txt"), read("src/a.txt")], "unchecked", None),
         (vec![read("../x"), read("src/a.txt")], "unchecked", None),
-        (vec![read("src/none.txt")], "unchecked", None),
+        // A failed last call is listed.
+        (vec![read("src/none.txt")], "unchecked", Some("call fs:read")),
     ] {
         let (verdict, checks) = judged("http:request, fs:read", &calls, answer());
         assert_eq!(verdict, expected, "{calls:?}: {checks:?}");

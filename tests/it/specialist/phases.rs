@@ -161,6 +161,27 @@ async fn few_model_calls_are_left_to_the_work() {
 }
 
 #[tokio::test]
+async fn calls_say_how_far_the_work_is() {
+    let percents = |records: &[Record]| -> Vec<u8> {
+        let percent = |record: &Record| match record {
+            Record::ToolCall { percent_done, .. } => *percent_done,
+            _ => None,
+        };
+        records.iter().filter_map(percent).collect()
+    };
+    let limited = |specialist: &mut Specialist| {
+        specialist.limits.max_tool_calls = 10;
+        looped(3, true)(specialist);
+    };
+    let ran = bench(story()).with(limited).run().await;
+    assert_eq!(percents(&ran.records), [20, 71]);
+    let work = ["a", "b", "c"].map(|path| call("t:touch", json!({"path": path})));
+    let alone: Vec<Reply> = work.into_iter().chain([draft("three")]).collect();
+    let ran = bench(alone).with(|specialist| specialist.limits.max_tool_calls = 10).run().await;
+    assert_eq!(percents(&ran.records), [0, 10, 20]);
+}
+
+#[tokio::test]
 async fn any_prefix_of_the_records_of_phases_leads_to_the_same_end() {
     check_every_prefix(|| bench(story()).with(looped(3, true))).await;
 }

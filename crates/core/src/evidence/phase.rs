@@ -45,6 +45,20 @@ impl Phase {
         }
     }
 
+    /// The same estimate before a tool call, by the share of the permitted calls that were made before. Without phases the
+    /// calls are all that is known.
+    pub fn percent_before_call(within: Option<(Phase, u32)>, made: u32, limit: u32) -> u8 {
+        let (start, end) = match within {
+            Some((phase, round)) => {
+                (phase.percent_done(round), Phase::Critique.percent_done(round))
+            }
+            None => (0, 100),
+        };
+        let span = u64::from(end.saturating_sub(start));
+        let share = u64::from(made.min(limit)) * span / u64::from(limit.max(1));
+        start + u8::try_from(share).unwrap_or_default()
+    }
+
     /// The phase that usually follows; `None` after the last.
     pub fn next(self) -> Option<Phase> {
         match self {
@@ -59,6 +73,17 @@ impl Phase {
 #[cfg(test)]
 mod tests {
     use super::Phase;
+
+    #[test]
+    fn calls_count_between_two_phases() {
+        let first = |made| Phase::percent_before_call(Some((Phase::Execute, 1)), made, 10);
+        let second = |made| Phase::percent_before_call(Some((Phase::Execute, 2)), made, 10);
+        let alone = |made| Phase::percent_before_call(None, made, 10);
+        assert_eq!([0, 5, 10, 99].map(first), [20, 45, 70, 70]);
+        assert_eq!([5, 10].map(second), [77, 85]);
+        assert_eq!([0, 3, 9].map(alone), [0, 30, 90]);
+        assert_eq!(Phase::percent_before_call(None, 0, 0), 0);
+    }
 
     #[test]
     fn the_estimate_grows_with_phases_and_rounds_and_ends_at_100() {

@@ -93,6 +93,9 @@ pub enum Record {
         tool: String,
         /// Arguments, masked.
         args: Payload,
+        /// An estimate of how much of the work is done before the call, in percent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        percent_done: Option<u8>,
     },
     /// A tool call ended.
     #[serde(rename_all = "camelCase")]

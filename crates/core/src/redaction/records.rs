@@ -47,11 +47,12 @@ impl Mask for Record {
                 calls: calls.masked_by(redactor),
                 cut_short,
             },
-            Record::ToolCall { turn, id, tool, args } => Record::ToolCall {
+            Record::ToolCall { turn, id, tool, args, percent_done } => Record::ToolCall {
                 turn,
                 id,
                 tool: tool.masked_by(redactor),
                 args: args.masked_by(redactor),
+                percent_done,
             },
             Record::ToolResult { turn, invocation, result } => Record::ToolResult {
                 turn,

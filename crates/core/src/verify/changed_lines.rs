@@ -123,17 +123,20 @@ impl<'d> Lines<'d> {
     fn changed(&self) -> Vec<u64> {
         let mut found = Vec::new();
         let mut next = 0;
+        let mut after_added = false;
         let ends = self.lines.iter().copied().chain([Line::Original(self.taken)]);
         for (number, line) in (1..).zip(ends) {
             match line {
                 Line::Added(_) => found.push(number),
                 Line::Original(own) => {
-                    if self.removed.range(next..own).next().is_some() {
+                    // An added line stands in the place of a removed one.
+                    if !after_added && self.removed.range(next..own).next().is_some() {
                         found.push(number);
                     }
                     next = own + 1;
                 }
             }
+            after_added = matches!(line, Line::Added(_));
         }
         found
     }
@@ -247,6 +250,8 @@ mod tests {
             (20, 20, true),
             (17, 17, true),
             (16, 16, false),
+            (23, 23, true),
+            (24, 24, false),
             (30, 30, true),
             (35, 40, false),
             (1, 40, false),

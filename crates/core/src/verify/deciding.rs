@@ -13,9 +13,11 @@ use crate::evidence::{Invocation, Purpose};
 
 /// Folders of tests. A file in them that is no test itself is a helper of all of them.
 const TEST_FOLDERS: &[&str] = &["test", "tests", "spec", "specs", "__tests__"];
-/// Words in a line that is added to a test, with which runners leave tests out.
+/// Words in a line that is added to a test, with which runners leave tests out, and those that begin with `skip`.
 const LEFT_OUT: &[&str] =
-    &["skip", "skipif", "ignore", "xfail", "only", "todo", "disabled", "xit", "xdescribe"];
+    &["ignore", "xfail", "expectedfailure", "only", "todo", "disabled", "xit", "xdescribe"];
+/// Whole lines that end a test before its checks.
+const ENDS: &[&str] = &["return", "return;", "pass", "return Ok(());", "exit", "exit 0"];
 
 /// A command, and what the step changed.
 pub(super) struct Deciding<'a> {
@@ -103,7 +105,9 @@ impl Deciding<'_> {
             Some(("-", text)) => !text.trim().is_empty(),
             Some(("+", text)) => {
                 let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-                words.map(str::to_ascii_lowercase).any(|word| LEFT_OUT.contains(&word.as_str()))
+                let leaves_out =
+                    |word: String| word.starts_with("skip") || LEFT_OUT.contains(&word.as_str());
+                ENDS.contains(&text.trim()) || words.map(str::to_ascii_lowercase).any(leaves_out)
             }
             Some(("\\", text)) => text.contains("more lines"),
             _ => false,

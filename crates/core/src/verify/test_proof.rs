@@ -162,7 +162,7 @@ impl TestClaim {
             let (finding, is_known) = match &test.result {
                 CommandResult::Succeeded => {
                     let part = partial(test.run, test.used, &test.read, edits.root);
-                    let finding = self.succeeded(test, tests, edits).err();
+                    let finding = self.succeeded(test, runs, edits).err();
                     let finding = finding
                         .or_else(|| repeated(test, runs, commands, edits))
                         .or_else(|| left_out(self, test))
@@ -218,7 +218,7 @@ impl TestClaim {
     fn succeeded(
         self,
         test: &TestRun<'_>,
-        tests: &[TestRun<'_>],
+        runs: &RecordedRuns<'_>,
         edits: &LaterEdits<'_>,
     ) -> Result<(), Finding> {
         let (name, call) = (test.name(), &test.run.call.id);
@@ -235,7 +235,7 @@ impl TestClaim {
                  passed, {} failed",
                 counts.passed, counts.failed
             );
-            return Err(if self.is_sum_of(tests) {
+            return Err(if self.is_sum_of(runs) {
                 Finding::inconclusive(format!("{reason}; they are the sum of several runs"))
             } else if self.may_be_part_of(counts) {
                 Finding::inconclusive(format!("{reason}; they may be those of a part"))
@@ -295,16 +295,13 @@ impl TestClaim {
         self.counts.0.is_none_or(fits) && self.counts.1.is_none_or(|own| failed.contains(&own))
     }
 
-    /// Whether the claimed number of passed tests is the sum of the last runs of different commands.
-    fn is_sum_of(self, tests: &[TestRun<'_>]) -> bool {
-        let is_last = |test: &&TestRun<'_>| {
-            let same = |other: &&TestRun<'_>| {
-                other.used.argv == test.used.argv && other.used.cwd == test.used.cwd
-            };
-            tests.iter().rfind(same).is_some_and(|last| last.run.at == test.run.at)
+    /// Whether the claimed number of passed tests is the sum of the last runs of different scripts.
+    fn is_sum_of(self, runs: &RecordedRuns<'_>) -> bool {
+        let is_last = |run: &&RecordedRun<'_>| {
+            !runs.iter().any(|later| later.at > run.at && later.text() == run.text())
         };
-        let passed = |test: &TestRun<'_>| test.run.tests.map(|counts| counts.passed);
-        let all: Vec<u64> = tests.iter().filter(is_last).filter_map(passed).collect();
+        let passed = |run: &RecordedRun<'_>| run.tests.map(|counts| counts.passed);
+        let all: Vec<u64> = runs.iter().filter(is_last).filter_map(passed).collect();
         all.len() > 1 && self.counts.0 == Some(all.iter().sum())
     }
 

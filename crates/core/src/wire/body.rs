@@ -164,6 +164,9 @@ pub enum Body {
         /// The blob of large arguments.
         #[serde(skip_serializing_if = "Option::is_none")]
         args_blob: Option<BlobRef>,
+        /// An estimate of how much of the work of a specialist is done before the call, from phases, rounds and calls.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        progress_percent: Option<u8>,
     },
     /// A tool call ended.
     #[schemars(rename = "tool:result")]

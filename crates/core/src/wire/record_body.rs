@@ -23,9 +23,11 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
                 digests: digests.as_deref().map(RequestView::from),
             }
         }
-        Record::ToolCall { turn, id, tool, args } => {
+        Record::ToolCall { turn, id, tool, args, percent_done } => {
             let (args, args_blob) = inline_or_blob(Some(args));
-            Body::ToolCall { turn: *turn, id: id.clone(), tool: tool.clone(), args, args_blob }
+            let (turn, progress_percent) = (*turn, *percent_done);
+            let (id, tool) = (id.clone(), tool.clone());
+            Body::ToolCall { turn, id, tool, args, args_blob, progress_percent }
         }
         Record::ToolResult { turn, invocation, result } => tool_result(*turn, invocation, result),
         Record::Note(Note { level, text }) => Body::StepNote { level: *level, text: text.clone() },

@@ -79,7 +79,8 @@ mod tests {
     fn calls_that_may_change_something_elsewhere_are_synced() {
         let call = |tool: &str, args| {
             let (id, tool, args) = ("1".to_owned(), tool.to_owned(), Payload::inline(args));
-            is_durable_record(&Record::ToolCall { turn: 1, id, tool, args }, built_in())
+            let call = Record::ToolCall { turn: 1, id, tool, args, percent_done: None };
+            is_durable_record(&call, built_in())
         };
         for tool in ["plugin:deploy", "mcp:shop:order", "not a tool"] {
             assert!(call(tool, json!({"item": 1})), "{tool}");

@@ -27,6 +27,7 @@ pub(super) async fn call(
         id: id.clone(),
         tool: tool.to_owned(),
         args: Payload::inline(args.clone()),
+        percent_done: None,
     };
     if context.recorder.record(started).await.is_err() {
         return lease_lost();

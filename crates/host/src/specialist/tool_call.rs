@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, json_text};
-use kb_core::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
+use kb_core::evidence::{Invocation, InvocationStatus, Payload, Phase, Purpose, Record};
 use kb_core::redaction::MASK;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -120,7 +120,11 @@ impl Attempt<'_> {
     }
 
     fn start_record(&self, pending: &PendingCall) -> Record {
+        let state = self.conversation.state();
+        let within = state.phase.map(|phase| (phase, state.round));
+        let (made, limit) = (state.tool_calls, state.max_tool_calls);
         Record::ToolCall {
+            percent_done: Some(Phase::percent_before_call(within, made, limit)),
             turn: self.conversation.turns(),
             id: pending.id.clone(),
             tool: pending.tool.clone(),

@@ -203,3 +203,35 @@ fn a_failed_call_that_the_report_leaves_out_is_listed() {
     assert!(reason.contains("the last call of `fs:read` failed"), "{listed:?}");
     check(&step, &[(report, Passed, "")]);
 }
+
+#[test]
+fn a_line_that_ends_or_leaves_out_a_test_of_before_is_doubt() {
+    let own = "class T(TestCase):\n    def test_a(self):\n        x()\n        self.check()\n";
+    let edited = |line: &str| {
+        let new = format!("        {line}\n        self.check()");
+        let step = Step::over(&[("src/calc.py", super::CALC), ("tests/test_a.py", own)]);
+        repair(step).edit("tests/test_a.py", "        self.check()", &new).test(1, 0)
+    };
+    let report =
+        with(json!({"modified": ["src/calc.py", "tests/test_a.py"], "testResult": "passed"}));
+    for line in ["return", "raise unittest.SkipTest('x')", "self.skipTest('x')", "@expectedFailure"]
+    {
+        check(&edited(line), &[(report.clone(), Inconclusive, "decides what it runs")]);
+    }
+    for line in ["self.other()", "return self.check(2)", "# checks the passed value"] {
+        check(&edited(line), &[(report.clone(), Passed, "")]);
+    }
+}
+
+#[test]
+fn a_number_can_be_the_sum_of_all_that_printed_results() {
+    let ran = |step: Step, command: &str, n: u64| {
+        step.run(command, 0).printing(&format!("Ran {n} tests in 0.1s\n\nOK"))
+    };
+    let step = ran(Step::fixed(), "make smoke", 2);
+    let step = ran(step, "python3 -m unittest tests.test_a", 3);
+    check(&step, &[(with(json!({"testsPassed": 5})), Inconclusive, "sum of several runs")]);
+    check(&step, &[(with(json!({"testsPassed": 6})), Failed, "3 passed")]);
+    let script = ran(Step::fixed(), "npm --silent run ci", 3);
+    check(&script, &[(with(json!({"testResult": "passed"})), Inconclusive, "npm --silent run ci")]);
+}

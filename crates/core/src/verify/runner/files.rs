@@ -67,7 +67,8 @@ pub(in crate::verify) fn executes_project(argv: &[String]) -> bool {
     const RUNS: &str = "run run-script exec test t";
     let manager = |name: &str| has("npm pnpm yarn bun", name);
     let name = argv.first().map(|word| program(word)).unwrap_or_default();
-    let runs = argv.get(1).is_some_and(|verb| has(RUNS, verb));
+    let verb = argv.iter().skip(1).find(|word| !word.starts_with('-'));
+    let runs = verb.is_some_and(|verb| has(RUNS, verb));
     executed_file(argv).is_some() || is_indirect(argv) && (!manager(&name) || runs)
 }
 

@@ -62,7 +62,16 @@ pub(super) fn work_checks(
     not_yet: &mut Vec<NotYet>,
 ) -> Vec<Check> {
     let found = checks(node, key, decoder, not_yet);
-    let has_judge = found.iter().any(|check| matches!(check, Check::Judge(_)));
+    let mut judges =
+        node.as_seq().into_iter().flatten().filter(|check| check.get("judge").is_some());
+    let has_judge = judges.next().is_some();
+    if let Some(second) = judges.next() {
+        let message = "a gate asks one judge, and this is a second one";
+        decoder.push(
+            Diagnostic::error(Code::MISPLACED_KEY, second.span, message)
+                .help("keep one `judge` check with the strictest limits"),
+        );
+    }
     if has_judge && !specialist {
         let message = "`judge` reviews the answer of a specialist, and this step has none";
         decoder.push(
