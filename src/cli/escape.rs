@@ -2,6 +2,7 @@
 //! apply it to everything they write, so data of models, files and definitions cannot move the cursor,
 //! hide or reorder text, or send commands to the terminal.
 
+use kb_base::value::is_hidden;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -13,7 +14,6 @@ pub(in crate::cli) fn escaped(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
-    let mut before = ' ';
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         if let Some(length) = colour(rest) {
@@ -21,33 +21,31 @@ pub(in crate::cli) fn escaped(text: &str) -> Cow<'_, str> {
             rest = &rest[length..];
             continue;
         }
+        let at = text.len() - rest.len();
         rest = &rest[c.len_utf8()..];
-        let after = rest.chars().next().unwrap_or(' ');
         match c {
             '\n' | '\t' => safe.push(c),
-            '\r' if after == '\n' => {}
+            '\r' if rest.starts_with('\n') => {}
             '\0'..='\x1f' => safe.push(char::from_u32(0x2400 + c as u32).unwrap_or(' ')),
             '\x7f' => safe.push('␡'),
-            _ if c.is_control() || is_invisible(c, before, after) => {
+            _ if is_hidden(text, at, c) => {
                 // Writing to a `String` cannot fail.
                 let _ = write!(safe, "<U+{:04X}>", c as u32);
             }
             _ => safe.push(c),
         }
-        before = c;
     }
     Cow::Owned(safe)
 }
 
 /// JSON for a terminal: the same characters as `\u` escapes, so the text stays the same JSON.
 pub(in crate::cli) fn escaped_json(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| c != '\n' && (c.is_control() || is_invisible(c, ' ', ' '));
-    if !text.contains(is_hidden) {
+    if !text.char_indices().any(|(at, c)| is_hidden(text, at, c)) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_hidden(c) {
+    for (at, c) in text.char_indices() {
+        if is_hidden(text, at, c) {
             c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
                 let _ = write!(safe, "\\u{unit:04x}");
             })
@@ -71,21 +69,6 @@ fn colour(text: &str) -> Option<usize> {
         numbers.strip_prefix("38;5;").is_some_and(|number| matches!(number.parse(), Ok(1..=15)));
     let known = palette || numbers.split(';').all(is_known);
     (body[end..].starts_with('m') && known).then_some("\x1b[".len() + end + 1)
-}
-
-/// Whether a character has no width or changes the direction of text. Joiners and variation selectors
-/// are accepted between characters of other scripts, which need them.
-fn is_invisible(c: char, before: char, after: char) -> bool {
-    match c {
-        '\u{200c}' | '\u{200d}' => before.is_ascii() || after.is_ascii(),
-        '\u{fe0e}' | '\u{fe0f}' => before.is_ascii() && !before.is_ascii_digit(),
-        _ => matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'),
-    }
 }
 
 #[cfg(test)]

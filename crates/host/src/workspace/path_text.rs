@@ -1,5 +1,6 @@
 //! The forms of paths: how they are compared, shown and looked up.
 
+use kb_base::value::is_ignorable;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -103,17 +104,6 @@ pub(crate) fn case_folded(text: &str) -> String {
     let seen = text.nfkd().filter(|c| !is_ignorable(*c));
     // `ß` has an upper-case form of two letters, so lower case alone does not fold it.
     seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkd().collect()
-}
-
-/// Invisible characters: joiners, direction marks, variation selectors (Unicode
-/// `Default_Ignorable_Code_Point`).
-fn is_ignorable(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

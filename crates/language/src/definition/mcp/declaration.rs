@@ -2,9 +2,7 @@
 
 use crate::definition::Schema;
 use crate::toolspec::ToolSpec;
-use kb_base::value::{Digest, Json, JsonMap, json_text};
-use regex::Regex;
-use std::sync::LazyLock;
+use kb_base::value::{Digest, Json, JsonMap, is_hidden, json_text};
 
 /// The parts of a declaration that are pinned. Others, such as icons, have no effect.
 const PINNED: [&str; 6] =
@@ -123,30 +121,8 @@ fn hidden_in(value: &Json) -> Option<char> {
     }
 }
 
-/// Controls, separators of lines, and what Unicode says is not shown. Within emoji and scripts, one selector of the
-/// form of a character and one joiner between two characters are part of what is shown.
 fn hidden(text: &str) -> Option<char> {
-    static INVISIBLE: LazyLock<Regex> = LazyLock::new(|| {
-        let classes = r"[[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Zl}\p{Zp}\p{Co}]--[\n\r\t]]";
-        Regex::new(classes).expect("the classes exist")
-    });
-    let is_invisible = |c: char| INVISIBLE.is_match(c.encode_utf8(&mut [0; 4]));
-    let chars: Vec<char> = text.chars().collect();
-    let is_shown = |at: Option<usize>| {
-        at.and_then(|at| chars.get(at)).is_some_and(|c| !is_invisible(*c) && !c.is_whitespace())
-    };
-    let is_part = |at: usize| match chars[at] {
-        '\u{fe0e}' | '\u{fe0f}' => is_shown(at.checked_sub(1)),
-        '\u{200c}' | '\u{200d}' => {
-            let before = at.checked_sub(1);
-            let selected =
-                before.filter(|at| chars[*at] == '\u{fe0f}').and_then(|at| at.checked_sub(1));
-            is_shown(selected.or(before)) && is_shown(Some(at + 1))
-        }
-        _ => false,
-    };
-    let is_hidden = |at: &usize| is_invisible(chars[*at]) && !is_part(*at);
-    (0..chars.len()).find(is_hidden).map(|at| chars[at])
+    text.char_indices().find(|(at, c)| is_hidden(text, *at, *c)).map(|(_, c)| c)
 }
 
 #[cfg(test)]
@@ -174,6 +150,8 @@ mod tests {
             (json!({"description": "Looks.\u{fe0f}\u{fe0f}"}), "invisible character U+FE0F"),
             (json!({"description": "Looks.\u{e0100}"}), "invisible character U+E0100"),
             (json!({"description": "Looks\u{3164}"}), "invisible character U+3164"),
+            (json!({"description": "Looks\u{fff9}"}), "invisible character U+FFF9"),
+            (json!({"description": "Looks\u{2800}"}), "invisible character U+2800"),
             (json!({"description": "a\u{200d}\u{200d}b"}), "invisible character U+200D"),
             (
                 json!({"inputSchema": {"type": "object", "properties": {"a\u{200b}": {}}}}),

@@ -5,7 +5,7 @@
 //! cannot look like another one. No template marks a value as safe; a test checks this.
 
 use crate::web::problem::Problem;
-use kb_base::value::Json;
+use kb_base::value::{Json, is_hidden};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, HtmlEscape, Output, State, UndefinedBehavior, Value};
 use std::fmt::Write;
@@ -85,26 +85,20 @@ fn format(output: &mut Output, _: &mut State, value: &Value) -> Result<(), minij
     Ok(write!(output, "{}", HtmlEscape(&inert(&text)))?)
 }
 
-/// A text in which control characters (except line breaks and tabs) and characters that change the
-/// direction of text are replaced by their code.
+/// A text in which the characters that people do not see are replaced by their code.
 pub(super) fn inert(text: &str) -> std::borrow::Cow<'_, str> {
-    if !text.chars().any(changes_the_look) {
+    if !text.char_indices().any(|(at, c)| is_hidden(text, at, c)) {
         return text.into();
     }
     let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if changes_the_look(c) {
+    for (at, c) in text.char_indices() {
+        if is_hidden(text, at, c) {
             let _ = write!(shown, "⟨{:04X}⟩", c as u32);
         } else {
             shown.push(c);
         }
     }
     shown.into()
-}
-
-fn changes_the_look(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{61c}' | '\u{feff}')
-        || (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
 }
 
 #[cfg(test)]
