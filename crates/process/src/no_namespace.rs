@@ -5,6 +5,7 @@ use super::BaseEnvironment;
 use super::sandbox::Isolation;
 use super::start_order::{StartOrder, StartOutcome};
 use std::convert::Infallible;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -66,6 +67,12 @@ impl WorkerPool {
 
     pub(super) fn start(&self, _: &StartOrder<'_>) -> io::Result<Worker> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn count_change(&self, _: bool) {}
+
+    pub(super) fn mark(&self) -> OsString {
+        OsString::new()
     }
 
     pub(super) fn give_back(&self, worker: Worker) {

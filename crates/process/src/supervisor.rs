@@ -10,7 +10,8 @@ use super::pipes::{ChildEnds, Pipes, ReadEnd};
 use super::program::{Program, find_program};
 use super::running::Running;
 use super::sandbox::{
-    Confinement, Isolation, Reach, Rules, RulesCache, Scratch, SystemCallFilter, is_administrator,
+    Confinement, Isolation, KernelSandbox, Reach, Rules, RulesCache, Scratch, SystemCallFilter,
+    is_administrator,
 };
 use super::session::Session;
 use super::session_output::SessionOutput;
@@ -145,6 +146,9 @@ impl Supervisor {
                 "Unix sockets, `/dev/shm` and names of other files are visible",
             ]);
         }
+        if !available.has(Isolation::OVERLAYS) && !KernelSandbox::restricts_sockets() {
+            missing.push("servers with a Unix socket in a folder of the system answer");
+        }
         if !available.has(Isolation::NETWORK) {
             missing.push("commands use the network of this machine, unless `network: none` is set");
         }
@@ -180,10 +184,16 @@ impl Supervisor {
         // It reads directories, writes the rules of the sandbox and waits for the new process. If this future
         // is dropped meanwhile, the process is killed when it has started.
         let own = self.clone();
+        let is_free = self.confinement.is_none();
+        self.pool.count_change(is_free);
         let started_process = tokio::task::spawn_blocking(move || own.start(spawn, listener)).await;
         match started_process.unwrap_or_else(|error| Err(error.to_string())) {
             Err(reason) => ProcessResult::silent(ProcessEnd::NotStarted(reason), started.elapsed()),
-            Ok(running) => running.supervise(cancel, started).await,
+            Ok(running) => {
+                let result = running.supervise(cancel, started).await;
+                self.pool.count_change(is_free);
+                result
+            }
         }
     }
 
@@ -291,9 +301,11 @@ impl Supervisor {
         (ends, report): (ChildEnds, Option<&FailureReport>),
     ) -> io::Result<MainProcess> {
         let confinement = self.confinement.as_deref();
-        let rules = confinement.map(|own| self.rules.rules(own, &self.base, scratch));
-        let (rules, mounts) = rules.transpose()?.unzip();
         let available = self.pool.available();
+        let has_overlays = available.is_ok_and(|available| available.has(Isolation::OVERLAYS))
+            && !KernelSandbox::restricts_sockets();
+        let rules = confinement.map(|own| self.rules.rules(own, &self.base, scratch, has_overlays));
+        let (rules, mounts) = rules.transpose()?.unzip();
         let isolation = match (confinement, available) {
             (Some(confinement), available) => confinement.isolation(available.unwrap_or_default()),
             (None, _) => Isolation::default(),
@@ -305,7 +317,11 @@ impl Supervisor {
                 .map(MainProcess::Group);
         }
         let rules = rules.map(Rules::into_fd).transpose()?;
-        let mounts = mounts.filter(|_| isolation.has(Isolation::MOUNTS)).unwrap_or_default();
+        let mounts = mounts.filter(|_| isolation.has(Isolation::MOUNTS));
+        let mut mounts = mounts.unwrap_or_default();
+        if has_overlays && !mounts.is_empty() {
+            mounts.push(self.pool.mark());
+        }
         let order = StartOrder {
             program: &program.path,
             cwd: &spawn.cwd,

@@ -82,25 +82,66 @@ fn a_link_that_a_command_makes_opens_no_path() {
     }
 }
 
+/// Whatever the name is that a server gave to its socket, and whenever it started.
 #[test]
 fn a_server_in_a_readable_folder_is_not_reached() {
     if !has_kernel_sandbox() {
         return;
     }
-    for (folder, code) in [("../home/.local/lib", 1), ("../home/.npm", 1), ("own", 0)] {
-        let connect = format!("import socket; socket.socket(1).connect(\"{folder}/s.sock\")");
-        let steps = serde_json::json!([{"id": "a", "sandbox": "always", "run": ["python3", "-c", connect]}]);
+    let connect = "import socket; s = socket.socket(1); s.connect(\"FOLDER/s.sock\")";
+    for (folder, code) in [("../home/.local/lib", 1), ("own", 0), ("../opened", 0)] {
+        let connect = connect.replace("FOLDER", folder);
+        let sandbox = serde_json::json!({"read": ["../opened"]});
+        let steps =
+            serde_json::json!([{"id": "a", "sandbox": sandbox, "run": ["python3", "-c", connect]}]);
         let playbook = format!("schema: kb.playbook/1\nid: p\nsteps: {steps}\n");
         let scratch = Scratch::new(&[(".kb/playbooks/p.yml", &playbook)]);
         let home = scratch.root().parent().unwrap().join("home");
         std::fs::create_dir_all(&home).unwrap();
-        std::fs::create_dir_all(scratch.root().join(folder)).unwrap();
-        let _server = UnixListener::bind(scratch.root().join(folder).join("s.sock")).unwrap();
+        let folder = scratch.root().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let _server = UnixListener::bind(folder.join("other")).unwrap();
+        std::fs::rename(folder.join("other"), folder.join("s.sock")).unwrap();
         let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
             kb.env("HOME", &home);
         });
-        assert_eq!(said.code, code, "{folder}: {said:?}");
+        assert_eq!(said.code, code, "{}: {said:?}", folder.display());
+        if code == 1 {
+            said.says(&["Connection refused"]);
+        }
     }
+}
+
+/// A confined command sees what a free one before it changed in a folder of the system.
+#[test]
+fn a_confined_command_sees_what_a_free_one_installed() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let steps = serde_json::json!([
+        {"id": "before", "sandbox": "always", "run": "! tool; ! ls ~/.local/bin/new"},
+        {"id": "install", "dependsOn": "before", "run": "mv tool.sh ~/.local/bin/tool; touch ~/.local/bin/new"},
+        {"id": "after", "dependsOn": "install", "sandbox": "always", "run": "tool; ls ~/.local/bin/new"},
+        {"id": "again", "dependsOn": "after", "run": "mv other.sh ~/.local/bin/tool"},
+        {"id": "last", "dependsOn": "again", "sandbox": "always", "run": "tool | grep -x other"},
+    ]);
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps: {steps}\n");
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", &playbook),
+        ("tool.sh", "#!/bin/sh\necho one\n"),
+        ("other.sh", "#!/bin/sh\necho other\n"),
+    ]);
+    for name in ["tool.sh", "other.sh"] {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(scratch.root().join(name), mode).unwrap();
+    }
+    let home = scratch.root().parent().unwrap().join("home");
+    std::fs::create_dir_all(home.join(".local/bin")).unwrap();
+    let path = format!("{}/.local/bin:/usr/bin:/bin", home.display());
+    let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
+        kb.env("HOME", &home).env("PATH", path);
+    });
+    said.code(0);
 }
 
 /// A folder for temporary files in the project is not used: commands could replace it by a link.

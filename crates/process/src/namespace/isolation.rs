@@ -1,7 +1,8 @@
 //! The namespaces of a sandboxed process besides its PID namespace: mounts, System V IPC, network.
 
 use super::clone::{Stack, until_exec};
-use super::kept::Kept;
+use super::kept::{Kept, of_child};
+use super::new_root;
 use crate::sandbox::Isolation;
 use std::ffi::c_int;
 
@@ -29,12 +30,13 @@ pub(super) fn detect(stack: &mut Stack) -> Isolation {
     let all = parts.into_iter().fold(Isolation::default(), Isolation::with);
     // One process where everything is available, which is the usual case.
     if attempt(all) {
-        return all;
-    }
-    for part in parts {
-        if attempt(part) {
+        found = all;
+    } else {
+        for part in parts.into_iter().filter(|part| attempt(*part)) {
             found = found.with(part);
         }
     }
-    found
+    let overlays =
+        of_child(stack, libc::CLONE_NEWNS, c"/proc/self/ns/mnt", &mut new_root::has_overlays);
+    if overlays.is_ok() { found.with(Isolation::OVERLAYS) } else { found }
 }

@@ -11,18 +11,23 @@ use super::landlock_rule::allow_below;
 use super::loopback;
 use super::network_counters::NetworkCounters;
 use super::new_root;
-use crate::sandbox::{Isolation, READ_ACCESS, WRITE_ACCESS, kind};
+use crate::sandbox::{FILE_ACCESS, Isolation, READ_ACCESS, WRITE_ACCESS, kind};
+use kb_clock as clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatFs, fstat, fstatfs, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatFs, fstat, fstatfs, statat};
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_int};
+use std::time::{Duration, Instant};
 
 /// How many roots are kept: a run usually has one sandbox for specialists, and one for commands of the author.
 const ROOTS: usize = 4;
+
+/// How long a root with overlays is used: an overlay does not notice all changes of what it shows.
+const OVERLAYS: Duration = Duration::from_millis(250);
 
 /// The namespaces of a worker. They end when they are dropped.
 #[derive(Default)]
@@ -43,6 +48,8 @@ struct Root {
     /// Device and inode of what is mounted.
     found: Vec<Option<(u64, u64)>>,
     namespace: OwnedFd,
+    top: OwnedFd,
+    created: Instant,
     mounts: MountTable,
     memory: Vec<Memory>,
 }
@@ -128,10 +135,18 @@ impl Kept {
 }
 
 impl Entry<'_> {
-    /// Permits access to the file systems in memory.
+    /// Permits access to the file systems that were made for the root.
     pub(super) fn allow(&self, rules: BorrowedFd<'_>) -> Result<(), Errno> {
-        let mut memory = self.root.iter().flat_map(|root| &root.memory);
-        memory.try_for_each(|memory| allow_below(rules, &memory.tree, WRITE_ACCESS | READ_ACCESS))
+        let Some(root) = self.root else { return Ok(()) };
+        for memory in &root.memory {
+            allow_below(rules, &memory.tree, WRITE_ACCESS | READ_ACCESS)?;
+        }
+        for below in root.texts(kind::ALLOW) {
+            let Ok(opened) = new_root::open_path(&root.top, below) else { continue };
+            let is_directory = FileType::from_raw_mode(fstat(&opened)?.st_mode).is_dir();
+            allow_below(rules, &opened, if is_directory { READ_ACCESS } else { FILE_ACCESS })?;
+        }
+        Ok(())
     }
 
     /// The counters of the network, which no process has used before.
@@ -164,11 +179,12 @@ impl Root {
         let memories = plan.iter().filter(|text| text.to_bytes().first() == Some(&kind::MEMORY));
         // The child must not allocate.
         let mut trees = Vec::with_capacity(memories.count());
-        let mut mounts = Err(Errno::IO);
+        let (mut mounts, mut top) = (Err(Errno::IO), Err(Errno::IO));
         let namespace = of_child(stack, libc::CLONE_NEWNS, c"/proc/self/ns/mnt", &mut || {
             // The new root hides the path of the table.
             mounts = MountTable::open();
-            new_root::enter(plan, &mut trees)
+            top = new_root::enter(plan, &mut trees);
+            top.as_ref().map(|_| ()).map_err(|error| *error)
         })?;
         let mounts = mounts?;
         // From here on, changes of the table count.
@@ -176,12 +192,23 @@ impl Root {
         let memory = |tree: OwnedFd| Some(Memory { before: Content::of(&tree)?, tree });
         let memory: Option<Vec<Memory>> = trees.into_iter().map(memory).collect();
         let plan = plan.iter().map(|text| (*text).to_owned()).collect();
-        Ok(Root { plan, found, namespace, mounts, memory: memory.ok_or(Errno::IO)? })
+        let (top, memory, created) = (top?, memory.ok_or(Errno::IO)?, clock::instant());
+        Ok(Root { plan, found, namespace, top, created, mounts, memory })
+    }
+
+    /// The paths of the texts of a kind, without the leading slash.
+    fn texts(&self, kind: u8) -> impl Iterator<Item = &CStr> {
+        let own = self.plan.iter().map(|text| text.to_bytes_with_nul());
+        own.filter_map(move |text| text.strip_prefix(&[kind, b'/']))
+            .filter_map(|below| CStr::from_bytes_with_nul(below).ok())
     }
 
     /// Whether it is as it was created.
     fn is_unused(&self) -> bool {
-        !self.mounts.has_changed()
+        let is_recent =
+            self.created.elapsed() < OVERLAYS || self.texts(kind::OVERLAY).next().is_none();
+        is_recent
+            && !self.mounts.has_changed()
             && self
                 .memory
                 .iter()
@@ -230,7 +257,7 @@ impl Network {
 
 /// A namespace that a child creates and prepares. The child shares the descriptors of this process, which keeps what it
 /// opens.
-fn of_child(
+pub(super) fn of_child(
     stack: &mut Stack,
     namespace: c_int,
     path: &CStr,
@@ -258,7 +285,11 @@ fn sources<'a>(plan: &'a [&'a CStr]) -> impl Iterator<Item = &'a CStr> {
             match *kind {
                 kind::LINK => drop(texts.next()?),
                 kind::FROM => return texts.next().copied(),
-                kind::DIRECTORY | kind::MEMORY => {}
+                kind::DIRECTORY | kind::MEMORY | kind::ALLOW | kind::MARK => {}
+                kind::OVERLAY => {
+                    texts.next()?;
+                    return CStr::from_bytes_with_nul(path).ok();
+                }
                 _ => return CStr::from_bytes_with_nul(path).ok(),
             }
         }
@@ -284,9 +315,12 @@ mod tests {
             c"o/c",
             c"/s",
             c"r/usr",
+            c"s/opt",
+            c"/opt:/proc/proc",
+            c"a/opt",
             c"p/x",
         ];
         let found: Vec<&CStr> = sources(&plan).collect();
-        assert_eq!(found, [c"/s", c"/usr", c"/x"]);
+        assert_eq!(found, [c"/s", c"/usr", c"/opt", c"/x"]);
     }
 }

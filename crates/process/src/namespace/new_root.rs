@@ -24,12 +24,14 @@ const HIDDEN_FILE: &CStr = c".hidden-file";
 const HIDDEN_DIRECTORY: &CStr = c".hidden-directory";
 
 /// Builds the new root from the texts of a plan and makes it the root of this process. The private file systems are added
-/// to `memories`, which has room for them.
-pub(super) fn enter(texts: &[&CStr], memories: &mut Vec<OwnedFd>) -> Result<(), Errno> {
+/// to `memories`, which has room for them. Returns the new root.
+pub(super) fn enter(texts: &[&CStr], memories: &mut Vec<OwnedFd>) -> Result<OwnedFd, Errno> {
     mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let proc = clone_tree(open_path(CWD, c"/proc")?.as_fd())?;
     let root = memory(c"755")?;
     attach(&root, CWD, BUILD_SITE, MoveMountFlags::empty())?;
+    // Empty until the end: overlays need a directory beside the one that they show.
+    mkdir(&root, c"proc");
     let mut texts = texts.iter();
     while let Some(text) = texts.next() {
         step(&root, text, &mut texts, memories)?;
@@ -37,11 +39,20 @@ pub(super) fn enter(texts: &[&CStr], memories: &mut Vec<OwnedFd>) -> Result<(), 
     // What is mounted elsewhere stays without its name.
     let _ = unlinkat(&root, HIDDEN_FILE, AtFlags::empty());
     let _ = unlinkat(&root, HIDDEN_DIRECTORY, AtFlags::REMOVEDIR);
-    mkdir(&root, c"proc");
     make_read_only(&proc)?;
     attach(&proc, &root, c"proc", MoveMountFlags::empty())?;
     set_read_only(&root, 0)?;
-    switch(&root)
+    switch(&root)?;
+    Ok(root)
+}
+
+/// Whether this system mounts overlays. Changes the mounts of this process.
+pub(super) fn has_overlays() -> Result<(), Errno> {
+    mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let root = memory(c"755")?;
+    attach(&root, CWD, BUILD_SITE, MoveMountFlags::empty())?;
+    mkdir(&root, c"proc");
+    overlay(c"/usr/bin:/proc/proc").map(drop)
 }
 
 fn step<'a>(
@@ -66,6 +77,18 @@ fn step<'a>(
             let source = if kind == kind::FROM { more.next().ok_or(Errno::INVAL)? } else { path };
             bind(root, source, below, kind == kind::READ)?;
         }
+        kind::OVERLAY => {
+            mkdir(root, below);
+            let directories = more.next().ok_or(Errno::INVAL)?;
+            match (overlay(directories), open_path(root, below)) {
+                (Ok(tree), Ok(to)) => {
+                    attach(&tree, &to, c"", MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH)?;
+                }
+                // Some file systems have no overlay, and it may have been removed.
+                _ => bind(root, path, below, true)?,
+            }
+        }
+        kind::ALLOW | kind::MARK => {}
         kind::READ_FILE | kind::WRITE_FILE => {
             let flags = OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::WRONLY;
             let _ = openat(root, below, flags | OFlags::EXCL, Mode::from_raw_mode(0o644));
@@ -147,7 +170,7 @@ fn mkdir(root: &OwnedFd, below: &CStr) {
 }
 
 /// Opens a path without following any link.
-fn open_path(at: impl AsFd, path: &CStr) -> Result<OwnedFd, Errno> {
+pub(super) fn open_path(at: impl AsFd, path: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     loop {
         match openat2(&at, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
@@ -172,6 +195,17 @@ fn memory(mode: &CStr) -> Result<OwnedFd, Errno> {
     fsconfig_set_string(&context, c"mode", mode)?;
     fsconfig_create(&context)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// A read-only overlay of directories, not mounted yet.
+fn overlay(directories: &CStr) -> Result<OwnedFd, Errno> {
+    let context = fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(&context, c"lowerdir", directories)?;
+    fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_RDONLY;
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 

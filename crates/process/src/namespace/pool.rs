@@ -4,10 +4,12 @@ use super::Worker;
 use super::init_process::own_executable;
 use crate::BaseEnvironment;
 use crate::instance::Instance;
-use crate::sandbox::Isolation;
+use crate::sandbox::{Isolation, kind};
 use crate::start_order::StartOrder;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +24,8 @@ pub(crate) struct WorkerPool {
     /// In which ways workers can isolate processes, or the reason why there are no workers.
     available: OnceLock<Result<Isolation, String>>,
     idle: Mutex<Vec<Worker>>,
+    /// How often a process that is not confined started or ended: it can change what overlays show.
+    changes: AtomicU64,
 }
 
 impl WorkerPool {
@@ -32,7 +36,8 @@ impl WorkerPool {
 
     /// A pool whose init process is that program. Without one the pool has no workers.
     pub(crate) fn of(executable: Option<PathBuf>, base: Arc<BaseEnvironment>) -> WorkerPool {
-        WorkerPool { executable, base, available: OnceLock::new(), idle: Mutex::default() }
+        let (available, idle, changes) = Default::default();
+        WorkerPool { executable, base, available, idle, changes }
     }
 
     /// A pool without workers, for the setting `group`.
@@ -74,6 +79,17 @@ impl WorkerPool {
         let executable = self.executable.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let worker = Worker::create(executable, self.instance())?;
         worker.start(order).map(|()| worker)
+    }
+
+    /// Counts the start or the end of a process that is not confined.
+    pub(crate) fn count_change(&self, is_free: bool) {
+        self.changes.fetch_add(u64::from(is_free), Ordering::AcqRel);
+    }
+
+    /// The text that tells plans with overlays apart before and after such a process.
+    pub(crate) fn mark(&self) -> OsString {
+        let changes = self.changes.load(Ordering::Acquire);
+        format!("{}/{changes}", char::from(kind::MARK)).into()
     }
 
     fn take_idle(&self) -> Option<Worker> {

@@ -14,6 +14,7 @@ pub(crate) struct Rules(std::convert::Infallible);
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Access {
     Read,
+    Open,
     Write,
     WriteOnly,
 }
@@ -57,6 +58,9 @@ pub(crate) fn start_restricted<T: Send>(
 pub(crate) fn is_administrator() -> bool {
     false
 }
+
+/// The version of Landlock that restricts sockets with a path.
+pub(super) const SOCKETS: u32 = 9;
 
 /// The version of Landlock: there is none.
 pub(super) fn landlock_version() -> Option<u32> {

@@ -5,7 +5,6 @@ use super::mount_plan::{MountPlan, expanded_root};
 use super::paths;
 use super::real_paths::RealPaths;
 use super::rules::{Access, Rules};
-use super::sockets;
 use crate::BaseEnvironment;
 use std::ffi::OsString;
 use std::io;
@@ -21,6 +20,8 @@ pub struct Confinement {
     write_only: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
+    /// Caches below these folders are not written.
+    unwritten: Vec<PathBuf>,
     network: Network,
     scratch: Option<u64>,
 }
@@ -35,6 +36,13 @@ impl Confinement {
     #[must_use]
     pub fn with_read(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.read.extend(paths);
+        self
+    }
+
+    /// Adds a project to read, in which not even caches are written.
+    #[must_use]
+    pub fn with_unwritten(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.unwritten.extend(paths);
         self
     }
 
@@ -106,32 +114,25 @@ impl Confinement {
         &self,
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,
-        host: RealPaths,
+        (host, has_overlays): (RealPaths, bool),
     ) -> MountPlan {
-        let own = self.read.iter().map(|path| expanded(path, base));
-        let read: Vec<PathBuf> = own.chain(paths::mounted(base)).collect();
+        let read: Vec<PathBuf> = self.read.iter().map(|path| expanded(path, base)).collect();
         let mut write = self.writable(base);
         write.extend(self.write_only.iter().cloned());
-        let mut plan = MountPlan::new(host);
+        let mut plan = MountPlan::new(host, has_overlays);
         if let (Some(scratch), Some(caches)) = (scratch, paths::caches_root(base)) {
             plan.mount_from(&scratch.caches, &caches);
         }
         write.extend(scratch.map(|scratch| scratch.temporary.clone()));
-        plan.grant(&read, &write);
+        plan.grant(&paths::mounted(base), &read, &write);
+        plan.allow(&paths::readable(base));
         plan
     }
 
-    /// The mount plan: the texts that a namespace worker carries out. Sockets in folders that every process may use
-    /// are hidden; who opens a path opens its sockets.
-    pub(super) fn mounts(&self, mut granted: MountPlan, base: &BaseEnvironment) -> Vec<OsString> {
-        let own = self.paths();
-        let own = own.iter().flatten().filter_map(|path| expanded(path, base).canonicalize().ok());
-        let own: Vec<PathBuf> = own.collect();
-        let mut sockets = sockets::of_machine();
-        sockets.retain(|socket| !own.iter().any(|root| socket.starts_with(root)));
+    /// The mount plan: the texts that a namespace worker carries out.
+    pub(super) fn mounts(&self, mut granted: MountPlan) -> Vec<OsString> {
         granted.protect(&self.read_only);
         granted.hide(&self.hidden);
-        granted.hide(&sockets);
         granted.into_texts()
     }
 
@@ -159,7 +160,8 @@ impl Confinement {
         let all = [
             (Access::Write, write),
             (Access::WriteOnly, self.write_only.clone()),
-            (Access::Read, self.readable(base)),
+            (Access::Open, self.read.iter().map(|path| expanded(path, base)).collect()),
+            (Access::Read, paths::readable(base)),
         ];
         let mut rules = Rules::new()?;
         for (access, paths) in all {
@@ -181,7 +183,11 @@ impl Confinement {
 
     fn writable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {
         let own = self.write.iter().map(|path| expanded(path, base));
-        own.chain(paths::writable(base)).collect()
+        let is_written = |path: &PathBuf| {
+            let real = path.canonicalize();
+            !real.is_ok_and(|real| self.unwritten.iter().any(|folder| real.starts_with(folder)))
+        };
+        own.chain(paths::writable(base).into_iter().filter(is_written)).collect()
     }
 
     fn readable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {

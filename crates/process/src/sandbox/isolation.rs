@@ -11,6 +11,8 @@ impl Isolation {
     pub(crate) const NETWORK: Isolation = Isolation(2);
     /// No Internet sockets.
     pub(crate) const NO_SOCKETS: Isolation = Isolation(4);
+    /// Folders of the system through an overlay: no server answers behind a socket in it.
+    pub(crate) const OVERLAYS: Isolation = Isolation(8);
 
     pub(crate) fn has(self, part: Isolation) -> bool {
         self.0 & part.0 == part.0

@@ -1,6 +1,6 @@
 //! What the kernel of this machine can enforce.
 
-use super::rules::{Rules, landlock_version};
+use super::rules::{Rules, SOCKETS, landlock_version};
 
 /// The restrictions that this kernel can enforce on a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,11 @@ impl KernelSandbox {
     pub fn detect() -> Option<KernelSandbox> {
         Rules::new().ok()?;
         landlock_version().map(|landlock| KernelSandbox { landlock })
+    }
+
+    /// Whether the kernel refuses to connect to Unix sockets, whatever their paths are.
+    pub(crate) fn restricts_sockets() -> bool {
+        landlock_version().is_some_and(|version| version >= SOCKETS)
     }
 
     /// A human-readable description of the restrictions.

@@ -24,7 +24,6 @@ mod rules;
 mod rules_cache;
 #[cfg(target_os = "linux")]
 mod seccomp;
-mod sockets;
 
 #[cfg(not(target_os = "linux"))]
 use absent as rules;
@@ -42,7 +41,7 @@ pub(super) use mount_plan::kind;
 pub use reach::Reach;
 pub(super) use real_paths::RealPaths;
 #[cfg(target_os = "linux")]
-pub(super) use rules::{READ_ACCESS, WRITE_ACCESS};
+pub(super) use rules::{FILE_ACCESS, READ_ACCESS, WRITE_ACCESS};
 pub(super) use rules::{Rules, start_restricted};
 pub(super) use rules_cache::RulesCache;
 #[cfg(target_os = "linux")]

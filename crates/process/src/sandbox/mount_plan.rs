@@ -20,6 +20,13 @@ pub(crate) mod kind {
     pub(crate) const READ: u8 = b'r';
     /// Mount a directory of the host at the same path.
     pub(crate) const WRITE: u8 = b'w';
+    /// [`READ`] through an overlay. A socket in it is another one than that of the host, so no server answers. The next
+    /// text is the option of the overlay that names the directory.
+    pub(crate) const OVERLAY: u8 = b's';
+    /// Permit to read below a path of the new root. Mounts nothing.
+    pub(crate) const ALLOW: u8 = b'a';
+    /// Tells plans apart. Mounts nothing.
+    pub(crate) const MARK: u8 = b'n';
     /// [`READ`] for a file.
     pub(crate) const READ_FILE: u8 = b'R';
     /// [`WRITE`] for a file.
@@ -44,9 +51,14 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/dev/stderr", "/proc/self/fd/2"),
 ];
 
+/// The second directory of each overlay, while the new root is built: empty. An overlay needs two.
+const EMPTY: &[u8] = b":/proc/proc";
+
 /// Builds the steps of a plan. Paths that do not exist are skipped.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MountPlan {
+    /// The mount points of this machine, if directories of the system are mounted through overlays.
+    overlaid: Option<Vec<PathBuf>>,
     texts: Vec<Vec<u8>>,
     /// Directories and links of the new root that have been created.
     created: BTreeSet<PathBuf>,
@@ -57,8 +69,9 @@ pub(super) struct MountPlan {
 }
 
 /// What is mounted at a path of the new root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Mounted {
+    Overlay,
     Read,
     Write,
     /// A private directory, in which paths of the host can be mounted.
@@ -67,8 +80,9 @@ enum Mounted {
 
 impl MountPlan {
     /// A plan with `/dev`, without devices, for paths of the host.
-    pub(super) fn new(host: RealPaths) -> MountPlan {
-        let mut plan = MountPlan { host, ..MountPlan::default() };
+    pub(super) fn new(host: RealPaths, has_overlays: bool) -> MountPlan {
+        let overlaid = has_overlays.then(mount_points);
+        let mut plan = MountPlan { host, overlaid, ..MountPlan::default() };
         plan.directory(Path::new("/dev"));
         for (link, target) in DEVICE_LINKS {
             plan.step(kind::LINK, Path::new(link));
@@ -78,26 +92,36 @@ impl MountPlan {
         plan
     }
 
-    /// Mounts paths of the host, read-only or writable. Of two grants of a path the writable one
-    /// counts. `/` stands for all its entries.
-    pub(super) fn grant(&mut self, read: &[PathBuf], write: &[PathBuf]) {
-        let mut grants: BTreeMap<PathBuf, (bool, Vec<PathBuf>)> = BTreeMap::new();
-        let read = read.iter().map(|path| (path, false));
-        for (path, writable) in read.chain(write.iter().map(|path| (path, true))) {
+    /// Mounts paths of the host: those of the system, those that are read, and those that are written. Of several
+    /// grants of a path the last one counts. `/` stands for all its entries.
+    pub(super) fn grant(&mut self, system: &[PathBuf], read: &[PathBuf], write: &[PathBuf]) {
+        let mut grants: BTreeMap<PathBuf, (Mounted, Vec<PathBuf>)> = BTreeMap::new();
+        let all = [(system, Mounted::Overlay), (read, Mounted::Read), (write, Mounted::Write)];
+        for (path, how) in all.iter().flat_map(|(all, how)| all.iter().map(|path| (path, *how))) {
             for path in expanded_root(path) {
                 let Some((real, links)) = self.host.resolve(&path) else { continue };
                 if real.starts_with("/proc") || real == Path::new("/dev/shm") {
                     continue;
                 }
-                let grant = grants.entry(real).or_default();
-                grant.0 |= writable;
+                let grant = grants.entry(real).or_insert((how, Vec::new()));
+                grant.0 = grant.0.max(how);
                 grant.1.extend(links);
             }
         }
         // Parents come before what they contain.
-        for (real, (writable, links)) in grants {
+        for (real, (how, links)) in grants {
             links.iter().for_each(|link| self.link(link));
-            self.mount(&real, writable);
+            self.mount(&real, how);
+        }
+    }
+
+    /// Permits to read what overlays mount: rules that were made before do not name it.
+    pub(super) fn allow(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            let Some((real, _)) = self.host.resolve(path) else { continue };
+            if self.nearest(&real).is_some_and(|(_, mounted)| mounted == Mounted::Overlay) {
+                self.step(kind::ALLOW, &real);
+            }
         }
         self.host.forget();
     }
@@ -178,15 +202,16 @@ impl MountPlan {
         self.mounted.insert(path.to_owned(), Mounted::Private);
     }
 
-    fn mount(&mut self, real: &Path, writable: bool) {
-        match self.nearest(real) {
-            Some((_, Mounted::Write)) => return,
-            Some((_, Mounted::Read)) if !writable => return,
-            _ => {}
+    fn mount(&mut self, real: &Path, how: Mounted) {
+        let above = self.nearest(real).map(|(_, mounted)| mounted);
+        if above.is_some_and(|above| above != Mounted::Private && above >= how) {
+            return;
         }
         let is_directory = matches!(self.host.entry(real), Some(Entry::Directory));
-        let kind = match (is_directory, writable) {
+        let has_overlay = how == Mounted::Overlay && is_directory && self.can_overlay(real);
+        let kind = match (is_directory, how == Mounted::Write) {
             (true, true) => kind::WRITE,
+            (true, false) if has_overlay => kind::OVERLAY,
             (true, false) => kind::READ,
             (false, true) => kind::WRITE_FILE,
             (false, false) => kind::READ_FILE,
@@ -195,7 +220,19 @@ impl MountPlan {
             self.directory(parent);
         }
         self.step(kind, real);
-        self.mounted.insert(real.to_owned(), if writable { Mounted::Write } else { Mounted::Read });
+        if has_overlay {
+            self.texts.push([&escaped(real), EMPTY].concat());
+        }
+        let how = if has_overlay { how } else { how.max(Mounted::Read) };
+        self.mounted.insert(real.to_owned(), how);
+    }
+
+    /// Whether an overlay shows all of a directory: it does not show what is mounted below. The kernel makes the
+    /// entries of `/sys`.
+    fn can_overlay(&self, real: &Path) -> bool {
+        let is_below = |mount: &PathBuf| mount != real && mount.starts_with(real);
+        self.overlaid.as_ref().is_some_and(|mounts| !mounts.iter().any(is_below))
+            && !real.starts_with("/sys")
     }
 
     /// The mounted directory that contains a path.
@@ -234,6 +271,34 @@ impl MountPlan {
     }
 }
 
+/// A path in the option of an overlay, which separates its directories by colons.
+fn escaped(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_bytes().iter();
+    let with_backslash = |byte: &u8| matches!(byte, b':' | b'\\').then_some(b'\\');
+    bytes.flat_map(|byte| with_backslash(byte).into_iter().chain([*byte])).collect()
+}
+
+/// Where something is mounted on this machine. Source: `/proc/self/mountinfo`.
+fn mount_points() -> Vec<PathBuf> {
+    let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    let lines = table.split(|byte| *byte == b'\n');
+    let fields = lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    fields.map(|field| PathBuf::from(OsString::from_vec(without_octals(field)))).collect()
+}
+
+/// White space and backslashes are written as three octal digits.
+fn without_octals(mut field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Some((&byte, rest)) = field.split_first() {
+        let digits = rest.get(..3).filter(|_| byte == b'\\');
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let written = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        bytes.push(written.unwrap_or(byte));
+        field = if written.is_some() { &rest[3..] } else { rest };
+    }
+    bytes
+}
+
 /// A path, or the entries of `/` in its place.
 pub(super) fn expanded_root(path: &Path) -> Vec<PathBuf> {
     if path != Path::new("/") {
@@ -259,7 +324,7 @@ mod tests {
         std::fs::create_dir_all(at("real/in")).unwrap();
         std::os::unix::fs::symlink("real", at("alias")).unwrap();
         let mut plan = MountPlan::default();
-        plan.grant(&[at("alias/in"), at("real"), at("missing")], &[at("real/in")]);
+        plan.grant(&[], &[at("alias/in"), at("real"), at("missing")], &[at("real/in")]);
         let shown = |kind: &str, name: &str| format!("{kind}{}", at(name).display());
         let texts = texts(plan);
         let place = |text: String| texts.iter().position(|one| *one == text).unwrap();
@@ -268,12 +333,42 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_of_the_system_is_an_overlay_unless_something_is_mounted_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let at = |name: &str| root.join(name);
+        for made in ["a:b/own", "opened", "mounted/point", "mounted-beside"] {
+            std::fs::create_dir_all(at(made)).unwrap();
+        }
+        let overlaid = Some(vec![at("mounted/point"), at("a:b")]);
+        let mut plan = MountPlan { overlaid, ..MountPlan::default() };
+        let system = [at("a:b"), at("opened"), at("mounted"), at("mounted-beside")];
+        plan.grant(&system, &[at("a:b/own"), at("opened")], &[]);
+        plan.allow(&[at("a:b/own"), at("a:b"), at("opened"), at("mounted-beside")]);
+        let texts = texts(plan);
+        let shown = |kind: &str, name: &str| format!("{kind}{}", at(name).display());
+        let expected = [
+            shown("s", "a:b"),
+            format!("{}/a\\:b:/proc/proc", root.display()),
+            shown("r", "a:b/own"),
+            shown("r", "mounted"),
+            shown("s", "mounted-beside"),
+            format!("{}/mounted-beside:/proc/proc", root.display()),
+            shown("r", "opened"),
+            shown("a", "a:b"),
+            shown("a", "mounted-beside"),
+        ];
+        assert_eq!(texts[texts.len() - expected.len()..], expected);
+        assert_eq!(without_octals(br"/a\040b\134c"), br"/a b\c");
+    }
+
+    #[test]
     fn parents_of_protected_paths_are_pinned() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("a/b/c")).unwrap();
         let mut plan = MountPlan::default();
-        plan.grant(&[], std::slice::from_ref(&root));
+        plan.grant(&[], &[], std::slice::from_ref(&root));
         plan.protect(&[root.join("a/b/c"), root.join("a/b"), root.join("missing")]);
         let texts = texts(plan);
         let at = |kind: &str, name: &str| format!("{kind}{}", root.join(name).display());

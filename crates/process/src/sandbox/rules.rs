@@ -21,6 +21,8 @@ pub(crate) struct Rules(RulesetCreated);
 pub(super) enum Access {
     /// Read, list and execute.
     Read,
+    /// [`Access::Read`], and connect to the sockets of servers.
+    Open,
     /// [`Access::Read`], and write, create and remove.
     Write,
     /// Write, create and remove only.
@@ -29,6 +31,8 @@ pub(super) enum Access {
 
 /// Execute, read and list, as the kernel writes them.
 pub(crate) const READ_ACCESS: u64 = 1 << 0 | 1 << 2 | 1 << 3;
+/// Execute and read.
+pub(crate) const FILE_ACCESS: u64 = 1 << 0 | 1 << 2;
 /// Write, create (except devices), remove, move and truncate, as the kernel writes them.
 pub(crate) const WRITE_ACCESS: u64 = 1 << 1 | 0b11 << 4 | 0b111 << 8 | 1 << 7 | 0b111 << 12;
 
@@ -36,8 +40,10 @@ pub(crate) const WRITE_ACCESS: u64 = 1 << 1 | 0b11 << 4 | 0b111 << 8 | 1 << 7 | 
 /// could not be relied on.
 const REQUIRED: ABI = ABI::V3;
 /// Features that are used where the kernel has them: restricting ioctl on devices, signals to other
-/// processes, and abstract sockets of other programs.
-const OPTIONAL: ABI = ABI::V6;
+/// processes, and the sockets of other programs.
+const OPTIONAL: ABI = ABI::V9;
+/// The version of Landlock that restricts sockets with a path.
+pub(super) const SOCKETS: u32 = 9;
 
 impl Rules {
     /// Rules that permit nothing yet.
@@ -61,6 +67,7 @@ impl Rules {
             rustix::fs::fstat(&opened).is_ok_and(|stat| stat.st_mode & 0o170_000 == 0o040_000);
         let mut access: BitFlags<AccessFs> = match access {
             Access::Read => AccessFs::from_read(OPTIONAL),
+            Access::Open => AccessFs::from_read(OPTIONAL) | AccessFs::ResolveUnix,
             // Not devices: a process that can create a device node can read the disk.
             Access::Write => {
                 AccessFs::from_all(OPTIONAL) & !(AccessFs::MakeChar | AccessFs::MakeBlock)

@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// How many are kept: more than the specialists that run at the same time, usually.
 const KEPT: usize = 16;
 
+/// How many commands use the same ruleset: workers add rules to it, for mounts of their own.
+const USES: usize = 16;
+
 /// How long the paths that every confinement permits are used before they are looked up again.
 const LOOKED_UP: Duration = Duration::from_millis(20);
 
@@ -28,7 +31,7 @@ pub(crate) struct RulesCache(Mutex<Known>);
 struct Known {
     /// The paths that every confinement permits, and when they were looked up.
     always: Option<(Instant, Arc<Vec<Identity>>)>,
-    kept: VecDeque<(Key, Rules, MountPlan)>,
+    kept: VecDeque<(Key, Rules, MountPlan, usize)>,
 }
 
 /// Device and inode of a path that exists.
@@ -51,6 +54,7 @@ impl RulesCache {
         confinement: &Confinement,
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,
+        has_overlays: bool,
     ) -> io::Result<(Rules, Vec<OsString>)> {
         let paths = confinement.paths();
         let found = paths.iter().flatten().map(|path| identity(path)).collect();
@@ -59,17 +63,19 @@ impl RulesCache {
         let scratch_path = scratch.map(|own| own.temporary.clone());
         let key = Key { paths, found, always, scratch: scratch_path };
         let kept = &mut known.kept;
-        if let Some((_, rules, granted)) = kept.iter().find(|(known, ..)| *known == key) {
-            return Ok((rules.try_clone()?, confinement.mounts(granted.clone(), base)));
+        kept.retain(|(.., uses)| *uses < USES);
+        if let Some((_, rules, granted, uses)) = kept.iter_mut().find(|(known, ..)| *known == key) {
+            *uses += 1;
+            return Ok((rules.try_clone()?, confinement.mounts(granted.clone())));
         }
         let mut host = confinement.real_paths(base);
         let rules = confinement.rules(base, scratch, &mut host)?;
-        let granted = confinement.granted_mounts(base, scratch, host);
-        let answer = (rules.try_clone()?, confinement.mounts(granted.clone(), base));
+        let granted = confinement.granted_mounts(base, scratch, (host, has_overlays));
+        let answer = (rules.try_clone()?, confinement.mounts(granted.clone()));
         if kept.len() == KEPT {
             kept.pop_front();
         }
-        kept.push_back((key, rules, granted));
+        kept.push_back((key, rules, granted, 1));
         Ok(answer)
     }
 }
