@@ -239,6 +239,42 @@ fn a_server_reads_what_specialists_read_and_writes_nothing() {
     assert!(!said.out.contains("KEY=1"), "{said:?}");
 }
 
+/// Nor in a cache below it.
+#[test]
+fn a_server_writes_no_cache_in_the_project() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let scratch = pinned("plain", "");
+    scratch.write(".npm/mine", "");
+    let write = |path: &str| {
+        let input = json!({"path": path}).to_string();
+        scratch.kb_with(&["mcp", "call", "mcp:calc:write", "--input", &input], |kb| {
+            kb.env("HOME", scratch.root());
+        })
+    };
+    write(".npm/mine").code(1).says(&["KB1309"]);
+    assert_eq!(scratch.read(".npm/mine"), "");
+}
+
+/// Where no sandbox keeps a server from changing protected paths, they are compared around each call.
+#[test]
+fn a_change_of_a_protected_path_fails_a_call_without_a_sandbox() {
+    let scratch = pinned("plain", "");
+    let call = |path: &str| {
+        let input = json!({"path": path}).to_string();
+        scratch.kb_with(&["mcp", "call", "mcp:calc:write", "--input", &input], |kb| {
+            kb.env("KB_SANDBOX_AT_MOST", "process");
+        })
+    };
+    call("notes.txt").code(0);
+    call(".envrc").says(&["KB0606", "`.envrc`"]);
+    // Nothing starts until it is undone.
+    call("notes.txt").says(&["KB0606"]);
+    std::fs::remove_file(scratch.root().join(".envrc")).unwrap();
+    call("notes.txt").code(0);
+}
+
 #[test]
 fn servers_of_both_eras_are_spoken_to() {
     for mode in ["plain", "stateless", "pages", "chatty"] {

@@ -4,7 +4,9 @@
 use super::plugin_code;
 use super::process_launcher::ProcessLauncher;
 use super::server::{ServerPlace, ToolServer};
-use futures::future::BoxFuture;
+use super::watched_process::protected_failure;
+use crate::workspace::ProtectedWatch;
+use futures::future::{BoxFuture, OptionFuture};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json};
 use kb_language::definition::{
@@ -119,9 +121,22 @@ impl ToolServer for McpServers {
     ) -> BoxFuture<'a, Result<Json, Failure>> {
         Box::pin(async move {
             let own = self.server_of(tool)?;
+            let (workspace, can_confine) =
+                (place.processes.workspace(), place.processes.can_confine());
+            let watch = (!can_confine).then(|| ProtectedWatch::begin(workspace, true));
+            let watch = OptionFuture::from(watch).await;
+            if let Some(watch) = &watch {
+                watch.require_complete().map_err(|error| error.failure())?;
+            }
             let connection = self.connection(own, place).await?;
             let name = tool.name.strip_prefix(&*tool.namespace).unwrap_or(&tool.name);
             let answer = connection.call(name, args).await;
+            if let Some(watch) = watch {
+                let (changes, before) = (watch.end().await, workspace.state_before());
+                if let Some(failure) = protected_failure(&changes, workspace, before).await {
+                    return Err(failure);
+                }
+            }
             answer.map_err(|fault| fault.failure(&own.server.name))
         })
     }

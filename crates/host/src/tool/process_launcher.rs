@@ -142,6 +142,7 @@ impl ProcessLauncher {
         read.extend(opened.readable(&untrusted));
         let (hidden, _) = opened.closed();
         let confinement = Confinement::default().with_read([root.to_owned()]);
+        let confinement = confinement.with_unwritten([root.to_owned()]);
         let confinement = confinement.with_read(repository_outside(root)).with_read(read);
         let confinement = confinement.with_hidden(hidden).with_network(kernel(network));
         self.supervisor.confined(confinement.with_scratch(next_scratch()))
@@ -182,6 +183,10 @@ impl ProcessLauncher {
         let is_untrusted =
             |path: &PathBuf| is_own(path) || self.supervisor.base().is_untrusted(path);
         named.filter(|path| path.is_file() && is_untrusted(path)).collect()
+    }
+
+    pub(super) fn workspace(&self) -> &Workspace {
+        &self.workspace
     }
 
     /// The project.
@@ -289,6 +294,7 @@ impl ProcessLauncher {
         let (closed, read_only) = opened.closed();
         let project = self.readable().unwrap_or_else(|| vec![root.to_owned()]);
         let confinement = Confinement::default().with_read(project);
+        let confinement = confinement.with_unwritten([root.to_owned()]);
         let confinement = confinement.with_read(repository_outside(root)).with_read(read);
         let confinement = confinement.with_write(write).with_read_only(read_only);
         let confinement = confinement.with_hidden(hidden).with_hidden(closed);
@@ -324,6 +330,7 @@ impl ProcessLauncher {
         let read: Vec<PathBuf> = read.into_iter().filter(is_outside).collect();
         let (hidden, _) = opened.closed();
         let confinement = Confinement::default().with_read(read).with_hidden(hidden);
+        let confinement = confinement.with_unwritten([root.to_owned()]);
         let confinement = confinement.with_network(kernel(network));
         self.supervisor.confined(confinement.with_scratch(next_scratch()))
     }
