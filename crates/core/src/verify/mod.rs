@@ -84,5 +84,5 @@ pub use observation::{
     Observation, ObservationError, ObservationQuery, Observations,
 };
 pub use run_before::{RUN_BEFORE, check_args};
-pub use sandbox_needs::{SandboxNeed, sandbox_needs, sandbox_needs_of_script};
+pub use sandbox_needs::{SandboxNeed, commands_of, sandbox_needs};
 pub use unread_key::{UnreadKey, unread_keys};

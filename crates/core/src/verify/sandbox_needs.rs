@@ -13,77 +13,95 @@ pub enum SandboxNeed {
     Service,
 }
 
-/// Programs with the subcommands that have the need; without any, every call has it.
-const NEEDS: [(SandboxNeed, &[&str], &[&str]); 9] = [
+/// Programs with the subcommands that have the need; without any, every call has it. A URL shows a need too.
+const NEEDS: [(SandboxNeed, &str, &str); 10] = [
     (
         SandboxNeed::Repository,
-        &["git"],
-        &[
-            "add",
-            "am",
-            "checkout",
-            "cherry-pick",
-            "commit",
-            "merge",
-            "mv",
-            "rebase",
-            "reset",
-            "restore",
-            "revert",
-            "rm",
-            "stash",
-            "switch",
-            "tag",
-        ],
+        "git",
+        "add am checkout cherry-pick commit merge mv rebase reset restore revert rm stash switch tag",
     ),
-    (SandboxNeed::Network, &["git"], &["clone", "fetch", "ls-remote", "pull", "push"]),
-    (SandboxNeed::Network, &["curl", "gh", "glab", "rsync", "scp", "sftp", "ssh", "wget"], &[]),
+    (SandboxNeed::Network, "git", "clone fetch ls-remote pull push"),
     (
         SandboxNeed::Network,
-        &["bun", "npm", "pnpm", "yarn"],
-        &["add", "ci", "install", "publish", "update"],
+        "bunx curl dig ftp gh glab mongosh mysql nc ncat netcat npx nslookup ping psql redis-cli rsync scp sftp ssh telnet \
+         uvx wget",
+        "",
     ),
     (
         SandboxNeed::Network,
-        &["pip", "pip3", "poetry", "uv"],
-        &["add", "download", "install", "publish", "sync"],
+        "bun npm pnpm yarn",
+        "add ci create dlx i init install publish update upgrade",
     ),
-    (SandboxNeed::Network, &["cargo"], &["add", "fetch", "install", "publish", "update"]),
-    (SandboxNeed::Network, &["go"], &["get", "install"]),
-    (SandboxNeed::Network, &["aws", "az", "gcloud", "helm", "kubectl", "terraform"], &[]),
-    (SandboxNeed::Service, &["docker", "podman", "systemctl"], &[]),
+    (SandboxNeed::Network, "pip pip3 pipx poetry uv", "add download install publish sync"),
+    (SandboxNeed::Network, "cargo", "add fetch install publish update"),
+    (SandboxNeed::Network, "go", "get install mod"),
+    (SandboxNeed::Network, "aws az gcloud helm kubectl terraform", ""),
+    (SandboxNeed::Service, "docker docker-compose podman podman-compose systemctl", ""),
+    // They need rights that the sandbox takes away.
+    (SandboxNeed::Service, "apt apt-get brew dnf doas pkexec su sudo yum", ""),
 ];
+/// Options of `git` with a value that stand before its subcommand.
+const OPTIONS: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
 
-/// The needs of the commands of a process, each with the words that show it, such as `git push`.
+/// The commands of a process or of the text of a script that do something: program and arguments.
+pub fn commands_of(argv: &[String]) -> Vec<Vec<String>> {
+    let script = match argv {
+        [text] => Script::of_text(text),
+        words => Script::of(words),
+    };
+    let prints = |argv: &Vec<String>| matches!(argv[0].as_str(), "echo" | "printf");
+    script.commands.into_iter().map(|used| used.argv).filter(|argv| !prints(argv)).collect()
+}
+
+/// What a command needs, with the words that show it, such as `git push`.
 pub fn sandbox_needs(argv: &[String]) -> Vec<(SandboxNeed, String)> {
-    needs(Script::of(argv))
-}
-
-/// The same for the text of a script.
-pub fn sandbox_needs_of_script(text: &str) -> Vec<(SandboxNeed, String)> {
-    needs(Script::of_text(text))
-}
-
-fn needs(script: Script) -> Vec<(SandboxNeed, String)> {
+    let is_python = |name: &str| name.starts_with("python");
+    let argv = match argv {
+        [program, module, rest @ ..] if is_python(base_name(program)) && module == "-m" => rest,
+        words => words,
+    };
+    let Some((program, arguments)) = argv.split_first() else { return Vec::new() };
+    let name = base_name(program);
+    let mut words = arguments.iter().map(String::as_str);
+    let mut word = words.next();
+    while let Some(option) = word.filter(|word| word.starts_with('-')) {
+        if name == "git" && OPTIONS.contains(&option) {
+            words.next();
+        }
+        word = words.next();
+    }
     let mut found = Vec::new();
-    for used in script.commands {
-        let Some((program, arguments)) = used.argv.split_first() else { continue };
-        let name = program.rsplit('/').next().unwrap_or(program);
-        let word = arguments.iter().find(|word| !word.starts_with('-')).map(String::as_str);
-        for (need, programs, subcommands) in NEEDS {
-            let says =
-                subcommands.is_empty() || word.is_some_and(|word| subcommands.contains(&word));
-            if programs.contains(&name) && says {
-                let words = if subcommands.is_empty() {
-                    name.to_owned()
-                } else {
-                    format!("{name} {}", word.unwrap_or_default())
-                };
-                found.push((need, words));
-            }
+    for (need, programs, subcommands) in NEEDS {
+        let mut programs = programs.split_whitespace();
+        if !programs.any(|one| one == name) {
+            continue;
+        }
+        if subcommands.is_empty() {
+            found.push((need, name.to_owned()));
+        } else if let Some(word) = word
+            && subcommands.split_whitespace().any(|one| one == word)
+        {
+            found.push((need, format!("{name} {word}")));
         }
     }
+    let url = arguments.iter().find_map(|word| url_in(word));
+    if let Some(url) = url.filter(|_| found.is_empty()) {
+        found.push((SandboxNeed::Network, url.to_owned()));
+    }
     found
+}
+
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// The scheme and host of the first URL in a word.
+fn url_in(word: &str) -> Option<&str> {
+    let at = ["https://", "http://", "ssh://"].iter().find_map(|scheme| word.find(scheme))?;
+    let (scheme, rest) = word[at..].split_once("://")?;
+    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    let length = rest.find(|c| !is_host(c)).unwrap_or(rest.len());
+    (length > 0).then(|| &word[at..at + scheme.len() + 3 + length])
 }
 
 #[cfg(test)]
@@ -93,8 +111,9 @@ mod tests {
     #[test]
     fn needs_are_found_in_scripts_and_programs() {
         let of = |script: &str| {
-            sandbox_needs_of_script(script)
-                .into_iter()
+            commands_of(&[script.to_owned()])
+                .iter()
+                .flat_map(|argv| sandbox_needs(argv))
                 .map(|(_, words)| words)
                 .collect::<Vec<_>>()
                 .join(", ")
@@ -103,5 +122,10 @@ mod tests {
         assert_eq!(of("timeout 9 curl -s https://example.org | jq ."), "curl");
         assert_eq!(of("git status; npm test; cargo test; echo curl"), "");
         assert_eq!(of("npm ci\ndocker build ."), "npm ci, docker");
+        assert_eq!(of("git -C sub -c a=b commit -m push"), "git commit");
+        assert_eq!(of("docker-compose up; sudo make; npx vite"), "docker-compose, sudo, npx");
+        assert_eq!(of("python3 -m pip install x && python3 -m http.server"), "pip install");
+        let code = "python3 -c \"urlopen('https://example.org/x')\"; node a.js http://localhost:3";
+        assert_eq!(of(code), "https://example.org, http://localhost");
     }
 }

@@ -6,8 +6,11 @@
 use crate::workspace::lexical;
 use kb_language::definition::NetworkAccess;
 use kb_process::{ProcessEnd, ProcessResult, Reach, Supervisor};
+use regex::Regex;
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The number of words of a text that are read.
 const WORDS: usize = 2_000;
@@ -36,6 +39,8 @@ pub(crate) struct MissingAccess {
     folders: BTreeSet<String>,
     /// Paths that do not exist, in folders that exist for every process, without what is in them.
     absent: BTreeSet<String>,
+    /// Sockets of servers outside, which no line opens for it: who reaches Docker is root on this machine.
+    servers: BTreeSet<String>,
     /// Definitions and settings that it could not write.
     protected: BTreeSet<String>,
     /// Whether it tried to reach other machines, or a server on this one.
@@ -64,15 +69,25 @@ pub(crate) struct Ran<'a> {
 impl MissingAccess {
     /// What a failed command lacked, as far as it is known. Nothing for one that succeeded.
     pub(crate) fn of(supervisor: &Supervisor, ran: &Ran<'_>, exited: &ProcessResult) -> Self {
-        let mut missing = MissingAccess::default();
         if exited.end == ProcessEnd::Code(0) {
-            return missing;
+            return MissingAccess::default();
         }
+        let mut missing = MissingAccess::of_texts(supervisor, ran, &texts(exited));
+        missing.note_network(ran, exited);
+        missing
+    }
+
+    /// What a command will lack, as far as its words name paths that the sandbox hides.
+    pub(super) fn ahead(supervisor: &Supervisor, ran: &Ran<'_>) -> Self {
+        MissingAccess::of_texts(supervisor, ran, &[])
+    }
+
+    fn of_texts(supervisor: &Supervisor, ran: &Ran<'_>, printed: &[&String]) -> Self {
+        let mut missing = MissingAccess::default();
         let home = supervisor.base().get("HOME").map(PathBuf::from);
         let named = Named { cwd: ran.cwd, home: home.as_deref() };
         let given = ran.argv.iter().flat_map(|word| named.paths(word, false));
-        let printed = texts(exited);
-        let printed = printed.into_iter().flat_map(|text| text.lines());
+        let printed = printed.iter().flat_map(|text| text.lines());
         let printed = printed.flat_map(|line| {
             let denied = DENIED.iter().any(|message| line.contains(message));
             named.paths(line, denied)
@@ -83,9 +98,9 @@ impl MissingAccess {
         for (path, denied) in all.take(PATHS) {
             missing.note_path(supervisor, ran.root, home.as_deref(), &path, denied);
         }
-        missing.note_network(ran, exited);
         let text = ran.argv.join(" ");
-        missing.commits = text.contains("git") && text.contains("commit");
+        let commits = ["git commit", "git add"].iter().any(|words| text.contains(words));
+        missing.commits = commits;
         missing
     }
 
@@ -101,6 +116,9 @@ impl MissingAccess {
         let in_folder = || path.parent().is_some_and(Path::is_dir);
         let shown = |path: &Path| shown(path, root, home);
         match supervisor.reach(path) {
+            Reach::Nothing if is_socket(path) => drop(self.servers.insert(shown(path))),
+            // A new entry of the root directory is a part of another word, as in `home + /notes.txt`.
+            Reach::Nothing if !exists && path.parent() == Some(Path::new("/")) => {}
             Reach::Write => {}
             Reach::Nothing if exists => drop(self.read.insert(shown(path))),
             // It was to be created: what is missing outside too was not to be read.
@@ -157,6 +175,12 @@ impl MissingAccess {
                 listed(&self.absent)
             ));
         }
+        if !self.servers.is_empty() {
+            parts.push(format!(
+                "servers that run outside of the sandbox do not exist in it ({}): say `sandbox: never` in the step if it executes nothing of a specialist",
+                listed(&self.servers)
+            ));
+        }
         if !self.protected.is_empty() {
             parts.push(format!(
                 "it cannot change {}, which only people and released commands change",
@@ -182,17 +206,22 @@ impl MissingAccess {
 
     /// The line that opens it in a step of the author.
     fn line(&self) -> Option<String> {
-        let mut keys = Vec::new();
-        if self.network.is_some() {
-            keys.push("network: open".to_owned());
-        }
+        let network = self.network.map(|_| "network: open".to_owned());
+        let keys: Vec<String> = network.into_iter().chain(self.opening().1).collect();
+        (!keys.is_empty()).then(|| format!("`sandbox: {{{}}}`", keys.join(", ")))
+    }
+
+    /// The paths that it lacked, and the keys of `sandbox` that open them.
+    pub(super) fn opening(&self) -> (Vec<String>, Vec<String>) {
+        let (mut all, mut keys) = (Vec::new(), Vec::new());
         let both = self.write.iter().chain(&self.folders).chain(&self.absent);
         let lists = [("read", self.read.iter().collect()), ("write", both.collect::<Vec<_>>())];
         for (key, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
+            all.extend(paths.iter().map(|path| (*path).clone()));
             let quoted = paths.into_iter().map(|path| plain(path));
             keys.push(format!("{key}: [{}]", quoted.collect::<Vec<_>>().join(", ")));
         }
-        (!keys.is_empty()).then(|| format!("`sandbox: {{{}}}`", keys.join(", ")))
+        (all, keys)
     }
 
     /// The help for the author of a step: what was missing, and the line that opens it.
@@ -225,7 +254,7 @@ impl MissingAccess {
             .needs_paths()
             .then(|| "`sandbox.read` and `sandbox.write` in the settings open paths".to_owned());
         let ways: Vec<String> = [network, paths].into_iter().flatten().collect();
-        Some(format!("{what}. {}", ways.join("; ")))
+        if ways.is_empty() { Some(what) } else { Some(format!("{what}. {}", ways.join("; "))) }
     }
 
     /// Whether it is a commit that lacks only `.git`, for which a tool exists.
@@ -249,6 +278,12 @@ fn texts(exited: &ProcessResult) -> [&String; 4] {
 /// Whether a path is directly in the home folder.
 fn is_above(home: Option<&Path>, path: &Path) -> bool {
     home.is_some_and(|home| path.parent() == Some(home) || home.starts_with(path))
+}
+
+/// Whether a server listens at a path, or would by its name.
+fn is_socket(path: &Path) -> bool {
+    let is_named = path.extension().is_some_and(|end| end == "sock" || end == "socket");
+    is_named || path.metadata().is_ok_and(|found| found.file_type().is_socket())
 }
 
 /// A path as a definition names it.
@@ -276,6 +311,11 @@ fn listed(all: &BTreeSet<String>) -> String {
     }
 }
 
+/// A URL names hosts, no paths of this machine.
+static URL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>|)\]},;]*"#).expect("the pattern is valid")
+});
+
 /// Finds paths in a text.
 struct Named<'a> {
     cwd: &'a Path,
@@ -286,6 +326,7 @@ impl Named<'_> {
     /// The paths that a text names, with whether access was denied. In a line about a denied access, every word is
     /// taken as a path relative to the working directory too.
     fn paths(&self, text: &str, denied: bool) -> Vec<(PathBuf, bool)> {
+        let text = URL.replace_all(text, " ");
         let separates =
             |c: char| c.is_whitespace() || "'\"`=,:;()[]<>|&\u{2018}\u{2019}".contains(c);
         let words = text.split(separates).map(|word| word.trim_end_matches('.'));

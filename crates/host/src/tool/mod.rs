@@ -6,6 +6,7 @@
 //! tools is [`kb_language::toolspec`]; `builtin` contains one file per implementation. Start reading at
 //! `toolbox.rs`.
 
+mod access_ahead;
 mod builtin;
 mod call;
 mod confinement;
@@ -27,6 +28,7 @@ mod server;
 mod toolbox;
 mod watched_process;
 
+pub use access_ahead::{lacked_paths, missing_paths};
 pub use call::{Call, CallResult, Caller};
 pub(crate) use confinement::explained;
 pub use doubles::{FailingCall, ToolDoubles};

@@ -78,7 +78,7 @@ impl<'a> OpenedPaths<'a> {
         Ok(paths)
     }
 
-    fn absolute(&self, path: &str) -> Option<PathBuf> {
+    pub(super) fn absolute(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             Some(rest) => self.home.as_ref().map(|home| home.join(rest)),
             None => own_path(self.root, Path::new(path)),

@@ -1,62 +1,98 @@
 //! Hints of `validate`: steps that will run in the sandbox and need what it lacks, as far as their text shows it.
 
+use super::project::Project;
 use kb_base::diagnostic::{Code, Diagnostic};
-use kb_core::verify::{SandboxNeed, sandbox_needs, sandbox_needs_of_script};
-use kb_language::definition::{Check, NetworkAccess, RunCommand, StepKind};
-use kb_language::expression::Template;
+use kb_base::value::Json;
+use kb_core::verify::{SandboxNeed, commands_of, sandbox_needs};
+use kb_host::tool::{ProcessLauncher, lacked_paths, missing_paths};
+use kb_language::definition::{Check, NetworkAccess, RunCommand, SandboxOpening, StepKind};
+use kb_language::expression::{Template, ValueTemplate};
 use kb_language::plan::{ConfinedAhead, Plan, PlanStep};
 use std::collections::BTreeMap;
 
-/// One hint for each step that needs something.
-pub(super) fn sandbox_hints(plan: &Plan) -> Vec<Diagnostic> {
+/// One hint for each step that needs something, and one for each that opens what does not exist.
+pub(super) fn sandbox_hints(project: &Project, plan: &Plan) -> Vec<Diagnostic> {
     let confined = plan.confined_ahead();
-    let steps = plan.iter().filter(|(ix, _)| !confined[ix.at()].is_empty());
-    steps.filter_map(|(ix, planned)| hint(plan, planned, &confined[ix.at()])).collect()
+    let steps: Vec<_> = plan.iter().filter(|(ix, _)| !confined[ix.at()].is_empty()).collect();
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    let (settings, opened) = (&project.catalog.settings, project.catalog.opened());
+    let processes = project.context.processes(settings, &opened).ok();
+    let hints = steps.into_iter().flat_map(|(ix, planned)| {
+        let opening = plan.sandbox_of(planned).opening;
+        let step = Confined { planned, opening: &opening, processes: processes.as_ref() };
+        [step.unopened(), step.hint(plan, &confined[ix.at()])]
+    });
+    hints.flatten().collect()
 }
 
-fn hint(plan: &Plan, planned: &PlanStep, causes: &[ConfinedAhead]) -> Option<Diagnostic> {
-    let opening = plan.sandbox_of(planned).opening;
-    let network = causes.iter().map(|cause| match cause {
-        ConfinedAhead::Once(step) => network_of(plan, step.as_str()),
-        _ => opening.network,
-    });
-    let has_network = network.into_iter().any(|network| network == NetworkAccess::Open);
-    let mut missing: BTreeMap<SandboxNeed, String> = BTreeMap::new();
-    for (need, words) in needs(planned) {
-        let is_open = match need {
-            SandboxNeed::Repository => opening.write.iter().any(|path| path == ".git"),
-            SandboxNeed::Network => has_network,
-            SandboxNeed::Service => false,
-        };
-        if !is_open {
-            missing.entry(need).or_insert(words);
+/// A step whose commands will run in the sandbox.
+struct Confined<'a> {
+    planned: &'a PlanStep,
+    opening: &'a SandboxOpening,
+    processes: Option<&'a ProcessLauncher>,
+}
+
+impl Confined<'_> {
+    /// The hint for paths to open that do not exist.
+    fn unopened(&self) -> Option<Diagnostic> {
+        let named = self.opening.read.iter().chain(&self.opening.write);
+        let missing = missing_paths(self.processes?, named);
+        let path = missing.first()?;
+        let step = &self.planned.step;
+        let message =
+            format!("`{}` opens `{path}`, which does not exist: nothing is opened", step.id);
+        let help = "create it before the run, or name a path that exists";
+        Some(Diagnostic::info(Code::SANDBOX_NEED, step.span, message).help(help))
+    }
+
+    fn hint(&self, plan: &Plan, causes: &[ConfinedAhead]) -> Option<Diagnostic> {
+        let (planned, opening) = (self.planned, self.opening);
+        let network = causes.iter().map(|cause| match cause {
+            ConfinedAhead::Once(step) => network_of(plan, step.as_str()),
+            _ => opening.network,
+        });
+        let has_network = network.into_iter().any(|network| network == NetworkAccess::Open);
+        let mut missing: BTreeMap<SandboxNeed, String> = BTreeMap::new();
+        let commands = commands(planned);
+        for (need, words) in commands.iter().flat_map(|argv| sandbox_needs(argv)) {
+            let is_open = match need {
+                SandboxNeed::Repository => opening.write.iter().any(|path| path == ".git"),
+                SandboxNeed::Network => has_network,
+                SandboxNeed::Service => false,
+            };
+            if !is_open {
+                missing.entry(need).or_insert(words);
+            }
         }
+        let lacked = self.processes.map(|processes| lacked_paths(processes, opening, &commands));
+        let (paths, keys) = lacked.unwrap_or_default();
+        let words = missing.values().chain(&paths).map(|words| format!("`{words}`"));
+        let words: Vec<String> = words.collect();
+        if words.is_empty() {
+            return None;
+        }
+        let step = &planned.step;
+        let why = ConfinedAhead::line(causes).unwrap_or_default();
+        let message =
+            format!("`{}` needs what the sandbox lacks: {} ({why})", step.id, words.join(", "));
+        Some(Diagnostic::info(Code::SANDBOX_NEED, step.span, message).help(help(&missing, keys)))
     }
-    let words: Vec<String> = missing.values().map(|words| format!("`{words}`")).collect();
-    if words.is_empty() {
-        return None;
-    }
-    let step = &planned.step;
-    let why = ConfinedAhead::line(causes).unwrap_or_default();
-    let message =
-        format!("`{}` needs what the sandbox lacks: {} ({why})", step.id, words.join(", "));
-    Some(Diagnostic::info(Code::SANDBOX_NEED, step.span, message).help(help(&missing)))
 }
 
 /// The line that opens it.
-fn help(missing: &BTreeMap<SandboxNeed, String>) -> String {
+fn help(missing: &BTreeMap<SandboxNeed, String>, paths: Vec<String>) -> String {
     if missing.contains_key(&SandboxNeed::Service) {
         return "say `sandbox: never` in the step if it executes nothing of a specialist, or put an `approve` step before \
                 it"
         .to_owned();
     }
-    let keys: Vec<&str> = missing
-        .keys()
-        .map(|need| match need {
-            SandboxNeed::Repository => "write: [.git]",
-            SandboxNeed::Network | SandboxNeed::Service => "network: open",
-        })
-        .collect();
+    let keys = missing.keys().map(|need| match need {
+        SandboxNeed::Repository => "write: [.git]".to_owned(),
+        SandboxNeed::Network | SandboxNeed::Service => "network: open".to_owned(),
+    });
+    let keys: Vec<String> = keys.chain(paths).collect();
     let line = format!("`sandbox: {{{}}}` in the step opens it", keys.join(", "));
     match missing.get(&SandboxNeed::Repository).map(String::as_str) {
         Some("git add" | "git commit") => {
@@ -72,23 +108,42 @@ fn network_of(plan: &Plan, step: &str) -> NetworkAccess {
     specialist.map_or(NetworkAccess::default(), |specialist| specialist.network)
 }
 
-/// What the commands that a step starts need, with a word for each placeholder.
-fn needs(planned: &PlanStep) -> Vec<(SandboxNeed, String)> {
-    let of_argv = |words: &[Template]| {
-        let words = words.iter().map(|word| word.as_literal().unwrap_or("value").to_owned());
-        sandbox_needs(&words.collect::<Vec<_>>())
-    };
-    let mut found = Vec::new();
+/// The commands that a step starts, with a word for each placeholder.
+fn commands(planned: &PlanStep) -> Vec<Vec<String>> {
+    let word = |word: &Template| word.as_literal().unwrap_or("value").to_owned();
+    let words = |words: &[Template]| words.iter().map(word).collect::<Vec<String>>();
+    let mut started = Vec::new();
     if let StepKind::Run(run) = &planned.step.kind {
-        found.extend(match &run.command {
-            RunCommand::Shell(text) => sandbox_needs_of_script(text),
-            RunCommand::Argv(words) => of_argv(words),
+        started.push(match &run.command {
+            RunCommand::Shell(text) => vec![text.to_string()],
+            RunCommand::Argv(argv) => words(argv),
         });
+    }
+    if let StepKind::Tool(tool) = &planned.step.kind
+        && tool.tool.runs_processes
+    {
+        let input = planned.step.details().input.as_ref().map(without_placeholders);
+        let input = input.unwrap_or_default();
+        let text = |value: &Json| value.as_str().map(str::to_owned);
+        let argv = input["argv"].as_array().map(|argv| argv.iter().filter_map(text).collect());
+        let script = text(&input["command"]).map(|text| vec![text]);
+        started.extend(argv.into_iter().chain(script));
     }
     for check in planned.step.checks() {
         if let Check::Command(command) = check {
-            found.extend(of_argv(&command.argv));
+            started.push(words(&command.argv));
         }
     }
-    found
+    started.iter().flat_map(|argv| commands_of(argv)).collect()
+}
+
+fn without_placeholders(value: &ValueTemplate) -> Json {
+    match value {
+        ValueTemplate::Literal(json) => (**json).clone(),
+        ValueTemplate::Text(text) => Json::from(text.as_literal().unwrap_or("value")),
+        ValueTemplate::List(items) => items.iter().map(without_placeholders).collect(),
+        ValueTemplate::Map(map) => {
+            map.iter().map(|(key, value)| (key.to_string(), without_placeholders(value))).collect()
+        }
+    }
 }

@@ -62,7 +62,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
         let missing = read_task_files(&playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
-        diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(plan)));
+        diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(&project, plan)));
         let specialists = plan.iter().flat_map(|plan| plan.iter());
         let specialists = specialists.filter_map(|(_, step)| step.specialist.as_ref());
         diagnostics.extend(specialists.flat_map(|own| claim_hints(own, project.sources())));
@@ -129,7 +129,7 @@ fn everything(project: &Project) -> Report {
         let missing = read_task_files(playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
-        diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(plan)));
+        diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(project, plan)));
     }
     let mut sources = project.sources().clone();
     diagnostics.extend(problems_of_tests(project, &mut sources));
