@@ -2,8 +2,8 @@
 
 use kb_base::value::{Json, json_text};
 
-/// Answers with fewer characters are not judged.
-const JUDGED: usize = 50;
+/// Answers with up to so many characters are not judged.
+const SHORT: usize = 50;
 
 /// The answer of an output: its summary, with the other keys if there are any.
 pub(super) fn answer(output: &Json) -> String {
@@ -16,5 +16,5 @@ pub(super) fn answer(output: &Json) -> String {
 
 /// Whether an answer is long enough for a judge.
 pub(super) fn is_judged(answer: &str) -> bool {
-    answer.chars().count() >= JUDGED
+    answer.chars().count() > SHORT
 }
