@@ -111,6 +111,7 @@ pub use kb_core::{evidence, redaction, run, verify, wire};
 pub use kb_engine::{engine, inspect, journal};
 pub use kb_host::{cache, executor, git, http, isolation, llm, specialist, tool, workspace};
 pub use kb_import as import;
+pub use kb_jsonrpc as jsonrpc;
 pub use kb_language::{definition, expression, plan, schedule, toolspec};
 pub use kb_mcp as mcp;
 pub use kb_mcpclient as mcpclient;

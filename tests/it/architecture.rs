@@ -51,6 +51,7 @@ const MODULES: &[Module] = &[
     impure("attempt", "the types between engine and executor: request, work, outcome, recorder; work that blocks"),
     impure("journal", "events with expected versions, leases, inbox, blobs; SQLite and memory"),
     impure("process", "the only starter of processes: init process, namespace workers, limits, sandbox"),
+    impure("jsonrpc", "JSON-RPC lines with a program of others: requests, answers, limits"),
     impure("mcpclient", "the client of MCP servers: protocol, limits, checked declarations"),
     impure("workspace", "the project files: path guard, manifests, watching, text diffs"),
     impure("http", "the HTTP client, address rules, redirects"),

@@ -109,7 +109,8 @@ impl StepWork {
                 ]
             }
             StepWork::Specialist(work) => {
-                let Specialist { id, digest, model, .. } = &*work.specialist;
+                let Specialist { id, digest, model, agent, .. } = &*work.specialist;
+                let agent = agent.as_ref().map(|own| (&own.name, &own.argv, &own.mode, &own.model));
                 let schema = work.output_schema.as_ref().map(|schema| schema.json().clone());
                 let name = model.model.as_deref().unwrap_or_default();
                 // As texts, because references contain times.
@@ -124,6 +125,7 @@ impl StepWork {
                     ("output schema", json!(schema)),
                     ("session", json!(session)),
                     ("tier", json!(format!("{} {name}", model.tier).trim_end())),
+                    ("agent", json!(agent)),
                 ]
             }
             StepWork::Playbook(ChildWork { definition, params, .. }) => vec![

@@ -1,11 +1,11 @@
 //! [`Connection`]: a server that runs, and its tools.
 
-use crate::channel::Channel;
 use crate::era::Era;
 use crate::fault::Fault;
 use crate::handshake::shake_hands;
 use crate::listing::list;
 use crate::output::output_of;
+use crate::server::Server;
 use kb_base::value::Json;
 use kb_language::definition::{McpServer, ToolDeclaration};
 use kb_process::{Spawn, Supervisor};
@@ -34,7 +34,7 @@ pub struct ServerStart<'a> {
 
 /// A running server. Dropping it ends the process and its descendants.
 pub struct Connection {
-    channel: Channel,
+    process: Server,
     era: Era,
     limits: Limits,
     tools: tokio::sync::Mutex<Arc<Vec<ToolDeclaration>>>,
@@ -70,35 +70,35 @@ impl Connection {
         };
         let session = supervisor.session(spawn, &CancellationToken::new()).await;
         let session = session.map_err(Fault::NotStarted)?;
-        let channel = Channel::of(session);
+        let process = Server::of(session);
         let limits = Limits {
             timeout: server.timeout,
             result: server.max_result,
             tools: server.max_tools,
             start: server.start_timeout,
         };
-        let era = shake_hands(&channel).await?;
-        let tools = Arc::new(list((&channel, era), limits.tools).await?);
-        Ok(Connection { channel, era, limits, tools: tools.into() })
+        let era = shake_hands(&process).await?;
+        let tools = Arc::new(list((&process, era), limits.tools).await?);
+        Ok(Connection { process, era, limits, tools: tools.into() })
     }
 
     /// Whether calls are still possible.
     pub fn is_open(&self) -> bool {
-        self.channel.is_open()
+        self.process.is_open()
     }
 
     /// The tools that the server declares now. Asks it again if it said that they have changed.
     pub async fn tools(&self) -> Result<Arc<Vec<ToolDeclaration>>, Fault> {
         let mut tools = self.tools.lock().await;
-        if self.channel.shared.has_changed.swap(false, Ordering::AcqRel) {
+        if self.process.has_changed.swap(false, Ordering::AcqRel) {
             let listed = tokio::time::timeout(
                 self.limits.start,
-                list((&self.channel, self.era), self.limits.tools),
+                list((&self.process, self.era), self.limits.tools),
             )
             .await;
             let listed = listed.unwrap_or(Err(Fault::Silent("tools/list", self.limits.start)));
             if listed.is_err() {
-                self.channel.shared.has_changed.store(true, Ordering::Release);
+                self.process.has_changed.store(true, Ordering::Release);
             }
             *tools = Arc::new(listed?);
         }
@@ -110,7 +110,7 @@ impl Connection {
         let params = json!({"name": tool, "arguments": args});
         let limit = self.limits.timeout;
         let answer =
-            tokio::time::timeout(limit, self.channel.ask(self.era, "tools/call", params)).await;
+            tokio::time::timeout(limit, self.process.ask(self.era, "tools/call", params)).await;
         output_of(answer.unwrap_or(Err(Fault::Silent("tools/call", limit)))?, self.limits.result)
     }
 }

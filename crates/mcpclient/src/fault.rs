@@ -2,7 +2,7 @@
 
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, format_duration, one_line};
-use kb_process::{ProcessEnd, ProcessResult};
+use kb_jsonrpc::Fault as Broken;
 use std::time::Duration;
 
 /// Characters of a text of a server in a message.
@@ -30,22 +30,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault of a process that has ended.
-    pub(crate) fn ended(result: &ProcessResult) -> Fault {
-        let how = match &result.end {
-            ProcessEnd::Code(code) => format!("exit code {code}"),
-            ProcessEnd::Signal(signal) => format!("signal {signal}"),
-            ProcessEnd::NotStarted(reason) => return Fault::NotStarted(reason.clone()),
-            ProcessEnd::TimedOut | ProcessEnd::Idle | ProcessEnd::Cancelled => {
-                "it was stopped".to_owned()
-            }
-            ProcessEnd::Lost => ProcessEnd::LOST.to_owned(),
-        };
-        let tail = if result.stderr_tail.is_empty() { &result.stderr } else { &result.stderr_tail };
-        let last = tail.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-        Fault::Ended(how, one_line(last, SHOWN))
-    }
-
     /// The failure of a call or a command that uses the server with this name.
     pub fn failure(&self, server: &str) -> Failure {
         let not_started = |what: String| {
@@ -90,6 +74,17 @@ impl Fault {
                 let help = "ask for less, or raise `maxResultKib` of the server";
                 Failure::new(Code::MCP_CALL_FAILED, message).help(help)
             }
+        }
+    }
+}
+
+impl From<Broken> for Fault {
+    fn from(fault: Broken) -> Fault {
+        match fault {
+            Broken::NotStarted(why) => Fault::NotStarted(why),
+            Broken::Ended(how, line) => Fault::Ended(how, line),
+            Broken::NotRead => Fault::NotRead,
+            Broken::Broken(why) => Fault::Broken(why),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The versions of the protocol: up to 2025-11-25 a connection begins with `initialize`, from 2026-07-28 on each
 //! request names its version.
 
-use crate::channel::Channel;
 use crate::era::{Era, STATELESS, client};
 use crate::fault::Fault;
+use crate::server::Server;
 use kb_base::value::Json;
+use kb_jsonrpc::RemoteError;
 use serde_json::json;
 
 /// The latest version with `initialize`.
@@ -13,22 +14,22 @@ const HANDSHAKE: &str = "2025-11-25";
 const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", HANDSHAKE];
 
 /// Agrees on a version with a server that has just started.
-pub(crate) async fn shake_hands(channel: &Channel) -> Result<Era, Fault> {
+pub(crate) async fn shake_hands(server: &Server) -> Result<Era, Fault> {
     let params = json!({"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": client()});
-    let refusal = match channel.request("initialize", params).await? {
+    let refusal = match server.request("initialize", params).await? {
         Ok(agreed) => {
             let version = agreed.get("protocolVersion").and_then(Json::as_str).unwrap_or_default();
             if !HANDSHAKES.contains(&version) {
                 let shown = version.chars().take(40).collect::<String>();
                 return Err(Fault::Broken(format!("it speaks version `{shown}` of the protocol")));
             }
-            channel.notify("notifications/initialized").await;
+            server.notify("notifications/initialized").await;
             return require_tools(&agreed).map(|()| Era::Handshake);
         }
         Err(refusal) => refusal,
     };
     let params = Era::Stateless.complete(json!({}));
-    match channel.request("server/discover", params).await? {
+    match server.request("server/discover", params).await? {
         Ok(found) => {
             let versions = found.get("supportedVersions").and_then(Json::as_array);
             let mut versions = versions.into_iter().flatten().filter_map(Json::as_str);
@@ -37,12 +38,18 @@ pub(crate) async fn shake_hands(channel: &Channel) -> Result<Era, Fault> {
             }
             Err(Fault::Broken("it speaks no version of the protocol that `kb` speaks".to_owned()))
         }
-        Err(_) if !refusal.supported.is_empty() => {
-            let supported = refusal.supported.join(", ");
+        Err(_) if !supported(&refusal).is_empty() => {
+            let supported = supported(&refusal).join(", ");
             Err(Fault::Broken(format!("it speaks the versions {supported} of the protocol")))
         }
         Err(_) => Err(Fault::Refused("initialize", refusal.code, refusal.message)),
     }
+}
+
+/// The versions of the protocol that a refusal names.
+fn supported(refusal: &RemoteError) -> Vec<&str> {
+    let named = refusal.data.get("supported").and_then(Json::as_array);
+    named.into_iter().flatten().filter_map(Json::as_str).collect()
 }
 
 fn require_tools(found: &Json) -> Result<(), Fault> {

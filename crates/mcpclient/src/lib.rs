@@ -4,15 +4,13 @@
 //! text. This module decides neither where a server runs nor what may be called. Start at
 //! [`Connection::open`].
 
-mod channel;
 mod connection;
-mod conversation;
 mod era;
 mod fault;
 mod handshake;
 mod listing;
 mod output;
-mod wire;
+mod server;
 
 pub use connection::{Connection, ServerStart};
 pub use fault::Fault;

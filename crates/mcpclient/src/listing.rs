@@ -1,8 +1,8 @@
 //! The list of the tools of a server, checked and limited.
 
-use crate::channel::Channel;
 use crate::era::Era;
 use crate::fault::Fault;
+use crate::server::Server;
 use kb_base::value::Json;
 use kb_language::definition::ToolDeclaration;
 use serde_json::json;
@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 
 /// Lists the tools. A declaration that cannot be used makes the whole list unusable.
 pub(crate) async fn list(
-    (channel, era): (&Channel, Era),
+    (server, era): (&Server, Era),
     most: usize,
 ) -> Result<Vec<ToolDeclaration>, Fault> {
     let mut tools: Vec<ToolDeclaration> = Vec::new();
     let (mut names, mut cursors) = (BTreeSet::new(), BTreeSet::new());
     let mut params = json!({});
     loop {
-        let page = channel.ask(era, "tools/list", params).await?;
+        let page = server.ask(era, "tools/list", params).await?;
         let Some(listed) = page.get("tools").and_then(Json::as_array) else {
             return Err(Fault::Broken("its list of tools has no `tools`".to_owned()));
         };

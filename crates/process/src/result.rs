@@ -65,6 +65,11 @@ impl ProcessEnd {
 }
 
 impl ProcessResult {
+    /// The result of a process of which nothing is known but that it is gone.
+    pub fn unknown(duration: Duration) -> Self {
+        ProcessResult::silent(ProcessEnd::Lost, duration)
+    }
+
     /// The result of a process that wrote nothing.
     pub(super) fn silent(end: ProcessEnd, duration: Duration) -> Self {
         ProcessResult {

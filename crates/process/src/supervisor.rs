@@ -36,6 +36,7 @@ const NO_PYTHON_CACHES: (&str, &str) = ("PYTHONDONTWRITEBYTECODE", "1");
 pub struct Supervisor {
     base: Arc<BaseEnvironment>,
     confinement: Option<Arc<Confinement>>,
+    own_home: bool,
     pool: Arc<WorkerPool>,
     rules: Arc<RulesCache>,
 }
@@ -46,7 +47,7 @@ impl Supervisor {
     pub fn new(base: BaseEnvironment) -> Supervisor {
         let base = Arc::new(base);
         let pool = Arc::new(WorkerPool::of_this_program(base.clone()));
-        Supervisor { base, confinement: None, pool, rules: Arc::default() }
+        Supervisor { base, confinement: None, own_home: false, pool, rules: Arc::default() }
     }
 
     /// Uses another program, which calls [`super::run_init_process`], as the init process.
@@ -84,6 +85,12 @@ impl Supervisor {
     #[must_use]
     pub fn confined(&self, confinement: Confinement) -> Supervisor {
         Supervisor { confinement: Some(Arc::new(confinement)), ..self.clone() }
+    }
+
+    /// The same supervisor, whose confined processes have their private temporary directory as home directory.
+    #[must_use]
+    pub fn with_own_home(self) -> Supervisor {
+        Supervisor { own_home: true, ..self }
     }
 
     /// What the processes of this supervisor may do with a path. Reads directories.
@@ -287,7 +294,8 @@ impl Supervisor {
         let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let without_caches = self.confinement.as_ref().map(|_| NO_PYTHON_CACHES);
         let defaults = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(without_caches);
-        let all = defaults.chain(self.base.iter());
+        let home = temporary.filter(|_| self.own_home && self.confinement.is_some());
+        let all = defaults.chain(self.base.iter()).chain(home.map(|home| ("HOME", home)));
         let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.outer_variable()).collect();
         all.into_iter().collect()
     }

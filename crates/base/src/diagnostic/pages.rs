@@ -247,6 +247,12 @@ codes! {
     MCP_ANSWER = "KB1307";
     MCP_DRIFT = "KB1308";
     MCP_CALL_FAILED = "KB1309";
+    // `KB14xx`: coding agents.
+    NO_AGENT = "KB1401";
+    AGENT_NOT_STARTED = "KB1402";
+    AGENT_ENDED = "KB1403";
+    AGENT_ANSWER = "KB1404";
+    AGENT_REFUSED = "KB1405";
 }
 
 impl Page {

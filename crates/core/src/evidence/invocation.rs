@@ -13,6 +13,8 @@ pub enum Purpose {
     Execution,
     /// To verify the work of a step; such calls are not verified themselves.
     Verification,
+    /// For the work of the step, as a coding agent reports it. `kb` did not see the call, so it proves nothing.
+    Reported,
 }
 
 /// How a tool call ended.
@@ -126,6 +128,10 @@ pub struct Invocation {
 
 /// The name under which the process of a `run:` step is recorded.
 pub const STEP_PROCESS: &str = "run";
+/// The name under which the process of a coding agent is recorded, with the files that it changed.
+pub const AGENT_PROCESS: &str = "agent";
+/// What the names of the calls begin with that a coding agent reports.
+pub const REPORTED: &str = "reported:";
 /// The name under which the runtime records changes of files that earlier attempts of a step left. They start at the
 /// state before the step.
 pub const FILES_BEFORE: &str = "files:before";
@@ -136,7 +142,7 @@ pub const RUN_CHECK: &str = "check:command";
 impl Invocation {
     /// Whether a tool was called for the work of the step. The runtime records its own work as invocations, too.
     pub fn is_tool_call(&self) -> bool {
-        let is_own = [STEP_PROCESS, FILES_BEFORE].contains(&self.tool.as_str());
+        let is_own = [STEP_PROCESS, AGENT_PROCESS, FILES_BEFORE].contains(&self.tool.as_str());
         self.purpose == Purpose::Execution && !is_own
     }
 
@@ -161,7 +167,7 @@ const DIFF_BYTES: usize = 1 << 20;
 impl ToolTrace {
     /// Adds a call. Diffs beyond the limit, and what commands of gates changed, are left out.
     pub fn push(&mut self, mut invocation: Invocation) {
-        if invocation.tool == RUN_CHECK {
+        if invocation.tool == RUN_CHECK || invocation.purpose == Purpose::Reported {
             return;
         }
         for change in &mut invocation.changes {

@@ -27,8 +27,8 @@ pub use handoff::{
     GOAL_TOKENS, HANDOFF, Handoff, PREVIEW_CHARS, SUMMARY_TOKENS,
 };
 pub use invocation::{
-    EvidenceKind, EvidenceRef, FILES_BEFORE, Invocation, InvocationStatus, Purpose, RUN_CHECK,
-    STEP_PROCESS, ToolTrace,
+    AGENT_PROCESS, EvidenceKind, EvidenceRef, FILES_BEFORE, Invocation, InvocationStatus, Purpose,
+    REPORTED, RUN_CHECK, STEP_PROCESS, ToolTrace,
 };
 pub use judgement::{FOLLOW_UP, Judgement, SUBMIT_VERIFICATION, VERIFICATION_WARNING};
 pub use merged::{Merged, MergedTree};

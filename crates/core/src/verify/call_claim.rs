@@ -1,6 +1,7 @@
 //! Claims that a tool was called: `toolCalls`, and `pluginResults` with their receipts.
 
 use super::finding::Finding;
+use super::unseen_work;
 use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::normalized;
 use super::own_record::without_own;
@@ -127,7 +128,7 @@ impl CallClaim {
         if same.is_empty() {
             let reason =
                 format!("`{name}` is claimed to have been called, but no call is recorded");
-            return (Finding::failed(reason), calls(&[]));
+            return (unseen_work::unrecorded(reason, trace), calls(&[]));
         }
         let fitting: Vec<&Invocation> =
             same.iter().copied().filter(|call| self.fits(call, root)).collect();
@@ -135,7 +136,7 @@ impl CallClaim {
             let reason = format!(
                 "`{name}` is claimed to have been called, but no recorded call had these arguments"
             );
-            return (Finding::failed(reason), calls(&same));
+            return (unseen_work::unrecorded(reason, trace), calls(&same));
         };
         let succeeded = fitting.iter().rev().find(|call| is_successful(call));
         let finding = match (&self.receipt, self.failed, succeeded) {

@@ -70,6 +70,7 @@ mod unclear_claim;
 mod unread;
 mod unread_key;
 mod unrecorded_command;
+mod unseen_work;
 mod whole_run;
 
 pub use basis::{Basis, IncompleteBasis};

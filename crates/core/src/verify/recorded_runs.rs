@@ -2,7 +2,9 @@
 
 use super::shell::{CommandLine, CommandUse, Script};
 use super::sourced_files::SourcedFiles;
-use crate::evidence::{Invocation, InvocationStatus, ProcessEndKind, Purpose, TestCounts};
+use crate::evidence::{
+    AGENT_PROCESS, Invocation, InvocationStatus, ProcessEndKind, Purpose, TestCounts,
+};
 use kb_language::toolspec::ToolCatalog;
 
 /// The recorded processes of a step, in order. Calls for verification and calls that started no
@@ -57,7 +59,9 @@ pub(super) enum CommandResult {
 
 impl<'a> RecordedRuns<'a> {
     pub(super) fn of(trace: &'a [Invocation], sources: &SourcedFiles<'_>) -> Self {
-        let executed = |(_, call): &(usize, &Invocation)| call.purpose == Purpose::Execution;
+        let executed = |(_, call): &(usize, &Invocation)| {
+            call.purpose == Purpose::Execution && call.tool != AGENT_PROCESS
+        };
         let runs = trace.iter().enumerate().filter(executed);
         RecordedRuns(runs.filter_map(|(at, call)| RecordedRun::of(at, call, sources)).collect())
     }

@@ -3,6 +3,7 @@
 
 use super::check::{Criterion, Facts};
 use super::finding::Finding;
+use super::unseen_work;
 use super::later_edits::LaterEdits;
 use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
@@ -94,7 +95,11 @@ impl TestClaim {
                     self.name()
                 );
                 // A report that they did not pass can mean that they did not run.
-                if passed { Finding::failed(reason) } else { Finding::inconclusive(reason) }
+                if passed {
+                    unseen_work::unrecorded(reason, edits.trace)
+                } else {
+                    Finding::inconclusive(reason)
+                }
             }
             (false, _, true) => self.passed(&tests, runs, commands, edits),
             (false, _, false) => self.failed(&tests, edits),

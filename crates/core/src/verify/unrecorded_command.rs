@@ -6,6 +6,7 @@ use super::command_text::{has_in_order, plain};
 use super::finding::Finding;
 use super::recorded_runs::{CommandRecord, RecordedRun};
 use super::statement::{Meaning, means};
+use super::unseen_work;
 
 impl CommandClaim {
     /// The verdict over a command that no call ran. A text with more than the command, or with no command, refutes nothing.
@@ -55,6 +56,6 @@ impl CommandClaim {
         if means(&first, Meaning::Nothing) || means(&first, Meaning::Success) || has_note {
             return Finding::inconclusive(format!("{reason}; `{name}` may be no command"));
         }
-        Finding::failed(reason)
+        unseen_work::unrecorded(reason, record.trace)
     }
 }

@@ -81,7 +81,7 @@ fn apply(found: &mut Vec<InstanceChanges>, event: &Event, place: &InstanceRef) {
                 Purpose::Verification if has_changes(invocation) => {
                     changes_of(found, place).add_changes(invocation);
                 }
-                Purpose::Verification => {}
+                Purpose::Verification | Purpose::Reported => {}
             }
         }
         // A process without a recorded call was not observed.

@@ -29,7 +29,7 @@ impl Attempt<'_> {
         let Some(brief) = self.work.session.clone().filter(|brief| brief.state.overflows()) else {
             return Ok(());
         };
-        if !self.work.history.is_empty() {
+        if !self.work.history.is_empty() || self.agent.is_some() {
             return Ok(());
         }
         let Ok(model) = self.provider.resolve(Tier::Small, None) else { return Ok(()) };

@@ -7,6 +7,9 @@
 //! retried here except one call of the fallback model; retries belong to the engine.
 
 mod account;
+mod agent_heard;
+mod agent_prompt;
+mod agent_turn;
 mod approval;
 mod brief;
 mod compression;

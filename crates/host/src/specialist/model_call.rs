@@ -68,7 +68,7 @@ impl Attempt<'_> {
         reply.cut_short.then(|| Note::warning(text))
     }
 
-    async fn note_repair(&mut self, turn: Turn) -> Result<(), StopReason> {
+    pub(super) async fn note_repair(&mut self, turn: Turn) -> Result<(), StopReason> {
         let state = self.conversation.state();
         let (Mode::Repair | Mode::Structured) = turn.mode else { return Ok(()) };
         let last = self.conversation.transcript().response();

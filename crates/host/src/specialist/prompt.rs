@@ -21,6 +21,16 @@ pub(super) fn system(
     submission: &Submission,
     limits: &ContextLimits,
 ) -> String {
+    let mut sections = about(specialist);
+    sections.push(instructions(limits));
+    sections.push(tool_list(tools));
+    sections.push(format!("# Output schema\n\nArguments of `{SUBMIT}`:\n{}", submission.to_text()));
+    let sections = sections.iter().map(|section| section.trim()).filter(|text| !text.is_empty());
+    sections.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The sections about the specialist itself.
+pub(super) fn about(specialist: &Specialist) -> Vec<String> {
     let mut sections = vec![specialist.role.trim().to_owned()];
     if let Some(background) = &specialist.static_context {
         sections.push(format!("# Background\n\n{}", background.trim()));
@@ -33,11 +43,7 @@ pub(super) fn system(
         let rules: String = specialist.constraints.iter().map(|c| format!("- {c}\n")).collect();
         sections.push(format!("# Constraints\n\n{rules}"));
     }
-    sections.push(instructions(limits));
-    sections.push(tool_list(tools));
-    sections.push(format!("# Output schema\n\nArguments of `{SUBMIT}`:\n{}", submission.to_text()));
-    let sections = sections.iter().map(|section| section.trim()).filter(|text| !text.is_empty());
-    sections.collect::<Vec<_>>().join("\n\n")
+    sections
 }
 
 /// The first user message: the task, its input, and the evidence of a failed attempt.

@@ -24,6 +24,8 @@ pub(super) enum StopReason {
     ProtectedPathsChanged(Failure),
     /// The timeout of the specialist expired.
     TimedOut,
+    /// The coding agent could not start or work.
+    Agent(OutcomeKind, Failure),
     /// The model call failed.
     Model(ModelError),
     /// A tool call requires the approval of a person.
@@ -53,6 +55,7 @@ pub(super) fn outcome(
             None => gave_up(*limit, conversation, specialist),
         },
         StopReason::ProtectedPathsChanged(failure) => (OutcomeKind::PolicyDenied, failure.clone()),
+        StopReason::Agent(kind, failure) => (*kind, failure.clone()),
         StopReason::TimedOut => timed_out(conversation),
         StopReason::Model(error) => (error.outcome(), error.failure()),
         StopReason::Budget(error) => (
@@ -95,6 +98,9 @@ fn cut(reason: GiveUpReason, conversation: &Conversation) -> Option<&Response> {
 
 /// What to try if a model does not manage to submit an output.
 fn advice(conversation: &Conversation, specialist: &Specialist) -> String {
+    if specialist.agent.is_some() {
+        return "choose another `model` of the agent".to_owned();
+    }
     let response = conversation.transcript().response();
     let model = response.map_or("of the specialist", |response| &response.model);
     let choice = &specialist.model;
@@ -236,6 +242,7 @@ fn suggested(reason: &StopReason) -> Vec<RecoveryHint> {
         StopReason::ProtectedPathsChanged(_) => {
             &[(AskUser, "check the changed paths and undo the change")]
         }
+        StopReason::Agent(..) => &[(AskUser, "check how the agent is set up")],
         StopReason::Budget(_) => &[(AskUser, "raise the budget")],
         StopReason::Unpriced(_) => &[(AskUser, "set the price of the model")],
         StopReason::Asks(_) | StopReason::Cancelled => &[],

@@ -1,5 +1,7 @@
 //! [`SpecialistRunner`]: drives one attempt until it has an output or a reason to stop.
 
+use super::agent_prompt;
+use super::agent_turn::OpenAgent;
 use super::brief::Brief;
 use super::context::ContextLimits;
 use super::conversation::Conversation;
@@ -11,11 +13,14 @@ use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
+use crate::tool::ServerSecrets;
 use kb_attempt::{Context, Outcome, Request, SpecialistWork, run_blocking};
 use kb_base::value::{StepId, json_text};
 use kb_clock::{Limit, RunClock};
 use kb_core::evidence::{Note, Phase, Record};
-use kb_language::definition::{ContextProfile, JudgeCheck, LoopLimits, Reasoning, Specialist};
+use kb_language::definition::{
+    CodingAgent, ContextProfile, JudgeCheck, LoopLimits, Reasoning, Specialist,
+};
 use kb_language::toolspec::{ARTIFACT_READER, OUTPUT_READER};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +35,8 @@ pub struct SpecialistRunner {
     pub toolbox: Arc<dyn ToolSet>,
     /// Maximum tokens of the values in one prompt (`llm.maxInputTokens`).
     pub max_input_tokens: u32,
+    /// The values of the variables of coding agents; `None`: none is started, because a script takes their place.
+    pub agents: Option<ServerSecrets>,
     /// `llm.context`: what of a conversation models see.
     pub context: Option<ContextProfile>,
     /// `llm.reasoning`: how long models reason.
@@ -55,7 +62,10 @@ impl SpecialistRunner {
         work: &SpecialistWork,
         context: &Context,
     ) -> Outcome {
-        let fitted = input_budget::fit(work, self.max_input_tokens);
+        // A coding agent could not read on.
+        let is_agent = self.agents.is_some() && work.specialist.agent.is_some();
+        let most = if is_agent { u32::MAX } else { self.max_input_tokens };
+        let fitted = input_budget::fit(work, most);
         let mut attempt = Attempt::begin(self, request, work, context, &fitted);
         let mut ended = Ok(());
         if let Some(warning) = self.warning(request, work, &fitted) {
@@ -73,6 +83,7 @@ impl SpecialistRunner {
         if ended.is_ok() {
             ended = attempt.drive().await;
         }
+        ended = attempt.close_agent(ended).await;
         attempt.outcome(ended)
     }
 
@@ -136,6 +147,11 @@ pub(super) struct Attempt<'a> {
     pub(super) allow_list: Vec<String>,
     pub(super) conversation: Conversation,
     pub(super) model: Option<ModelRef>,
+    /// The coding agent that does the work.
+    pub(super) agent: Option<Arc<CodingAgent>>,
+    pub(super) secrets: Option<ServerSecrets>,
+    /// Its process, once it was started.
+    pub(super) open: Option<OpenAgent>,
     pub(super) fell_back: bool,
     /// `llm.reasoning` of the settings.
     pub(super) reasoning: Option<Reasoning>,
@@ -155,6 +171,7 @@ impl<'a> Attempt<'a> {
         fitted: &FittedInput,
     ) -> Self {
         let specialist = &*work.specialist;
+        let agent = specialist.agent.clone().filter(|_| runner.agents.is_some());
         let (limit, rules) = (limit(request, work), specialist.security.as_deref());
         let toolset = runner.toolbox.for_attempt(limit, request.idle, rules);
         let allow_list: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
@@ -175,11 +192,15 @@ impl<'a> Attempt<'a> {
         let submission =
             Submission::new(work.output_schema.as_ref(), specialist.output_schema.as_ref());
         let submission = if work.hands_over { submission.with_handoff() } else { submission };
+        let submission = if agent.is_some() { submission.of_agent() } else { submission };
         let context_limits = runner.context_limits(specialist);
         toolset.show(context_limits.read_on_chars());
         let mut conversation = Conversation::begin(Brief {
             attempt: request.attempt,
-            system: prompt::system(specialist, &tools, &submission, &context_limits),
+            system: match &agent {
+                Some(_) => agent_prompt::system(specialist, &submission),
+                None => prompt::system(specialist, &tools, &submission, &context_limits),
+            },
             task: prompt::task(work, fitted),
             session: work.session.clone(),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
@@ -205,6 +226,9 @@ impl<'a> Attempt<'a> {
             allow_list,
             conversation,
             model: None,
+            agent,
+            secrets: runner.agents.clone(),
+            open: None,
             fell_back: false,
             reasoning: runner.reasoning,
             response_limit: None,
@@ -223,7 +247,10 @@ impl<'a> Attempt<'a> {
                 Next::Done => return Ok(()),
                 Next::Fail(why) => return Err(StopReason::GaveUp(why)),
                 _ if self.deadline.is_over() => return Err(StopReason::TimedOut),
-                Next::CallModel(turn) => self.call_model(turn).await?,
+                Next::CallModel(turn) => match self.agent.clone() {
+                    Some(agent) => self.ask_agent(turn, &agent).await?,
+                    None => self.call_model(turn).await?,
+                },
                 Next::CallTool => self.call_tools().await?,
                 Next::Recover => self.call_tool().await?,
                 Next::Enter(phase) => self.enter(phase).await?,

@@ -23,6 +23,8 @@ pub struct Submission {
     summary_is_text: bool,
     /// Whether `handoff` is asked for, and is no key of the author.
     handoff: bool,
+    /// Whether the last message of a coding agent is the output.
+    of_agent: bool,
 }
 
 impl Submission {
@@ -35,7 +37,15 @@ impl Submission {
         let summary = json.pointer("/properties/summary/type");
         let summary_is_text = !own_summary || summary.is_none_or(|kind| kind == "string");
         let asked = with_summary(if wrapped { wrap(json) } else { json });
-        Submission { schema, asked, wrapped, own_summary, summary_is_text, handoff: false }
+        Submission {
+            schema,
+            asked,
+            wrapped,
+            own_summary,
+            summary_is_text,
+            handoff: false,
+            of_agent: false,
+        }
     }
 
     /// The same, which also asks for what later steps need to know. A key `handoff` of the author stays.
@@ -46,6 +56,22 @@ impl Submission {
             self.asked["properties"][HANDOFF] = Handoff::schema();
         }
         self
+    }
+
+    /// The same for a coding agent, which submits by its last message.
+    #[must_use]
+    pub fn of_agent(self) -> Self {
+        Submission { of_agent: true, ..self }
+    }
+
+    /// Whether the last message of a coding agent is the output.
+    pub(super) fn is_of_agent(&self) -> bool {
+        self.of_agent
+    }
+
+    /// Whether a text alone is an output: the summary of a coding agent of which nothing else is asked.
+    pub(super) fn takes_text(&self) -> bool {
+        self.of_agent && self.schema.is_none()
     }
 
     /// The JSON Schema that the model sees.
@@ -102,6 +128,10 @@ impl Submission {
         let valid = |json: &Json| Some((self.validate(json).ok()?, self.handoff(json)));
         if let Some((output, handoff)) = candidates.iter().find_map(valid) {
             return TextOutput::Valid(output, Box::new(handoff));
+        }
+        let text = text.trim();
+        if self.takes_text() && !text.is_empty() {
+            return TextOutput::Valid(json!({"summary": text}), Box::default());
         }
         match candidates.into_iter().find(Json::is_object) {
             Some(json) => TextOutput::Invalid(self.validate(&json).err().unwrap_or_default(), json),

@@ -10,7 +10,7 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Digest, Failure, json_text};
+use kb_base::value::{Digest, Failure, Json, json_text};
 use kb_core::evidence::{Invocation, InvocationStatus, Payload, Phase, Purpose, Record};
 use kb_core::redaction::MASK;
 use std::collections::BTreeMap;
@@ -155,7 +155,7 @@ impl Attempt<'_> {
         run_blocking(|| self.toolset.code(&pending.tool))
     }
 
-    fn tool_call(&self, pending: &PendingCall) -> Call {
+    pub(super) fn tool_call(&self, pending: &PendingCall) -> Call {
         let specialist = &self.work.specialist;
         let mut env = self.request.env.clone();
         env.extend(self.request.identity());
@@ -187,6 +187,24 @@ impl Attempt<'_> {
         let turn = self.conversation.turns();
         let result = Payload::inline(result.result);
         self.record(Record::ToolResult { turn, invocation, result }).await
+    }
+
+    /// Executes a call of a coding agent between the records of its start and its result.
+    pub(super) async fn call_recorded(
+        &mut self,
+        pending: &PendingCall,
+    ) -> Result<Result<Json, Failure>, StopReason> {
+        self.record(self.start_record(pending)).await?;
+        let shown = format!("{} {}", pending.tool, arguments(&pending.args));
+        self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
+        let (result, invocation) = if arguments(&pending.args).contains(MASK) {
+            self.not_executed(pending, InvocationStatus::Denied, masked())
+        } else {
+            self.execute(pending).await?
+        };
+        let (changed, answer) = (protected_change(&result), answer_of(&result));
+        self.record_result(result, invocation).await?;
+        changed.map_or(Ok(answer), |failure| Err(StopReason::ProtectedPathsChanged(failure)))
     }
 
     /// The result of a call that is refused.
@@ -222,6 +240,14 @@ fn protected_change(result: &CallResult) -> Option<Failure> {
     let failure = result.failure.as_ref()?;
     let has_changed = failure.code == Code::PATH_PROTECTED && !result.changes.is_empty();
     has_changed.then(|| failure.clone())
+}
+
+/// The result of a call for who asked for it.
+fn answer_of(result: &CallResult) -> Result<Json, Failure> {
+    match &result.failure {
+        Some(failure) => Err(failure.clone()),
+        None => Ok(result.result.clone()),
+    }
 }
 
 fn outcome_unknown() -> Failure {

@@ -1,12 +1,13 @@
 //! The tools as the agent loop sees them.
 
 use crate::llm::ToolDescription;
-use crate::tool::{Call, CallResult, Toolbox};
+use crate::tool::{AgentProcess, AgentStart, Call, CallResult, Toolbox};
 use futures::future::BoxFuture;
-use kb_base::value::Digest;
+use kb_base::value::{Digest, Failure};
 use kb_core::evidence::Invocation;
 use kb_language::definition::ToolRules;
 use kb_language::toolspec::{ToolCatalog, ToolSpec};
+use kb_process::Session;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,14 @@ pub trait ToolSet: Send + Sync {
     fn keep_artifact(&self, _id: &str, _text: &str) {}
     /// Stores the complete result of a call from before a resume, so that `output:read` can read it.
     fn keep(&self, call: &str, text: &str);
+    /// Starts a coding agent. Its end is that of its session.
+    fn start_agent<'a>(
+        &'a self,
+        start: AgentStart,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<(Session, AgentProcess), Failure>>;
+    /// Why a coding agent must not do by itself what a tool does, with these paths; `None` if it may.
+    fn refusal(&self, call: &Call, paths: &[String]) -> Option<Failure>;
     /// Executes the call and returns its result with the recorded evidence.
     fn call<'a>(
         &'a self,
@@ -97,6 +106,18 @@ impl ToolSet for Toolbox {
 
     fn keep_artifact(&self, id: &str, text: &str) {
         self.outputs().keep_artifact(id, text);
+    }
+
+    fn start_agent<'a>(
+        &'a self,
+        start: AgentStart,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<(Session, AgentProcess), Failure>> {
+        Box::pin(Toolbox::start_agent(self, start, cancel))
+    }
+
+    fn refusal(&self, call: &Call, paths: &[String]) -> Option<Failure> {
+        Toolbox::refusal(self, call, paths)
     }
 
     fn call<'a>(

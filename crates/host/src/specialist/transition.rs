@@ -1,5 +1,6 @@
 //! The effects of responses and tool results on a [`Conversation`].
 
+use super::agent_prompt;
 use super::conversation::Conversation;
 use super::cut_off::{take_incomplete, told};
 use super::excerpt::excerpt;
@@ -50,7 +51,7 @@ impl Conversation {
         let (said, mut requested) = if !as_text {
             let calls = calls.iter().map(|call| (call.tool.clone(), call.args.clone()));
             (text.to_owned(), calls.collect())
-        } else if mode == Mode::Structured {
+        } else if mode == Mode::Structured || self.brief.submission.is_of_agent() {
             (String::new(), Vec::new())
         } else {
             let written = text_form::parse(text);
@@ -124,7 +125,13 @@ impl Conversation {
             }
             TextOutput::None => {
                 self.counts.silent += 1;
-                self.body.push(Message::User(not_submitted(cut_short)));
+                let submission = &self.brief.submission;
+                let missing = if submission.is_of_agent() {
+                    agent_prompt::missing(submission, cut_short)
+                } else {
+                    not_submitted(cut_short)
+                };
+                self.body.push(Message::User(missing));
             }
         }
     }
@@ -147,6 +154,8 @@ impl Conversation {
 
     pub(super) fn call_ended(&mut self, invocation: &Invocation, result: &Payload) {
         let Some(at) = self.pending.iter().position(|call| call.id == invocation.id) else {
+            // Of a coding agent, whose calls wait in no queue.
+            self.handover.note_changes(&invocation.changes);
             return;
         };
         let Some(call) = self.pending.remove(at) else { return };

@@ -7,6 +7,7 @@
 //! `toolbox.rs`.
 
 mod access_ahead;
+mod agent_process;
 mod builtin;
 mod call;
 mod confinement;
@@ -29,6 +30,7 @@ mod toolbox;
 mod watched_process;
 
 pub use access_ahead::{lacked_paths, missing_paths};
+pub use agent_process::{AgentEnd, AgentProcess, AgentStart};
 pub use call::{Call, CallResult, Caller};
 pub(crate) use confinement::explained;
 pub use doubles::{FailingCall, ToolDoubles};

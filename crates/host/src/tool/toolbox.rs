@@ -23,6 +23,7 @@ use kb_process::Supervisor;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +33,9 @@ use tokio_util::sync::CancellationToken;
 /// complete results.
 #[derive(Clone)]
 pub struct Toolbox {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
+    /// Whether a coding agent runs: the state of the files before it is that before its own changes.
+    pub(super) in_session: Arc<AtomicBool>,
     /// Read where an attempt begins.
     present: Option<PresentSettings>,
     outputs: Arc<OutputStore>,
@@ -41,7 +44,7 @@ pub struct Toolbox {
     /// Why commands of the author run in the sandbox, asked for each when it starts.
     confined: Live<Option<Confined>>,
     /// The number of the temporary directory of its commands.
-    scratch: u64,
+    pub(super) scratch: u64,
 }
 
 /// The settings of a run, narrowed by those that the project has now; `None` where the project now forbids
@@ -83,12 +86,12 @@ impl ToolboxParts {
 /// Maximum size of an output that is recorded for the verifier, in bytes.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-struct Shared {
-    parts: ToolboxParts,
-    workspace: Workspace,
-    redactor: Arc<Redactor>,
-    processes: ProcessLauncher,
-    policy: Policy,
+pub(super) struct Shared {
+    pub(super) parts: ToolboxParts,
+    pub(super) workspace: Workspace,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) processes: ProcessLauncher,
+    pub(super) policy: Policy,
     /// The path rules of each tool, by name.
     rules: BTreeMap<String, Arc<PathRules>>,
     registry: Registry,
@@ -110,6 +113,7 @@ impl Toolbox {
             Shared { parts, workspace, redactor, processes, policy, rules, registry, http };
         Toolbox {
             shared: Arc::new(shared),
+            in_session: Arc::default(),
             present: None,
             outputs: Arc::default(),
             limit: None,
@@ -223,9 +227,11 @@ impl Toolbox {
         (result, invocation)
     }
 
-    /// Whether a call may change files. Those that only read run beside others.
+    /// Whether a call may change files that nothing else compares. Those that only read run beside others.
     fn may_write(&self, call: &Call) -> bool {
-        self.shared.registry.find(&call.tool).is_none_or(|tool| !tool.spec().only_reads)
+        let in_session = self.in_session.load(Ordering::Acquire);
+        !in_session
+            && self.shared.registry.find(&call.tool).is_none_or(|tool| !tool.spec().only_reads)
     }
 
     /// Executes a call; the result is masked.
@@ -321,7 +327,7 @@ impl Toolbox {
         Refusal::denied(Failure::new(Code::UNKNOWN_TOOL, message).help(help))
     }
 
-    fn context(&self, spec: &ToolSpec) -> CallContext<'_> {
+    pub(super) fn context(&self, spec: &ToolSpec) -> CallContext<'_> {
         let shared = &self.shared;
         let rules = shared.rules.get(&*spec.name).cloned();
         let rules = rules.unwrap_or_else(|| Arc::new(PathRules::nothing()));

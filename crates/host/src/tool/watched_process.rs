@@ -3,6 +3,7 @@
 
 use super::confinement;
 use super::process_launcher::ProcessLauncher;
+use super::process_trace::ProcessTrace;
 use crate::workspace::{
     ProtectedWatch, StateBefore, Workspace, WorkspaceChanges, WorkspaceWatch, named,
 };
@@ -78,6 +79,14 @@ pub(crate) struct WatchedProcess {
     pub(crate) confined: Option<Confined>,
 }
 
+/// A process that is about to start or runs, and what is compared around it.
+pub(crate) struct Watching {
+    trace: ProcessTrace,
+    watches: Watches,
+    pub(crate) supervisor: Supervisor,
+    confined: Option<Confined>,
+}
+
 /// What is compared before and after a process.
 #[derive(Default)]
 struct Watches {
@@ -94,7 +103,21 @@ impl WatchedStart<'_> {
         cancel: &CancellationToken,
         listener: Option<OutputListener>,
     ) -> Result<WatchedProcess, Failure> {
-        let trace = self.processes.trace(&spawn, self.redactor);
+        let watching = self.watch(&spawn, origin).await?;
+        let exited = watching.supervisor.run(spawn, cancel, listener).await;
+        if let (Origin::Author(_), None) = (origin, &watching.confined) {
+            self.workspace.forget_code_sources();
+        }
+        Ok(self.end(watching, exited).await)
+    }
+
+    /// Begins to watch the files around a process that is about to start. Fails if it must not start.
+    pub(crate) async fn watch(
+        &self,
+        spawn: &Spawn,
+        origin: Origin<'_>,
+    ) -> Result<Watching, Failure> {
+        let trace = self.processes.trace(spawn, self.redactor);
         let mut watches = Watches::default();
         let (supervisor, confined) = loop {
             let by_others = match origin {
@@ -132,7 +155,12 @@ impl WatchedStart<'_> {
                 break (supervisor, confined);
             }
         };
-        let exited = supervisor.run(spawn, cancel, listener).await;
+        Ok(Watching { trace, watches, supervisor, confined })
+    }
+
+    /// Compares the files after the end of a process.
+    pub(crate) async fn end(&self, watching: Watching, exited: ProcessResult) -> WatchedProcess {
+        let Watching { trace, watches, supervisor, confined } = watching;
         let process = trace.end(&exited);
         let mut watched = WatchedProcess {
             exited,
@@ -142,11 +170,8 @@ impl WatchedStart<'_> {
             supervisor,
             confined,
         };
-        if let (Origin::Author(_), None) = (origin, &watched.confined) {
-            self.workspace.forget_code_sources();
-        }
-        self.end(watches, &mut watched).await;
-        Ok(watched)
+        self.compare(watches, &mut watched).await;
+        watched
     }
 
     /// Begins the comparisons that have not started yet: that of protected paths for the work of others, which may write
@@ -168,7 +193,7 @@ impl WatchedStart<'_> {
         watches.files = watches.files.take().or(files);
     }
 
-    async fn end(&self, watches: Watches, watched: &mut WatchedProcess) {
+    async fn compare(&self, watches: Watches, watched: &mut WatchedProcess) {
         let (protected, files) = tokio::join!(
             OptionFuture::from(watches.protected.map(ProtectedWatch::end)),
             OptionFuture::from(watches.files.map(WorkspaceWatch::end)),

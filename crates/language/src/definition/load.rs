@@ -11,7 +11,7 @@ use super::syntax::{
     read_yaml, settings, specialist, split_front_matter,
 };
 use super::{
-    Catalog, DefinitionForm, FileBytes, McpServer, PinnedTools, Playbook, Plugin,
+    Catalog, CodingAgent, DefinitionForm, FileBytes, McpServer, PinnedTools, Playbook, Plugin,
     RefusedDefinitions, Settings, Specialist,
 };
 use crate::toolspec::{PLUGINS, ToolCatalog};
@@ -83,6 +83,7 @@ struct Loader {
     lock: Arc<McpLock>,
     pinned: Arc<BTreeMap<String, PinnedTools>>,
     servers: Arc<BTreeMap<String, Arc<McpServer>>>,
+    agents: Arc<BTreeMap<String, Arc<CodingAgent>>>,
     /// Those of specialists with errors.
     draft_servers: Vec<Arc<McpServer>>,
     refused: RefusedDefinitions,
@@ -101,6 +102,7 @@ impl Loader {
         decoder.tools = self.tools.clone();
         decoder.pinned = self.pinned.clone();
         decoder.servers = self.servers.clone();
+        decoder.agents = self.agents.clone();
         decoder.judges_answers =
             self.settings.as_ref().is_some_and(|(settings, _)| settings.judge_every_answer);
         let digest = Digest::of(&*file.bytes);
@@ -140,6 +142,7 @@ impl Loader {
             self.tools = with_server(&self.tools, server, &self.pinned);
         }
         self.servers = Arc::new(settings.mcp.clone());
+        self.agents = Arc::new(settings.agents.clone());
     }
 
     /// Adds the tools of the servers that specialists define, and refuses those that define one differently.
@@ -237,7 +240,8 @@ impl Loader {
                 })
             }
             _ => yaml(text, text.start..text.text.len(), &mut decoder).and_then(|root| {
-                let wrapped = root.get("agent");
+                // With an id of its own, the specialist has a coding agent.
+                let wrapped = root.get("agent").filter(|_| root.get("id").is_none());
                 let id = wrapped.map_or_else(|| root.get("id"), |agent| agent.get("name"));
                 written = id.and_then(Node::as_text).map(str::to_owned);
                 if wrapped.is_some() {

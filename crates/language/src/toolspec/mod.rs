@@ -24,4 +24,6 @@ pub use catalog::{ToolCatalog, built_in};
 pub use names::ToolMatch;
 pub use plugin::{NamespaceProblem, PLUGINS, ToolNamespace};
 pub use spec::{EvidenceTier, InputCheck, ResultPart, Text, ToolLevel, ToolSpec};
-pub use table::{ARTIFACT_READER, FILE_READER, HTTP_REQUEST, OUTPUT_READER};
+pub use table::{
+    ARTIFACT_READER, COMMAND_RUNNER, FILE_READER, FILE_WRITER, HTTP_REQUEST, OUTPUT_READER,
+};

@@ -18,6 +18,10 @@ pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
 
 /// The tool whose path rules apply to every tool that reads files.
 pub const FILE_READER: &str = "fs:read";
+/// The tool that writes text files.
+pub const FILE_WRITER: &str = "fs:write";
+/// The tool that starts commands. A coding agent may do what it may do.
+pub const COMMAND_RUNNER: &str = "shell:exec";
 /// The tool that reads the rest of a truncated result.
 pub const OUTPUT_READER: &str = "output:read";
 /// The tool that reads artifacts of earlier steps.

@@ -9,6 +9,7 @@ pub(crate) mod budget;
 pub(crate) mod checks;
 mod choice_list;
 pub(crate) mod choices;
+pub(crate) mod coding_agent;
 mod describe;
 mod file;
 pub(crate) mod items;

@@ -4,6 +4,7 @@ use super::choices::{
     CONTEXT_PROFILE_NAMES, INCONCLUSIVE_ACTION_NAMES, ON_INCONCLUSIVE_NAMES, PROMPTS_NAMES,
     REASONING_NAMES, SYNC_NAMES, TIER_NAMES,
 };
+use super::coding_agent::AGENTS;
 use super::mcp::MCP;
 use super::notify::NOTIFY;
 use super::sandbox::SANDBOX;
@@ -52,6 +53,8 @@ const SETTINGS_KEYS: &[KeySpec] = &[
     .example("[{command: [./notify.sh]}]"),
     key("mcp", Map(&MCP), "Servers of the Model Context Protocol.")
         .example("{servers: {files: {command: [mcp-files, docs]}}}"),
+    key("agents", AGENTS, "Coding agents by name, for `agent` of specialists. An entry with the name of a known agent changes it.")
+        .example("{mine: {command: [my-agent, --acp]}}"),
     key("cache", Map(&CACHE), "Stored results of steps with `cache`.").example("{maxMib: 4096}"),
     key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),

@@ -4,6 +4,7 @@ use super::choices::{
     CONTEXT_PROFILE_NAMES, INPUT_POLICY_NAMES, NETWORK_NAMES, OUTPUT_FORMAT_NAMES, REASONING_NAMES,
     TIER_NAMES,
 };
+use super::coding_agent::AGENT_OF_SPECIALIST;
 use super::mcp::SERVER_ITEM;
 use super::settings::{GLOBAL_LIMITS, SECURITY};
 use super::table::KeyType::{
@@ -41,6 +42,12 @@ const SPECIALIST_ID: &[KeySpec] = &[
         .required()
         .example("kb.specialist/1"),
     key("id", Text, "Unique id of the specialist.").required().example("implementer"),
+    key(
+        "agent",
+        AGENT_OF_SPECIALIST,
+        "The coding agent that does the work in place of a model that `kb` calls: a name, or a map.",
+    )
+    .example("opencode"),
 ];
 
 const PROFILE_ID: &[KeySpec] = &[
@@ -299,8 +306,9 @@ pub(crate) static LIMITS: KeyTable =
 
 const LIMITS_KEYS: &[KeySpec] = &[
     key("maxSteps", Integer(1, 10_000), "Maximum number of model calls.").default("15"),
-    key("maxToolCalls", Integer(0, 10_000), "Maximum number of tool calls.").default("20"),
-    key("timeout", Duration, "Time limit of the attempt.").default("5m"),
+    key("maxToolCalls", Integer(0, 10_000), "Maximum number of tool calls.")
+        .default("20; 200 with `agent`"),
+    key("timeout", Duration, "Time limit of the attempt.").default("5m; 30m with `agent`"),
     key("timeoutMs", Integer(1, u32::MAX), "Time limit of the attempt in milliseconds."),
     FORCED_REASONING,
 ];

@@ -1,6 +1,6 @@
 //! The model of the project settings, and how settings narrow each other.
 
-use super::{AuthorSandbox, GlobalLimits, McpServer};
+use super::{AuthorSandbox, CodingAgent, GlobalLimits, McpServer};
 use kb_base::diagnostic::Span;
 use kb_base::value::{Tier, ToolName};
 use std::collections::BTreeMap;
@@ -87,6 +87,8 @@ pub struct Settings {
     pub notify: Vec<super::NotifyHook>,
     /// `mcp.servers`: servers of the Model Context Protocol, by name.
     pub mcp: BTreeMap<String, Arc<McpServer>>,
+    /// `agents`: coding agents by name.
+    pub agents: BTreeMap<String, Arc<CodingAgent>>,
     /// `testCommands`: command texts that count as a test run.
     pub test_commands: Vec<String>,
     /// Limits in these settings that are not supported yet. A run is refused if there are any.
@@ -197,6 +199,7 @@ impl Settings {
             traces: own.traces,
             notify: own.notify,
             mcp: own.mcp,
+            agents: own.agents,
             test_commands: own.test_commands,
             not_yet: own.not_yet,
         }

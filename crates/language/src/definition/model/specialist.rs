@@ -1,8 +1,8 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
 use super::{
-    Capability, ContextProfile, GlobalLimits, McpServer, NetworkAccess, NotYet, Reasoning,
-    ToolRules,
+    Capability, CodingAgent, ContextProfile, GlobalLimits, McpServer, NetworkAccess, NotYet,
+    Reasoning, ToolRules,
 };
 use crate::definition::Schema;
 use crate::toolspec::ToolSpec;
@@ -30,6 +30,8 @@ pub struct Specialist {
     pub static_context: Option<String>,
     /// Examples of past tasks for the prompt.
     pub examples: Vec<Example>,
+    /// `agent`: the coding agent that does its work; `None`: `kb` calls a model.
+    pub agent: Option<Arc<CodingAgent>>,
     /// Choice of the model.
     pub model: ModelChoice,
     /// `context`: how much of a conversation the model sees. `None`: as the settings, or as the context
@@ -88,6 +90,7 @@ impl Specialist {
             role: String::new(),
             static_context: None,
             examples: Vec::new(),
+            agent: None,
             model: ModelChoice {
                 tier: Tier::Medium,
                 model: None,

@@ -1,7 +1,7 @@
 //! [`Decoder`]: reads typed values from a tree and collects diagnostics.
 
 use super::{Node, Number, Scalar, ScalarKind, Value, usual_mistake};
-use crate::definition::model::{McpServer, PinnedTools};
+use crate::definition::model::{CodingAgent, McpServer, PinnedTools};
 use crate::expression::{Names, Root, Style};
 use crate::toolspec::ToolCatalog;
 use kb_base::diagnostic::{Code, Diagnostic, Severity, Span};
@@ -28,6 +28,8 @@ pub(crate) struct Decoder {
     pub(crate) pinned: Arc<BTreeMap<String, PinnedTools>>,
     /// The servers of the settings.
     pub(crate) servers: Arc<BTreeMap<String, Arc<McpServer>>>,
+    /// The agents of the settings.
+    pub(crate) agents: Arc<BTreeMap<String, Arc<CodingAgent>>>,
     /// Whether the current texts are code of another language, in which `$x` is no mistake.
     pub(crate) is_code: bool,
     /// Parameters of type `secret`.

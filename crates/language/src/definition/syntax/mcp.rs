@@ -160,7 +160,8 @@ fn server(
         let help = "write the whole address, such as `http://localhost:3000`".to_owned();
         decoder.bad_value(node.span, format!("`{text}` is not a URL"), help);
     }
-    let mut argv = command.map(|node| command_of(node, decoder)).unwrap_or_default();
+    let mut argv =
+        command.map(|node| command_of(node, "an MCP server", decoder)).unwrap_or_default();
     let can_start = command.is_none() || !argv.is_empty();
     argv.extend(fields.texts("args", decoder));
     let env = fields.get("env").map(|node| variables(node, decoder)).unwrap_or_default();
@@ -178,8 +179,8 @@ fn server(
     (can_start && url.is_none()).then_some(server)
 }
 
-/// Program and arguments, which are literal: they are the identity of the server in the lock file.
-fn command_of(node: &Node, decoder: &mut Decoder) -> Vec<String> {
+/// Program and arguments, which are literal: a person reads them before they are executed.
+pub(super) fn command_of(node: &Node, what: &str, decoder: &mut Decoder) -> Vec<String> {
     let words: Vec<String> = match node.as_text() {
         Some(text) if text.contains(['"', '\'', '\\', '$']) => {
             let message = "`command` is split at its spaces; no shell reads it".to_owned();
@@ -194,8 +195,8 @@ fn command_of(node: &Node, decoder: &mut Decoder) -> Vec<String> {
         return words;
     }
     if words.iter().any(|word| word.contains("{{")) {
-        let message = "`command` of an MCP server cannot contain placeholders";
-        let help = "give values to the server in `env`";
+        let message = format!("`command` of {what} cannot contain placeholders");
+        let help = "give values to the program in `env`";
         decoder.push(Diagnostic::error(Code::VALUE_AS_CODE, node.span, message).help(help));
         return Vec::new();
     }
@@ -207,7 +208,8 @@ fn command_of(node: &Node, decoder: &mut Decoder) -> Vec<String> {
     words
 }
 
-fn variables(node: &Node, decoder: &mut Decoder) -> Vec<(String, ServerValue)> {
+/// Decodes `env:` of a program of others.
+pub(super) fn variables(node: &Node, decoder: &mut Decoder) -> Vec<(String, ServerValue)> {
     let Some(entries) = node.as_map() else {
         decoder.wrong_type(node, "env", "a map from variables to values");
         return Vec::new();

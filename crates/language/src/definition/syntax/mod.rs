@@ -6,6 +6,7 @@
 
 mod allow_list;
 mod cache;
+mod coding_agent;
 mod concurrency;
 mod decoder;
 mod environment;

@@ -1,5 +1,6 @@
 //! Decodes the project settings. Start at [`settings`].
 
+use super::coding_agent::agents;
 use super::environment::is_variable;
 use super::mcp::mcp;
 use super::notify::{is_url, notify};
@@ -47,6 +48,9 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
         for server in settings.mcp.values() {
             decoder.tools = with_server(&decoder.tools, server, &decoder.pinned);
         }
+    }
+    if let Some(node) = fields.get("agents") {
+        agents(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("tools") {
         tools(node, &mut settings, decoder);

@@ -1,5 +1,6 @@
 //! Decodes specialists (`kb.specialist/1`), and the keys that all forms of a specialist share.
 
+use super::coding_agent::coding_agent;
 use super::mcp::{allow_own, mcp_servers};
 use super::model_choice::{brain, llm};
 use super::tool_security::{global_limits, specialist_security};
@@ -27,6 +28,7 @@ pub(crate) fn specialist(
     let id = node.and_then(|node| Some((decoder.specialist_id(node)?, node.span)));
     let placeholder = SpecialistId::new("_").or_else(|_| SpecialistId::new("a")).ok()?;
     let mut found = Specialist::bare(placeholder, fields.span, path, digest);
+    coding_agent(&fields, &mut found, decoder);
     common(&fields, &mut found, decoder);
     limits_of_texts(&fields, decoder);
     let (id, span) = id?;

@@ -184,6 +184,8 @@ pub(super) fn assemble(
         Arc::new(SpecialistRunner {
             provider,
             toolbox: toolbox.clone(),
+            // A script takes the place of agents, as of models.
+            agents: frozen.script.is_none().then(|| server_secrets(&secrets)),
             max_input_tokens: settings.max_input_tokens.unwrap_or(limits::PROMPT_VALUE_TOKENS),
             context: settings.context,
             reasoning: settings.reasoning,

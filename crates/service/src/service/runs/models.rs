@@ -36,11 +36,14 @@ pub(super) async fn tiers(
     if let Some(name) = model {
         tiers = tiers.with_model(name);
     }
+    if specialists(plan).all(|own| own.agent.is_some()) {
+        return Ok(Some(tiers));
+    }
     if tiers.wants_local() {
         tiers = tiers.with_local(&kb_host::llm::local_servers().await);
     }
     tiers = tiers.with_local_windows().await;
-    for specialist in specialists(plan) {
+    for specialist in specialists(plan).filter(|own| own.agent.is_none()) {
         let choice = &specialist.model;
         let name = if model.is_some() { None } else { choice.model.as_deref() };
         tiers.resolve(choice.tier, name).map_err(|error| {

@@ -64,6 +64,8 @@ impl RollUp {
                         (Purpose::Execution, false) => {
                             changes.for_each(|change| add(&mut self.changes, change));
                         }
+                        // They have no changes.
+                        (Purpose::Reported, _) => {}
                         (Purpose::Verification, _) => {
                             changes.for_each(|change| add(&mut self.checked, change));
                         }
@@ -123,7 +125,7 @@ impl RollUp {
         let args = json!({"playbook": definition, "run": run.as_str()});
         let invocation = Invocation {
             id: match purpose {
-                Purpose::Execution => format!("{TOOL}-{run}"),
+                Purpose::Execution | Purpose::Reported => format!("{TOOL}-{run}"),
                 Purpose::Verification => format!("{TOOL}-{run}-checks"),
             },
             tool: TOOL.to_owned(),

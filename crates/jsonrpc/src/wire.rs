@@ -3,6 +3,9 @@
 use kb_base::value::Json;
 use serde_json::json;
 
+/// The code of the answer to a request that is not offered.
+pub const NO_METHOD: i64 = -32601;
+
 /// The line of a request.
 pub(crate) fn request(id: u64, method: &str, params: &Json) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
@@ -13,39 +16,37 @@ pub(crate) fn notification(method: &str, params: &Json) -> String {
     json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
 }
 
-/// The line that answers a request of the server.
-pub(crate) fn answer(id: &Json, method: &str) -> String {
-    match method {
-        "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string(),
-        // No person is asked: what a server wants to know belongs into the arguments of its tool.
-        "elicitation/create" => {
-            json!({"jsonrpc": "2.0", "id": id, "result": {"action": "decline"}}).to_string()
-        }
-        _ => {
-            let error = json!({"code": -32601, "message": "this client does not offer the method"});
-            json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
-        }
-    }
+/// The line that answers a request of the program with a result.
+pub fn result(id: &Json, result: &Json) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
 }
 
-/// An answer of the server to a request.
-pub(crate) type Answer = Result<Json, RemoteError>;
+/// The line that refuses a request of the program.
+pub fn refusal(id: &Json, code: i64, message: &str) -> String {
+    let error = json!({"code": code, "message": message});
+    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+}
+
+/// An answer of the program to a request.
+pub type Answer = Result<Json, RemoteError>;
 
 /// The error of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RemoteError {
-    pub(crate) code: i64,
-    pub(crate) message: String,
-    /// The versions of the protocol that the server speaks, if the error names them.
-    pub(crate) supported: Vec<String>,
+#[derive(Debug, Clone, PartialEq)]
+pub struct RemoteError {
+    /// The code, 0 if there is none.
+    pub code: i64,
+    /// The text, not masked.
+    pub message: String,
+    /// What the program says about it; null if nothing.
+    pub data: Json,
 }
 
-/// A line of the server.
+/// A line of the program.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Incoming {
     Answer(u64, Answer),
-    Request(Json, String),
-    Notification(String),
+    Request(Json, String, Json),
+    Notification(String, Json),
     /// No message, such as a line of a log.
     Noise,
 }
@@ -56,9 +57,10 @@ impl Incoming {
             return Incoming::Noise;
         };
         let method = message.get("method").and_then(Json::as_str).map(str::to_owned);
+        let params = message.remove("params").unwrap_or_default();
         match (message.remove("id"), method) {
-            (Some(id), Some(method)) => Incoming::Request(id, method),
-            (None, Some(method)) => Incoming::Notification(method),
+            (Some(id), Some(method)) => Incoming::Request(id, method, params),
+            (None, Some(method)) => Incoming::Notification(method, params),
             (Some(id), None) => match (id.as_u64(), message.remove("result"), message.get("error"))
             {
                 (Some(id), Some(result), None) => Incoming::Answer(id, Ok(result)),
@@ -72,12 +74,10 @@ impl Incoming {
 
 impl RemoteError {
     fn of(error: &Json) -> RemoteError {
-        let supported = error.pointer("/data/supported").and_then(Json::as_array);
-        let supported = supported.into_iter().flatten().filter_map(Json::as_str);
         RemoteError {
             code: error.get("code").and_then(Json::as_i64).unwrap_or_default(),
             message: error.get("message").and_then(Json::as_str).unwrap_or_default().to_owned(),
-            supported: supported.map(str::to_owned).collect(),
+            data: error.get("data").cloned().unwrap_or_default(),
         }
     }
 }
@@ -94,14 +94,14 @@ mod tests {
             Incoming::Answer(7, Ok(json!({})))
         );
         let error = of(r#"{"id":7,"error":{"code":-1,"message":"no","data":{"supported":["a"]}}}"#);
-        let expected =
-            RemoteError { code: -1, message: "no".to_owned(), supported: vec!["a".to_owned()] };
+        let data = json!({"supported": ["a"]});
+        let expected = RemoteError { code: -1, message: "no".to_owned(), data };
         assert_eq!(error, Incoming::Answer(7, Err(expected)));
         assert_eq!(
-            of(r#"{"id":"x","method":"ping"}"#),
-            Incoming::Request(json!("x"), "ping".to_owned())
+            of(r#"{"id":"x","method":"ping","params":{"a":1}}"#),
+            Incoming::Request(json!("x"), "ping".to_owned(), json!({"a": 1}))
         );
-        assert_eq!(of(r#"{"method":"m"}"#), Incoming::Notification("m".to_owned()));
+        assert_eq!(of(r#"{"method":"m"}"#), Incoming::Notification("m".to_owned(), Json::Null));
         let both = r#"{"id":7,"result":{},"error":{}}"#;
         for line in ["listening on stdio", "", "[]", "7", "{}", r#"{"id":"7","result":{}}"#, both] {
             assert_eq!(of(line), Incoming::Noise, "{line}");

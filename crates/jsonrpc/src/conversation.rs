@@ -1,11 +1,11 @@
-//! The task that reads what a server writes and writes what is sent to it.
+//! The task that reads what a program writes and writes what is sent to it.
 
 use crate::fault::Fault;
-use crate::wire::{self, Answer, Incoming};
-use kb_process::{Session, SessionError};
+use crate::wire::{Answer, Incoming};
+use kb_base::value::Json;
+use kb_process::{ProcessResult, Session, SessionError};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -13,51 +13,72 @@ use tokio::sync::{mpsc, oneshot};
 const LINE_BYTES: usize = 4 << 20;
 /// Maximum number of lines that are no messages.
 const NOISE: usize = 1_000;
-/// How long a server may not read.
+/// How long a program may not read.
 const UNREAD: Duration = Duration::from_secs(10);
-/// How long a server that has closed its output may take to end.
+/// How long a program that has closed its output may take to end.
 const GRACE: Duration = Duration::from_secs(1);
-/// A wait without an end: calls have limits of their own.
+/// A wait without an end: requests have limits of their own.
 const ALWAYS: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What is sent to a server.
+/// What a program asks and tells. While a method of it waits, the program is not read.
+pub trait Answerer: Send {
+    /// The line that answers a request of the program; `None` if it is sent later.
+    fn request(
+        &mut self,
+        id: Json,
+        method: String,
+        params: Json,
+    ) -> impl Future<Output = Option<String>> + Send;
+
+    /// The program tells something.
+    fn notification(&mut self, method: String, params: Json) -> impl Future<Output = ()> + Send;
+}
+
+/// What is sent to a program.
 pub(crate) enum Order {
     /// A line with a request, and who waits for the answer.
     Request(u64, String, oneshot::Sender<Answer>),
     /// A line without an answer.
-    Notification(String),
-    /// No caller waits for this request any more.
-    Cancel(u64),
+    Line(String),
+    /// No caller waits for this request any more, which this line says.
+    Cancel(u64, Option<String>),
 }
 
-/// What is known of a server while it runs.
-#[derive(Default)]
-pub(crate) struct Shared {
-    /// Whether it said that its tools have changed.
-    pub(crate) has_changed: AtomicBool,
-    /// Why it is not there any more.
-    pub(crate) fault: OnceLock<Fault>,
+/// How a conversation ended.
+pub(crate) enum Ended {
+    /// Its channel was dropped; the process may still run.
+    Running(Session),
+    /// The process has ended.
+    Over(Box<ProcessResult>),
 }
 
-/// Talks to a server until it ends, breaks the protocol, or its channel is dropped.
+/// Talks to a program until it ends, breaks the protocol, or its channel is dropped.
 pub(crate) async fn converse(
     mut session: Session,
     mut orders: mpsc::Receiver<Order>,
-    shared: Arc<Shared>,
-) {
-    let mut talk = Talk { open: BTreeMap::new(), noise: 0, shared: shared.clone() };
+    mut answerer: impl Answerer,
+    shared: &OnceLock<Fault>,
+) -> Ended {
+    let mut talk = Talk { open: BTreeMap::new(), noise: 0 };
     let fault = loop {
+        // What is sent comes first: a program that writes without end is cancelled too.
         let outgoing = tokio::select! {
+            biased;
             order = orders.recv() => match order {
-                None => return,
+                None => return Ended::Running(session),
                 Some(order) => talk.send(order),
             },
             line = session.line(LINE_BYTES, ALWAYS) => match line {
-                Ok(Some(line)) => match talk.take(&line) {
+                Ok(Some(line)) => match talk.take(&line, &mut answerer).await {
                     Ok(outgoing) => outgoing,
                     Err(fault) => break fault,
                 },
-                Ok(None) => break Fault::ended(&session.end(GRACE).await),
+                Ok(None) => {
+                    let result = session.end(GRACE).await;
+                    // Before the senders of `talk` are dropped, whose receivers read it.
+                    let _ = shared.set(Fault::ended(&result));
+                    return Ended::Over(Box::new(result));
+                }
                 Err(SessionError::Silent(_)) => None,
                 Err(SessionError::NotRead) => break Fault::NotRead,
                 Err(SessionError::TooLong(limit)) => {
@@ -73,13 +94,14 @@ pub(crate) async fn converse(
         }
     };
     // Before the senders of `talk` are dropped, whose receivers read it.
-    let _ = shared.fault.set(fault);
+    let _ = shared.set(fault);
+    drop(talk);
+    Ended::Over(Box::new(session.end(Duration::ZERO).await))
 }
 
 struct Talk {
     open: BTreeMap<u64, oneshot::Sender<Answer>>,
     noise: usize,
-    shared: Arc<Shared>,
 }
 
 impl Talk {
@@ -90,17 +112,20 @@ impl Talk {
                 self.open.insert(id, answer);
                 Some(line)
             }
-            Order::Notification(line) => Some(line),
-            Order::Cancel(id) => {
+            Order::Line(line) => Some(line),
+            Order::Cancel(id, line) => {
                 self.open.remove(&id)?;
-                let params = serde_json::json!({"requestId": id, "reason": "the caller does not wait any more"});
-                Some(wire::notification("notifications/cancelled", &params))
+                line
             }
         }
     }
 
-    /// Takes a line of the server; returns what answers it.
-    fn take(&mut self, line: &str) -> Result<Option<String>, Fault> {
+    /// Takes a line of the program; returns what answers it.
+    async fn take(
+        &mut self,
+        line: &str,
+        answerer: &mut impl Answerer,
+    ) -> Result<Option<String>, Fault> {
         match Incoming::of(line) {
             Incoming::Answer(id, answer) => match self.open.remove(&id) {
                 Some(waits) => {
@@ -110,12 +135,10 @@ impl Talk {
                 // The answer to a request that was cancelled.
                 None => return self.noise(),
             },
-            Incoming::Request(id, method) => return Ok(Some(wire::answer(&id, &method))),
-            Incoming::Notification(method) => {
-                if method == "notifications/tools/list_changed" {
-                    self.shared.has_changed.store(true, Ordering::Release);
-                }
+            Incoming::Request(id, method, params) => {
+                return Ok(answerer.request(id, method, params).await);
             }
+            Incoming::Notification(method, params) => answerer.notification(method, params).await,
             Incoming::Noise => return self.noise(),
         }
         Ok(None)

@@ -1,0 +1,337 @@
+//! What a coding agent tells and asks during a turn: recorded as what it is, and answered by the policy.
+
+use super::agent_turn::Interrupted;
+use super::pending_call::PendingCall;
+use super::report::StopReason;
+use super::runner::Attempt;
+use super::turn::GiveUpReason;
+use crate::agent::{
+    AgentFault, Asked, CallReport, CallState, Event, FileRead, FileWrite, Permission, Update,
+    Wanted, Wire,
+};
+use kb_attempt::Progress;
+use kb_base::diagnostic::Code;
+use kb_base::value::{Digest, Failure, Json, Money, one_line};
+use kb_core::evidence::{
+    CallRequest, Invocation, InvocationStatus, Note, Payload, Purpose, REPORTED, Record,
+};
+use kb_language::toolspec::{COMMAND_RUNNER, FILE_READER, FILE_WRITER, HTTP_REQUEST};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Maximum size of the text of a turn, in bytes.
+const TEXT: usize = 1 << 20;
+/// Maximum number of questions in a turn.
+const QUESTIONS: u32 = 1_000;
+/// Maximum number of notes about plans and texts in a turn.
+const NOTES: u32 = 50;
+/// Characters of a text in a note.
+const SHOWN: usize = 1_000;
+
+/// The codes of the answers to requests that fail.
+const NO_RESOURCE: i64 = -32002;
+const FAILED: i64 = -32603;
+
+/// What was heard in a turn.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// The message that the agent writes.
+    text: String,
+    /// The message before, which is the last one if no other follows.
+    before: String,
+    /// Bytes of all messages.
+    bytes: usize,
+    /// Calls that were reported and have not ended, by the id that the agent gave them.
+    reports: BTreeMap<String, (String, CallReport)>,
+    /// Calls that have ended.
+    ended: std::collections::BTreeSet<String>,
+    plan: String,
+    notes: u32,
+    questions: u32,
+    /// Number of calls, for their ids.
+    calls: u32,
+}
+
+impl Heard {
+    /// The last message of the turn.
+    pub(super) fn last_message(self) -> String {
+        if self.text.trim().is_empty() { self.before } else { self.text }
+    }
+}
+
+impl Attempt<'_> {
+    pub(super) async fn hear(
+        &mut self,
+        event: Event,
+        heard: &mut Heard,
+        wire: &Wire,
+        cost: &mut Option<Money>,
+    ) -> Result<(), Interrupted> {
+        match event {
+            Event::Told(Update::Text(text)) => {
+                heard.bytes += text.len();
+                if heard.bytes > TEXT {
+                    let why = format!("the text of a turn has more than {} MiB", TEXT >> 20);
+                    return Err(Interrupted::Fault(AgentFault::broken(why)));
+                }
+                heard.text.push_str(&text);
+                self.context.recorder.progress(Progress::Token(text));
+            }
+            Event::Told(Update::Plan(plan)) => {
+                if plan != heard.plan && heard.notes < NOTES {
+                    heard.notes += 1;
+                    let text = format!("the plan of the agent: {}", one_line(&plan, SHOWN));
+                    self.record(Record::Note(Note::info(text))).await?;
+                }
+                heard.plan = plan;
+            }
+            Event::Told(Update::Cost(own)) => *cost = (*cost).max(Some(own)),
+            Event::Told(Update::Call(report)) => self.hear_of_call(report, heard).await?,
+            Event::Told(Update::Other) => {}
+            Event::Asked(asked) => {
+                heard.questions += 1;
+                if heard.questions > QUESTIONS {
+                    let why = format!("it asks more than {QUESTIONS} times in a turn");
+                    return Err(Interrupted::Fault(AgentFault::broken(why)));
+                }
+                self.answer(asked, heard, wire).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of the next call of the turn.
+    fn call_id(&self, heard: &mut Heard) -> String {
+        heard.calls += 1;
+        format!("call_{}_{}_{}", self.request.attempt, self.conversation.turns() + 1, heard.calls)
+    }
+
+    /// Counts a call, as far as the limits allow another one.
+    async fn count_call(&self) -> Result<(), StopReason> {
+        let state = self.conversation.state();
+        if state.tool_calls >= state.max_tool_calls {
+            return Err(StopReason::GaveUp(GiveUpReason::ToolCalls));
+        }
+        self.spend_tool_call().await
+    }
+
+    /// Records what the agent says about a call of one of its own tools.
+    async fn hear_of_call(
+        &mut self,
+        report: CallReport,
+        heard: &mut Heard,
+    ) -> Result<(), StopReason> {
+        let own = report.id.clone();
+        if heard.ended.contains(&own) {
+            return Ok(());
+        }
+        if let Some((_, known)) = heard.reports.get_mut(&own) {
+            known.take(report);
+        } else {
+            self.end_message(heard).await?;
+            self.count_call().await?;
+            let id = self.call_id(heard);
+            let (tool, args) = (format!("{REPORTED}{}", report.kind()), report.args());
+            let title = report.title.as_deref().unwrap_or_default();
+            let shown = format!("{tool} {}", one_line(title, SHOWN));
+            self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
+            let (turn, args) = (self.conversation.turns(), Payload::inline(args));
+            self.record(Record::ToolCall { turn, id: id.clone(), tool, args }).await?;
+            heard.reports.insert(own.clone(), (id, report));
+        }
+        let state = heard.reports.get(&own).and_then(|(_, known)| known.state);
+        let status = match state {
+            None | Some(CallState::Running) => return Ok(()),
+            Some(CallState::Completed) => InvocationStatus::Success,
+            Some(CallState::Failed) => InvocationStatus::Failed,
+        };
+        let Some((id, report)) = heard.reports.remove(&own) else { return Ok(()) };
+        heard.ended.insert(own);
+        self.record_report(id, &report, status).await
+    }
+
+    /// Records the reported calls that have not ended with the turn.
+    pub(super) async fn close_reports(&mut self, heard: &mut Heard) -> Result<(), StopReason> {
+        for (_, (id, report)) in std::mem::take(&mut heard.reports) {
+            self.record_report(id, &report, InvocationStatus::Unknown).await?;
+        }
+        Ok(())
+    }
+
+    async fn record_report(
+        &mut self,
+        id: String,
+        report: &CallReport,
+        status: InvocationStatus,
+    ) -> Result<(), StopReason> {
+        let args = report.args();
+        let invocation = Invocation {
+            id,
+            tool: format!("{REPORTED}{}", report.kind()),
+            args_hash: Digest::of_json(&args),
+            args,
+            at: self.clock.now(),
+            duration_ms: 0,
+            purpose: Purpose::Reported,
+            status,
+            changes: Vec::new(),
+            evidence: Vec::new(),
+            process: None,
+            output: None,
+            bytes: 0,
+        };
+        let (turn, result) = (self.conversation.turns(), Payload::inline(Json::Null));
+        self.record(Record::ToolResult { turn, invocation, result }).await
+    }
+
+    /// What the agent wrote before a call is a message of its own.
+    async fn end_message(&mut self, heard: &mut Heard) -> Result<(), StopReason> {
+        if heard.text.trim().is_empty() {
+            return Ok(());
+        }
+        heard.before = std::mem::take(&mut heard.text);
+        if heard.notes >= NOTES {
+            return Ok(());
+        }
+        heard.notes += 1;
+        let text = format!("the agent says: {}", one_line(heard.before.trim(), SHOWN));
+        self.record(Record::Note(Note::info(text))).await
+    }
+
+    async fn answer(
+        &mut self,
+        asked: Asked,
+        heard: &mut Heard,
+        wire: &Wire,
+    ) -> Result<(), StopReason> {
+        let id = &asked.id;
+        match asked.what {
+            Wanted::Permission(permission) => {
+                let allow = self.decide(&permission).await?;
+                wire.answer(id, &permission.answer(allow)).await;
+            }
+            Wanted::Read(read) => match self.read(read, heard).await? {
+                Ok(content) => wire.answer(id, &json!({"content": content})).await,
+                Err(failure) => refuse(wire, id, &failure).await,
+            },
+            Wanted::Write(write) => match self.write(write, heard).await? {
+                Ok(()) => wire.answer(id, &json!({})).await,
+                Err(failure) => refuse(wire, id, &failure).await,
+            },
+        }
+        Ok(())
+    }
+
+    /// Whether the agent may make a call of its own: where the specialist may call the tools that do the same.
+    async fn decide(&mut self, permission: &Permission) -> Result<bool, StopReason> {
+        let call = &permission.call;
+        let refusal = match needed(call.kind()) {
+            _ if !permission.can_be_allowed() => {
+                Some("it offers no permission for one call alone".to_owned())
+            }
+            None => Some(format!("no tool of kb does what `{}` does", call.kind())),
+            Some(Needed::Nothing) => None,
+            Some(Needed::AnyOf(tools)) => {
+                let refusals = tools.iter().map(|tool| self.why_not(tool, &call.paths));
+                let refusals: Option<Vec<String>> = refusals.collect();
+                refusals.and_then(|refusals| refusals.into_iter().next())
+            }
+            Some(Needed::All(tools)) => {
+                tools.iter().find_map(|tool| self.why_not(tool, &call.paths))
+            }
+        };
+        let what = one_line(call.title.as_deref().unwrap_or(&call.id), SHOWN);
+        let (kind, what) = (call.kind(), what.trim());
+        let note = match &refusal {
+            None => Note::info(format!("the agent may `{kind}`: {what}")),
+            Some(why) => Note::warning(format!("the agent must not `{kind}` ({what}): {why}")),
+        };
+        self.record(Record::Note(note)).await?;
+        Ok(refusal.is_none())
+    }
+
+    fn why_not(&self, tool: &str, paths: &[String]) -> Option<String> {
+        let call = self.tool_call(&pending(String::new(), tool, Json::Null));
+        self.toolset.refusal(&call, paths).map(|failure| failure.message)
+    }
+
+    async fn read(
+        &mut self,
+        read: FileRead,
+        heard: &mut Heard,
+    ) -> Result<Result<Json, Failure>, StopReason> {
+        let FileRead { path, line, limit } = read;
+        let (start, has_range) = (line.unwrap_or(1).max(1), line.is_some() || limit.is_some());
+        let mut args = json!({"path": path});
+        if has_range {
+            args["startLine"] = json!(start);
+        }
+        if let Some(limit) = limit {
+            args["endLine"] = json!(start.saturating_add(limit.max(1)) - 1);
+        }
+        let result = self.call_for_agent(FILE_READER, args, heard).await?;
+        Ok(result.and_then(|result| match (result.get("note"), has_range) {
+            // An agent that takes a part for the whole would write it back.
+            (Some(_), false) => {
+                let message = format!("`{path}` is too large to be read at once");
+                let help = "read it with `line` and `limit`";
+                Err(Failure::new(Code::FILE_FAILED, message).help(help))
+            }
+            _ => Ok(result["content"].clone()),
+        }))
+    }
+
+    async fn write(
+        &mut self,
+        write: FileWrite,
+        heard: &mut Heard,
+    ) -> Result<Result<(), Failure>, StopReason> {
+        let args = json!({"path": write.path, "content": write.content});
+        Ok(self.call_for_agent(FILE_WRITER, args, heard).await?.map(drop))
+    }
+
+    /// Calls a tool for the agent, with the policy and the record of a call of the specialist itself.
+    async fn call_for_agent(
+        &mut self,
+        tool: &str,
+        args: Json,
+        heard: &mut Heard,
+    ) -> Result<Result<Json, Failure>, StopReason> {
+        self.count_call().await?;
+        let call = pending(self.call_id(heard), tool, args);
+        self.call_recorded(&call).await
+    }
+}
+
+/// What of `kb` does what a call of an agent does.
+enum Needed {
+    Nothing,
+    AnyOf(&'static [&'static str]),
+    All(&'static [&'static str]),
+}
+
+/// The tools of `kb` that do what a call of this kind does; `None` if none does.
+fn needed(kind: &str) -> Option<Needed> {
+    Some(match kind {
+        "read" => Needed::AnyOf(&[FILE_READER]),
+        "search" => Needed::AnyOf(&["fs:search", "fs:list"]),
+        "edit" => Needed::AnyOf(&[FILE_WRITER, "fs:edit"]),
+        "delete" => Needed::All(&["fs:delete"]),
+        "move" => Needed::All(&[FILE_WRITER, "fs:delete"]),
+        "execute" => Needed::All(&[COMMAND_RUNNER]),
+        "fetch" => Needed::All(&[HTTP_REQUEST]),
+        "think" => Needed::Nothing,
+        _ => return None,
+    })
+}
+
+fn pending(id: String, tool: &str, args: Json) -> PendingCall {
+    let request = CallRequest { id, tool: tool.to_owned(), args };
+    PendingCall { request, started: false, as_text: false }
+}
+
+async fn refuse(wire: &Wire, id: &Json, failure: &Failure) {
+    let code = if failure.code == Code::PATH_MISSING { NO_RESOURCE } else { FAILED };
+    let help = failure.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+    wire.refuse(id, code, &format!("{}{help}", failure.message)).await;
+}

@@ -1,0 +1,284 @@
+//! One turn of a coding agent: the prompt, what it tells and asks meanwhile, and its last message as the response.
+
+use super::agent_heard::Heard;
+use super::agent_prompt;
+use super::prompt_record::model_call;
+use super::report::StopReason;
+use super::runner::Attempt;
+use super::turn::Turn;
+use crate::agent::{AgentFault, AgentSession, TurnStop, Wire};
+use crate::llm::{CallOrigin, ChatReply, ChatRequest, Message, ModelRef};
+use crate::tool::{AgentProcess, AgentStart};
+use kb_attempt::{Progress, run_blocking};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Digest, Failure, Json, Money, OutcomeKind};
+use kb_core::evidence::{
+    AGENT_PROCESS, Invocation, InvocationStatus, Note, Payload, Purpose, Record,
+};
+use kb_language::definition::{CodingAgent, ServerValue};
+use serde_json::json;
+use std::time::Duration;
+
+/// How long an agent may take to end a turn that was cancelled.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A coding agent whose session is open.
+pub(super) struct OpenAgent {
+    pub(super) session: AgentSession,
+    process: AgentProcess,
+    argv: Vec<String>,
+    since: kb_base::value::Timestamp,
+    began: std::time::Instant,
+    /// What the session has cost so far, as the agent says, and what was counted of it.
+    pub(super) cost: Option<Money>,
+    counted: Money,
+}
+
+impl Attempt<'_> {
+    /// Lets the agent work until its turn ends.
+    pub(super) async fn ask_agent(
+        &mut self,
+        turn: Turn,
+        agent: &CodingAgent,
+    ) -> Result<(), StopReason> {
+        self.note_repair(turn).await?;
+        let is_new = self.open.is_none();
+        if is_new {
+            self.open = Some(self.start_agent(agent).await?);
+        }
+        let mut request = self.agent_request(turn, agent, is_new);
+        let reserved = tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
+            reserved = self.reserve(&mut request) => reserved?,
+        };
+        let Some(mut open) = self.open.take() else { return Err(StopReason::Cancelled) };
+        let reply = self.take_turn(&mut open, agent, &request).await;
+        self.open = Some(open);
+        self.settle(reserved, &reply).await?;
+        self.record(model_call(&request, reply?, Vec::new())).await
+    }
+
+    fn agent_request(&self, turn: Turn, agent: &CodingAgent, is_new: bool) -> ChatRequest {
+        let history = if is_new { self.work.history.as_slice() } else { &[] };
+        let prompt = agent_prompt::of_turn(&self.conversation, turn.mode, is_new, history);
+        ChatRequest {
+            model: ModelRef { name: agent.name.clone(), tier: None },
+            messages: vec![Message::User(prompt)],
+            tools: Vec::new(),
+            response_schema: None,
+            temperature: None,
+            max_tokens: None,
+            reasoning: None,
+            timeout: self.work.specialist.limits.timeout,
+            origin: CallOrigin {
+                place: self.request.place(),
+                turn: self.conversation.turns() + 1,
+                params: self.work.params.clone(),
+            },
+        }
+    }
+
+    async fn start_agent(&mut self, agent: &CodingAgent) -> Result<OpenAgent, StopReason> {
+        let specialist = self.work.specialist.clone();
+        let mut env = self.agent_env(agent).await?;
+        env.extend(self.request.env.iter().cloned());
+        env.extend(self.request.identity());
+        let start = AgentStart {
+            specialist: specialist.id.to_string(),
+            argv: agent.argv.clone(),
+            env,
+            cwd: self.request.cwd.clone(),
+            network: specialist.network,
+            writes: specialist.writes(),
+            evidence: self.request.evidence,
+        };
+        self.context.recorder.progress(Progress::Model(agent.name.clone()));
+        let (since, began) = (self.clock.now(), kb_clock::instant());
+        let toolset = self.toolset.clone();
+        let started = toolset.start_agent(start, &self.context.cancel).await;
+        let (session, process) = started.map_err(|failure| refused(failure, agent))?;
+        let cwd = process.cwd.clone();
+        let opened = tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
+            _woken = self.deadline.passed() => return Err(StopReason::TimedOut),
+            opened = AgentSession::open(session, agent, &cwd) => opened,
+        };
+        let session = opened.map_err(|fault| stopped(&fault, agent, false))?;
+        let text = format!("the agent `{}` has started: {}", agent.name, agent.argv.join(" "));
+        self.record(Record::Note(Note::info(text))).await?;
+        let (argv, counted) = (agent.argv.clone(), Money::ZERO);
+        Ok(OpenAgent { session, process, argv, since, began, cost: None, counted })
+    }
+
+    /// The values of the variables of the agent.
+    async fn agent_env(&self, agent: &CodingAgent) -> Result<Vec<(String, String)>, StopReason> {
+        let mut env = Vec::new();
+        for (name, value) in &agent.env {
+            let value = match (value, &self.secrets) {
+                (ServerValue::Text(text), _) => text.clone(),
+                (ServerValue::Secret(reference), Some(secrets)) => {
+                    let value = secrets(reference.clone()).await;
+                    value.map_err(|failure| StopReason::Agent(OutcomeKind::ToolError, failure))?
+                }
+                (ServerValue::Secret(_), None) => continue,
+            };
+            env.push((name.clone(), value));
+        }
+        Ok(env)
+    }
+
+    async fn take_turn(
+        &mut self,
+        open: &mut OpenAgent,
+        agent: &CodingAgent,
+        request: &ChatRequest,
+    ) -> Result<ChatReply, StopReason> {
+        let prompt = match request.messages.first() {
+            Some(Message::User(prompt)) => prompt.as_str(),
+            _ => "",
+        };
+        let mut heard = Heard::default();
+        let listened = self.listen(open, prompt, &mut heard).await;
+        let end = match listened {
+            Ok(end) => end,
+            Err(Interrupted::Fault(fault)) => return Err(stopped(&fault, agent, true)),
+            Err(Interrupted::Stop(stop)) => return Err(stop),
+        };
+        self.close_reports(&mut heard).await?;
+        if end.stop == TurnStop::Cancelled {
+            let fault = AgentFault::Stopped("it says that it was cancelled".to_owned());
+            return Err(stopped(&fault, agent, true));
+        }
+        let mut usage = end.usage;
+        usage.cost_usd = open.cost.map(|cost| {
+            let spent = Money((cost.0 - open.counted.0).max(0));
+            open.counted = cost;
+            spent
+        });
+        Ok(ChatReply {
+            text: heard.last_message(),
+            calls: Vec::new(),
+            usage,
+            model: agent.name.clone(),
+            cut_short: end.stop == TurnStop::CutOff,
+            submitted: None,
+            reasoning: None,
+        })
+    }
+
+    /// Listens to the agent until its turn ends. If the attempt ends before, the agent is asked to stop.
+    async fn listen(
+        &mut self,
+        open: &mut OpenAgent,
+        prompt: &str,
+        heard: &mut Heard,
+    ) -> Result<crate::agent::TurnEnd, Interrupted> {
+        let AgentSession { wire, events } = &mut open.session;
+        let wire: &Wire = wire;
+        let mut turn = std::pin::pin!(wire.prompt(prompt));
+        let mut hears = true;
+        let interrupted = loop {
+            tokio::select! {
+                biased;
+                () = self.context.cancel.cancelled() => break StopReason::Cancelled,
+                _woken = self.deadline.passed() => break StopReason::TimedOut,
+                event = events.recv(), if hears => match event {
+                    // What it says before the end of its turn comes first.
+                    Some(event) => match self.hear(event, heard, wire, &mut open.cost).await {
+                        Ok(()) => {}
+                        Err(Interrupted::Stop(stop)) => break stop,
+                        Err(fault) => return Err(fault),
+                    },
+                    None => hears = false,
+                },
+                end = &mut turn => {
+                    let end = end.map_err(Interrupted::Fault)?;
+                    while let Ok(event) = events.try_recv() {
+                        self.hear(event, heard, wire, &mut open.cost).await?;
+                    }
+                    return Ok(end);
+                }
+            }
+        };
+        wire.cancel().await;
+        let rest = async {
+            loop {
+                tokio::select! {
+                    _end = &mut turn => return,
+                    event = events.recv() => if event.is_none() { return },
+                }
+            }
+        };
+        // It is ended if it does not end by itself.
+        let _ = tokio::time::timeout(GRACE, rest).await;
+        Err(Interrupted::Stop(interrupted))
+    }
+
+    /// Ends the process of the agent and records what it changed, whatever the attempt came to.
+    pub(super) async fn close_agent(
+        &mut self,
+        ended: Result<(), StopReason>,
+    ) -> Result<(), StopReason> {
+        let Some(open) = self.open.take() else { return ended };
+        let OpenAgent { session, process, argv, since, began, .. } = open;
+        let exited = match session.end().await {
+            Ok(exited) => exited,
+            // Its descendants have ended with it.
+            Err(_) => kb_process::ProcessResult::unknown(began.elapsed()),
+        };
+        let end = process.end(exited).await;
+        let args = json!({"argv": argv});
+        let invocation = Invocation {
+            id: format!("agent_{}", self.request.attempt),
+            tool: AGENT_PROCESS.to_owned(),
+            args_hash: Digest::of_json(&args),
+            args,
+            at: since,
+            duration_ms: began.elapsed().as_millis() as u64,
+            purpose: Purpose::Execution,
+            status: InvocationStatus::Success,
+            changes: end.changes,
+            evidence: Vec::new(),
+            process: Some(Box::new(end.process)),
+            output: None,
+            bytes: 0,
+        };
+        let result = Payload::inline(Json::Null);
+        let record = Record::ToolResult { turn: self.conversation.turns(), invocation, result };
+        let stored = self.context.recorder.record(record.clone()).await;
+        run_blocking(|| self.conversation.apply(&record));
+        match (end.failure, stored) {
+            (Some(failure), _) => Err(StopReason::ProtectedPathsChanged(failure)),
+            (None, Err(_)) => ended.and(Err(StopReason::Cancelled)),
+            (None, Ok(())) => ended,
+        }
+    }
+}
+
+/// Why a turn ended early.
+pub(super) enum Interrupted {
+    Fault(AgentFault),
+    Stop(StopReason),
+}
+
+impl From<StopReason> for Interrupted {
+    fn from(stop: StopReason) -> Interrupted {
+        Interrupted::Stop(stop)
+    }
+}
+
+fn stopped(fault: &AgentFault, agent: &CodingAgent, is_open: bool) -> StopReason {
+    StopReason::Agent(OutcomeKind::ToolError, fault.failure(agent, is_open))
+}
+
+/// The reason for an agent that must not start, or did not.
+fn refused(failure: Failure, agent: &CodingAgent) -> StopReason {
+    if failure.code != Code::AGENT_NOT_STARTED {
+        return StopReason::Agent(OutcomeKind::PolicyDenied, failure);
+    }
+    let why = failure.message.trim_start_matches("did not start: ").to_owned();
+    let fault = AgentFault::Over(kb_jsonrpc::Fault::NotStarted(why));
+    stopped(&fault, agent, false)
+}

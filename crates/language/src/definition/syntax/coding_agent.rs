@@ -1,0 +1,153 @@
+//! Decodes coding agents: `agents` of the settings, and `agent` of a specialist.
+
+use super::mcp::{command_of, variables};
+use super::{Decoder, Fields, Node};
+use crate::definition::keys::coding_agent as keys;
+use crate::definition::mcp::is_server_name;
+use crate::definition::model::{CodingAgent, KNOWN_AGENTS, KnownAgent, Settings, Specialist};
+use kb_base::diagnostic::{Code, Diagnostic};
+use std::sync::Arc;
+
+/// Keys that say how `kb` itself calls a model, which an agent does in its own way.
+const OF_A_MODEL: [&str; 6] =
+    ["llm", "brain", "context", "forcedReasoningInterval", "agentLoop", "mcpServers"];
+
+/// Decodes `agents:` of the settings. Call it after `secrets:`, whose names it refers to.
+pub(crate) fn agents(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(entries) = node.as_map() else {
+        decoder.wrong_type(node, "agents", "a map from names to agents");
+        return;
+    };
+    decoder.names.secrets.extend(settings.secrets.keys().cloned());
+    for (key, node) in entries {
+        if !is_server_name(&key.text) {
+            let message = format!("`{}` cannot be the name of an agent", key.text);
+            let help =
+                "use a lower-case letter, then at most 31 lower-case letters, digits, `_` and `-`";
+            decoder.push(Diagnostic::error(Code::BAD_ID, key.span, message).help(help));
+            continue;
+        }
+        let what = format!("the agent `{}`", key.text);
+        let Some(fields) = decoder.fields_of(node, &what, &keys::CODING_AGENT) else { continue };
+        let known = KnownAgent::find(&key.text).map(|known| known.agent(key.span));
+        if let Some(agent) = with_keys(&fields, known, &key.text, decoder) {
+            settings.agents.insert(agent.name.clone(), Arc::new(agent));
+        }
+    }
+}
+
+/// Decodes `agent:` of a specialist. Call it before the other keys, whose defaults it changes.
+pub(crate) fn coding_agent(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
+    let Some(node) = fields.get("agent") else { return };
+    found.limits.timeout = CodingAgent::TIMEOUT;
+    found.limits.max_tool_calls = CodingAgent::TOOL_CALLS;
+    found.agent = decoded(node, decoder).map(Arc::new);
+    for name in OF_A_MODEL {
+        let Some((key, _)) = fields.entry(name) else { continue };
+        let message = format!("`{}` has no meaning for a specialist with `agent`", key.text);
+        let help = match name {
+            "llm" | "brain" => {
+                "remove it; `agent: {model}` chooses the model of the agent".to_owned()
+            }
+            _ => "remove it; the agent has an own way of working".to_owned(),
+        };
+        decoder.push(Diagnostic::error(Code::BAD_SETTING, key.span, message).help(help));
+    }
+    let limits = fields.get("limits").and_then(Node::as_map).unwrap_or_default();
+    for (key, _) in limits {
+        if ["maxSteps", "max_steps", "forcedReasoningInterval", "forced_reasoning_interval"]
+            .contains(&&*key.text)
+        {
+            let message = format!("`{}` has no meaning for a specialist with `agent`", key.text);
+            let help = "remove it; `timeout` and `maxToolCalls` limit an agent";
+            decoder.push(Diagnostic::error(Code::BAD_SETTING, key.span, message).help(help));
+        }
+    }
+}
+
+fn decoded(node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> {
+    if let Some(name) = node.as_text() {
+        return named(name, node, decoder);
+    }
+    let fields = decoder.fields(node, &keys::CODING_AGENT_ITEM)?;
+    let base = match fields.get("name") {
+        Some(node) => {
+            let name = decoder.text(node, "name")?;
+            // With a command of its own, the name is only for people.
+            match fields.get("command") {
+                Some(_) => None,
+                None => Some(named(name, node, decoder)?),
+            }
+        }
+        None if fields.get("command").is_none() => {
+            if !fields.was_meant(&["name", "command"]) {
+                let message = "`agent` needs a `name` or a `command`";
+                let help = "write `agent: opencode`, or `agent: {command: [PROGRAM, ARGUMENT]}`";
+                let missing = Diagnostic::error(Code::MISSING_KEY, fields.span, message);
+                decoder.push(missing.help(help));
+            }
+            return None;
+        }
+        None => None,
+    };
+    let name = fields.get("name").and_then(Node::as_text).unwrap_or("agent").to_owned();
+    with_keys(&fields, base, &name, decoder)
+}
+
+/// The agent of the settings with this name, or the known one.
+fn named(name: &str, node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> {
+    let agents = decoder.agents.clone();
+    let of_settings =
+        agents.get(name).map(|own| CodingAgent { span: node.span, ..(**own).clone() });
+    let found = of_settings.or_else(|| KnownAgent::find(name).map(|known| known.agent(node.span)));
+    if found.is_none() {
+        let known = || KNOWN_AGENTS.iter().map(|known| known.name);
+        let message = format!("no agent has the name `{name}`");
+        let help = match decoder.nearest(name, agents.keys().map(String::as_str).chain(known())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "known agents are `{}`; write `agent: {{command: [PROGRAM, ARGUMENT]}}` for another one, or define it below `agents` in the settings",
+                known().collect::<Vec<_>>().join("`, `")
+            ),
+        };
+        decoder.push(Diagnostic::error(Code::NO_AGENT, node.span, message).help(help));
+    }
+    found
+}
+
+/// The agent that these keys define, on top of another one.
+fn with_keys(
+    fields: &Fields<'_>,
+    base: Option<CodingAgent>,
+    name: &str,
+    decoder: &mut Decoder,
+) -> Option<CodingAgent> {
+    let argv = match fields.get("command") {
+        Some(node) => command_of(node, "an agent", decoder),
+        None => base.as_ref().map(|base| base.argv.clone()).unwrap_or_default(),
+    };
+    if argv.is_empty() && fields.get("command").is_none() {
+        if !fields.was_meant(&["command"]) {
+            let message = format!("the agent `{name}` needs a `command`");
+            let help = "write `command: [PROGRAM, ARGUMENT]`";
+            decoder.push(Diagnostic::error(Code::MISSING_KEY, fields.span, message).help(help));
+        }
+        return None;
+    }
+    let own = fields.get("env").map(|node| variables(node, decoder)).unwrap_or_default();
+    let mut env = base.as_ref().map(|base| base.env.clone()).unwrap_or_default();
+    env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
+    env.extend(own);
+    let (mode, model) = (fields.text("mode", decoder), fields.text("model", decoder));
+    let before =
+        |of: fn(&CodingAgent) -> &Option<String>| base.as_ref().and_then(|b| of(b).clone());
+    let agent = CodingAgent {
+        name: name.to_owned(),
+        env,
+        mode: mode.or_else(|| before(|base| &base.mode)),
+        model: model.or_else(|| before(|base| &base.model)),
+        span: fields.span,
+        argv,
+    };
+    (!agent.argv.is_empty()).then_some(agent)
+}

@@ -1,0 +1,151 @@
+# A small coding agent that speaks the Agent Client Protocol. It does what its task says, one line each:
+#   write PATH TEXT       writes a file by itself, and reports it
+#   client PATH TEXT      writes a file through the client
+#   show PATH             reads a file through the client, and says what it got
+#   ask KIND PATH         asks for a permission, and says what it got
+#   run COMMAND           reports a command that it did not run
+#   say TEXT              a message before the last one
+#   answer TEXT           the last message
+#   later LINE            what to do in the second turn
+#   hang, exit, flood, refuse, noise, alien, huge
+import json
+import os
+import sys
+
+CWD = "."
+SESSION = "s1"
+NEXT = [100]
+TURNS = [0]
+
+
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def receive():
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    return json.loads(line)
+
+
+def update(session=SESSION, **update):
+    send({"method": "session/update", "params": {"sessionId": session, "update": update}})
+
+
+def say(text):
+    update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
+
+
+def report(kind, title, **more):
+    NEXT[0] += 1
+    call = {"toolCallId": f"t{NEXT[0]}", "kind": kind, "title": title, **more}
+    update(sessionUpdate="tool_call", status="pending", **call)
+    update(sessionUpdate="tool_call_update", toolCallId=call["toolCallId"], status="completed")
+
+
+def ask(method, **params):
+    NEXT[0] += 1
+    send({"id": NEXT[0], "method": method, "params": {"sessionId": SESSION, **params}})
+    while True:
+        answer = receive()
+        if answer.get("method") == "session/cancel":
+            sys.exit(0)
+        if answer.get("id") == NEXT[0] and "method" not in answer:
+            return answer
+
+
+def option(kind):
+    return {"optionId": kind, "name": kind, "kind": kind}
+
+
+def perform(line):
+    word, _, rest = line.partition(" ")
+    path, _, text = rest.partition(" ")
+    full = os.path.join(CWD, path)
+    if word == "write":
+        try:
+            with open(full, "w") as file:
+                file.write(text + "\n")
+            report("edit", f"Write {path}", locations=[{"path": full}])
+        except OSError as error:
+            say(f"[{error.strerror}]")
+    elif word == "client":
+        answer = ask("fs/write_text_file", path=full, content=text + "\n")
+        if "error" in answer:
+            say(f"[{answer['error']['code']} {answer['error']['message']}]")
+    elif word == "show":
+        answer = ask("fs/read_text_file", path=full)
+        said = answer.get("result", {}).get("content") or answer.get("error")
+        say(f"[{json.dumps(said)}]")
+    elif word == "ask":
+        kind, path = path, text
+        call = {"toolCallId": "p1", "kind": kind, "title": f"{kind} {path}", "locations": [{"path": os.path.join(CWD, path)}]}
+        options = [option("allow_always"), option("allow_once"), option("reject_once")]
+        outcome = ask("session/request_permission", toolCall=call, options=options)["result"]["outcome"]
+        say(f"[{kind}: {outcome.get('optionId', outcome['outcome'])}]")
+    elif word == "run":
+        report("execute", rest, rawInput={"command": rest})
+    elif word == "say":
+        say(rest)
+        report("think", "Thinks")
+    elif word == "answer":
+        say(rest)
+    elif word == "env":
+        say(f"[{rest}={os.environ.get(rest, 'not set')}]")
+    elif word == "hang":
+        while True:
+            receive()
+    elif word == "exit":
+        sys.stderr.write("the model has gone\n")
+        sys.exit(7)
+    elif word == "flood":
+        while True:
+            say("x" * 10_000)
+    elif word == "noise":
+        sys.stdout.write("a line of a log\n")
+    elif word == "alien":
+        update(session="other", sessionUpdate="agent_message_chunk", content={"type": "text", "text": "alien"})
+    elif word == "huge":
+        sys.stdout.write("x" * (5 << 20) + "\n")
+        sys.stdout.flush()
+    elif word == "refuse":
+        return "refusal"
+    return None
+
+
+def turn(prompt):
+    TURNS[0] += 1
+    lines = [line.strip() for line in prompt.splitlines()]
+    if TURNS[0] > 1:
+        lines = LATER
+    for line in lines:
+        if line.startswith("later "):
+            LATER.append(line.removeprefix("later "))
+            continue
+        stop = perform(line)
+        if stop:
+            return {"stopReason": stop}
+    usage = {"inputTokens": 100, "outputTokens": 20, "totalTokens": 120}
+    return {"stopReason": "end_turn", "usage": usage}
+
+
+LATER = []
+while True:
+    request = receive()
+    method, params = request.get("method"), request.get("params", {})
+    if method == "initialize":
+        send({"id": request["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}}})
+    elif method == "session/new":
+        CWD = params["cwd"]
+        modes = {"currentModeId": "default", "availableModes": [{"id": "default", "name": "Default"}]}
+        send({"id": request["id"], "result": {"sessionId": SESSION, "modes": modes}})
+    elif method == "session/prompt":
+        text = "\n".join(part["text"] for part in params["prompt"])
+        if len(sys.argv) > 1:
+            with open(os.path.join(CWD, sys.argv[1]), "a") as log:
+                log.write(text + "\n=====\n")
+        send({"id": request["id"], "result": turn(text)})
+    elif method == "session/set_mode":
+        send({"id": request["id"], "result": {}})
