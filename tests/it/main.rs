@@ -2,6 +2,7 @@
 #![allow(clippy::too_many_lines)]
 
 mod agent_bench;
+mod agents;
 mod alive;
 mod approvals;
 mod architecture;

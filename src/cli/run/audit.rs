@@ -4,7 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::brief_args;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
-use kb_core::wire::InvocationStatus;
+use kb_core::wire::{InvocationStatus, REPORTED};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{self, AuditedCall, Environment};
 
@@ -64,6 +64,7 @@ fn permitted_by(call: &AuditedCall) -> String {
         (Some(person), Some(true), _) => format!("{person} approved it"),
         (Some(person), _, _) => format!("{person} rejected it"),
         (None, _, Some(code)) if is_denied(call) => format!("no rule ({code})"),
+        (None, ..) if call.tool.starts_with(REPORTED) => "nobody: reported".to_owned(),
         (None, ..) if call.by_model => "the rules".to_owned(),
         (None, ..) => "the playbook".to_owned(),
     }

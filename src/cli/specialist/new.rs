@@ -17,6 +17,9 @@ pub(in crate::cli) struct Args {
     /// Name of the template [default: specialist]
     #[arg(long, value_name = "NAME")]
     template: Option<String>,
+    /// Let a coding agent do its work: `claude-code`, `codex`, `gemini`, `goose`, `opencode`, or one of the settings
+    #[arg(long, value_name = "NAME", requires = "id", conflicts_with = "template")]
+    agent: Option<String>,
     /// List the templates
     #[arg(long, conflicts_with_all = ["id", "template"])]
     list: bool,
@@ -30,6 +33,12 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let all = service::specialist_templates(&project);
     if args.list {
         terminal.result(args.json, &all, || templates::list(&all))?;
+        return Ok(Exit::Done);
+    }
+    if let (Some(agent), Some(id)) = (&args.agent, &args.id) {
+        let NewSpecialist { path, named } = service::new_agent_specialist(&project, id, agent)?;
+        terminal.out(&format!("{} {path}\n", paint(GOOD, "created")))?;
+        terminal.note(&format!("next: write its role. A step names it with `{named}`\n"))?;
         return Ok(Exit::Done);
     }
     let choice = Choice { command: "kb specialist new", default: "specialist", templates: &all };

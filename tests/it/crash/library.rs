@@ -269,6 +269,7 @@ impl<'a> House<'a> {
             clock: kb::clock::Clock::system().into(),
             provider,
             toolbox: toolbox.clone(),
+            agents: None,
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
             context: None,
             reasoning: None,

@@ -367,6 +367,7 @@ impl Bench {
         let runner = SpecialistRunner {
             provider,
             toolbox,
+            agents: None,
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
             context: None,
             reasoning: None,

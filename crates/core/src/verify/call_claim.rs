@@ -1,11 +1,11 @@
 //! Claims that a tool was called: `toolCalls`, and `pluginResults` with their receipts.
 
 use super::finding::Finding;
-use super::unseen_work;
 use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::normalized;
 use super::own_record::without_own;
 use super::tool_tier;
+use super::unseen_work;
 use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose};
 use kb_base::value::{Json, JsonMap};
 use kb_language::toolspec::{Text, ToolCatalog};

@@ -3,7 +3,6 @@
 
 use super::check::{Criterion, Facts};
 use super::finding::Finding;
-use super::unseen_work;
 use super::later_edits::LaterEdits;
 use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
@@ -12,6 +11,7 @@ use super::test_claim::TestClaim;
 use super::test_doubt::{
     TestRun, failed_before, fewer, left_out, of_another_kind, repeated, suites_left_out,
 };
+use super::unseen_work;
 use super::whole_run::{self, partial};
 use crate::evidence::{Invocation, TestCounts, Verdict};
 use kb_base::value::Json;

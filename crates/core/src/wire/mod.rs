@@ -26,7 +26,9 @@ mod translator;
 mod verdicts;
 mod work_time;
 
-pub use crate::evidence::{ChangeKind, Confidence, InvocationStatus, ProcessEvidence, Verdict};
+pub use crate::evidence::{
+    ChangeKind, Confidence, InvocationStatus, ProcessEvidence, REPORTED, Verdict,
+};
 pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};

@@ -346,7 +346,8 @@ impl InstanceView {
         let step = &planned.step;
         let chosen = instance.variation();
         let specialist = planned.specialist_named(chosen.specialist.as_ref());
-        let tier = chosen.tier.or_else(|| specialist.map(|specialist| specialist.model.tier));
+        let of_model = specialist.filter(|specialist| specialist.agent.is_none());
+        let tier = chosen.tier.or_else(|| of_model.map(|specialist| specialist.model.tier));
         let failed = instance.status != StepStatus::Succeeded;
         // With `forEach`, each item has a loop of its own.
         let loops =

@@ -106,8 +106,13 @@ impl CallReport {
     /// The arguments as they are recorded.
     pub(crate) fn args(&self) -> Json {
         let mut args = json!({"title": self.title.as_deref().unwrap_or_default()});
-        if !self.paths.is_empty() {
-            args["paths"] = json!(self.paths);
+        match self.paths.as_slice() {
+            [] => {}
+            [path] => args["path"] = json!(path),
+            paths => args["paths"] = json!(paths),
+        }
+        if let Some(command) = self.input.as_ref().and_then(|input| input.get("command")) {
+            args["command"] = command.clone();
         }
         if let Some(input) = &self.input {
             args["input"] = input.clone();

@@ -103,7 +103,7 @@ impl Attempt<'_> {
     /// The id of the next call of the turn.
     fn call_id(&self, heard: &mut Heard) -> String {
         heard.calls += 1;
-        format!("call_{}_{}_{}", self.request.attempt, self.conversation.turns() + 1, heard.calls)
+        format!("call_{}_{}_{}", self.request.attempt, self.turn_of_call(), heard.calls)
     }
 
     /// Counts a call, as far as the limits allow another one.
@@ -135,7 +135,7 @@ impl Attempt<'_> {
             let title = report.title.as_deref().unwrap_or_default();
             let shown = format!("{tool} {}", one_line(title, SHOWN));
             self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
-            let (turn, args) = (self.conversation.turns(), Payload::inline(args));
+            let (turn, args) = (self.turn_of_call(), Payload::inline(args));
             self.record(Record::ToolCall { turn, id: id.clone(), tool, args }).await?;
             heard.reports.insert(own.clone(), (id, report));
         }
@@ -180,7 +180,7 @@ impl Attempt<'_> {
             output: None,
             bytes: 0,
         };
-        let (turn, result) = (self.conversation.turns(), Payload::inline(Json::Null));
+        let (turn, result) = (self.turn_of_call(), Payload::inline(Json::Null));
         self.record(Record::ToolResult { turn, invocation, result }).await
     }
 

@@ -90,6 +90,7 @@ impl Attempt<'_> {
             env,
             cwd: self.request.cwd.clone(),
             network: specialist.network,
+            has_secret: agent.env.iter().any(|(_, value)| matches!(value, ServerValue::Secret(_))),
             writes: specialist.writes(),
             evidence: self.request.evidence,
         };
@@ -246,7 +247,7 @@ impl Attempt<'_> {
             bytes: 0,
         };
         let result = Payload::inline(Json::Null);
-        let record = Record::ToolResult { turn: self.conversation.turns(), invocation, result };
+        let record = Record::ToolResult { turn: self.turn_of_call(), invocation, result };
         let stored = self.context.recorder.record(record.clone()).await;
         run_blocking(|| self.conversation.apply(&record));
         match (end.failure, stored) {
@@ -275,7 +276,7 @@ fn stopped(fault: &AgentFault, agent: &CodingAgent, is_open: bool) -> StopReason
 
 /// The reason for an agent that must not start, or did not.
 fn refused(failure: Failure, agent: &CodingAgent) -> StopReason {
-    if failure.code != Code::AGENT_NOT_STARTED {
+    if failure.help.is_some() || failure.code != Code::AGENT_NOT_STARTED {
         return StopReason::Agent(OutcomeKind::PolicyDenied, failure);
     }
     let why = failure.message.trim_start_matches("did not start: ").to_owned();

@@ -119,13 +119,18 @@ impl Attempt<'_> {
         changed.map_or(Ok(()), |failure| Err(StopReason::ProtectedPathsChanged(failure)))
     }
 
+    /// The turn of a call. A coding agent makes calls before its response.
+    pub(super) fn turn_of_call(&self) -> u32 {
+        self.conversation.turns() + u32::from(self.agent.is_some())
+    }
+
     fn start_record(&self, pending: &PendingCall) -> Record {
         let state = self.conversation.state();
         let within = state.phase.map(|phase| (phase, state.round));
         let (made, limit) = (state.tool_calls, state.max_tool_calls);
         Record::ToolCall {
             percent_done: Some(Phase::percent_before_call(within, made, limit)),
-            turn: self.conversation.turns(),
+            turn: self.turn_of_call(),
             id: pending.id.clone(),
             tool: pending.tool.clone(),
             args: Payload::inline(pending.args.clone()),
@@ -184,7 +189,7 @@ impl Attempt<'_> {
         result: CallResult,
         invocation: Invocation,
     ) -> Result<(), StopReason> {
-        let turn = self.conversation.turns();
+        let turn = self.turn_of_call();
         let result = Payload::inline(result.result);
         self.record(Record::ToolResult { turn, invocation, result }).await
     }

@@ -3,6 +3,7 @@
 use crate::llm::ToolDescription;
 use crate::tool::{AgentProcess, AgentStart, Call, CallResult, Toolbox};
 use futures::future::BoxFuture;
+use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure};
 use kb_core::evidence::Invocation;
 use kb_language::definition::ToolRules;
@@ -49,11 +50,16 @@ pub trait ToolSet: Send + Sync {
     /// Starts a coding agent. Its end is that of its session.
     fn start_agent<'a>(
         &'a self,
-        start: AgentStart,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(Session, AgentProcess), Failure>>;
+        _start: AgentStart,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<(Session, AgentProcess), Failure>> {
+        let failure = Failure::new(Code::AGENT_NOT_STARTED, "these tools start no programs");
+        Box::pin(std::future::ready(Err(failure)))
+    }
     /// Why a coding agent must not do by itself what a tool does, with these paths; `None` if it may.
-    fn refusal(&self, call: &Call, paths: &[String]) -> Option<Failure>;
+    fn refusal(&self, _call: &Call, _paths: &[String]) -> Option<Failure> {
+        None
+    }
     /// Executes the call and returns its result with the recorded evidence.
     fn call<'a>(
         &'a self,

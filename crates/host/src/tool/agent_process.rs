@@ -25,6 +25,8 @@ pub struct AgentStart {
     pub cwd: String,
     /// The network that it can use.
     pub network: NetworkAccess,
+    /// Whether it gets a secret.
+    pub has_secret: bool,
     /// Whether it may change files of the project.
     pub writes: bool,
     /// Whether the changes of files are recorded.
@@ -59,13 +61,17 @@ impl Toolbox {
         start: AgentStart,
         cancel: &CancellationToken,
     ) -> Result<(Session, AgentProcess), Failure> {
-        let AgentStart { specialist, argv, env, cwd, network, writes, evidence } = start;
+        let AgentStart { specialist, argv, env, cwd, network, has_secret, writes, evidence } =
+            start;
         let caller = Caller::Specialist {
             id: specialist.clone(),
             allow_list: vec![COMMAND_RUNNER.to_owned()],
             network,
         };
         self.may_start(&specialist, &caller)?;
+        if has_secret || network == NetworkAccess::Open {
+            self.require_outside(&argv)?;
+        }
         let files = self.context(&self.tools().entry(COMMAND_RUNNER)).files;
         let cwd = files.cwd(&cwd).map_err(|error| error.failure())?;
         let spawn = Spawn {
@@ -97,6 +103,19 @@ impl Toolbox {
         let toolbox = self.clone();
         let cwd = cwd.display().to_string();
         Ok((session, AgentProcess { toolbox, watching, evidence, cwd }))
+    }
+
+    /// Refuses an agent whose command names a file that a model could write: it would get what the agent has.
+    fn require_outside(&self, argv: &[String]) -> Result<(), Failure> {
+        let Some(file) = self.shared.processes.files_named(argv).into_iter().next() else {
+            return Ok(());
+        };
+        let message = format!(
+            "has `network: open` or a secret, and its command names `{}`, which a model could write",
+            file.display()
+        );
+        let help = "install the agent outside of the project";
+        Err(Failure::new(Code::AGENT_NOT_STARTED, message).help(help))
     }
 
     fn may_start(&self, specialist: &str, caller: &Caller) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 use super::ServiceError;
 use super::adopting::namesakes;
+use super::agents;
 use super::doctor_triggers::{triggers, webhooks};
 use super::finding::{Finding, FindingLevel};
 use super::mcp_servers::problems_of_servers;
@@ -42,6 +43,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     findings.push(definitions(&project));
     findings.extend(plugins(&project));
     findings.extend(servers(&project));
+    findings.extend(agents::findings(&project));
     findings.push(state(&project));
     findings.push(journal(&project));
     findings.extend(triggers(&project));

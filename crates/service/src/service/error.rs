@@ -19,6 +19,8 @@ pub enum ResourceKind {
     Plugin,
     /// An MCP server of the settings or of a specialist.
     McpServer,
+    /// A coding agent of the settings, or one that is known.
+    Agent,
     /// A run, by id or `@last`.
     Run,
     /// A step of a run or definition.
@@ -46,6 +48,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::Specialist => "specialist",
             ResourceKind::Plugin => "plugin",
             ResourceKind::McpServer => "MCP server",
+            ResourceKind::Agent => "agent",
             ResourceKind::Run => "run",
             ResourceKind::Step => "step",
             ResourceKind::Template => "template",

@@ -7,6 +7,7 @@
 //! [`runs`].
 
 mod adopting;
+mod agents;
 mod asks;
 mod backup;
 mod caching;
@@ -53,6 +54,7 @@ mod validation;
 mod writing;
 
 pub use adopting::{Adopted, adopt};
+pub use agents::new_agent_specialist;
 pub use asks::{AskEvidence, AskReply, AskView, Decided, asks_of, decide, open_asks};
 pub use backup::{Restored, back_up, restore};
 pub use caching::{

@@ -187,6 +187,10 @@ fn tools(specialist: &Specialist) -> Vec<String> {
 }
 
 fn model(specialist: &Specialist, tiers: &Tiers) -> String {
+    if let Some(agent) = &specialist.agent {
+        let model = agent.model.as_deref().map(|model| format!(" ({model})"));
+        return format!("agent {}{}", agent.name, model.unwrap_or_default());
+    }
     let choice = &specialist.model;
     match tiers.target(choice.tier, choice.model.as_deref()) {
         Ok(target) => format!("{} ({})", target.model, choice.tier),
@@ -227,6 +231,9 @@ fn cost(plan: &Plan, may_skip: &[bool], tiers: &Tiers) -> Option<CostRange> {
     let mut range = CostRange { min_usd: 0.0, max_usd: 0.0 };
     for (ix, planned) in plan.iter() {
         let Some(specialist) = planned.specialist.as_deref() else { continue };
+        if specialist.agent.is_some() {
+            return None;
+        }
         let target = tiers.target(specialist.model.tier, specialist.model.model.as_deref()).ok()?;
         let price = target.price?;
         let dollars =

@@ -118,24 +118,45 @@ pub fn specialist_templates(project: &Project) -> Vec<TemplateView> {
     own.chain(shipped).collect()
 }
 
+/// An id that is the name of a file.
+fn plain_id(id: &str) -> Result<SpecialistId, ServiceError> {
+    let plain = id.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let id = SpecialistId::new(id).map_err(|error| bad_id(error.to_string()))?;
+    if plain {
+        return Ok(id);
+    }
+    Err(bad_id(format!("`{id}` is not a plain id: use letters, digits, `_`, `-` and `.`")))
+}
+
 /// Writes `.kb/specialists/ID.yml` or `.kb/agents/ID.md` from a template. An existing file is an error.
 pub fn new_specialist(
     project: &Project,
     id: &str,
     template: &str,
 ) -> Result<NewSpecialist, ServiceError> {
-    let plain = id.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    let id = SpecialistId::new(id).map_err(|error| bad_id(error.to_string()))?;
-    if !plain {
-        return Err(bad_id(format!(
-            "`{id}` is not a plain id: use letters, digits, `_`, `-` and `.`"
-        )));
-    }
-    let root = &project.context.root;
-    let (form, text) = text_of(project, root, template)?;
+    let id = plain_id(id)?;
+    let (form, text) = text_of(project, &project.context.root, template)?;
     let (text, _) = with_id(&text.replace(PLACEHOLDER, id.as_str()), id.as_str());
-    let path = form.path(&id);
-    let written = write_with_schemas(root, &[(&path, &text)])?;
+    write(project, &id, form, &text)
+}
+
+/// Writes the text of a specialist to `.kb/specialists/ID.yml`. An existing file is an error.
+pub(super) fn write_specialist(
+    project: &Project,
+    id: &str,
+    text: &str,
+) -> Result<NewSpecialist, ServiceError> {
+    write(project, &plain_id(id)?, SpecialistForm::Specialist, text)
+}
+
+fn write(
+    project: &Project,
+    id: &SpecialistId,
+    form: SpecialistForm,
+    text: &str,
+) -> Result<NewSpecialist, ServiceError> {
+    let (root, path) = (&project.context.root, form.path(id));
+    let written = write_with_schemas(root, &[(&path, text)])?;
     if !written.kept.is_empty() {
         let failure = Failure::new(Code::FILE_EXISTS, format!("`{path}` exists already"));
         return Err(ServiceError::refused(
