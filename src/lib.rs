@@ -109,7 +109,7 @@ pub use kb_base::{diagnostic, value};
 pub use kb_clock as clock;
 pub use kb_core::{evidence, redaction, run, verify, wire};
 pub use kb_engine::{engine, inspect, journal};
-pub use kb_host::{cache, executor, git, http, isolation, llm, specialist, tool, workspace};
+pub use kb_host::{agent, cache, executor, git, http, isolation, llm, specialist, tool, workspace};
 pub use kb_import as import;
 pub use kb_jsonrpc as jsonrpc;
 pub use kb_language::{definition, expression, plan, schedule, toolspec};

@@ -58,6 +58,7 @@ const MODULES: &[Module] = &[
     impure("git", "`kb`'s own git, which executes nothing that settings or the project name"),
     impure("tool", "tool calls, their policy and the implementations; one file per tool"),
     impure("llm", "model tiers, providers, prices, scripts and recordings"),
+    impure("agent", "conversations with coding agents: the Agent Client Protocol, limits, what they report"),
     impure("specialist", "the agent loop: a conversation is the fold of its records"),
     pure("import", "files of other tools, translated into playbooks and specialists"),
     impure("isolation", "worktrees and copies of steps, and the merge of their changes"),

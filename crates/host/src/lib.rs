@@ -1,6 +1,6 @@
 //! Executes attempts on this machine: files, HTTP, tools, models, specialists, isolation, cache.
 
-pub(crate) mod agent;
+pub mod agent;
 pub mod cache;
 pub mod executor;
 pub mod git;

@@ -43,7 +43,7 @@ impl Channel {
         let shared = fault.clone();
         tokio::spawn(async move {
             let session = converse(session, received, answerer, &shared).await;
-            // Nobody may wait for it.
+            // No caller may wait for it.
             let _ = end.send(session);
         });
         Channel { orders, fault, ended, next: AtomicU64::new(1) }

@@ -64,7 +64,7 @@ fn permitted_by(call: &AuditedCall) -> String {
         (Some(person), Some(true), _) => format!("{person} approved it"),
         (Some(person), _, _) => format!("{person} rejected it"),
         (None, _, Some(code)) if is_denied(call) => format!("no rule ({code})"),
-        (None, ..) if call.tool.starts_with(REPORTED) => "nobody: reported".to_owned(),
+        (None, ..) if call.tool.starts_with(REPORTED) => "the agent itself".to_owned(),
         (None, ..) if call.by_model => "the rules".to_owned(),
         (None, ..) => "the playbook".to_owned(),
     }

@@ -106,7 +106,7 @@ def perform(line):
     elif word == "noise":
         sys.stdout.write("a line of a log\n")
     elif word == "alien":
-        update(session="other", sessionUpdate="agent_message_chunk", content={"type": "text", "text": "alien"})
+        update(session="other", sessionUpdate="agent_message_chunk", content={"type": "text", "text": "stray words"})
     elif word == "huge":
         sys.stdout.write("x" * (5 << 20) + "\n")
         sys.stdout.flush()

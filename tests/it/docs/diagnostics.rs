@@ -5,7 +5,7 @@ use kb::diagnostic::Code;
 use std::fmt::Write;
 
 /// The subjects of the code ranges, by the first four characters of a code.
-const RANGES: [(&str, &str); 13] = [
+const RANGES: [(&str, &str); 14] = [
     ("KB01", "Files and YAML"),
     ("KB02", "Definitions"),
     ("KB03", "Expressions and templates"),
@@ -19,6 +19,7 @@ const RANGES: [(&str, &str); 13] = [
     ("KB11", "HTTP server"),
     ("KB12", "Language server"),
     ("KB13", "MCP server"),
+    ("KB14", "Coding agents"),
 ];
 
 const INTRODUCTION: &str = "# Diagnostics

@@ -44,7 +44,7 @@ impl Answerer for Client {
             Some(Err(why)) => return Some(refusal(&id, BAD_PARAMS, &why)),
             Some(Ok(what)) => what,
         };
-        // Nobody hears it after the end of the attempt.
+        // It is lost after the end of the attempt.
         let _ = self.events.send(Event::Asked(Asked { id, what })).await;
         None
     }

@@ -10,10 +10,12 @@ mod report;
 mod session;
 mod setup;
 mod turn_end;
+mod wire;
 
 pub(crate) use asked::{Asked, FileRead, FileWrite, Permission, Wanted};
 pub(crate) use client::Event;
 pub(crate) use fault::AgentFault;
 pub(crate) use report::{CallReport, CallState, Update};
-pub(crate) use session::{AgentSession, Wire};
+pub(crate) use session::AgentSession;
 pub(crate) use turn_end::{TurnEnd, TurnStop};
+pub(crate) use wire::Wire;

@@ -1,7 +1,7 @@
 //! The first requests to an agent: the version of the protocol, a session, its mode and its model.
 
 use super::fault::AgentFault;
-use super::session::Wire;
+use super::wire::Wire;
 use kb_base::value::Json;
 use kb_language::definition::CodingAgent;
 use serde_json::json;
@@ -12,11 +12,15 @@ const VERSION: u64 = 1;
 const ID: usize = 500;
 
 /// Agrees on the version, and opens a session in a folder. Returns its id, and what it offers.
-pub(super) async fn open(wire: &Wire, cwd: &str) -> Result<(String, Json), AgentFault> {
+pub(super) async fn open(
+    wire: &Wire,
+    agent: &CodingAgent,
+    cwd: &str,
+) -> Result<(String, Json), AgentFault> {
     let params = json!({
         "protocolVersion": VERSION,
         "clientCapabilities": {
-            "fs": {"readTextFile": true, "writeTextFile": true},
+            "fs": {"readTextFile": !agent.reads_itself, "writeTextFile": true},
             "terminal": false,
         },
         "clientInfo": {"name": "kb", "title": "kb", "version": env!("CARGO_PKG_VERSION")},

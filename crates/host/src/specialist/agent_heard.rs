@@ -1,6 +1,6 @@
 //! What a coding agent tells and asks during a turn: recorded as what it is, and answered by the policy.
 
-use super::agent_turn::Interrupted;
+use super::open_agent::{Interrupted, Worker};
 use super::pending_call::PendingCall;
 use super::report::StopReason;
 use super::runner::Attempt;
@@ -11,11 +11,11 @@ use crate::agent::{
 };
 use kb_attempt::Progress;
 use kb_base::diagnostic::Code;
-use kb_base::value::{Digest, Failure, Json, Money, one_line};
+use kb_base::value::{Digest, Failure, Json, one_line};
 use kb_core::evidence::{
     CallRequest, Invocation, InvocationStatus, Note, Payload, Purpose, REPORTED, Record,
 };
-use kb_language::toolspec::{COMMAND_RUNNER, FILE_READER, FILE_WRITER, HTTP_REQUEST};
+use kb_language::toolspec::{FILE_READER, FILE_WRITER, NeededTools};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ impl Attempt<'_> {
         event: Event,
         heard: &mut Heard,
         wire: &Wire,
-        cost: &mut Option<Money>,
+        worker: &mut Worker,
     ) -> Result<(), Interrupted> {
         match event {
             Event::Told(Update::Text(text)) => {
@@ -85,7 +85,7 @@ impl Attempt<'_> {
                 }
                 heard.plan = plan;
             }
-            Event::Told(Update::Cost(own)) => *cost = (*cost).max(Some(own)),
+            Event::Told(Update::Cost(own)) => worker.cost = worker.cost.max(Some(own)),
             Event::Told(Update::Call(report)) => self.hear_of_call(report, heard).await?,
             Event::Told(Update::Other) => {}
             Event::Asked(asked) => {
@@ -94,7 +94,7 @@ impl Attempt<'_> {
                     let why = format!("it asks more than {QUESTIONS} times in a turn");
                     return Err(Interrupted::Fault(AgentFault::broken(why)));
                 }
-                self.answer(asked, heard, wire).await?;
+                self.answer(asked, heard, wire, worker).await?;
             }
         }
         Ok(())
@@ -203,6 +203,7 @@ impl Attempt<'_> {
         asked: Asked,
         heard: &mut Heard,
         wire: &Wire,
+        worker: &mut Worker,
     ) -> Result<(), StopReason> {
         let id = &asked.id;
         match asked.what {
@@ -214,10 +215,13 @@ impl Attempt<'_> {
                 Ok(content) => wire.answer(id, &json!({"content": content})).await,
                 Err(failure) => refuse(wire, id, &failure).await,
             },
-            Wanted::Write(write) => match self.write(write, heard).await? {
-                Ok(()) => wire.answer(id, &json!({})).await,
-                Err(failure) => refuse(wire, id, &failure).await,
-            },
+            Wanted::Write(write) => {
+                self.record_own_changes(worker).await?;
+                match self.write(write, heard).await? {
+                    Ok(()) => wire.answer(id, &json!({})).await,
+                    Err(failure) => refuse(wire, id, &failure).await,
+                }
+            }
         }
         Ok(())
     }
@@ -225,18 +229,18 @@ impl Attempt<'_> {
     /// Whether the agent may make a call of its own: where the specialist may call the tools that do the same.
     async fn decide(&mut self, permission: &Permission) -> Result<bool, StopReason> {
         let call = &permission.call;
-        let refusal = match needed(call.kind()) {
+        let refusal = match NeededTools::of_kind(call.kind()) {
             _ if !permission.can_be_allowed() => {
                 Some("it offers no permission for one call alone".to_owned())
             }
             None => Some(format!("no tool of kb does what `{}` does", call.kind())),
-            Some(Needed::Nothing) => None,
-            Some(Needed::AnyOf(tools)) => {
+            Some(NeededTools::Nothing) => None,
+            Some(NeededTools::AnyOf(tools)) => {
                 let refusals = tools.iter().map(|tool| self.why_not(tool, &call.paths));
                 let refusals: Option<Vec<String>> = refusals.collect();
                 refusals.and_then(|refusals| refusals.into_iter().next())
             }
-            Some(Needed::All(tools)) => {
+            Some(NeededTools::All(tools)) => {
                 tools.iter().find_map(|tool| self.why_not(tool, &call.paths))
             }
         };
@@ -303,35 +307,16 @@ impl Attempt<'_> {
     }
 }
 
-/// What of `kb` does what a call of an agent does.
-enum Needed {
-    Nothing,
-    AnyOf(&'static [&'static str]),
-    All(&'static [&'static str]),
-}
-
-/// The tools of `kb` that do what a call of this kind does; `None` if none does.
-fn needed(kind: &str) -> Option<Needed> {
-    Some(match kind {
-        "read" => Needed::AnyOf(&[FILE_READER]),
-        "search" => Needed::AnyOf(&["fs:search", "fs:list"]),
-        "edit" => Needed::AnyOf(&[FILE_WRITER, "fs:edit"]),
-        "delete" => Needed::All(&["fs:delete"]),
-        "move" => Needed::All(&[FILE_WRITER, "fs:delete"]),
-        "execute" => Needed::All(&[COMMAND_RUNNER]),
-        "fetch" => Needed::All(&[HTTP_REQUEST]),
-        "think" => Needed::Nothing,
-        _ => return None,
-    })
-}
-
 fn pending(id: String, tool: &str, args: Json) -> PendingCall {
     let request = CallRequest { id, tool: tool.to_owned(), args };
     PendingCall { request, started: false, as_text: false }
 }
 
 async fn refuse(wire: &Wire, id: &Json, failure: &Failure) {
-    let code = if failure.code == Code::PATH_MISSING { NO_RESOURCE } else { FAILED };
+    if failure.code == Code::PATH_MISSING {
+        let message = format!("Resource not found: {}", failure.message);
+        return wire.refuse(id, NO_RESOURCE, &message).await;
+    }
     let help = failure.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-    wire.refuse(id, code, &format!("{}{help}", failure.message)).await;
+    wire.refuse(id, FAILED, &format!("{}{help}", failure.message)).await;
 }

@@ -2,37 +2,23 @@
 
 use super::agent_heard::Heard;
 use super::agent_prompt;
+use super::open_agent::{Interrupted, OpenAgent, Worker};
 use super::prompt_record::model_call;
 use super::report::StopReason;
 use super::runner::Attempt;
 use super::turn::Turn;
 use crate::agent::{AgentFault, AgentSession, TurnStop, Wire};
 use crate::llm::{CallOrigin, ChatReply, ChatRequest, Message, ModelRef};
-use crate::tool::{AgentProcess, AgentStart};
+use crate::tool::AgentStart;
 use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Digest, Failure, Json, Money, OutcomeKind};
-use kb_core::evidence::{
-    AGENT_PROCESS, Invocation, InvocationStatus, Note, Payload, Purpose, Record,
-};
+use kb_base::value::{Failure, Json, Money, OutcomeKind};
+use kb_core::evidence::{Note, Payload, Record};
 use kb_language::definition::{CodingAgent, ServerValue};
-use serde_json::json;
 use std::time::Duration;
 
 /// How long an agent may take to end a turn that was cancelled.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// A coding agent whose session is open.
-pub(super) struct OpenAgent {
-    pub(super) session: AgentSession,
-    process: AgentProcess,
-    argv: Vec<String>,
-    since: kb_base::value::Timestamp,
-    began: std::time::Instant,
-    /// What the session has cost so far, as the agent says, and what was counted of it.
-    pub(super) cost: Option<Money>,
-    counted: Money,
-}
 
 impl Attempt<'_> {
     /// Lets the agent work until its turn ends.
@@ -109,8 +95,8 @@ impl Attempt<'_> {
         let session = opened.map_err(|fault| stopped(&fault, agent, false))?;
         let text = format!("the agent `{}` has started: {}", agent.name, agent.argv.join(" "));
         self.record(Record::Note(Note::info(text))).await?;
-        let (argv, counted) = (agent.argv.clone(), Money::ZERO);
-        Ok(OpenAgent { session, process, argv, since, began, cost: None, counted })
+        let worker = Worker { process, argv: agent.argv.clone(), since, parts: 0, cost: None };
+        Ok(OpenAgent { session, worker, began, counted: Money::ZERO })
     }
 
     /// The values of the variables of the agent.
@@ -153,7 +139,7 @@ impl Attempt<'_> {
             return Err(stopped(&fault, agent, true));
         }
         let mut usage = end.usage;
-        usage.cost_usd = open.cost.map(|cost| {
+        usage.cost_usd = open.worker.cost.map(|cost| {
             let spent = Money((cost.0 - open.counted.0).max(0));
             open.counted = cost;
             spent
@@ -176,7 +162,7 @@ impl Attempt<'_> {
         prompt: &str,
         heard: &mut Heard,
     ) -> Result<crate::agent::TurnEnd, Interrupted> {
-        let AgentSession { wire, events } = &mut open.session;
+        let OpenAgent { session: AgentSession { wire, events }, worker, .. } = open;
         let wire: &Wire = wire;
         let mut turn = std::pin::pin!(wire.prompt(prompt));
         let mut hears = true;
@@ -187,7 +173,7 @@ impl Attempt<'_> {
                 _woken = self.deadline.passed() => break StopReason::TimedOut,
                 event = events.recv(), if hears => match event {
                     // What it says before the end of its turn comes first.
-                    Some(event) => match self.hear(event, heard, wire, &mut open.cost).await {
+                    Some(event) => match self.hear(event, heard, wire, worker).await {
                         Ok(()) => {}
                         Err(Interrupted::Stop(stop)) => break stop,
                         Err(fault) => return Err(fault),
@@ -197,7 +183,7 @@ impl Attempt<'_> {
                 end = &mut turn => {
                     let end = end.map_err(Interrupted::Fault)?;
                     while let Ok(event) = events.try_recv() {
-                        self.hear(event, heard, wire, &mut open.cost).await?;
+                        self.hear(event, heard, wire, worker).await?;
                     }
                     return Ok(end);
                 }
@@ -217,35 +203,33 @@ impl Attempt<'_> {
         Err(Interrupted::Stop(interrupted))
     }
 
+    /// Records what the agent changed by itself before `kb` changes something for it, so that the record has their order.
+    pub(super) async fn record_own_changes(
+        &mut self,
+        worker: &mut Worker,
+    ) -> Result<(), StopReason> {
+        let Some(changes) = worker.process.changes_so_far().await else { return Ok(()) };
+        let invocation = worker.invocation(self.request.attempt, self.clock.now(), changes);
+        let (turn, result) = (self.turn_of_call(), Payload::inline(Json::Null));
+        self.record(Record::ToolResult { turn, invocation, result }).await
+    }
+
     /// Ends the process of the agent and records what it changed, whatever the attempt came to.
     pub(super) async fn close_agent(
         &mut self,
         ended: Result<(), StopReason>,
     ) -> Result<(), StopReason> {
         let Some(open) = self.open.take() else { return ended };
-        let OpenAgent { session, process, argv, since, began, .. } = open;
+        let OpenAgent { session, mut worker, began, .. } = open;
         let exited = match session.end().await {
             Ok(exited) => exited,
             // Its descendants have ended with it.
             Err(_) => kb_process::ProcessResult::unknown(began.elapsed()),
         };
-        let end = process.end(exited).await;
-        let args = json!({"argv": argv});
-        let invocation = Invocation {
-            id: format!("agent_{}", self.request.attempt),
-            tool: AGENT_PROCESS.to_owned(),
-            args_hash: Digest::of_json(&args),
-            args,
-            at: since,
-            duration_ms: began.elapsed().as_millis() as u64,
-            purpose: Purpose::Execution,
-            status: InvocationStatus::Success,
-            changes: end.changes,
-            evidence: Vec::new(),
-            process: Some(Box::new(end.process)),
-            output: None,
-            bytes: 0,
-        };
+        let mut invocation = worker.invocation(self.request.attempt, self.clock.now(), Vec::new());
+        let end = worker.process.end(exited).await;
+        invocation.changes = end.changes;
+        invocation.process = Some(Box::new(end.process));
         let result = Payload::inline(Json::Null);
         let record = Record::ToolResult { turn: self.turn_of_call(), invocation, result };
         let stored = self.context.recorder.record(record.clone()).await;
@@ -255,18 +239,6 @@ impl Attempt<'_> {
             (None, Err(_)) => ended.and(Err(StopReason::Cancelled)),
             (None, Ok(())) => ended,
         }
-    }
-}
-
-/// Why a turn ended early.
-pub(super) enum Interrupted {
-    Fault(AgentFault),
-    Stop(StopReason),
-}
-
-impl From<StopReason> for Interrupted {
-    fn from(stop: StopReason) -> Interrupted {
-        Interrupted::Stop(stop)
     }
 }
 

@@ -27,6 +27,7 @@ mod judge;
 mod ledger;
 mod messages;
 mod model_call;
+mod open_agent;
 mod pace;
 mod pending_call;
 mod phase_transition;

@@ -1,12 +1,12 @@
 //! [`SpecialistRunner`]: drives one attempt until it has an output or a reason to stop.
 
 use super::agent_prompt;
-use super::agent_turn::OpenAgent;
 use super::brief::Brief;
 use super::context::ContextLimits;
 use super::conversation::Conversation;
 use super::input_budget::{self, FittedInput};
 use super::ledger::Ledger;
+use super::open_agent::OpenAgent;
 use super::prompt;
 use super::report::{self, StopReason};
 use super::submit::Submission;

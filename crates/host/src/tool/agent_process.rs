@@ -185,6 +185,11 @@ impl Toolbox {
 }
 
 impl AgentProcess {
+    /// The files that it changed since its start, or since this was asked before. `None` if there are none.
+    pub async fn changes_so_far(&mut self) -> Option<Vec<Change>> {
+        self.toolbox.watch_agent(self.evidence).so_far(&mut self.watching).await
+    }
+
     /// Compares the files after the end of the process.
     pub async fn end(self, exited: ProcessResult) -> AgentEnd {
         let AgentProcess { toolbox, watching, evidence, cwd: _ } = self;

@@ -158,6 +158,13 @@ impl WatchedStart<'_> {
         Ok(Watching { trace, watches, supervisor, confined })
     }
 
+    /// The changes that a running process has made since its start, or since this was asked before. `None` if they are not
+    /// recorded, or if there are none.
+    pub(crate) async fn so_far(&self, watching: &mut Watching) -> Option<Vec<Change>> {
+        let found = watching.watches.files.as_mut()?.so_far(self.clock).await;
+        (!found.changes.is_empty()).then_some(found.changes)
+    }
+
     /// Compares the files after the end of a process.
     pub(crate) async fn end(&self, watching: Watching, exited: ProcessResult) -> WatchedProcess {
         let Watching { trace, watches, supervisor, confined } = watching;

@@ -54,6 +54,37 @@ impl WorkspaceWatch {
         WorkspaceWatch { workspace, redactor, before, racy, tracked, watching }
     }
 
+    /// Scans again and returns the changes so far; later ones are those after this moment.
+    pub async fn so_far(&mut self, clock: &Clock) -> WorkspaceChanges {
+        let (workspace, redactor, clock) =
+            (self.workspace.clone(), self.redactor.clone(), clock.clone());
+        let (mut before, mut racy) = (self.before.clone(), self.racy.clone());
+        let (mut tracked, watching) = (self.tracked.clone(), self.watching.take());
+        let work = move || {
+            let _still = workspace.own_writes().scanning();
+            let mut after = workspace.manifest_with(workspace.ignore_rules(), &mut tracked);
+            if let Some(watching) = watching {
+                watching.add_to(&mut before, &mut racy);
+            }
+            let changes = workspace.changes_with(&before, &after, &racy, &redactor);
+            let watching = workspace.own_writes().watching();
+            let racy = workspace.add_digests(&mut after, clock.of_files());
+            let truncated = before.truncated || after.truncated;
+            (WorkspaceChanges { changes, truncated }, after, racy, watching)
+        };
+        match tokio::task::spawn_blocking(work).await {
+            Ok((changes, after, racy, watching)) => {
+                self.watching = Some(watching);
+                (self.before, self.racy) = (after, racy);
+                changes
+            }
+            Err(_) => {
+                self.before.truncated = true;
+                WorkspaceChanges { truncated: true, ..WorkspaceChanges::default() }
+            }
+        }
+    }
+
     /// Scans again and returns the changes.
     pub async fn end(self) -> WorkspaceChanges {
         let WorkspaceWatch { workspace, redactor, mut before, mut racy, mut tracked, watching } =

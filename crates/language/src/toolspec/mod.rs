@@ -6,6 +6,7 @@
 //! implementations are in `tool::builtin`. Pure. Start reading at [`ToolSpec`]; one file per family
 //! contains the entries.
 
+mod agent_kinds;
 mod catalog;
 mod git;
 mod http;
@@ -20,6 +21,7 @@ mod spec;
 mod table;
 mod write_files;
 
+pub use agent_kinds::NeededTools;
 pub use catalog::{ToolCatalog, built_in};
 pub use names::ToolMatch;
 pub use plugin::{NamespaceProblem, PLUGINS, ToolNamespace};

@@ -13,6 +13,8 @@ pub struct CodingAgent {
     pub argv: Vec<String>,
     /// Variables of the process, in addition to those of all processes.
     pub env: Vec<(String, ServerValue)>,
+    /// Whether it is not offered to read files through the client.
+    pub reads_itself: bool,
     /// The mode of the session, as the agent names it; `None`: its default.
     pub mode: Option<String>,
     /// The model of the session, as the agent names it; `None`: its default.
@@ -24,7 +26,7 @@ pub struct CodingAgent {
 /// An agent that `kb` knows by name.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownAgent {
-    /// The name.
+    /// How `agent` of a specialist names it.
     pub name: &'static str,
     /// Program and arguments.
     pub argv: &'static [&'static str],
@@ -34,6 +36,8 @@ pub struct KnownAgent {
     pub install: &'static str,
     /// The variable from which it reads a key.
     pub key: &'static str,
+    /// Whether it reads files by itself: it takes the answer that a file does not exist for a failure.
+    pub reads_itself: bool,
 }
 
 /// The agents that `kb` knows by name.
@@ -44,13 +48,15 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         env: &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         key: "ANTHROPIC_API_KEY",
+        reads_itself: false,
     },
     KnownAgent {
         name: "codex",
         argv: &["codex-acp"],
         env: &[],
-        install: "npm install -g @zed-industries/codex-acp",
+        install: "npm install -g @agentclientprotocol/codex-acp",
         key: "OPENAI_API_KEY",
+        reads_itself: false,
     },
     KnownAgent {
         name: "gemini",
@@ -58,6 +64,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         env: &[],
         install: "npm install -g @google/gemini-cli",
         key: "GEMINI_API_KEY",
+        reads_itself: true,
     },
     KnownAgent {
         name: "goose",
@@ -65,6 +72,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         env: &[],
         install: "see https://github.com/block/goose",
         key: "OPENAI_API_KEY",
+        reads_itself: false,
     },
     KnownAgent {
         name: "opencode",
@@ -72,6 +80,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")],
         install: "npm install -g opencode-ai",
         key: "ANTHROPIC_API_KEY",
+        reads_itself: false,
     },
 ];
 
@@ -90,6 +99,7 @@ impl KnownAgent {
             name: self.name.to_owned(),
             argv: self.argv.iter().map(|word| (*word).to_owned()).collect(),
             env: self.env.iter().map(own).collect(),
+            reads_itself: self.reads_itself,
             mode: None,
             model: None,
             span,

@@ -73,9 +73,9 @@ fn decoded(node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> {
     let base = match fields.get("name") {
         Some(node) => {
             let name = decoder.text(node, "name")?;
-            // With a command of its own, the name is only for people.
             match fields.get("command") {
-                Some(_) => None,
+                // With a command of its own, any name will do.
+                Some(_) => find(name, node, decoder),
                 None => Some(named(name, node, decoder)?),
             }
         }
@@ -95,11 +95,15 @@ fn decoded(node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> {
 }
 
 /// The agent of the settings with this name, or the known one.
+fn find(name: &str, node: &Node, decoder: &Decoder) -> Option<CodingAgent> {
+    let of_settings = decoder.agents.get(name);
+    let of_settings = of_settings.map(|own| CodingAgent { span: node.span, ..(**own).clone() });
+    of_settings.or_else(|| KnownAgent::find(name).map(|known| known.agent(node.span)))
+}
+
+/// The same; an unknown name is an error.
 fn named(name: &str, node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> {
-    let agents = decoder.agents.clone();
-    let of_settings =
-        agents.get(name).map(|own| CodingAgent { span: node.span, ..(**own).clone() });
-    let found = of_settings.or_else(|| KnownAgent::find(name).map(|known| known.agent(node.span)));
+    let (agents, found) = (decoder.agents.clone(), find(name, node, decoder));
     if found.is_none() {
         let known = || KNOWN_AGENTS.iter().map(|known| known.name);
         let message = format!("no agent has the name `{name}`");
@@ -144,6 +148,7 @@ fn with_keys(
     let agent = CodingAgent {
         name: name.to_owned(),
         env,
+        reads_itself: base.as_ref().is_some_and(|base| base.reads_itself),
         mode: mode.or_else(|| before(|base| &base.mode)),
         model: model.or_else(|| before(|base| &base.model)),
         span: fields.span,
