@@ -135,8 +135,7 @@ impl Attempt<'_> {
             let title = report.title.as_deref().unwrap_or_default();
             let shown = format!("{tool} {}", one_line(title, SHOWN));
             self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
-            let (turn, args) = (self.turn_of_call(), Payload::inline(args));
-            self.record(Record::ToolCall { turn, id: id.clone(), tool, args }).await?;
+            self.record(self.start_record(&pending(id.clone(), &tool, args))).await?;
             heard.reports.insert(own.clone(), (id, report));
         }
         let state = heard.reports.get(&own).and_then(|(_, known)| known.state);

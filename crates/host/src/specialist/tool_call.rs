@@ -124,7 +124,7 @@ impl Attempt<'_> {
         self.conversation.turns() + u32::from(self.agent.is_some())
     }
 
-    fn start_record(&self, pending: &PendingCall) -> Record {
+    pub(super) fn start_record(&self, pending: &PendingCall) -> Record {
         let state = self.conversation.state();
         let within = state.phase.map(|phase| (phase, state.round));
         let (made, limit) = (state.tool_calls, state.max_tool_calls);
