@@ -63,6 +63,8 @@ fn the_work_of_an_agent_is_recorded_and_its_words_are_only_reported() {
     );
     let expected = [
         "reported:edit success",
+        // What it changed by itself before.
+        "agent success",
         "fs:write success",
         "fs:read success",
         "reported:think success",
@@ -135,6 +137,7 @@ fn permissions_follow_the_policy_of_the_specialist() {
         "ask think x",
         "show secret/key",
         "show missing",
+        "say Done.",
         r#"answer {"summary": "Asked."}"#,
     ];
     let said = run(&scratch, &lines);
