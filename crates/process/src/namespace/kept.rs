@@ -19,6 +19,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatFs, fstat, fstatfs, s
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_int};
 use std::time::{Duration, Instant};
@@ -38,6 +39,8 @@ pub(super) struct Kept {
 
 /// What a command enters.
 pub(super) struct Entry<'a> {
+    /// The name of the ruleset.
+    rules: CString,
     root: Option<&'a Root>,
     network: Option<&'a Network>,
 }
@@ -49,6 +52,8 @@ struct Root {
     found: Vec<Option<(u64, u64)>>,
     namespace: OwnedFd,
     top: OwnedFd,
+    /// The ruleset in which what overlays mount was permitted last.
+    allowed: RefCell<CString>,
     created: Instant,
     mounts: MountTable,
     memory: Vec<Memory>,
@@ -90,8 +95,9 @@ impl Kept {
         isolation: Isolation,
         plan: &[&CStr],
     ) -> Result<Entry<'_>, Errno> {
+        let (plan, rules) = without_rules(plan);
         if isolation.has(Isolation::MOUNTS) {
-            self.prepare_root(stack, plan)?;
+            self.prepare_root(stack, &plan)?;
         }
         let has_loopback = !isolation.has(Isolation::NO_SOCKETS);
         if isolation.has(Isolation::NETWORK) {
@@ -100,7 +106,8 @@ impl Kept {
         let root = isolation.has(Isolation::MOUNTS).then(|| self.roots.back()).flatten();
         let own = |network: &&Network| network.has_loopback == has_loopback;
         let network = self.networks.iter().find(own);
-        Ok(Entry { root, network: network.filter(|_| isolation.has(Isolation::NETWORK)) })
+        let network = network.filter(|_| isolation.has(Isolation::NETWORK));
+        Ok(Entry { rules, root, network })
     }
 
     /// Makes the last root that of the plan.
@@ -141,11 +148,16 @@ impl Entry<'_> {
         for memory in &root.memory {
             allow_below(rules, &memory.tree, WRITE_ACCESS | READ_ACCESS)?;
         }
-        for below in root.texts(kind::ALLOW) {
+        let mut allowed = root.allowed.borrow_mut();
+        if !self.rules.is_empty() && *allowed == self.rules {
+            return Ok(());
+        }
+        for below in root.paths(kind::ALLOW) {
             let Ok(opened) = new_root::open_path(&root.top, below) else { continue };
             let is_directory = FileType::from_raw_mode(fstat(&opened)?.st_mode).is_dir();
             allow_below(rules, &opened, if is_directory { READ_ACCESS } else { FILE_ACCESS })?;
         }
+        allowed.clone_from(&self.rules);
         Ok(())
     }
 
@@ -193,20 +205,23 @@ impl Root {
         let memory: Option<Vec<Memory>> = trees.into_iter().map(memory).collect();
         let plan = plan.iter().map(|text| (*text).to_owned()).collect();
         let (top, memory, created) = (top?, memory.ok_or(Errno::IO)?, clock::instant());
-        Ok(Root { plan, found, namespace, top, created, mounts, memory })
+        let allowed = RefCell::default();
+        Ok(Root { plan, found, namespace, top, allowed, created, mounts, memory })
     }
 
-    /// The paths of the texts of a kind, without the leading slash.
-    fn texts(&self, kind: u8) -> impl Iterator<Item = &CStr> {
-        let own = self.plan.iter().map(|text| text.to_bytes_with_nul());
-        own.filter_map(move |text| text.strip_prefix(&[kind, b'/']))
-            .filter_map(|below| CStr::from_bytes_with_nul(below).ok())
+    /// The paths of the steps of a kind, without the leading slash.
+    fn paths(&self, kind: u8) -> impl Iterator<Item = &CStr> {
+        let steps = steps(self.plan.iter().map(CString::as_c_str));
+        let own = steps.filter(move |(text, _)| text.to_bytes().first() == Some(&kind));
+        own.filter_map(|(text, _)| {
+            CStr::from_bytes_with_nul(text.to_bytes_with_nul().get(2..)?).ok()
+        })
     }
 
     /// Whether it is as it was created.
     fn is_unused(&self) -> bool {
         let is_recent =
-            self.created.elapsed() < OVERLAYS || self.texts(kind::OVERLAY).next().is_none();
+            self.created.elapsed() < OVERLAYS || self.paths(kind::OVERLAY).next().is_none();
         is_recent
             && !self.mounts.has_changed()
             && self
@@ -275,23 +290,36 @@ pub(super) fn of_child(
     kept
 }
 
+/// The steps of a plan: each text with the one that belongs to it.
+fn steps<'a>(
+    mut texts: impl Iterator<Item = &'a CStr>,
+) -> impl Iterator<Item = (&'a CStr, Option<&'a CStr>)> {
+    std::iter::from_fn(move || {
+        let text = texts.next()?;
+        let has_more = [kind::LINK, kind::FROM, kind::OVERLAY].map(Some);
+        let more = has_more.contains(&text.to_bytes().first().copied());
+        Some((text, if more { texts.next() } else { None }))
+    })
+}
+
+/// A plan without the name of its ruleset, and that name.
+fn without_rules<'a>(plan: &[&'a CStr]) -> (Vec<&'a CStr>, CString) {
+    let is_rules = |text: &CStr| text.to_bytes().first() == Some(&kind::RULES);
+    let (rules, plan): (Vec<_>, Vec<_>) =
+        steps(plan.iter().copied()).partition(|(text, _)| is_rules(text));
+    let name = rules.first().map(|(text, _)| (*text).to_owned()).unwrap_or_default();
+    (plan.into_iter().flat_map(|(text, more)| std::iter::once(text).chain(more)).collect(), name)
+}
+
 /// The paths of the host that a plan mounts.
 fn sources<'a>(plan: &'a [&'a CStr]) -> impl Iterator<Item = &'a CStr> {
-    let mut texts = plan.iter();
-    std::iter::from_fn(move || {
-        loop {
-            let text = texts.next()?;
-            let (kind, path) = text.to_bytes_with_nul().split_first()?;
-            match *kind {
-                kind::LINK => drop(texts.next()?),
-                kind::FROM => return texts.next().copied(),
-                kind::DIRECTORY | kind::MEMORY | kind::ALLOW | kind::MARK => {}
-                kind::OVERLAY => {
-                    texts.next()?;
-                    return CStr::from_bytes_with_nul(path).ok();
-                }
-                _ => return CStr::from_bytes_with_nul(path).ok(),
-            }
+    steps(plan.iter().copied()).filter_map(|(text, more)| {
+        let (kind, path) = text.to_bytes_with_nul().split_first()?;
+        match *kind {
+            kind::FROM => more,
+            kind::LINK | kind::DIRECTORY | kind::MEMORY => None,
+            kind::ALLOW | kind::MARK | kind::RULES => None,
+            _ => CStr::from_bytes_with_nul(path).ok(),
         }
     })
 }
@@ -320,6 +348,9 @@ mod tests {
             c"a/opt",
             c"p/x",
         ];
+        let named = [&plan[..1], &[c"l/bin", c"usr/bin", c"u/7"], &plan[1..]].concat();
+        assert_eq!(without_rules(&named).1.as_c_str(), c"u/7");
+        assert_eq!(without_rules(&named).0.len(), named.len() - 1);
         let found: Vec<&CStr> = sources(&plan).collect();
         assert_eq!(found, [c"/s", c"/usr", c"/opt", c"/x"]);
     }

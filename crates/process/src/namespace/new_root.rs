@@ -88,7 +88,7 @@ fn step<'a>(
                 _ => bind(root, path, below, true)?,
             }
         }
-        kind::ALLOW | kind::MARK => {}
+        kind::ALLOW | kind::MARK | kind::RULES => {}
         kind::READ_FILE | kind::WRITE_FILE => {
             let flags = OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::WRONLY;
             let _ = openat(root, below, flags | OFlags::EXCL, Mode::from_raw_mode(0o644));

@@ -136,9 +136,9 @@ impl Confinement {
         granted.into_texts()
     }
 
-    /// The paths of its own that the rules permit to write, to write only, and to read.
-    pub(super) fn paths(&self) -> [Vec<PathBuf>; 3] {
-        [self.write.clone(), self.write_only.clone(), self.read.clone()]
+    /// The paths of its own that the rules permit to write, to write only, and to read, and those without caches.
+    pub(super) fn paths(&self) -> [Vec<PathBuf>; 4] {
+        [&self.write, &self.write_only, &self.read, &self.unwritten].map(Clone::clone)
     }
 
     /// The paths that a process may write, may read, may only read, and does not see.

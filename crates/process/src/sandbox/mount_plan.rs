@@ -27,6 +27,8 @@ pub(crate) mod kind {
     pub(crate) const ALLOW: u8 = b'a';
     /// Tells plans apart. Mounts nothing.
     pub(crate) const MARK: u8 = b'n';
+    /// Tells rulesets apart: what was permitted in one stays. It is no part of the plan.
+    pub(crate) const RULES: u8 = b'u';
     /// [`READ`] for a file.
     pub(crate) const READ_FILE: u8 = b'R';
     /// [`WRITE`] for a file.
@@ -124,6 +126,13 @@ impl MountPlan {
             }
         }
         self.host.forget();
+    }
+
+    /// Names the ruleset of the plan, for a plan with overlays.
+    pub(super) fn number_rules(&mut self, number: u64) {
+        if self.overlaid.is_some() {
+            self.step(kind::RULES, Path::new(&format!("/{number}")));
+        }
     }
 
     /// Mounts a directory of the host at another path, whose parents are created.

@@ -32,6 +32,8 @@ struct Known {
     /// The paths that every confinement permits, and when they were looked up.
     always: Option<(Instant, Arc<Vec<Identity>>)>,
     kept: VecDeque<(Key, Rules, MountPlan, usize)>,
+    /// How many rulesets were asked for.
+    made: u64,
 }
 
 /// Device and inode of a path that exists.
@@ -40,7 +42,7 @@ type Identity = Option<(u64, u64)>;
 /// What decides about the rules and the mounts.
 #[derive(Debug, PartialEq, Eq)]
 struct Key {
-    paths: [Vec<PathBuf>; 3],
+    paths: [Vec<PathBuf>; 4],
     /// Those of its own paths and of those of every confinement: one may be created, or replaced by another.
     found: Vec<Identity>,
     always: Arc<Vec<Identity>>,
@@ -60,6 +62,8 @@ impl RulesCache {
         let found = paths.iter().flatten().map(|path| identity(path)).collect();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let always = known.always(base);
+        known.made += 1;
+        let number = known.made;
         let scratch_path = scratch.map(|own| own.temporary.clone());
         let key = Key { paths, found, always, scratch: scratch_path };
         let kept = &mut known.kept;
@@ -70,7 +74,8 @@ impl RulesCache {
         }
         let mut host = confinement.real_paths(base);
         let rules = confinement.rules(base, scratch, &mut host)?;
-        let granted = confinement.granted_mounts(base, scratch, (host, has_overlays));
+        let mut granted = confinement.granted_mounts(base, scratch, (host, has_overlays));
+        granted.number_rules(number);
         let answer = (rules.try_clone()?, confinement.mounts(granted.clone()));
         if kept.len() == KEPT {
             kept.pop_front();
