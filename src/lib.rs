@@ -109,6 +109,7 @@
 pub use kb_attempt as attempt;
 pub use kb_base::{diagnostic, value};
 pub use kb_clock as clock;
+pub use kb_code as code;
 pub use kb_core::{evidence, redaction, run, verify, wire};
 pub use kb_engine::{engine, inspect, journal};
 pub use kb_host::{agent, cache, executor, git, http, isolation, llm, specialist, tool, workspace};

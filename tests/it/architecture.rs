@@ -53,6 +53,7 @@ const MODULES: &[Module] = &[
     impure("process", "the only starter of processes: init process, namespace workers, limits, sandbox"),
     impure("jsonrpc", "JSON-RPC lines with a program of others: requests, answers, limits"),
     impure("mcpclient", "the client of MCP servers: protocol, limits, checked declarations"),
+    pure("code", "definitions and usages in source files, by the syntax trees of seven languages"),
     impure("workspace", "the project files: path guard, manifests, watching, text diffs"),
     impure("http", "the HTTP client, address rules, redirects"),
     impure("git", "`kb`'s own git, which executes nothing that settings or the project name"),

@@ -1,6 +1,7 @@
 //! The built-in tools, called through the toolbox.
 
 pub(crate) mod bench;
+mod code;
 mod edit;
 mod files;
 mod guard;

@@ -8,6 +8,7 @@
 
 mod agent_kinds;
 mod catalog;
+mod code;
 mod git;
 mod http;
 mod name_glob;

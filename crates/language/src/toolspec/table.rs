@@ -1,12 +1,13 @@
 //! The table itself, in the order of the reference page.
 
 use super::spec::ToolSpec;
-use super::{git, http, output, read_files, shell, write_files};
+use super::{code, git, http, output, read_files, shell, write_files};
 use std::sync::{Arc, LazyLock};
 
 pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
     let families = [
         read_files::specs(),
+        code::specs(),
         write_files::specs(),
         git::specs(),
         shell::specs(),

@@ -1,6 +1,9 @@
 //! The implementations of the tools, one file each. Their names, schemas and effects are in
 //! [`kb_language::toolspec`].
 
+mod code_files;
+mod code_find;
+mod code_outline;
 mod declared;
 mod file_tool;
 mod fs_delete;
@@ -29,6 +32,9 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(fs_list::tool()),
         Arc::new(fs_search::tool()),
         Arc::new(fs_exists::tool()),
+        Arc::new(code_outline::tool()),
+        Arc::new(code_find::definition()),
+        Arc::new(code_find::usages()),
         Arc::new(fs_write::tool()),
         Arc::new(fs_edit::tool()),
         Arc::new(fs_delete::tool()),
