@@ -51,10 +51,11 @@
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`jsonrpc`] | `jsonrpc` | JSON-RPC lines with a program of others: requests, answers, limits | value, process |
 //! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process, jsonrpc |
+//! | [`code`] (pure) | `code` | definitions and usages in source files, by the syntax trees of seven languages | – |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, attempt |
 //! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
-//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, attempt, process, mcpclient, workspace, http, git |
+//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, attempt, process, mcpclient, code, workspace, http, git |
 //! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition |
 //! | [`agent`] | `host` | conversations with coding agents: the Agent Client Protocol, limits, what they report | diagnostic, value, definition, process, jsonrpc |
 //! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, process, jsonrpc, tool, llm, agent |

@@ -16,6 +16,7 @@ use std::sync::Arc;
 /// Sixteen at a time, so that slots are neither free nor the only thing that is looked at.
 const RULES: Rules = Rules {
     max_parallel: 16,
+    limited_by_processors: false,
     undecided: kb::definition::Undecided { inconclusive: None, unchecked: None },
     limits: kb::value::RunLimits { cost: None, max_tokens: None, max_tool_calls: None },
     is_child: false,

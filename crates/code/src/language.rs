@@ -7,19 +7,19 @@ use std::path::Path;
 pub enum Language {
     /// C, also in headers.
     C,
-    /// Go.
+    /// Files that end in `.go`.
     Go,
-    /// Java.
+    /// Files that end in `.java`.
     Java,
     /// JavaScript, with JSX.
     JavaScript,
     /// Markdown, whose headings are the definitions.
     Markdown,
-    /// Python.
+    /// Python, with its type stubs (`.pyi`).
     Python,
-    /// Rust.
+    /// Files that end in `.rs`.
     Rust,
-    /// TypeScript.
+    /// TypeScript, also modules (`.mts`, `.cts`).
     TypeScript,
     /// TypeScript with JSX.
     Tsx,

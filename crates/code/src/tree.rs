@@ -28,8 +28,8 @@ pub fn symbols(text: &str, language: Language) -> Vec<Symbol> {
         else {
             return;
         };
-        let holds_methods = |(_, _, kind): &(u32, String, &str)| HOLDERS.contains(kind);
-        let is_method = kind == "function" && around.last().is_some_and(holds_methods);
+        let owns_methods = |(_, _, kind): &(u32, String, &str)| METHOD_OWNERS.contains(kind);
+        let is_method = kind == "function" && around.last().is_some_and(owns_methods);
         let inner = &around[around.len().saturating_sub(CONTAINERS)..];
         let names: Vec<&str> = inner.iter().map(|(_, name, _)| name.as_str()).collect();
         found.push(Symbol {
@@ -77,7 +77,7 @@ const CONTAINERS: usize = 8;
 /// Maximum number of characters of a line that are returned.
 const LINE_CHARS: usize = 300;
 /// Kinds of definitions whose functions are methods.
-const HOLDERS: &[&str] = &["class", "impl", "trait", "interface"];
+const METHOD_OWNERS: &[&str] = &["class", "impl", "trait", "interface"];
 
 fn parse(text: &str, grammar: &tree_sitter::Language) -> Option<Tree> {
     let mut parser = Parser::new();

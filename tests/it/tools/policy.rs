@@ -211,6 +211,9 @@ fn every_tool_has_the_names_of_the_language() {
     fs:list Moderate path,glob,depth -> entries
     fs:search Moderate pattern,path,glob,maxResults -> matches
     fs:exists Safe path -> exists,kind
+    code:outline Moderate path,glob,depth,maxResults -> symbols
+    code:find-definition Moderate name,path,glob,maxResults -> definitions
+    code:find-usages Moderate name,path,glob,maxResults -> usages
     fs:write Restricted path,content -> created,bytes
     fs:edit Restricted path,old,new,all -> replaced,line
     fs:delete Restricted path -> deleted

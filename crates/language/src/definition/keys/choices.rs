@@ -19,12 +19,12 @@ choices! {
         "anySucceeded" => RunIf::AnySucceeded,
         "allDone" => RunIf::AllDone,
     }
-    /// `onError`.
+    /// What the failure of a step means for the run.
     ON_ERROR, ON_ERROR_NAMES: OnError = {
         "fail" => OnError::Fail,
         "continue" => OnError::Continue,
     }
-    /// `onItemError`.
+    /// What the failure of an item means for its step and the other items.
     ON_ITEM_ERROR, ON_ITEM_ERROR_NAMES: OnItemError = {
         "fail" => OnItemError::Fail,
         "finish" => OnItemError::Finish,

@@ -131,19 +131,10 @@ async fn create(
     for text in frozen.ignore_files.iter_mut().flat_map(BTreeMap::values_mut) {
         *text = redactor.mask_text(text).into_owned();
     }
-    let group = {
-        let journal = &*assembly.parts.journal;
-        concurrency::enter(
-            plan.playbook(),
-            &frozen.params,
-            &run,
-            journal,
-            &notice,
-            &Default::default(),
-        )
-        .await?
-    };
-    killed_commands::require_none(&context, &*assembly.parts.journal, None)?;
+    let (journal, alone) = (&*assembly.parts.journal, Default::default());
+    let (book, values) = (plan.playbook(), &frozen.params);
+    let group = concurrency::enter(book, values, &run, journal, &notice, &alone).await?;
+    killed_commands::require_none(&context, journal, None)?;
     let predecessor = if finds_predecessor {
         predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?
     } else {
