@@ -30,6 +30,7 @@ pub(super) fn file_kind(path: &str, role: Option<FileRole>) -> Option<Definition
         FileRole::Specialist => DefinitionFile::Specialist,
         FileRole::AgentProfile => DefinitionFile::AgentProfile,
         FileRole::Plugin => DefinitionFile::Plugin,
+        FileRole::Script => DefinitionFile::Script,
         FileRole::McpLock => return None,
         FileRole::Settings => DefinitionFile::Settings,
     })

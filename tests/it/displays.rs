@@ -252,6 +252,7 @@ fn logs_are_filtered_and_have_a_json_form() {
         let last = scratch.kb(&["run", command, "@last"]).code(0).out;
         assert_eq!(scratch.kb(&["run", command]).code(0).out, last, "the last run is the default");
     }
+    scratch.kb(&["run", "logs", "@last", "b[6]"]).code(2).says(&["nothing is recorded", "b[6]"]);
     let lines = scratch.kb(&["run", "logs", "@last", "b", "--json"]).code(0).events();
     let text = lines.iter().find(|line| line["type"] == "log:text").unwrap();
     assert_eq!((&text["channel"], &text["text"]), (&json!("stdout"), &json!("out-b\n")));

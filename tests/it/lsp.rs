@@ -303,3 +303,24 @@ fn what_an_editor_cannot_send_is_an_error_without_a_panic() {
         assert!(!errors.contains("panicked"), "{errors}");
     }
 }
+
+#[test]
+fn a_script_is_no_playbook() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: write, run: \"true\"}\n";
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", playbook)]);
+    let good = "schema: kb.script/1\nsteps:\n  write: [{output: {summary: done}}]\n";
+    for path in [".kb/scripts/demo.yml", ".kb/tests/p.script.yml", "s.yml"] {
+        let mut editor = Editor::open(&scratch, path, good);
+        assert_eq!(editor.problems(good), Vec::<Value>::new(), "{path}");
+        editor.close();
+    }
+    let wrong = good.replace("output:", "outptu:");
+    let mut editor = Editor::open(&scratch, "s.yml", &wrong);
+    let problems = editor.problems(&wrong);
+    editor.close();
+    assert!(problems.iter().any(|one| one["code"] == "KB0106"), "{problems:?}");
+    scratch.write("s.yml", good);
+    scratch.kb(&["playbook", "validate", "s.yml"]).code(0);
+    scratch.write("s.yml", &wrong);
+    scratch.kb(&["playbook", "validate", "s.yml"]).code(2).says(&["s.yml:3:", "outptu"]);
+}

@@ -159,7 +159,7 @@ fn what_a_gate_refuted_is_a_known_hallucination_for_later_steps() {
         "research": [
             {"output": {"summary": "wrote it", "created": ["src/auth.rs"]}},
         ],
-        "research#2": [{"output": {"summary": "there is no such file"}}],
+        "research#2": [{"output": {"summary": "there is no `src/auth.rs`"}}],
         "build": [{"output": {"summary": "built"}}],
     });
     let steps = CHAIN
@@ -330,7 +330,10 @@ fn a_fact_that_many_steps_repeat_takes_one_place() {
         let file = if n == 0 { "src/first.rs" } else { "src/ghost.rs" };
         steps += &format!("  - {{id: {name}, specialist: researcher, task: Look}}\n");
         script.insert(name.clone(), json!([{"output": {"summary": "made", "created": [file]}}]));
-        script.insert(format!("{name}#2"), json!([{"output": {"summary": "there is none"}}]));
+        script.insert(
+            format!("{name}#2"),
+            json!([{"output": {"summary": format!("there is no `{file}`")}}]),
+        );
     }
     let list = names.join(", ");
     steps += &format!("  - {{id: build, specialist: builder, task: Go, dependsOn: [{list}]}}\n");

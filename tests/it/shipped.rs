@@ -316,6 +316,10 @@ fn templates_of_the_project_come_first_and_files_are_kept() {
         &own.replace("id: ours", "id: other   # of another file"),
     );
     scratch.kb(&["playbook", "new", "copy", "--template", "copied"]).code(0);
+    // A second file with an id would make both unusable.
+    scratch.write("playbooks/taken.yml", &own.replace("id: ours", "id: taken"));
+    let refused = scratch.kb(&["playbook", "new", "taken"]).code(2);
+    refused.says(&["`playbooks/taken.yml` exists already, with the id `taken`"]);
     assert!(scratch.read(".kb/playbooks/copy.yml").contains("\nid: copy\nsteps:"));
     scratch
         .write(".kb/specialists/reviewer.yml", "schema: kb.specialist/1\nid: reviewer\nrole: x\n");

@@ -47,7 +47,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 /// The steps whose commands will run in the sandbox, with the reason.
 fn sandboxed(project: &Project, ids: &[String]) -> Result<String, service::ServiceError> {
     let mut table = Table::bare();
-    for id in ids {
+    let project = &project.with_named(&ids.iter().map(String::as_str).collect::<Vec<_>>())?;
+    for id in ids.iter().filter(|id| project.script_at(id).is_none()) {
         for step in service::show_playbook(project, id)?.steps {
             if let Some(causes) = service::ConfinedAhead::line(&step.sandbox) {
                 table.row(["", &step.id, "in the sandbox:", &causes]);

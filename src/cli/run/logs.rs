@@ -61,6 +61,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let run = reader.run().to_string();
     let mut seen = EventClock::default();
     let mut known = BTreeSet::new();
+    let mut is_found = false;
     loop {
         // Checked before reading, so that events up to the end of the run are not missed.
         let live = args.follow && reader.is_live()?;
@@ -70,6 +71,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
                     seen.see(event);
                 }
                 let attempt = current.of(&entry);
+                is_found |= filter.is_of_step(&entry);
                 known.extend(attempt.filter(|_| filter.is_of_step(&entry)));
                 if !filter.includes(&entry, attempt) {
                     continue;
@@ -83,12 +85,24 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             }
         }
         if !live {
+            if let Some(item) = args.step.as_deref().filter(|step| !is_found && step.contains('['))
+            {
+                return Err(no_item(item));
+            }
             return match known.iter().any(|(a, b)| attempts.include(*a, *b)) {
                 false if attempts != Attempts::default() => Err(no_attempt(&args, &known)),
                 _ => Ok(Exit::Done),
             };
         }
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// The step has no such item, or it has not started.
+fn no_item(item: &str) -> CliError {
+    CliError::Usage {
+        message: format!("nothing is recorded of the item `{item}`"),
+        help: Some("`kb run show` lists the items with their keys".to_owned()),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::cli::terminal::Terminal;
 use clap::ArgGroup;
 use kb_serve::serve::{self, TriggerStateName, TriggerView};
 use kb_service::service::{Environment, Project, ServiceError};
+use std::collections::BTreeMap;
 
 /// Enable a trigger as it is defined now
 ///
@@ -133,6 +134,18 @@ struct Change<'c> {
     done: &'c dyn Fn(&TriggerView) -> String,
 }
 
+/// What is said if none of these triggers is in the state that the change begins with.
+fn nothing_to_change(all: &[TriggerView]) -> String {
+    let mut states: BTreeMap<&str, usize> = BTreeMap::new();
+    all.iter().for_each(|view| *states.entry(view.state.as_str()).or_default() += 1);
+    let counted: Vec<String> =
+        states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    if counted.is_empty() {
+        return "there are no triggers; `on:` of a playbook declares them\n".to_owned();
+    }
+    format!("no trigger to change: {}; `kb trigger list` shows them\n", counted.join(", "))
+}
+
 impl Change<'_> {
     fn run(self, which: &Which, environment: &Environment, terminal: &mut Terminal) -> CliResult {
         let project = Project::find(environment)?;
@@ -149,7 +162,7 @@ impl Change<'_> {
         let all = serve::list(&project, 1)?;
         let wanted: Vec<&TriggerView> = all.iter().filter(|view| (self.wanted)(view)).collect();
         if wanted.is_empty() && !which.json {
-            terminal.note("there is no such trigger; `kb trigger list` shows them\n")?;
+            terminal.note(&nothing_to_change(&all))?;
         }
         let mut views = Vec::new();
         let mut first_problem = None;

@@ -417,7 +417,7 @@ fn for_each_is_checked() {
     error KB0208 6:44 `topic` is also the name of a parameter or step | choose another name
     error KB0309 6:59 the item of this `forEach` is named `topic` | did you mean `topic`?
     error KB0112 6:81 `maxParallel` cannot be 0 | write a whole number from 1 to 100000
-    error KB0112 6:97 `skip` is not a value of `onItemError` | write one of fail, continue
+    error KB0112 6:97 `skip` is not a value of `onItemError` | write one of fail, finish, continue
     error KB0108 7:30 `forEach` has no `in` | add `in:`
     error KB0202 7:35 `x y` cannot be the name of an item | use a letter or `_`, then letters, digits and `_`
     error KB0309 8:28 `item` exists only in a step that has a `forEach` | give the step a `forEach`, or name a parameter or a step

@@ -219,7 +219,9 @@ fn traces_reach_a_collector_that_was_down() {
     let cursor = || store(&scratch).note("traces.cursor").unwrap().is_some();
     until(&mut daemon, now, "the cursor", cursor);
     scratch.kb(&["playbook", "run", "outer"]).code(1);
-    let run = scratch.last_run();
+    // The run that `kb init` asked for may start later than this one.
+    let shown = scratch.json(&["run", "show", "@last:outer", "--json"]);
+    let run = shown["run"].as_str().unwrap().to_owned();
     until(&mut daemon, now, "the failure", || counted.counted().problem.is_some());
     let problem = counted.counted().problem.unwrap();
     assert!(problem.contains("503") && !problem.contains("secret-of"), "{problem}");

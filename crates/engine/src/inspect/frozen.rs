@@ -145,6 +145,7 @@ impl From<FileRole> for FrozenRole {
             FileRole::Specialist => FrozenRole::Specialist,
             FileRole::AgentProfile => FrozenRole::AgentProfile,
             FileRole::Plugin => FrozenRole::Plugin,
+            FileRole::Script => FrozenRole::Script,
             FileRole::McpLock => FrozenRole::McpLock,
             FileRole::Settings => FrozenRole::Settings,
         }

@@ -8,7 +8,7 @@ use super::mcp::{McpLock, of_specialists, with_server};
 use super::same_ids::unique;
 use super::syntax::{
     Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text,
-    read_yaml, settings, specialist, split_front_matter,
+    read_yaml, script, settings, specialist, split_front_matter,
 };
 use super::{
     Catalog, CodingAgent, DefinitionForm, FileBytes, McpServer, PinnedTools, Playbook, Plugin,
@@ -34,6 +34,8 @@ pub enum FileRole {
     AgentProfile,
     /// YAML, `kb.plugin/1`.
     Plugin,
+    /// YAML, `kb.script/1`: it replaces a model. Only its problems are of interest; a run reads it by itself.
+    Script,
     /// JSON, `kb.mcp-lock/1`: the tools of servers, as `kb mcp pin` wrote them.
     McpLock,
     /// `.kb/kb.config.json` or `.yml`.
@@ -114,6 +116,7 @@ impl Loader {
                 self.specialist(file, &text, digest, decoder);
             }
             FileRole::Plugin => self.plugin(file, &text, decoder),
+            FileRole::Script => self.script(&text, decoder),
             FileRole::McpLock => self.lock(&text),
             FileRole::Settings => self.settings(&text, decoder),
         }
@@ -158,6 +161,13 @@ impl Loader {
         for (id, path) in found.refused {
             self.refused.specialists.entry(id).or_default().insert(path);
         }
+    }
+
+    /// The problems of a script.
+    fn script(&mut self, text: &FileText, mut decoder: Decoder) {
+        let root = yaml(text, text.start..text.text.len(), &mut decoder);
+        root.and_then(|root| script::script(&root, &mut decoder));
+        self.diagnostics.extend(decoder.finish());
     }
 
     fn plugin(&mut self, file: &InputFile, text: &FileText, mut decoder: Decoder) {

@@ -69,6 +69,7 @@ fn parsed(file: &InputFile) -> Option<(Node, String)> {
         | FileRole::Specialist
         | FileRole::Plugin
         | FileRole::McpLock
+        | FileRole::Script
         | FileRole::Settings => (text.start..text.text.len(), String::new()),
     };
     let (root, _) = read_yaml(&text.text[part.clone()], part.start, text.source);

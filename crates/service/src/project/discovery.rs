@@ -115,7 +115,9 @@ impl<'a> Discovery<'a> {
                 extension == "yml" || extension == "yaml"
             }
             FileRole::Workflow | FileRole::AgentProfile => extension == "md",
-            FileRole::Settings | FileRole::McpLock => role_of(path) == Some(role),
+            FileRole::Settings | FileRole::Script | FileRole::McpLock => {
+                role_of(path) == Some(role)
+            }
         };
         fits && !readme
     }

@@ -16,4 +16,5 @@ pub use discovery::FileProblem;
 pub use folder::ProjectFolder;
 pub use new_files::{NewFiles, write_new_files};
 pub use role::role_of;
+pub(crate) use role::sniffed_role;
 pub use test_files::test_files;

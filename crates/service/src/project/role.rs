@@ -12,11 +12,14 @@ pub fn role_of(path: &Path) -> Option<FileRole> {
     match () {
         () if stem == "kb.config" && (yaml || extension == "json") => Some(FileRole::Settings),
         () if path.ends_with(LOCK_PATH) => Some(FileRole::McpLock),
+        () if yaml && (is_in(path, ".kb/scripts") || stem.ends_with(".script")) => {
+            Some(FileRole::Script)
+        }
         () if yaml && is_under("playbooks") => Some(FileRole::Playbook),
         () if yaml && (is_under("specialists") || stem == "specialist") => {
             Some(FileRole::Specialist)
         }
-        () if yaml && is_plugin(path) => Some(FileRole::Plugin),
+        () if yaml && is_in(path, ".kb/plugins") => Some(FileRole::Plugin),
         () if yaml => Some(FileRole::Playbook),
         () if extension == "md" && is_under("agents") => Some(FileRole::AgentProfile),
         () if extension == "md" => Some(FileRole::Workflow),
@@ -31,17 +34,18 @@ fn folder_of_definitions(path: &Path) -> Option<&str> {
     names.find(|name| known.contains(name))
 }
 
-/// Whether a file is in `.kb/plugins/`.
-fn is_plugin(path: &Path) -> bool {
-    path.parent().is_some_and(|folder| folder.ends_with(".kb/plugins"))
+/// Whether a file lies directly in this folder of the project.
+fn is_in(path: &Path, folder: &str) -> bool {
+    path.parent().is_some_and(|parent| parent.ends_with(folder))
 }
 
-/// The role of a file that was named on the command line. YAML with the schema of a specialist or plugin
-/// is one in any folder, and a file with an unknown extension is read as a playbook.
-pub(super) fn sniffed_role(path: &Path, bytes: &[u8]) -> FileRole {
+/// The role of a file that was named on the command line or is open in an editor. YAML with the schema of a specialist,
+/// plugin or script is one in any folder, and a file with an unknown extension is read as a playbook.
+pub(crate) fn sniffed_role(path: &Path, bytes: &[u8]) -> FileRole {
     match role_of(path) {
         None | Some(FileRole::Playbook) if has_specialist_schema(bytes) => FileRole::Specialist,
         None | Some(FileRole::Playbook) if has_schema(bytes, "kb.plugin/") => FileRole::Plugin,
+        None | Some(FileRole::Playbook) if has_schema(bytes, "kb.script/") => FileRole::Script,
         Some(role) => role,
         None if bytes.starts_with(b"---") => FileRole::Workflow,
         None => FileRole::Playbook,

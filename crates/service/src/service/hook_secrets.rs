@@ -5,7 +5,7 @@ use super::runs::{ConfiguredSecrets, ProjectContext, facts_of};
 use crate::trigger::{TriggerStore, trigger_id};
 use kb_attempt::{Live, run_blocking};
 use kb_base::value::{RunId, StepId};
-use kb_core::redaction::Redactor;
+use kb_core::redaction::{Redactor, SHORTEST};
 use kb_engine::engine::Secrets;
 use kb_engine::inspect::Earlier;
 use kb_engine::journal::JournalError;
@@ -36,8 +36,12 @@ pub fn unset_hook_secret(project: &Project, names: &[String]) -> Option<String> 
     }
     let name = names.first()?;
     let why = match project.catalog.settings.secrets.get(name)? {
-        SecretSource::Env(variable) => format!("the variable `{variable}` is not set or too short"),
-        SecretSource::File(path) => format!("the file `{path}` is missing or too short"),
+        SecretSource::Env(variable) => {
+            format!("the variable `{variable}` is not set, or has fewer than {SHORTEST} characters")
+        }
+        SecretSource::File(path) => {
+            format!("the file `{path}` is missing, or has fewer than {SHORTEST} characters")
+        }
         SecretSource::Command(_) => "no command is executed for a request".to_owned(),
     };
     Some(format!("the secret `{name}` has no value here: {why}"))

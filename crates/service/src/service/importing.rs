@@ -359,7 +359,7 @@ fn destination(path: &Path, role: FileRole) -> Option<String> {
         FileRole::Specialist => "specialists",
         FileRole::AgentProfile => "agents",
         FileRole::Plugin => "plugins",
-        FileRole::Settings | FileRole::McpLock => return None,
+        FileRole::Settings | FileRole::McpLock | FileRole::Script => return None,
     };
     let name = match path.file_name()?.to_str()? {
         // The id of `ID/specialist.yml` is the name of its folder.

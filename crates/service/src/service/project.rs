@@ -103,8 +103,11 @@ impl Project {
             match files.iter_mut().find(|file| file.path == shown) {
                 Some(file) => file.bytes = bytes,
                 None => {
-                    let role = crate::project::role_of(Path::new(&shown));
-                    files.extend(role.map(|role| InputFile { path: shown, bytes, role }));
+                    let path = Path::new(&shown);
+                    if crate::project::role_of(path).is_some() {
+                        let role = crate::project::sniffed_role(path, &bytes);
+                        files.push(InputFile { path: shown, bytes, role });
+                    }
                 }
             }
         }
@@ -355,6 +358,11 @@ impl Project {
     fn refused(&self, diagnostics: Vec<Diagnostic>) -> ServiceError {
         let sources = Box::new(self.sources().clone());
         ServiceError::Definitions { diagnostics, sources }
+    }
+
+    /// The path of a file with this name, if it is a script.
+    pub fn script_at(&self, name: &str) -> Option<String> {
+        self.path_of(name).filter(|path| self.role_of(path) == Some(FileRole::Script))
     }
 
     /// A name as a path of this project, if it has the form of one.

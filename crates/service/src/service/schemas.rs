@@ -108,14 +108,12 @@ fn kind_of_file(path: &str) -> Option<&'static str> {
     if path.ends_with(".test.yml") {
         return Some("test");
     }
-    if path.starts_with(".kb/scripts/") {
-        return Some("script");
-    }
     match role_of(Path::new(path)).filter(|_| path.starts_with(".kb/"))? {
         FileRole::Playbook => Some("playbook"),
         FileRole::Specialist => Some("specialist"),
         FileRole::Settings if path.ends_with(".yml") => Some("settings"),
         FileRole::Plugin => Some("plugin"),
+        FileRole::Script => Some("script"),
         FileRole::Settings | FileRole::McpLock | FileRole::Workflow | FileRole::AgentProfile => {
             None
         }

@@ -205,6 +205,7 @@ pub fn new_playbook(
     DefinitionId::new(id).map_err(|error| {
         ServiceError::refused(Failure::new(Code::BAD_ARGUMENT, error.to_string()))
     })?;
+    require_new(project, id)?;
     let root = &project.context.root;
     if let Some((name, path)) =
         own_templates(root, FOLDER).into_iter().find(|(name, _)| name == template)
@@ -230,6 +231,18 @@ pub fn new_playbook(
         others.push((format!(".kb/tests/{id}.test.yml"), own));
     }
     write(root, id, &definition(found.text, template, id), found.is_workflow, &others)
+}
+
+/// Refuses an id that a playbook or workflow of the project has, in whatever file: two files with one id would make
+/// both unusable.
+fn require_new(project: &Project, id: &str) -> Result<(), ServiceError> {
+    let catalog = &project.catalog;
+    let usable = catalog.playbooks.values().find(|own| own.id.as_str() == id);
+    let refused = catalog.refused.playbooks.get(id).and_then(|files| files.first());
+    let Some(path) = usable.map(|own| &own.path).or(refused) else { return Ok(()) };
+    let failure =
+        Failure::new(Code::FILE_EXISTS, format!("`{path}` exists already, with the id `{id}`"));
+    Err(ServiceError::refused(failure.help("choose another id, or edit that file")))
 }
 
 /// A definition with another id in its line `id:`, in a workflow that of the front matter, and the id before.

@@ -50,6 +50,12 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
         project.settings_paths().into_iter().map(str::to_owned).collect();
     let mut checked = 0;
     for name in names {
+        if let Some(script) = project.script_at(name) {
+            checked +=
+                usize::from(!project.diagnostics_of(&[&script]).iter().any(Diagnostic::is_error));
+            paths.insert(script);
+            continue;
+        }
         let playbook = match project.playbook(name) {
             Ok(playbook) => playbook,
             Err(ServiceError::Definitions { diagnostics: own, .. }) => {

@@ -10,9 +10,6 @@ use kb_base::value::Failure;
 use kb_language::definition::OnItemError;
 use std::sync::Arc;
 
-const ITEMS_FAILED_HELP: &str = "`onItemError: finish` runs all items before the step fails, and \
-                                 `onItemError: continue` keeps the other results";
-
 impl Decider<'_> {
     /// The instance waits only for a slot or a lock.
     pub(super) fn ready(&mut self, ix: InstanceIx) {
@@ -122,7 +119,7 @@ impl Decider<'_> {
         let cancelled = all.clone().any(|ix| self.instance(ix).status == StepStatus::Cancelled);
         if policy.is_some_and(OnItemError::fails_the_step) && failed > 0 {
             let message = format!("{failed} of {count} items failed");
-            let failure = Failure::new(Code::ITEMS_FAILED, message).help(ITEMS_FAILED_HELP);
+            let failure = Failure::new(Code::ITEMS_FAILED, message).help(others(policy));
             self.end(parent, StepStatus::Failed, Some(failure));
         } else if cancelled {
             self.end(parent, StepStatus::Cancelled, None);
@@ -142,6 +139,18 @@ impl Decider<'_> {
                 let status = StepStatus::Cancelled;
                 self.emit(Event::Ended { instance: ix, status, tolerated: false, output, failure });
             }
+        }
+    }
+}
+
+/// What else can follow a failed item.
+fn others(policy: Option<OnItemError>) -> &'static str {
+    match policy {
+        Some(OnItemError::Finish) => {
+            "`kb run retry` repeats the failed items; with `onItemError: continue` the step succeeds"
+        }
+        Some(OnItemError::Fail | OnItemError::Continue) | None => {
+            "`onItemError: finish` runs all items before the step fails; with `continue` the step succeeds"
         }
     }
 }
