@@ -1,7 +1,7 @@
 //! Conversations with coding agents by the Agent Client Protocol, version 1.
 //!
 //! An agent is a program of others. Everything that it says is checked and limited here, and callers mask its text. What
-//! it may do is decided by callers: this module passes on what it asks for. Start at [`AgentSession::open`].
+//! it may do is decided by callers: this module passes on what it asks for. Start at `AgentSession::open`.
 
 mod asked;
 mod client;
