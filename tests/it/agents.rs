@@ -300,3 +300,16 @@ fn an_agent_must_be_installed_and_have_the_mode() {
     assert!(created.read(".kb/specialists/mine.yml").contains("name: opencode"));
     created.kb(&["specialist", "new", "other", "--agent", "open-code"]).code(4).says(&["opencode"]);
 }
+
+/// An agent executes code, and can write in caches: what follows it is confined although no tool of it writes.
+#[test]
+fn commands_after_an_agent_that_only_reads_are_confined() {
+    let agent = "schema: kb.specialist/1\nid: reader\nrole: Read.\nagent: {command: [cat]}\ntools: [\"fs:read\"]\n";
+    let steps = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: read, specialist: reader, task: Look}\n  - {id: later, dependsOn: [read], run: \"true\"}\n";
+    let scratch =
+        Scratch::new(&[(".kb/specialists/reader.yml", agent), (".kb/playbooks/p.yml", steps)]);
+    scratch.kb(&["playbook", "validate", "p"]).code(0).says(&["later", "in the sandbox"]);
+    let model = agent.replace("agent: {command: [cat]}\n", "");
+    scratch.write(".kb/specialists/reader.yml", &model);
+    assert!(!scratch.kb(&["playbook", "validate", "p"]).code(0).out.contains("in the sandbox"));
+}

@@ -89,15 +89,22 @@ fn parse(text: &str, grammar: &tree_sitter::Language) -> Option<Tree> {
 /// deeply for it.
 fn walk<'t>(tree: &'t Tree, mut visit: impl FnMut(Node<'t>, u32)) {
     let mut cursor = tree.walk();
+    // Counted here: the cursor itself counts its parents at each call.
+    let mut depth = 0;
     loop {
-        visit(cursor.node(), cursor.depth());
-        if cursor.goto_first_child() || cursor.goto_next_sibling() {
+        visit(cursor.node(), depth);
+        if cursor.goto_first_child() {
+            depth += 1;
+            continue;
+        }
+        if cursor.goto_next_sibling() {
             continue;
         }
         loop {
             if !cursor.goto_parent() {
                 return;
             }
+            depth -= 1;
             if cursor.goto_next_sibling() {
                 break;
             }

@@ -249,7 +249,9 @@ impl Known {
     ) -> Option<NetworkAccess> {
         let planned = plan.step(state.instance(instance).step);
         match state.specialist(plan, instance) {
-            Some(specialist) if has_changed || specialist.writes() => Some(specialist.network),
+            Some(specialist) if has_changed || specialist.leaves_files() => {
+                Some(specialist.network)
+            }
             // The record of a child run does not say which of its steps changed a file.
             None if planned.has_writing_specialist() => Some(NetworkAccess::default()),
             // What a foreign value makes a command do is not the work of the author.
@@ -334,7 +336,8 @@ impl LiveKnown {
 /// Whether a step can change files: by a specialist, a command, a tool or a child run.
 fn may_change_files(plan: &Plan, state: &State, instance: InstanceIx) -> bool {
     let planned = plan.step(state.instance(instance).step);
-    planned.writes() || planned.step.starts_commands() || planned.child().is_some()
+    let leaves_files = planned.writes() || planned.has_writing_specialist();
+    leaves_files || planned.step.starts_commands() || planned.child().is_some()
 }
 
 /// The network of both.

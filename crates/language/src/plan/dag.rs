@@ -331,9 +331,9 @@ impl PlanStep {
             || self.locks_workspace()
     }
 
-    /// Whether a specialist of the step, or of a child run, may write files.
+    /// Whether files of a specialist of the step, or of a child run, can outlive its work.
     pub fn has_writing_specialist(&self) -> bool {
-        self.specialists().any(|specialist| specialist.writes())
+        self.specialists().any(|specialist| specialist.leaves_files())
             || self
                 .child()
                 .is_some_and(|child| child.steps().iter().any(PlanStep::has_writing_specialist))

@@ -152,6 +152,12 @@ impl Specialist {
     pub fn writes(&self) -> bool {
         self.tools.iter().any(|tool| tool.writes)
     }
+
+    /// Whether files can outlive its work: it writes, or it is an agent, which executes code and can write in the
+    /// caches of package managers and other places outside of the project.
+    pub fn leaves_files(&self) -> bool {
+        self.writes() || self.agent.is_some()
+    }
 }
 
 /// One entry of `examples:`: a past task for the prompt.
