@@ -143,20 +143,6 @@ impl Language {
         ENDINGS.iter().flat_map(|(endings, _)| endings.iter().copied())
     }
 
-    /// The name of the language.
-    pub fn name(self) -> &'static str {
-        match self {
-            Language::C => "C",
-            Language::Go => "Go",
-            Language::Java => "Java",
-            Language::JavaScript => "JavaScript",
-            Language::Markdown => "Markdown",
-            Language::Python => "Python",
-            Language::Rust => "Rust",
-            Language::TypeScript | Language::Tsx => "TypeScript",
-        }
-    }
-
     /// The grammar and the nodes that are definitions; `None` for Markdown, which is read by lines.
     pub(crate) fn grammar(self) -> Option<(tree_sitter::Language, &'static [Definition])> {
         Some(match self {

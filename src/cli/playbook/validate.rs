@@ -29,6 +29,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         Some(first) => Project::find_or_file(environment, first)?,
         None => Project::find(environment)?,
     };
+    // Once for both reports below: files that are named and belong to no folder are loaded with the project.
+    let project = project.with_named(&args.ids.iter().map(String::as_str).collect::<Vec<_>>())?;
     let report = service::validate_playbooks(&project, &args.ids)?;
     let bad = report.has_errors() || (args.strict && report.has_warnings());
     if args.json {
@@ -47,7 +49,6 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 /// The steps whose commands will run in the sandbox, with the reason.
 fn sandboxed(project: &Project, ids: &[String]) -> Result<String, service::ServiceError> {
     let mut table = Table::bare();
-    let project = &project.with_named(&ids.iter().map(String::as_str).collect::<Vec<_>>())?;
     for id in ids.iter().filter(|id| project.script_at(id).is_none()) {
         for step in service::show_playbook(project, id)?.steps {
             if let Some(causes) = service::ConfinedAhead::line(&step.sandbox) {

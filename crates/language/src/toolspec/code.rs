@@ -9,15 +9,6 @@ pub(super) fn specs() -> Vec<ToolSpec> {
 }
 
 fn outline() -> ToolSpec {
-    let symbol = json!({
-        "path": {"type": "string"},
-        "name": {"type": "string"},
-        "kind": {"type": "string", "description": "Such as function, method, struct, class, heading."},
-        "in": {"type": "string", "description": "The definitions around it, separated by `.`."},
-        "line": {"type": "integer"},
-        "endLine": {"type": "integer"},
-        "text": {"type": "string", "description": "Its first line."},
-    });
     ToolSpec {
         name: "code:outline".into(),
         description: "List the definitions of a source file with their lines: functions, methods, types, \
@@ -34,7 +25,7 @@ fn outline() -> ToolSpec {
             },
             "additionalProperties": false,
         }),
-        output: result("symbols", &symbol, &["path", "name", "kind", "in", "line", "endLine", "text"]),
+        output: symbols("symbols"),
         done: "Listed definitions".into(),
         subject: texts(["path"]),
         ..base()
@@ -42,15 +33,6 @@ fn outline() -> ToolSpec {
 }
 
 fn find_definition() -> ToolSpec {
-    let definition = json!({
-        "path": {"type": "string"},
-        "name": {"type": "string"},
-        "kind": {"type": "string"},
-        "in": {"type": "string", "description": "The definitions around it, separated by `.`."},
-        "line": {"type": "integer"},
-        "endLine": {"type": "integer"},
-        "text": {"type": "string", "description": "Its first line."},
-    });
     ToolSpec {
         name: "code:find-definition".into(),
         description:
@@ -58,11 +40,7 @@ fn find_definition() -> ToolSpec {
                       asks for a method of that type. Files ignored by git are omitted."
                 .into(),
         input: by_name(),
-        output: result(
-            "definitions",
-            &definition,
-            &["path", "name", "kind", "in", "line", "endLine", "text"],
-        ),
+        output: symbols("definitions"),
         done: "Looked up definition".into(),
         subject: texts(["name"]),
         ..base()
@@ -111,6 +89,20 @@ fn by_name() -> Json {
         "required": ["name"],
         "additionalProperties": false,
     })
+}
+
+/// A result with definitions under this key.
+fn symbols(key: &str) -> Json {
+    let symbol = json!({
+        "path": {"type": "string"},
+        "name": {"type": "string"},
+        "kind": {"type": "string", "description": "Such as function, method, struct, class, heading."},
+        "in": {"type": "string", "description": "The definitions around it, separated by `.`."},
+        "line": {"type": "integer"},
+        "endLine": {"type": "integer"},
+        "text": {"type": "string", "description": "Its first line."},
+    });
+    result(key, &symbol, &["path", "name", "kind", "in", "line", "endLine", "text"])
 }
 
 fn result(key: &str, entry: &Json, required: &[&str]) -> Json {
