@@ -47,11 +47,13 @@
 //! | [`verify`] (pure) | `core` | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
 //! | [`run`] (pure) | `core` | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
 //! | [`attempt`] | `attempt` | the types between engine and executor: request, work, outcome, recorder; work that blocks | diagnostic, value, evidence, redaction, expression, toolspec, definition, plan |
-//! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
+//! | [`database`] | `database` | opens SQLite files: private, with a write-ahead log and a version | – |
+//! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run, database |
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`jsonrpc`] | `jsonrpc` | JSON-RPC lines with a program of others: requests, answers, limits | value, process |
 //! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process, jsonrpc |
 //! | [`code`] (pure) | `code` | definitions and usages in source files, by the syntax trees of seven languages | – |
+//! | [`knowledge`] | `knowledge` | search terms of texts | – |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, attempt |
 //! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
@@ -67,8 +69,8 @@
 //! | [`wire`] (pure) | `core` | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
 //! | [`inspect`] | `engine` | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition, attempt |
-//! | [`trigger`] | `service` | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, journal |
-//! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal, process, workspace, http, git, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
+//! | [`trigger`] | `service` | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, database, journal |
+//! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal, process, knowledge, workspace, http, git, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | `serve` | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, expression, schedule, definition, run, attempt, journal, process, wire, project, trigger, service |
 //! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, evidence, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`mcp`] | `mcp` | the MCP server: playbooks and runs as tools of a client | diagnostic, value, redaction, definition, attempt, wire, trigger, service, serve |
@@ -112,10 +114,12 @@ pub use kb_base::{diagnostic, value};
 pub use kb_clock as clock;
 pub use kb_code as code;
 pub use kb_core::{evidence, redaction, run, verify, wire};
+pub use kb_database as database;
 pub use kb_engine::{engine, inspect, journal};
 pub use kb_host::{agent, cache, executor, git, http, isolation, llm, specialist, tool, workspace};
 pub use kb_import as import;
 pub use kb_jsonrpc as jsonrpc;
+pub use kb_knowledge as knowledge;
 pub use kb_language::{definition, expression, plan, schedule, toolspec};
 pub use kb_mcp as mcp;
 pub use kb_mcpclient as mcpclient;

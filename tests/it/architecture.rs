@@ -49,11 +49,13 @@ const MODULES: &[Module] = &[
     pure("run", "the state machine: state, events, inputs, effects; one file per input"),
     // Below the specialist, which is one of the modules that fill these types.
     impure("attempt", "the types between engine and executor: request, work, outcome, recorder; work that blocks"),
+    impure("database", "opens SQLite files: private, with a write-ahead log and a version"),
     impure("journal", "events with expected versions, leases, inbox, blobs; SQLite and memory"),
     impure("process", "the only starter of processes: init process, namespace workers, limits, sandbox"),
     impure("jsonrpc", "JSON-RPC lines with a program of others: requests, answers, limits"),
     impure("mcpclient", "the client of MCP servers: protocol, limits, checked declarations"),
     pure("code", "definitions and usages in source files, by the syntax trees of seven languages"),
+    impure("knowledge", "search terms of texts"),
     impure("workspace", "the project files: path guard, manifests, watching, text diffs"),
     impure("http", "the HTTP client, address rules, redirects"),
     impure("git", "`kb`'s own git, which executes nothing that settings or the project name"),

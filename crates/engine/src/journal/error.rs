@@ -1,6 +1,7 @@
 //! Errors of a journal, the same for every back end.
 
 use kb_base::value::RunId;
+use kb_database::DatabaseError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -95,6 +96,17 @@ impl JournalError {
                 JournalError::Denied(text)
             }
             _ => JournalError::Broken(text),
+        }
+    }
+}
+
+impl From<DatabaseError> for JournalError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::File { what, path, error } => JournalError::of_file(what, &path, &error),
+            DatabaseError::Newer { found, known, .. } => JournalError::Newer { found, known },
+            DatabaseError::Sqlite(error) => error.into(),
+            DatabaseError::NoSharedMemory(_) => JournalError::Broken(error.to_string()),
         }
     }
 }

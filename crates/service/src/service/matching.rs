@@ -5,8 +5,8 @@
 
 use super::Project;
 use kb_base::diagnostic::edit_distance;
+use kb_knowledge::stem;
 use kb_language::definition::Playbook;
-use rust_stemmers::{Algorithm, Stemmer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -175,14 +175,7 @@ fn word(written: &str) -> Option<Word> {
     if text.is_empty() {
         return None;
     }
-    let cyrillic = text.chars().any(|c| ('\u{400}'..='\u{4ff}').contains(&c));
-    let algorithm = if cyrillic { Algorithm::Russian } else { Algorithm::English };
-    let mut stem = Stemmer::create(algorithm).stem(&text).into_owned();
-    // The stem of `adding` is `ad`, that of `add` is `add`.
-    let last: Vec<char> = stem.chars().rev().take(2).collect();
-    if last.len() == 2 && last[0] == last[1] {
-        stem.pop();
-    }
+    let stem = stem(&text);
     Some(Word { written: written.to_owned(), text, stem })
 }
 

@@ -4,9 +4,8 @@ use crate::journal::JournalError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -145,14 +144,13 @@ fn require_files(paths: &JournalPaths) -> Result<(), JournalError> {
 
 /// Creates a folder that only its owner can enter, with the folders above it.
 pub(super) fn private_folder(directory: &Path) -> Result<(), JournalError> {
-    let created = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    let created = kb_database::private_folder(directory);
     created.map_err(|error| JournalError::of_file("make", directory, &error))
 }
 
 fn open_private(path: &Path) -> Result<File, JournalError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    options.open(path).map_err(|error| JournalError::of_file("open", path, &error))
+    let opened = kb_database::private_file(path);
+    opened.map_err(|error| JournalError::of_file("open", path, &error))
 }
 
 /// Schema version of the file; 0 if it has no tables yet. Uses a read-only connection, so that the

@@ -1,11 +1,9 @@
 //! The tables of the store, their version, and how it is opened.
 
+use kb_database::{Layout, SyncLevel};
 use kb_engine::journal::JournalError;
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{DirBuilder, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::Duration;
 
 /// The version that this `kb` writes, stored in `user_version`.
 const VERSION: i64 = 3;
@@ -16,7 +14,6 @@ pub(super) const FILE: &str = "serve.sqlite3";
 /// A fire has the key under which its trigger fires once: the nominal time, the id of a delivery, the
 /// digest of a file. Nominal times in a row that did not fire share a row.
 const TABLES: &str = "
-BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS triggers (
     trigger TEXT PRIMARY KEY,
     digest TEXT,
@@ -90,8 +87,6 @@ CREATE TABLE IF NOT EXISTS changes (
     by TEXT,
     at INTEGER NOT NULL
 ) STRICT;
-PRAGMA user_version = 3;
-COMMIT;
 ";
 
 /// Opens an existing store of this version for reading.
@@ -104,36 +99,12 @@ pub(super) fn read(state_dir: &Path) -> Option<Connection> {
 
 /// Opens the store of a state folder and creates both if they are missing.
 pub(super) fn open(state_dir: &Path) -> Result<Connection, JournalError> {
-    let refused = |what: &str, path: &Path, error: &std::io::Error| {
-        JournalError::Denied(format!("cannot {what} `{}`: {error}", path.display()))
-    };
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    builder.create(state_dir).map_err(|error| refused("make", state_dir, &error))?;
-    let path = state_dir.join(FILE);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    options.open(&path).map_err(|error| refused("open", &path, &error))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&path, flags)?;
-    connection.busy_timeout(Duration::from_secs(15))?;
-    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if found > VERSION {
-        return Err(JournalError::Newer { found, known: VERSION });
-    }
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-    if mode != "wal" {
-        let folder = state_dir.display();
-        return Err(JournalError::Broken(format!(
-            "the file system of `{folder}` does not support shared memory, which `kb serve` needs"
-        )));
-    }
-    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")?;
-    if found == 2 {
-        connection.execute_batch("ALTER TABLE fires ADD COLUMN by TEXT")?;
-    }
-    if found < VERSION {
-        connection.execute_batch(TABLES)?;
-    }
-    Ok(connection)
+    Ok(kb_database::open(state_dir, &LAYOUT)?)
+}
+
+const LAYOUT: Layout = Layout { file: FILE, version: VERSION, upgrade, sync: SyncLevel::Full };
+
+fn upgrade(found: i64) -> String {
+    let before = if found == 2 { "ALTER TABLE fires ADD COLUMN by TEXT;" } else { "" };
+    format!("{before} {TABLES}")
 }
