@@ -27,6 +27,7 @@ mod logging;
 mod lsp;
 mod man;
 mod mcp;
+mod memory;
 mod notify;
 mod panics;
 mod playbook;
@@ -52,6 +53,7 @@ use exit::{CliResult, Exit};
 use kb_service::service::{Environment, Redactors};
 use logging::Logging;
 use mcp::McpCommand;
+use memory::MemoryCommand;
 use playbook::PlaybookCommand;
 use plugin::PluginCommand;
 use run::RunCommand;
@@ -110,6 +112,9 @@ enum KbCommand {
     /// Use tools of MCP servers, and offer playbooks and runs to other agents
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Show, add, approve and forget what is remembered across runs
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// List, enable, pause and fire triggers
     #[command(subcommand, visible_alias = "triggers")]
     Trigger(TriggerCommand),
@@ -208,6 +213,7 @@ fn dispatch(
         Some(KbCommand::Cache(command)) => cache::run(command, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
         Some(KbCommand::Mcp(command)) => mcp::run(command, &environment, terminal),
+        Some(KbCommand::Memory(command)) => memory::run(command, &environment, terminal),
         Some(KbCommand::Serve(args)) => serve::run(args, logging.format, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Notify(args)) => notify::run(args, &environment, terminal),

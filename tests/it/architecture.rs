@@ -56,6 +56,7 @@ const MODULES: &[Module] = &[
     impure("mcpclient", "the client of MCP servers: protocol, limits, checked declarations"),
     pure("code", "definitions and usages in source files, by the syntax trees of seven languages"),
     impure("knowledge", "search terms of texts"),
+    impure("memory", "what is remembered across runs: entries, their rules and their store"),
     impure("workspace", "the project files: path guard, manifests, watching, text diffs"),
     impure("http", "the HTTP client, address rules, redirects"),
     impure("git", "`kb`'s own git, which executes nothing that settings or the project name"),

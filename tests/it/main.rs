@@ -69,6 +69,7 @@ mod lsp;
 mod lsp_client;
 mod mcp;
 mod mcp_client;
+mod memory;
 mod merge_evidence;
 mod named_files;
 mod paid_calls;

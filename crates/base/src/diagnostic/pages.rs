@@ -253,6 +253,10 @@ codes! {
     AGENT_ENDED = "KB1403";
     AGENT_ANSWER = "KB1404";
     AGENT_REFUSED = "KB1405";
+    // `KB16xx`: memory.
+    MEMORY_REFUSED = "KB1601";
+    MEMORY_UNUSABLE = "KB1602";
+    MEMORY_FILE = "KB1603";
 }
 
 impl Page {

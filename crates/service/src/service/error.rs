@@ -37,6 +37,8 @@ pub enum ResourceKind {
     Artifact,
     /// A stored result.
     Cached,
+    /// A remembered sentence, by its id.
+    MemoryEntry,
     /// A file that was named on the command line.
     File,
 }
@@ -57,6 +59,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::Token => "token",
             ResourceKind::Artifact => "artifact",
             ResourceKind::Cached => "stored result or step",
+            ResourceKind::MemoryEntry => "memory entry",
             ResourceKind::File => "file",
         })
     }

@@ -29,6 +29,7 @@ mod hook_secrets;
 mod importing;
 mod matching;
 mod mcp_servers;
+mod memory;
 mod notify;
 mod outgoing;
 mod pages;
@@ -92,10 +93,19 @@ pub use kb_engine::journal::JournalError;
 pub use kb_import::{Effect as ImportEffect, Format as ImportFormat};
 pub use kb_language::expression::Strength;
 pub use kb_language::plan::ConfinedAhead;
+pub use kb_memory::{
+    Entry as MemoryEntry, Forgotten, Hit as MemoryHit, Kind as MemoryKind, Query as MemoryQuery,
+    State as MemoryState, Stats as MemoryStats,
+};
 pub use matching::{Choice, Match, choose, match_phrase};
 pub use mcp_servers::{
     PartDifference, PinState, Pinned, ServerTool, ServerView, ToolDifference, call_server,
     diff_server, list_servers, pin_server, server_tools,
+};
+pub use memory::{
+    Approved, MemoryAdd, MemoryEntryView, MemoryView, add_memory, approve_memory, export_memory,
+    forget_memory, list_memory, memory_stats, reject_memory, review_memory, search_memory,
+    show_memory,
 };
 pub use notify::{
     TEST_RUN, TriggerNews, notification, send_notification, test_notification, trigger_notification,

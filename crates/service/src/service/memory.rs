@@ -1,0 +1,285 @@
+//! The memory of a project as use cases: list, search, add, approve, reject, forget.
+
+use super::hook_secrets::learn_secrets;
+use super::{Environment, Project, ResourceKind, ServiceError};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, Timestamp};
+use kb_core::redaction::Redactor;
+use kb_memory::{
+    Admitted, Anchor, Draft, Entry, Event, Forgotten, Hit, Kind, Limits, MemoryError, MemoryStore,
+    Proposal, Query, Reader, SharedFile, State, Stats, Trust, read_folder,
+};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The entries of a list, and the files that are none.
+#[derive(Debug, Clone, Serialize)]
+pub struct MemoryView {
+    /// Those in the states that were asked for, newest changes first.
+    pub entries: Vec<Entry>,
+    /// Problems of files in `.kb/memory`, as `path:line:column: message`.
+    pub problems: Vec<String>,
+}
+
+/// One entry with its history.
+#[derive(Debug, Clone, Serialize)]
+pub struct MemoryEntryView {
+    /// What is stored of it now.
+    #[serde(flatten)]
+    pub entry: Entry,
+    /// Ids of other entries about the same subject that are neither archived nor forgotten.
+    pub conflicts: Vec<String>,
+    /// What happened to it, the oldest first.
+    pub events: Vec<Event>,
+}
+
+/// What `kb memory add` stores.
+#[derive(Debug, Clone)]
+pub struct MemoryAdd {
+    /// The sentence.
+    pub text: String,
+    /// What it is about.
+    pub kind: Kind,
+    /// A name for the entry; `None`: one from its text.
+    pub id: Option<String>,
+    /// What it says something about.
+    pub subject: Option<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// Files that it rests on.
+    pub anchors: Vec<String>,
+    /// Whether it becomes a file of the project at once.
+    pub share: bool,
+}
+
+/// An entry that a person shared.
+#[derive(Debug, Clone, Serialize)]
+pub struct Approved {
+    /// What is stored of it now.
+    pub entry: Entry,
+    /// Its file, relative to the project root; nothing if it is not shared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Whether an entry with the sentence existed.
+    pub existed: bool,
+    /// Ids of other entries about its subject that are neither archived nor forgotten.
+    pub conflicts: Vec<String>,
+}
+
+/// The opened memory of a project.
+struct Opened {
+    project: Project,
+    store: MemoryStore,
+    redactor: Arc<Redactor>,
+    problems: Vec<String>,
+    now: Timestamp,
+}
+
+impl Opened {
+    /// Opens the memory with the files that the project has now.
+    fn of(environment: &Environment) -> Result<Opened, ServiceError> {
+        let project = Project::find(environment)?;
+        let store = MemoryStore::open(&project.context.state_dir).map_err(failed)?;
+        let redactor = Arc::new(Redactor::default());
+        learn_secrets(&project, &redactor);
+        let now = project.clock().now();
+        let mut opened = Opened { project, store, redactor, problems: Vec::new(), now };
+        opened.take_files()?;
+        opened.store.archive_old(now, opened.limits().archive_after).map_err(failed)?;
+        Ok(opened)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn take_files(&mut self) -> Result<(), ServiceError> {
+        let (files, problems) = read_folder(&self.project.context.root, &self.redactor);
+        let id = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            name.strip_suffix(".md").unwrap_or(name).to_owned()
+        };
+        let kept: Vec<String> = problems.iter().map(|problem| id(&problem.path)).collect();
+        self.problems = problems.iter().map(ToString::to_string).collect();
+        self.store.sync_files(&files, &kept, self.now).map_err(failed)?;
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<Entry, ServiceError> {
+        self.store.find(name).map_err(|error| match error {
+            MemoryError::Unknown(name) => {
+                let known = self.store.list(&[]).unwrap_or_default();
+                let known = known.into_iter().map(|entry| entry.id);
+                ServiceError::unknown(ResourceKind::MemoryEntry, name, known)
+            }
+            other => failed(other),
+        })
+    }
+
+    /// An entry as a person has it after a change.
+    fn approved(&self, id: &str, existed: bool) -> Result<Approved, ServiceError> {
+        let entry = self.find(id)?;
+        let file = (entry.state == State::Shared).then(|| SharedFile::path_of(id));
+        let conflicts = self.store.conflicts(id).map_err(failed)?;
+        Ok(Approved { entry, file, existed, conflicts })
+    }
+
+    /// Writes the file of an entry, which makes it a shared one.
+    fn share(&mut self, id: &str) -> Result<(), ServiceError> {
+        let entry = self.store.approvable(id).map_err(failed)?;
+        let by = self.project.context.environment.user();
+        let text = SharedFile::text_of(&entry, &self.redactor.mask_text(&by));
+        let (root, path) = (&self.project.context.root, SharedFile::path_of(id));
+        let written = crate::project::write_new_files(root, &[(path.as_str(), text.as_str())]);
+        let written = written.map_err(|(file, error)| {
+            let message = format!("cannot write `{}`: {error}", file.display());
+            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+        })?;
+        if written.created.is_empty() {
+            let failure =
+                Failure::new(Code::MEMORY_FILE, format!("`{path}` exists and is no entry"));
+            let help = "`kb memory list` shows what is wrong with it; correct it or remove it";
+            return Err(ServiceError::refused(failure.help(help)));
+        }
+        self.take_files()
+    }
+}
+
+/// The error of a use case.
+fn failed(error: MemoryError) -> ServiceError {
+    match error {
+        MemoryError::Refused { message, help } => {
+            ServiceError::refused(Failure::new(Code::MEMORY_REFUSED, message).help(help))
+        }
+        MemoryError::Unknown(name) => {
+            ServiceError::unknown(ResourceKind::MemoryEntry, name, Vec::<String>::new())
+        }
+        MemoryError::Database(_) => {
+            let help =
+                "move `memory.sqlite3` in the state folder away; `kb doctor` names the folder";
+            let failure = Failure::new(Code::MEMORY_UNUSABLE, error.to_string());
+            ServiceError::environment(failure.help(help))
+        }
+    }
+}
+
+/// The entries in these states; all but forgotten ones without any.
+pub fn list_memory(
+    environment: &Environment,
+    states: &[State],
+) -> Result<MemoryView, ServiceError> {
+    let opened = Opened::of(environment)?;
+    let entries = opened.store.list(states).map_err(failed)?;
+    Ok(MemoryView { entries, problems: opened.problems })
+}
+
+/// What waits for a person: candidates, stale and conflicted entries.
+pub fn review_memory(environment: &Environment) -> Result<MemoryView, ServiceError> {
+    list_memory(environment, &[State::Candidate, State::Verified, State::Stale, State::Conflicted])
+}
+
+/// One entry with what happened to it.
+pub fn show_memory(environment: &Environment, name: &str) -> Result<MemoryEntryView, ServiceError> {
+    let opened = Opened::of(environment)?;
+    let entry = opened.find(name)?;
+    let events = opened.store.events(&entry.id).map_err(failed)?;
+    let conflicts = opened.store.conflicts(&entry.id).map_err(failed)?;
+    Ok(MemoryEntryView { entry, conflicts, events })
+}
+
+/// The entries with one of the words, best first.
+pub fn search_memory(
+    environment: &Environment,
+    query: &Query<'_>,
+) -> Result<Vec<Hit>, ServiceError> {
+    Opened::of(environment)?.store.search(query, Reader::Person).map_err(failed)
+}
+
+/// Stores a sentence of a person.
+pub fn add_memory(environment: &Environment, add: MemoryAdd) -> Result<Approved, ServiceError> {
+    let mut opened = Opened::of(environment)?;
+    let anchor = |path: String| Anchor { path, sha256: None, excerpt: None };
+    let proposal = Proposal {
+        id: add.id,
+        kind: add.kind,
+        subject: add.subject,
+        text: add.text,
+        tags: add.tags,
+        anchors: add.anchors.into_iter().map(anchor).collect(),
+        checks: Vec::new(),
+        trust: Trust::Person,
+        author: environment.user(),
+        run: None,
+        step: None,
+    };
+    let draft = Draft::admit(proposal, &opened.redactor).map_err(failed)?;
+    let admitted = opened.store.propose(&draft, opened.now, &opened.limits()).map_err(failed)?;
+    let existed = matches!(admitted, Admitted::Duplicate(_));
+    let id = admitted.entry().id.clone();
+    if add.share && admitted.entry().state != State::Shared {
+        opened.share(&id)?;
+    }
+    opened.approved(&id, existed)
+}
+
+/// Shares an entry: a person has read it and writes it into the project.
+pub fn approve_memory(environment: &Environment, name: &str) -> Result<Approved, ServiceError> {
+    let mut opened = Opened::of(environment)?;
+    let id = opened.find(name)?.id;
+    opened.share(&id)?;
+    opened.approved(&id, true)
+}
+
+/// Rejects an entry. Its sentence is not proposed again.
+pub fn reject_memory(
+    environment: &Environment,
+    name: &str,
+    why: Option<String>,
+) -> Result<Entry, ServiceError> {
+    let opened = Opened::of(environment)?;
+    let entry = opened.find(name)?;
+    if entry.state == State::Shared {
+        let failure = Failure::new(Code::MEMORY_REFUSED, format!("`{}` is shared", entry.id));
+        let help = format!("`kb memory forget {}` removes its file", entry.id);
+        return Err(ServiceError::refused(failure.help(help)));
+    }
+    let why = why.map(|why| opened.redactor.mask_text(&why).into_owned());
+    let event = Event::rejected(&environment.user(), why, opened.now);
+    opened.store.reject(&entry.id, &event).map_err(failed)
+}
+
+/// Forgets an entry and removes its file. With `purge` its texts are deleted too.
+pub fn forget_memory(
+    environment: &Environment,
+    name: &str,
+    purge: bool,
+) -> Result<Forgotten, ServiceError> {
+    let opened = Opened::of(environment)?;
+    let entry = opened.find(name)?;
+    let file = opened.project.context.root.join(SharedFile::path_of(&entry.id));
+    match std::fs::remove_file(&file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            let message = format!("cannot remove `{}`: {error}", file.display());
+            return Err(ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message)));
+        }
+        _ => {}
+    }
+    opened.store.forget(&entry.id, &environment.user(), purge, opened.now).map_err(failed)
+}
+
+/// All entries with their history, also forgotten ones.
+pub fn export_memory(environment: &Environment) -> Result<Vec<MemoryEntryView>, ServiceError> {
+    let opened = Opened::of(environment)?;
+    let all = opened.store.list(&State::ALL).map_err(failed)?;
+    let view = |entry: Entry| {
+        let events = opened.store.events(&entry.id).map_err(failed)?;
+        let conflicts = opened.store.conflicts(&entry.id).map_err(failed)?;
+        Ok(MemoryEntryView { entry, conflicts, events })
+    };
+    all.into_iter().map(view).collect()
+}
+
+/// Numbers about the memory.
+pub fn memory_stats(environment: &Environment) -> Result<Stats, ServiceError> {
+    Opened::of(environment)?.store.stats().map_err(failed)
+}
