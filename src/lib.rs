@@ -117,6 +117,7 @@ pub use kb_code as code;
 pub use kb_core::{evidence, redaction, run, verify, wire};
 pub use kb_database as database;
 pub use kb_engine::{engine, inspect, journal};
+pub use kb_goal as goal;
 pub use kb_host::{agent, cache, executor, git, http, isolation, llm, specialist, tool, workspace};
 pub use kb_import as import;
 pub use kb_jsonrpc as jsonrpc;

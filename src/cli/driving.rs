@@ -36,6 +36,9 @@ pub(super) struct DisplayArgs {
     /// Exit with code 1 if a step succeeded although its gate did not pass
     #[arg(long)]
     strict: bool,
+    /// Whether the run is a part of a command that goes on after it: no summary of one that succeeded.
+    #[arg(skip)]
+    pub(super) is_part: bool,
 }
 
 impl DisplayArgs {
@@ -232,7 +235,7 @@ impl Ended {
             let command =
                 next_command(program, run, status, question, budget, self.summary.has_changed);
             command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
-        } else {
+        } else if !(display.is_part && status == RunStatus::Succeeded) {
             let text = summary::text(program, run, status, &self.summary, terminal.is_quiet());
             terminal.out(&text)?;
         }

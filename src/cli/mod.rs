@@ -21,6 +21,7 @@ mod exit;
 mod explain;
 mod first_steps;
 mod fmt;
+mod goal;
 mod hidden_input;
 mod init;
 mod logging;
@@ -91,6 +92,7 @@ version · 130, 143 stopped by a signal";
 enum KbCommand {
     Demo(demo::Args),
     Init(init::Args),
+    Do(goal::Args),
     Doctor(doctor::Args),
     /// List, check, plan and run playbooks and workflows
     #[command(subcommand, visible_alias = "workflow")]
@@ -204,6 +206,7 @@ fn dispatch(
         None => first_steps::print(terminal),
         Some(KbCommand::Demo(args)) => demo::run(args, &environment, terminal),
         Some(KbCommand::Init(args)) => init::run(args, &environment, terminal),
+        Some(KbCommand::Do(args)) => goal::run(args, &environment, terminal),
         Some(KbCommand::Doctor(args)) => doctor::run(args, &environment, terminal),
         Some(KbCommand::Playbook(command)) => playbook::run(command, &environment, terminal),
         Some(KbCommand::Specialist(command)) => specialist::run(command, &environment, terminal),

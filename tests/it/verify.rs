@@ -225,6 +225,7 @@ fn deciding(argv: &[&str], inputs: &[&str]) -> Check {
         inputs: inputs.iter().map(|glob| (*glob).to_owned()).collect(),
         may_change: Vec::new(),
         must_fail_before: false,
+        must_fail: false,
         tests: None,
         timeout: None,
     })

@@ -12,6 +12,7 @@
 mod base_environment;
 mod capture;
 mod detached;
+mod editor;
 mod failed_command;
 mod group;
 mod inherited_files;
@@ -39,6 +40,7 @@ mod watched;
 pub use base_environment::BaseEnvironment;
 pub use capture::{OnBytes, OnLine, OutputListener, Stream};
 pub use detached::{Detached, open_page};
+pub use editor::edit;
 pub use failed_command::FailedCommand;
 pub use inherited_files::keep_inherited_files;
 pub use level::ProcessLevel;

@@ -20,7 +20,7 @@ use crate::cli::exit::CliResult;
 use clap::Subcommand;
 use kb_service::service::Environment;
 
-pub(super) use run::{OverrideArgs, ParamArgs};
+pub(super) use run::{OverrideArgs, ParamArgs, dollars, program_for};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PlaybookCommand {

@@ -120,7 +120,7 @@ pub(in crate::cli) struct OverrideArgs {
 }
 
 /// Parses an amount of US dollars.
-fn dollars(text: &str) -> Result<Money, String> {
+pub(in crate::cli) fn dollars(text: &str) -> Result<Money, String> {
     let usd = text.parse::<f64>().ok().filter(|usd| usd.is_finite() && *usd >= 0.0);
     usd.map(Money::from_usd).ok_or_else(|| "write an amount such as 1.50".to_owned())
 }
@@ -299,7 +299,7 @@ fn note_project(project: &Project, name: &str, terminal: &mut Terminal) -> std::
 }
 
 /// The command for this `kb` in the project of a run.
-fn program_for(context: &ProjectContext) -> String {
+pub(in crate::cli) fn program_for(context: &ProjectContext) -> String {
     if context.root == context.environment.cwd || context.is_here() {
         "kb".to_owned()
     } else {

@@ -5,7 +5,7 @@ use kb::diagnostic::Code;
 use std::fmt::Write;
 
 /// The subjects of the code ranges, by the first four characters of a code.
-const RANGES: [(&str, &str); 15] = [
+const RANGES: [(&str, &str); 16] = [
     ("KB01", "Files and YAML"),
     ("KB02", "Definitions"),
     ("KB03", "Expressions and templates"),
@@ -20,6 +20,7 @@ const RANGES: [(&str, &str); 15] = [
     ("KB12", "Language server"),
     ("KB13", "MCP server"),
     ("KB14", "Coding agents"),
+    ("KB15", "Planning"),
     ("KB16", "Memory"),
 ];
 

@@ -253,6 +253,9 @@ codes! {
     AGENT_ENDED = "KB1403";
     AGENT_ANSWER = "KB1404";
     AGENT_REFUSED = "KB1405";
+    // `KB15xx`: planning.
+    PLAN_UNUSABLE = "KB1501";
+    NO_PLANNING_RUN = "KB1502";
     // `KB16xx`: memory.
     MEMORY_REFUSED = "KB1601";
     MEMORY_UNUSABLE = "KB1602";

@@ -3,6 +3,7 @@
 //! Start at [`load`]. Plugins and settings are read first, because other definitions name plugins and
 //! the secrets that settings declare.
 
+use super::by_capability;
 use super::check::named_specialists;
 use super::mcp::{McpLock, of_specialists, with_server};
 use super::same_ids::unique;
@@ -305,16 +306,20 @@ impl Loader {
             settings: Arc::new(self.settings.map(|(settings, _)| settings).unwrap_or_default()),
             ..Catalog::default()
         };
-        let playbooks = self.playbooks.into_iter();
-        let playbooks =
-            playbooks.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
-        let refused = &mut self.refused.playbooks;
-        catalog.playbooks = unique(playbooks, "playbook", refused, &mut self.diagnostics);
         let specialists = self.specialists.into_iter();
         let specialists =
             specialists.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
         let refused = &mut self.refused.specialists;
         catalog.specialists = unique(specialists, "specialist", refused, &mut self.diagnostics);
+        let drafts = self.drafts.iter_mut().map(Arc::make_mut);
+        for playbook in self.playbooks.iter_mut().chain(drafts) {
+            by_capability::resolve(playbook, &catalog.specialists);
+        }
+        let playbooks = self.playbooks.into_iter();
+        let playbooks =
+            playbooks.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
+        let refused = &mut self.refused.playbooks;
+        catalog.playbooks = unique(playbooks, "playbook", refused, &mut self.diagnostics);
         let named = &catalog.settings.escalation.named;
         self.diagnostics.extend(named_specialists::check(named, &catalog));
         catalog.plugins = self.unique_plugins;

@@ -6,6 +6,7 @@
 //! modules use. Start at [`load`], the only function that creates a [`Catalog`]. Definitions in a
 //! catalog are fully checked. A file with errors is left out; the other files still load.
 
+mod by_capability;
 mod check;
 mod file_bytes;
 mod gate_check;
@@ -24,6 +25,7 @@ mod step_texts;
 mod syntax;
 mod trigger_links;
 
+pub(crate) use by_capability::candidates;
 pub use check::{refuse_computed_code, refuse_options};
 pub use file_bytes::FileBytes;
 pub use gate_check::*;

@@ -9,7 +9,10 @@ use super::plugins;
 use super::reads::Read;
 use super::servers;
 use super::{Dependency, PlanStep, StepIx, edges, reads};
-use crate::definition::{Catalog, HookEvent, Playbook, RecoveryAction, Specialist, Step, StepKind};
+use crate::definition::{
+    Catalog, HookEvent, Playbook, RecoveryAction, Specialist, SpecialistStep, Step, StepKind,
+    candidates,
+};
 use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
 use kb_base::value::SpecialistId;
 use std::collections::BTreeSet;
@@ -156,6 +159,10 @@ fn specialist_of(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Arc<Specialist>> {
     let StepKind::Specialist(task) = &step.kind else { return None };
+    if task.by_capability {
+        problems.push(not_the_only_one(task, catalog));
+        return None;
+    }
     let found = loaded(&task.specialist, task.span, catalog, problems)?;
     let Some((name, span)) = &task.capability else { return Some(found) };
     let Some(chosen) = found.with_capability(name) else {
@@ -171,6 +178,31 @@ fn specialist_of(
         problems.push(problem.help("add `task:` to the step"));
     }
     Some(Arc::new(chosen))
+}
+
+/// Why the capability of a step does not say which specialist is meant.
+fn not_the_only_one(task: &SpecialistStep, catalog: &Catalog) -> Diagnostic {
+    let name = task.capability.as_ref().map_or("", |(name, _)| name);
+    let (found, _) = candidates(name, &catalog.specialists);
+    let ids: Vec<String> = found.iter().map(|own| format!("`{}`", own.id)).collect();
+    if !ids.is_empty() {
+        let message = format!("several specialists have the capability `{name}`: {}", ids.join(", "));
+        return Diagnostic::error(Code::NO_SUCH_CAPABILITY, task.span, message)
+            .help("add `specialist:` with one of them");
+    }
+    let all = || catalog.specialists.values();
+    let callable = all().flat_map(|own| own.callable.iter().map(|known| &*known.name));
+    let known: BTreeSet<&str> =
+        all().flat_map(|own| own.capabilities.iter().map(|known| &**known)).chain(callable).collect();
+    let help = match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => {
+            "no specialist of the project has capabilities; name one with `specialist:`".to_owned()
+        }
+        None => format!("known capabilities: {}", Vec::from_iter(known).join(", ")),
+    };
+    let message = format!("no specialist has the capability `{name}`");
+    Diagnostic::error(Code::NO_SUCH_CAPABILITY, task.span, message).help(help)
 }
 
 fn no_capability(specialist: &Specialist, name: &str, span: Span) -> Diagnostic {

@@ -35,6 +35,7 @@ mod outgoing;
 mod pages;
 pub mod params;
 mod plan_view;
+pub mod planning;
 mod playbooks;
 mod plugins;
 mod project;

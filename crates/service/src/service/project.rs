@@ -156,31 +156,39 @@ impl Project {
     /// The same project, with the files among these names added.
     pub fn with_named(&self, names: &[&str]) -> Result<Project, ServiceError> {
         let environment = &self.context.environment;
-        let mut files = self.files.clone();
+        let mut added = Vec::new();
         let mut unreadable = Vec::new();
         for name in names.iter().filter(|name| is_file(environment, name)) {
             let path = environment.absolute(Path::new(name));
             let shown = self.folder.relative(&path);
-            if files.iter().any(|file| file.path == shown) {
+            if self.files.iter().chain(&added).any(|file| file.path == shown) {
                 continue;
             }
             match self.folder.read_file(&path) {
-                Ok(file) => files.push(file),
+                Ok(file) => added.push(file),
                 Err(problem) => {
                     unreadable.push(FileProblem { path: shown, diagnostic: *problem });
                 }
             }
         }
-        if files.len() == self.files.len() && unreadable.is_empty() {
+        if added.is_empty() && unreadable.is_empty() {
             return Ok(self.clone());
         }
-        unreadable.extend(self.unreadable.iter().cloned());
-        let named: Vec<String> = files[self.files.len()..].iter().map(|f| f.path.clone()).collect();
+        Ok(self.with_files(added, unreadable))
+    }
+
+    /// The same project with these files, which take the place of those with the same path or id.
+    pub(super) fn with_files(&self, added: Vec<InputFile>, problems: Vec<FileProblem>) -> Project {
+        let unreadable: Vec<FileProblem> =
+            problems.into_iter().chain(self.unreadable.iter().cloned()).collect();
+        let named: Vec<String> = added.iter().map(|file| file.path.clone()).collect();
+        let others = self.files.iter().filter(|file| !named.contains(&file.path)).cloned();
+        let mut files: Vec<InputFile> = others.chain(added).collect();
         loop {
             let (context, folder) = (self.context.clone(), self.folder.clone());
             let project = Project::new(context, folder, files.clone(), unreadable.clone());
             let other = project.diagnostics.iter().find_map(|d| project.replaced(d, &named));
-            let Some(other) = other else { return Ok(project) };
+            let Some(other) = other else { return project };
             files.retain(|file| file.path != other);
         }
     }

@@ -235,7 +235,7 @@ pub fn new_playbook(
 
 /// Refuses an id that a playbook or workflow of the project has, in whatever file: two files with one id would make
 /// both unusable.
-fn require_new(project: &Project, id: &str) -> Result<(), ServiceError> {
+pub(super) fn require_new(project: &Project, id: &str) -> Result<(), ServiceError> {
     let catalog = &project.catalog;
     let usable = catalog.playbooks.values().find(|own| own.id.as_str() == id);
     let refused = catalog.refused.playbooks.get(id).and_then(|files| files.first());

@@ -33,6 +33,9 @@ pub struct CommandCriterion {
     /// Whether the command must fail on the files as they were before the step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub must_fail_before: bool,
+    /// Whether the command must end with another exit code than 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub must_fail: bool,
     /// What is required of the tests that the command runs: the minimum, and whether as many must run
     /// as before the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +66,7 @@ impl CommandCriterion {
             inputs: check.inputs.clone(),
             may_change: check.may_change.clone(),
             must_fail_before: check.must_fail_before,
+            must_fail: check.must_fail,
             tests: check.tests.map(|tests| (tests.min_count, tests.not_fewer)),
             timeout: check.timeout,
         })
@@ -94,6 +98,14 @@ impl CommandCriterion {
         });
         let last_line = last_line.concat();
         match &run.ended {
+            CommandEnd::Code(0) if self.must_fail => {
+                Finding::failed("exit code 0, and the command must fail")
+            }
+            CommandEnd::Code(_) | CommandEnd::Signal(_) | CommandEnd::NotStarted(_)
+                if self.must_fail =>
+            {
+                Finding::passed()
+            }
             CommandEnd::Code(0) => self.passed(run, facts, before),
             CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{last_line}")),
             CommandEnd::Signal(signal) => {

@@ -8,7 +8,7 @@ use crate::definition::keys::KeyType::{
 use crate::definition::keys::{KeySpec, KeyTable, key, table};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
-use kb_base::diagnostic::{Code, Diagnostic};
+use kb_base::diagnostic::{Code, Diagnostic, Span};
 use std::time;
 
 /// A `command` check: a command that must exit with status 0.
@@ -22,6 +22,8 @@ pub struct CommandCheck {
     pub may_change: Vec<String>,
     /// Whether the command must fail on the files as they were before the step.
     pub must_fail_before: bool,
+    /// Whether the command must end with another exit code than 0.
+    pub must_fail: bool,
     /// What is required of the tests that the command runs.
     pub tests: Option<TestRequirement>,
     /// Time limit of the command; the timeout of the step applies as well.
@@ -78,6 +80,9 @@ impl CheckKind for CommandCheck {
         )
         .only(ONLY)
         .default("false"),
+        key("mustFail", Boolean, "Whether the command must end with another exit code than 0.")
+            .only(ONLY)
+            .default("false"),
         key("tests", Map(&TESTS), "Requirements on the tests that the command ran.")
             .only(ONLY)
             .example("{minCount: 1}"),
@@ -90,10 +95,24 @@ impl CheckKind for CommandCheck {
         let may_change =
             fields.get("mayChange").map(|node| pattern::globs(node, "mayChange", decoder));
         let must_fail_before = fields.boolean("mustFailBefore", decoder).unwrap_or(false);
+        let must_fail = fields.boolean("mustFail", decoder).unwrap_or(false);
         let tests = fields.get("tests").and_then(|node| tests(node, decoder));
+        if let Some((other, span)) = contradiction(fields).filter(|_| must_fail) {
+            let message = format!("`mustFail` and `{other}` contradict each other");
+            let help = format!("remove `{other}`, which is about a command that exits with 0");
+            decoder.push(Diagnostic::error(Code::MISPLACED_KEY, span, message).help(help));
+        }
         let timeout = fields.duration("timeout", decoder);
         let (inputs, may_change) = (inputs.unwrap_or_default(), may_change.unwrap_or_default());
-        Some(CommandCheck { argv: argv?, inputs, may_change, must_fail_before, tests, timeout })
+        Some(CommandCheck {
+            argv: argv?,
+            inputs,
+            may_change,
+            must_fail_before,
+            must_fail,
+            tests,
+            timeout,
+        })
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {
@@ -120,6 +139,12 @@ impl CommandCheck {
             _ => None,
         }
     }
+}
+
+/// A key that says something about an exit code 0, with its position.
+fn contradiction(fields: &Fields<'_>) -> Option<(&'static str, Span)> {
+    let keys = ["inputs", "mayChange", "mustFailBefore", "tests"];
+    keys.into_iter().find_map(|key| Some((key, fields.entry(key)?.0.span)))
 }
 
 fn tests(node: &Node, decoder: &mut Decoder) -> Option<TestRequirement> {

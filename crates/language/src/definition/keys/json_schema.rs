@@ -32,7 +32,8 @@ pub fn file_schema(file: DefinitionFile) -> Json {
     }
     if reached.contains_key(STEP.name) {
         schema["if"] = json!({"properties": {"defaults": none_of(kind::NAMES)}});
-        let step = json!({"items": exactly_one(kind::NAMES)});
+        let in_place = json!({"allOf": [none_of(kind::NAMES), {"required": [kind::CAPABILITY]}]});
+        let step = json!({"items": {"anyOf": [exactly_one(kind::NAMES), in_place]}});
         schema["then"] = json!({"properties": {"steps": step, "finally": step}});
         schema["properties"] = json!({"steps": {"minItems": 1}});
     }

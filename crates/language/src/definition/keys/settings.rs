@@ -58,7 +58,7 @@ const SETTINGS_KEYS: &[KeySpec] = &[
     key("cache", Map(&CACHE), "Stored results of steps with `cache`.").example("{maxMib: 4096}"),
     key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),
-    key("orchestrator", Map(&ORCHESTRATOR), "Escalation."),
+    key("orchestrator", Map(&ORCHESTRATOR), "Planning and escalation."),
     key("testCommands", TEXTS, "Command texts that count as a test run.").example("[make check]"),
     key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
     key("agentLoop", Any, "Limits of the loop of model calls. Use `limits` of a specialist.")
@@ -130,11 +130,18 @@ const PRICE_KEYS: &[KeySpec] = &[
 ];
 
 pub(crate) static ORCHESTRATOR: KeyTable =
-    table("orchestrator", "`orchestrator`", "Escalation.", &[ORCHESTRATOR_KEYS]);
+    table("orchestrator", "`orchestrator`", "Planning and escalation.", &[ORCHESTRATOR_KEYS]);
 
-const ORCHESTRATOR_KEYS: &[KeySpec] =
-    &[key("escalation", Map(&ESCALATION), "Limits of model escalation.")
-        .example("{maxEscalationsPerSpecialist: 2}")];
+const ORCHESTRATOR_KEYS: &[KeySpec] = &[
+    key("escalation", Map(&ESCALATION), "Limits of model escalation.")
+        .example("{maxEscalationsPerSpecialist: 2}"),
+    key(
+        "minConfidence",
+        Number(0.0, 1.0),
+        "A plan of `kb do` with a lower confidence is not run before a person has approved it, not even with `--yes`.",
+    )
+    .default("0.5"),
+];
 
 pub(crate) static ESCALATION: KeyTable =
     table("escalation", "`escalation`", "Limits of model escalation.", &[ESCALATION_KEYS]);

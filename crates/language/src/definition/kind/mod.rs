@@ -51,7 +51,7 @@ pub use tool::ToolStep;
 pub use wait::WaitStep;
 
 pub(crate) use spec::KindRules;
-pub(crate) use specialist::profile_path;
+pub(crate) use specialist::{CAPABILITY, profile_path};
 
 use super::gate_check::Check;
 use super::keys::{KeySpec, count, joined};

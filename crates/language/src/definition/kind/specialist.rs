@@ -14,10 +14,12 @@ use unicode_normalization::UnicodeNormalization;
 /// `specialist:` or `agent:`: a task for an LLM specialist with an allow-list of tools.
 #[derive(Debug, Clone)]
 pub struct SpecialistStep {
-    /// Id of the specialist; resolved when the plan is built.
+    /// Id of the specialist; resolved when the plan is built. Without meaning while `by_capability` is set.
     pub specialist: SpecialistId,
-    /// Position of the id.
+    /// Position of the id, or of the capability that stands for it.
     pub span: Span,
+    /// Whether the step names a capability in place of a specialist, and it is not known yet who has it.
+    pub by_capability: bool,
     /// The capability of the specialist, with its position.
     pub capability: Option<(Box<str>, Span)>,
     /// The task; `None` if `input.task` or the capability contains it.
@@ -61,6 +63,12 @@ pub enum TaskText {
 
 const KINDS: &[&str] = &["specialist", "agent"];
 
+/// The key that can stand in place of `specialist`.
+pub(crate) const CAPABILITY: &str = "capability";
+
+/// What a step has as the id of its specialist before its capability is resolved.
+const UNRESOLVED: &str = "unresolved";
+
 impl StepType for Box<SpecialistStep> {
     const KEYS: &'static [KeySpec] = &[
         key("specialist", Text, "Id of the specialist that does the task.").example("implementer"),
@@ -79,7 +87,7 @@ impl StepType for Box<SpecialistStep> {
         key("taskFile", Text, "Path of a file that contains the task; it has no placeholders.")
             .only(KINDS)
             .example("tasks/implement.md"),
-        key("capability", Text, "Capability of the specialist: its task and schemas are used.")
+        key("capability", Text, "Capability of the specialist: its task and schemas are used. Without `specialist`, it is that of the only specialist that has it.")
             .only(KINDS)
             .example("write_article"),
         key(
@@ -109,8 +117,12 @@ impl StepType for Box<SpecialistStep> {
         decoder: &mut Decoder,
         _: &mut Vec<NotYet>,
     ) -> Option<Box<SpecialistStep>> {
+        let by_capability = KINDS.iter().all(|kind| fields.entry(kind).is_none());
         let kind = if fields.entry("agent").is_some() { "agent" } else { "specialist" };
-        let id = specialist_id(kind, node, decoder);
+        let id = match by_capability {
+            true => SpecialistId::new(UNRESOLVED).ok(),
+            false => specialist_id(kind, node, decoder),
+        };
         one_task(node, fields, decoder);
         let inline = fields.get("task").or_else(|| fields.get("prompt"));
         let task = match (inline, fields.get("taskFile")) {
@@ -134,6 +146,7 @@ impl StepType for Box<SpecialistStep> {
         Some(Box::new(SpecialistStep {
             specialist: id?,
             span: node.span,
+            by_capability,
             capability,
             task,
             artifacts,

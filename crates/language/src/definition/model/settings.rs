@@ -23,6 +23,8 @@ pub struct Settings {
     pub reasoning: Option<super::Reasoning>,
     /// `orchestrator.escalation`: limits of model escalation.
     pub escalation: EscalationLimits,
+    /// `orchestrator.minConfidence`: confidence from which a plan runs without the approval of a person. `None`: 0.5.
+    pub min_confidence: Option<f64>,
     /// `security.globalLimits`.
     pub global: GlobalLimits,
     /// `verifier.inconclusivePolicy` and `uncheckedPolicy`: defaults for `onInconclusive` and
@@ -172,6 +174,10 @@ impl Settings {
             sandbox_steps: own.sandbox_steps.max(present.sandbox_steps),
             critical_unapproved_at: Some(unapproved_at),
             strict: own.strict || present.strict,
+            min_confidence: match (own.min_confidence, present.min_confidence) {
+                (Some(own), Some(present)) => Some(own.max(present)),
+                (own, present) => own.or(present),
+            },
             processes: own.processes.max(present.processes),
             prompts: own.prompts.max(present.prompts),
             // Not policies.

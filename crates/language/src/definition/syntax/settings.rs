@@ -33,6 +33,8 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
     }
     if let Some(node) = fields.get("orchestrator") {
         let inner = decoder.fields(node, &keys::ORCHESTRATOR);
+        settings.min_confidence =
+            inner.as_ref().and_then(|inner| inner.number("minConfidence", decoder));
         if let Some(node) = inner.and_then(|inner| inner.get("escalation")) {
             escalation(node, &mut settings, decoder);
         }

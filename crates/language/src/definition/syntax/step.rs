@@ -59,6 +59,9 @@ fn one_kind(
     if found.is_empty() {
         found = defaults.map(of).unwrap_or_default();
     }
+    if let ([], Some((key, _))) = (&*found, fields.entry(kind::CAPABILITY)) {
+        found.extend(kinds().take(1).map(|kind| (kind, key.span)));
+    }
     let step = id.map_or("a step".to_owned(), |id| format!("the step `{id}`"));
     match found.as_slice() {
         [(kind, _)] => Some(*kind),
@@ -216,7 +219,11 @@ fn body(
     let mut not_yet = Vec::new();
     let specialist = kind.is_some_and(|kind| kind.rules.is_specialist);
     let decoded_kind = kind.and_then(|kind| {
-        let node = decoder.required(fields, kind.key)?;
+        let in_place = || fields.get(kind::CAPABILITY).filter(|_| kind.rules.is_specialist);
+        let node = match fields.get(kind.key).or_else(in_place) {
+            Some(node) => node,
+            None => decoder.required(fields, kind.key)?,
+        };
         (kind.decode)(node, fields, decoder, &mut not_yet)
     });
     let secrets = kind.map_or(Secrets::Refused, |kind| kind.rules.input_secrets);

@@ -1,0 +1,177 @@
+//! The playbook that an answer means.
+
+use crate::answer::{Answer, Subtask};
+use crate::check::GoalCheck;
+use crate::literal::literal;
+use crate::name::plan_name;
+use kb_base::value::{Json, JsonMap};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// The step that runs the checks of the goal before the work.
+const BEFORE: &str = "goal-before";
+/// The step that runs them after it.
+pub const AFTER: &str = "goal-check";
+/// `complete` if a check of the goal did not hold before the work. That all hold after it is what the last gate says.
+const RESULT: &str = "{{ 'complete' if goal_before.output.checks | selectattr('verdict', 'equalto', 'passed') | list \
+                      else 'unchecked' }}";
+
+/// What a plan is for.
+#[derive(Debug, Clone, Copy)]
+pub struct Goal<'a> {
+    /// The sentence of the person.
+    pub text: &'a str,
+    /// The id of the playbook.
+    pub id: &'a str,
+    /// The specialists that the plan may name.
+    pub team: &'a [Member],
+}
+
+/// What the compilation knows of a specialist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its id.
+    pub id: String,
+    /// The capabilities that steps can name.
+    pub capabilities: Vec<String>,
+    /// Whether one of its tools can write files or run commands.
+    pub writes: bool,
+}
+
+impl Answer {
+    /// The playbook of this plan. It is not checked: what is wrong with it, the loader of definitions says.
+    pub fn playbook(&self, goal: Goal<'_>) -> Json {
+        let mut steps = Vec::new();
+        let checked = !self.checks.is_empty();
+        if checked {
+            steps.push(json!({
+                "id": BEFORE,
+                "name": "the checks of the goal, before the work: none holds yet",
+                "sandbox": "always",
+                "gate": self.checks.iter().map(GoalCheck::before).collect::<Vec<_>>(),
+                "verify": {"onFailed": "warn", "onInconclusive": "warn"},
+            }));
+        }
+        let last = self.last_writer(goal.team);
+        let known: BTreeSet<&str> = self.subtasks.iter().map(|subtask| &*subtask.id).collect();
+        for subtask in &self.subtasks {
+            let writes = subtask.writes(goal.team);
+            let demanded = last.filter(|last| last.id == subtask.id).map(|_| &*self.checks);
+            steps.push(subtask.step(&known, writes, demanded.unwrap_or_default(), checked));
+        }
+        if checked {
+            steps.push(json!({
+                "id": AFTER,
+                "name": "the checks of the goal",
+                "dependsOn": self.subtasks.iter().map(|subtask| &*subtask.id).collect::<Vec<_>>(),
+                "sandbox": "always",
+                "gate": self.checks.iter().map(GoalCheck::after).collect::<Vec<_>>(),
+                "verify": {"onInconclusive": "fail"},
+            }));
+        }
+        let mut playbook = json!({
+            "schema": "kb.playbook/1",
+            "id": goal.id,
+            "name": plan_name(goal.text),
+            "description": goal.text,
+        });
+        // A name in braces would be a parameter.
+        if !goal.text.contains(['\n', '{']) {
+            playbook["triggers"] = json!([goal.text]);
+        }
+        playbook["steps"] = json!(steps);
+        playbook["outputs"] = json!({"goal": if checked { RESULT } else { "unchecked" }});
+        playbook
+    }
+
+    /// The subtask that writes and that no other needs, if there is exactly one: the checks of the goal are demanded of
+    /// it too, so that it is reworked if they do not hold.
+    fn last_writer(&self, team: &[Member]) -> Option<&Subtask> {
+        let needed = |id: &str| self.subtasks.iter().any(|other| other.reads(id));
+        let mut last =
+            self.subtasks.iter().filter(|own| own.writes(team) && !needed(&own.id));
+        last.next().filter(|_| last.next().is_none())
+    }
+}
+
+/// Whether a name can stand in an expression: it has nothing that could end its quotes.
+fn is_plain(id: &str) -> bool {
+    id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+impl Subtask {
+    fn reads(&self, id: &str) -> bool {
+        self.needs.iter().chain(self.inputs.values()).any(|needed| needed == id)
+    }
+
+    fn writes(&self, team: &[Member]) -> bool {
+        let is_meant = |member: &&Member| match (&self.specialist, &self.capability) {
+            (Some(id), _) => member.id == *id,
+            (None, Some(name)) => member.capabilities.contains(name),
+            (None, None) => false,
+        };
+        team.iter().filter(is_meant).any(|member| member.writes)
+    }
+
+    fn step(
+        &self,
+        known: &BTreeSet<&str>,
+        writes: bool,
+        demanded: &[GoalCheck],
+        checked: bool,
+    ) -> Json {
+        let mut step = JsonMap::new();
+        step.insert("id".to_owned(), json!(self.id));
+        for (key, name) in [("specialist", &self.specialist), ("capability", &self.capability)] {
+            if let Some(name) = name {
+                step.insert(key.to_owned(), json!(name));
+            }
+        }
+        step.insert("task".to_owned(), literal(&self.task));
+        let before = checked.then_some(BEFORE);
+        // An input that names no subtask is one that depends on it: the loader reports that.
+        let unknown = self.inputs.values().map(|id| &**id).filter(|id| !known.contains(id));
+        let needs = self.needs.iter().map(|id| &**id).chain(unknown);
+        let after: Vec<&str> = before.into_iter().chain(needs).collect();
+        if !after.is_empty() {
+            step.insert("dependsOn".to_owned(), json!(after));
+        }
+        let input = self.input(known);
+        if !input.is_empty() {
+            step.insert("input".to_owned(), Json::Object(input));
+        }
+        if !self.include_artifacts.is_empty() {
+            step.insert("includeArtifacts".to_owned(), json!(self.include_artifacts));
+        }
+        let new = demanded.iter().filter(|check| !self.checks.contains(check));
+        let checks: Vec<Json> = self.checks.iter().chain(new).map(GoalCheck::after).collect();
+        let mut verify = JsonMap::new();
+        if writes {
+            verify.insert("commentary".to_owned(), json!(["summary"]));
+        }
+        if !checks.is_empty() {
+            verify.insert("checks".to_owned(), json!(checks));
+        }
+        if !verify.is_empty() {
+            step.insert("verify".to_owned(), Json::Object(verify));
+        }
+        Json::Object(step)
+    }
+
+    /// The outputs that it receives.
+    fn input(&self, known: &BTreeSet<&str>) -> JsonMap {
+        let output = |id: &String| match known.contains(&**id) && is_plain(id) {
+            true => json!(format!("{{{{steps['{id}'].output}}}}")),
+            false => literal(id),
+        };
+        if !self.inputs.is_empty() {
+            return self.inputs.iter().map(|(key, id)| (key.clone(), output(id))).collect();
+        }
+        let context = match &*self.needs {
+            [] => return JsonMap::new(),
+            [one] => output(one),
+            many => Json::Object(many.iter().map(|id| (id.clone(), output(id))).collect()),
+        };
+        JsonMap::from_iter([("context".to_owned(), context)])
+    }
+}

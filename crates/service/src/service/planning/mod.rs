@@ -1,0 +1,16 @@
+//! `kb do`: from a sentence to a plan, which is a playbook.
+//!
+//! A planning run is an ordinary run of an internal playbook: one specialist, the planner, whose output is the plan. So
+//! it is recorded, resumed, budgeted and shown as any other. The plan becomes the text of a playbook ([`Draft`]), which
+//! is loaded and checked like the file of a person, and which starts as an ordinary run once a person has seen it.
+//! Start at [`plan`] and [`read_plan`].
+
+mod draft;
+mod planner;
+mod reading;
+mod survey;
+mod team;
+
+pub use draft::{Draft, require_free};
+pub use planner::{MAX_REVISIONS, ORCHESTRATOR, PlanRequest, Revision, continue_plan, open_plan, plan};
+pub use reading::{Planned, Unusable, read_plan};
