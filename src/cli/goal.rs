@@ -8,7 +8,7 @@ use super::render::diagnostics;
 use super::render::next::quoted;
 use super::render::table::plain;
 use super::runtime::{self, Workers};
-use super::terminal::{DIM, GOOD, TITLE, Terminal, WARNING, paint};
+use super::terminal::{DIM, GOOD, Terminal, WARNING, paint};
 use kb_base::value::{Json, Money, RunLimits};
 use kb_process::edit;
 use kb_service::service::planning::{
@@ -289,7 +289,11 @@ impl Command {
             return Ok(Exit::Done);
         }
         let shown = self.shown(&draft, &overrides)?;
-        if self.args.display.json { terminal.err(&shown)? } else { terminal.out(&shown)? }
+        if self.args.display.json {
+            terminal.err(&shown)?
+        } else {
+            terminal.out(&shown)?
+        }
         if self.args.plan {
             return Ok(Exit::Done);
         }
@@ -344,7 +348,11 @@ impl Command {
             ),
             None => return Ok(()),
         };
-        if self.args.display.json { terminal.err(&text)? } else { terminal.out(&text)? }
+        if self.args.display.json {
+            terminal.err(&text)?
+        } else {
+            terminal.out(&text)?
+        }
         Ok(())
     }
 
@@ -356,7 +364,11 @@ impl Command {
             None => "unknown, a model or its price is missing".to_owned(),
             Some(cost) => format!("${:.4} to ${:.2}", cost.min_usd, cost.max_usd),
         };
-        let mut text = format!("{}\n{}\n\n", paint(TITLE, "Plan"), plain(draft.text.trim_end()));
+        let mut text = String::new();
+        for line in draft.text.lines() {
+            text.push_str(&format!("{}\n", plain(line)));
+        }
+        text.push('\n');
         text.push_str(&graph);
         text.push_str(&format!(
             "\n{}  {:.0} %\n{}  {cost}\n",
@@ -439,13 +451,18 @@ impl Command {
             terminal.json(&json!({"matched": found}))?;
             return Ok(Exit::Done);
         }
-        if self.args.display.json { terminal.err(&graph)? } else { terminal.out(&graph)? }
+        if self.args.display.json {
+            terminal.err(&graph)?
+        } else {
+            terminal.out(&graph)?
+        }
         if self.args.plan {
             return Ok(Exit::Done);
         }
         if !self.args.yes {
             if !self.can_ask(terminal) {
-                terminal.note("not run: nobody approved it; `--yes` runs it, `--new-plan` plans\n")?;
+                terminal
+                    .note("not run: nobody approved it; `--yes` runs it, `--new-plan` plans\n")?;
                 return Ok(Exit::Waiting);
             }
             let typed = terminal.ask("Run it? [yes, no]").unwrap_or_default();

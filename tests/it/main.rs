@@ -44,6 +44,7 @@ mod footprint;
 mod fuzz;
 mod gate_checks;
 mod generated;
+mod goal;
 mod guarantees;
 mod hooks;
 mod http_steps;

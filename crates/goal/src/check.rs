@@ -76,7 +76,9 @@ impl GoalCheck {
     /// The check as a person reads it.
     pub fn text(&self) -> String {
         match self {
-            GoalCheck::Command { command } => command.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" "),
+            GoalCheck::Command { command } => {
+                command.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" ")
+            }
             GoalCheck::File { file } => {
                 let FileGoal { path, contains, absent } = file;
                 match (contains, absent) {

@@ -88,8 +88,7 @@ impl Answer {
     /// it too, so that it is reworked if they do not hold.
     fn last_writer(&self, team: &[Member]) -> Option<&Subtask> {
         let needed = |id: &str| self.subtasks.iter().any(|other| other.reads(id));
-        let mut last =
-            self.subtasks.iter().filter(|own| own.writes(team) && !needed(&own.id));
+        let mut last = self.subtasks.iter().filter(|own| own.writes(team) && !needed(&own.id));
         last.next().filter(|_| last.next().is_none())
     }
 }
@@ -128,7 +127,8 @@ impl Subtask {
             }
         }
         step.insert("task".to_owned(), literal(&self.task));
-        let before = checked.then_some(BEFORE);
+        let is_first = self.needs.is_empty() && self.inputs.is_empty();
+        let before = (checked && is_first).then_some(BEFORE);
         // An input that names no subtask is one that depends on it: the loader reports that.
         let unknown = self.inputs.values().map(|id| &**id).filter(|id| !known.contains(id));
         let needs = self.needs.iter().map(|id| &**id).chain(unknown);

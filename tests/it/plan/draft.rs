@@ -135,6 +135,7 @@ impl Reader<'_> {
                 expect: Vec::new(),
             })),
             "agent" => StepKind::Specialist(Box::new(SpecialistStep {
+                by_capability: false,
                 capability: None,
                 specialist: SpecialistId::new(rest).unwrap(),
                 span: self.span(rest),

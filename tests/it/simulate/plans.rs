@@ -72,6 +72,7 @@ pub(super) mod specialists {
 
     pub(in super::super) fn kind(id: &str) -> StepKind {
         StepKind::Specialist(Box::new(SpecialistStep {
+            by_capability: false,
             capability: None,
             specialist: SpecialistId::new(id).unwrap(),
             span: SPAN,

@@ -11,7 +11,8 @@ type Specialists = BTreeMap<SpecialistId, Arc<Specialist>>;
 /// Gives each step of a playbook that names a capability the only specialist that has it. A step with none or several
 /// stays as it is, which the plan reports.
 pub(super) fn resolve(playbook: &mut Playbook, specialists: &Specialists) {
-    let is_open = |kind: &StepKind| matches!(kind, StepKind::Specialist(task) if task.by_capability);
+    let is_open =
+        |kind: &StepKind| matches!(kind, StepKind::Specialist(task) if task.by_capability);
     for step in playbook.steps.iter_mut().chain(&mut playbook.finally) {
         if is_open(&step.kind)
             && let StepKind::Specialist(task) = &mut Arc::make_mut(step).kind
@@ -45,8 +46,7 @@ pub(crate) fn candidates<'s>(
         return (callable, true);
     }
     let lower = name.to_lowercase();
-    let is_named = |own: &&Arc<Specialist>| {
-        own.capabilities.iter().any(|known| known.to_lowercase() == lower)
-    };
+    let is_named =
+        |own: &&Arc<Specialist>| own.capabilities.iter().any(|known| known.to_lowercase() == lower);
     (all().filter(is_named).collect(), false)
 }

@@ -186,14 +186,17 @@ fn not_the_only_one(task: &SpecialistStep, catalog: &Catalog) -> Diagnostic {
     let (found, _) = candidates(name, &catalog.specialists);
     let ids: Vec<String> = found.iter().map(|own| format!("`{}`", own.id)).collect();
     if !ids.is_empty() {
-        let message = format!("several specialists have the capability `{name}`: {}", ids.join(", "));
+        let message =
+            format!("several specialists have the capability `{name}`: {}", ids.join(", "));
         return Diagnostic::error(Code::NO_SUCH_CAPABILITY, task.span, message)
             .help("add `specialist:` with one of them");
     }
     let all = || catalog.specialists.values();
     let callable = all().flat_map(|own| own.callable.iter().map(|known| &*known.name));
-    let known: BTreeSet<&str> =
-        all().flat_map(|own| own.capabilities.iter().map(|known| &**known)).chain(callable).collect();
+    let known: BTreeSet<&str> = all()
+        .flat_map(|own| own.capabilities.iter().map(|known| &**known))
+        .chain(callable)
+        .collect();
     let help = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.is_empty() => {

@@ -34,7 +34,11 @@ pub struct Draft {
 
 impl Draft {
     /// The playbook of an answer, or what is wrong with it.
-    pub(super) fn of(project: &Project, goal: &str, answer: &Answer) -> Result<Draft, ServiceError> {
+    pub(super) fn of(
+        project: &Project,
+        goal: &str,
+        answer: &Answer,
+    ) -> Result<Draft, ServiceError> {
         if answer.subtasks.is_empty() {
             let failure = Failure::new(Code::PLAN_UNUSABLE, "the plan has no subtasks");
             return Err(ServiceError::refused(failure));
@@ -136,6 +140,7 @@ pub fn require_free(project: &Project, id: &str) -> Result<(), ServiceError> {
 }
 
 fn path_of(id: &str) -> String {
-    let name: String = id.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+    let name: String =
+        id.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
     format!(".kb/plans/{}.yml", if name.is_empty() { "plan" } else { &name })
 }

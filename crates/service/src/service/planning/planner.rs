@@ -9,6 +9,7 @@ use kb_base::value::{DefinitionId, Failure, Json, JsonMap};
 use kb_core::run::RunStatus;
 use kb_engine::inspect::RunFilter;
 use kb_goal::answer_schema;
+use kb_host::llm::readable_yaml;
 use kb_language::definition::{FileRole, InputFile};
 use serde_json::json;
 use std::path::PathBuf;
@@ -67,7 +68,8 @@ pub struct Revision {
 pub async fn plan(project: &Project, request: PlanRequest) -> Result<Prepared, ServiceError> {
     project.require_valid_settings()?;
     if team::members(project).is_empty() {
-        let failure = Failure::new(Code::NO_SUCH_SPECIALIST, "the project has no specialist that could work");
+        let failure =
+            Failure::new(Code::NO_SUCH_SPECIALIST, "the project has no specialist that could work");
         let help = "`kb specialist new ID --template implementer` writes one";
         return Err(ServiceError::refused(failure.help(help)));
     }
@@ -143,8 +145,7 @@ fn definitions(project: &Project, revision: u64) -> Vec<InputFile> {
     });
     let file = |path: &str, role: FileRole, value: &Json| InputFile {
         path: path.to_owned(),
-        // JSON is YAML.
-        bytes: format!("{value:#}\n").as_bytes().into(),
+        bytes: readable_yaml(value).as_bytes().into(),
         role,
     };
     vec![

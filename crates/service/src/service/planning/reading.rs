@@ -36,8 +36,12 @@ pub fn read_plan(project: &Project, run: &str) -> Result<(String, Planned), Serv
     };
     let view = show_run(&project.context, run)?;
     if view.definition != ORCHESTRATOR {
-        let message = format!("run `{}` is one of `{}`, not of the planner", view.run, view.definition);
-        return Err(refused(message, "`kb run list --playbook orchestrator` lists planning runs".to_owned()));
+        let message =
+            format!("run `{}` is one of `{}`, not of the planner", view.run, view.definition);
+        return Err(refused(
+            message,
+            "`kb run list --playbook orchestrator` lists planning runs".to_owned(),
+        ));
     }
     if view.status != RunStatus::Succeeded {
         let message = format!("the planning run `{}` has no plan: it is {}", view.run, view.status);

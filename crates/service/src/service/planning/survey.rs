@@ -38,7 +38,10 @@ pub(super) fn survey(project: &Project) -> Result<String, ServiceError> {
     }
     let left_out = paths.len() - text.lines().count();
     if left_out > 0 {
-        text.push_str(&format!("({left_out} more: {})\n", folders(&paths[paths.len() - left_out..])));
+        text.push_str(&format!(
+            "({left_out} more: {})\n",
+            folders(&paths[paths.len() - left_out..])
+        ));
     }
     if may_read(project) {
         for name in TELLING.iter().filter(|name| manifest.files.contains_key(**name)) {
