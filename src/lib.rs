@@ -62,6 +62,7 @@
 //! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition |
 //! | [`agent`] | `host` | conversations with coding agents: the Agent Client Protocol, limits, what they report | diagnostic, value, definition, process, jsonrpc |
 //! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, process, jsonrpc, tool, llm, agent |
+//! | [`goal`] (pure) | `goal` | from the answer of a planner to a playbook: schema, checks before and after the work | value |
 //! | [`import`] (pure) | `import` | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
 //! | [`isolation`] | `host` | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace, git |
 //! | [`cache`] | `host` | results of steps by the content of what made them: keys, results, files, size | value, clock, evidence, redaction |
@@ -72,11 +73,12 @@
 //! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition, attempt |
 //! | [`trigger`] | `service` | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, database, journal |
 //! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal, process, knowledge, memory, workspace, http, git, tool, llm, specialist, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
+//! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal, process, knowledge, workspace, http, git, tool, llm, specialist, goal, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | `serve` | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, expression, schedule, definition, run, attempt, journal, process, wire, project, trigger, service |
 //! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, evidence, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`mcp`] | `mcp` | the MCP server: playbooks and runs as tools of a client | diagnostic, value, redaction, definition, attempt, wire, trigger, service, serve |
 //! | [`lsp`] | `kb` | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, definition, plan, project, service |
-//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, wire, trigger, service, serve, web, mcp, lsp |
+//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, process, wire, trigger, service, serve, web, mcp, lsp |
 //! <!-- end: modules -->
 //!
 //! # Guarantees

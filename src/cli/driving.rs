@@ -36,7 +36,7 @@ pub(super) struct DisplayArgs {
     /// Exit with code 1 if a step succeeded although its gate did not pass
     #[arg(long)]
     strict: bool,
-    /// Whether the run is a part of a command that goes on after it: no summary of one that succeeded.
+    /// Whether the run is a part of a command that continues after it: no summary of one that succeeded.
     #[arg(skip)]
     pub(super) is_part: bool,
 }

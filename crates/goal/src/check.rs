@@ -16,7 +16,7 @@ pub enum GoalCheck {
     },
     /// A file that exists, contains a text, or does not exist.
     File {
-        /// The file.
+        /// What holds for a path or glob.
         file: FileGoal,
     },
 }

@@ -30,7 +30,7 @@ pub struct Goal<'a> {
 /// What the compilation knows of a specialist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its id.
+    /// The name in `specialist:` of a step.
     pub id: String,
     /// The capabilities that steps can name.
     pub capabilities: Vec<String>,

@@ -129,7 +129,7 @@ fn two_last_writers_are_judged_at_the_end_only() {
 #[test]
 fn errors_of_an_answer_are_those_of_a_playbook() {
     for (subtasks, code) in [
-        (json!([{"id": "a", "specialist": "nobody", "task": "x"}]), "KB0402"),
+        (json!([{"id": "a", "specialist": "stranger", "task": "x"}]), "KB0402"),
         (json!([{"id": "a", "specialist": "shell:exec", "task": "x"}]), "KB0202"),
         (json!([subtask("a", &["b"]), subtask("b", &["a"])]), "KB0401"),
         (json!([subtask("a", &["a"])]), "KB0210"),
@@ -166,7 +166,7 @@ fn the_schema_refuses_what_no_subtask_has() {
     for wrong in [
         with("tools", json!(["shell:exec"])),
         with("run", json!("rm -rf /")),
-        with("specialist", json!("nobody")),
+        with("specialist", json!("stranger")),
         with("id", json!("A b")),
         with("task", json!("")),
         with("checks", json!([{"expr": "true"}])),

@@ -12,7 +12,6 @@ mod survey;
 mod team;
 
 pub use draft::{Draft, require_free};
-pub use planner::{
-    MAX_REVISIONS, ORCHESTRATOR, PlanRequest, Revision, continue_plan, open_plan, plan,
-};
+pub use planner::{MAX_REVISIONS, PlanRequest, Revision, continue_plan, open_plan, plan};
 pub use reading::{Planned, Unusable, read_plan};
+pub use team::ORCHESTRATOR;

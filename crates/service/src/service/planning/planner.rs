@@ -1,7 +1,7 @@
 //! The planning run: its definitions, its start, and its continuation.
 
 use super::survey::survey;
-use super::team;
+use super::team::{self, ORCHESTRATOR};
 use crate::service::runs::{Basis, Overrides, Prepared, begin, resume};
 use crate::service::{Project, ServiceError, StartRequest, list_runs};
 use kb_base::diagnostic::Code;
@@ -14,8 +14,6 @@ use kb_language::definition::{FileRole, InputFile};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// The id of the playbook and of the specialist that plan.
-pub const ORCHESTRATOR: &str = "orchestrator";
 /// How often a plan with errors is given back to the planner.
 pub const MAX_REVISIONS: u64 = 2;
 

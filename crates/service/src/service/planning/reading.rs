@@ -1,7 +1,8 @@
 //! The plan of a planning run.
 
 use super::draft::Draft;
-use super::planner::{MAX_REVISIONS, ORCHESTRATOR, Revision};
+use super::planner::{MAX_REVISIONS, Revision};
+use super::team::ORCHESTRATOR;
 use crate::service::{Project, ServiceError, run_output, show_run};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::{Failure, Json};
@@ -24,7 +25,7 @@ pub enum Planned {
 pub struct Unusable {
     /// What the planner is to repair; `None` after the last repair.
     pub revision: Option<Revision>,
-    /// The errors.
+    /// What a person reads about it.
     pub error: ServiceError,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::service::{Project, ServiceError};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, ToolName};
+use kb_base::value::Failure;
 use kb_host::workspace::Workspace;
 use std::collections::BTreeMap;
 
@@ -63,10 +63,8 @@ fn folders(paths: &[&String]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Whether no setting restricts the tool that reads files.
+/// Whether no setting restricts what tools may do, such as which files they read.
 fn may_read(project: &Project) -> bool {
     let settings = &project.catalog.settings;
-    let is_read = |name: &ToolName| name.as_str() == "fs:read";
-    let is_allowed = settings.allowed_tools.as_ref().is_none_or(|all| all.iter().any(is_read));
-    is_allowed && !settings.tool_security.keys().any(is_read)
+    settings.allowed_tools.is_none() && settings.tool_security.is_empty()
 }

@@ -1,10 +1,12 @@
 //! What a planner is told about the specialists that it can name.
 
-use super::planner::ORCHESTRATOR;
 use crate::service::Project;
 use kb_goal::Member;
 use kb_language::definition::{Schema, Specialist};
 use std::sync::Arc;
+
+/// The id of the playbook and of the specialist that plan.
+pub const ORCHESTRATOR: &str = "orchestrator";
 
 /// Maximum number of characters of a schema.
 const SCHEMA: usize = 600;
