@@ -150,7 +150,7 @@ fn answers_that_are_no_plan_are_refused_and_nothing_runs() {
         (with("specialist", json!("stranger")), "stranger"),
         (with("specialist", json!("orchestrator")), "orchestrator"),
         (with("tools", json!(["shell:exec"])), "tools"),
-        (too_many, "500 items"),
+        (too_many, "at most 20 items"),
     ] {
         let turns = json!([{"output": wrong}, {"output": wrong}, {"output": wrong}]);
         let scratch = project(&json!({"plan": turns}));

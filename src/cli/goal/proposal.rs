@@ -101,14 +101,14 @@ impl Call {
         let (outputs, _) = service::run_output(&self.project.context, run, None)?;
         let text = match outputs.get("goal").and_then(Json::as_str) {
             Some("complete") => format!(
-                "{}: its checks passed, and did not before the work\n",
+                "{}: its checks pass, and not all of them did before the work\n",
                 paint(GOOD, "goal complete")
             ),
-            Some(_) => format!(
+            Some("unchecked") => format!(
                 "{}: no check proves that the work reached it\n",
                 paint(WARNING, "goal unchecked")
             ),
-            None => return Ok(()),
+            _ => return Ok(()),
         };
         if self.args.display.json {
             terminal.err(&text)?

@@ -125,7 +125,7 @@ fn definitions(project: &Project, revision: u64) -> Vec<InputFile> {
             "specialist": ORCHESTRATOR,
             "task": "{{goal}}",
             "input": {"projectFiles": "{{files}}", "rejectedPlan": "{{rejected | default(none)}}", "problemsOfRejectedPlan": "{{problems}}"},
-            "verify": {"claims": "none", "onUnchecked": "warn"},
+            "verify": {"claims": "none", "onFailed": "fail", "onUnchecked": "warn"},
         }],
         "outputs": {"plan": format!("{{{{{step}.output}}}}")},
     });
