@@ -33,7 +33,13 @@ pub(super) fn complete(
             Some(items) => items,
             None => keys(file, cursor),
         },
-        Place::Value => values(file, cursor, text, project),
+        Place::Value => {
+            let slot = slot(file, &cursor.path);
+            if slot.is_some_and(|slot| names::takes_expression(&slot.ty)) {
+                return expression(&cursor.prefix, text, plan);
+            }
+            values(file, cursor, text, project)
+        }
         Place::Expression => expression(&cursor.prefix, text, plan),
     }
 }

@@ -1,5 +1,5 @@
-//! The language server of `kb lsp`: problems while typing, completion, hover, definitions, rename of steps
-//! and quick fixes, for the definition files of a project.
+//! The language server of `kb lsp`: problems while typing, completion, hover, definitions, references, rename of
+//! steps, outlines, formatting and quick fixes, for the definition files of a project.
 //!
 //! [`serve`] speaks the Language Server Protocol over stdin and stdout. Problems come from the same loader
 //! as those of `kb playbook validate`; completion and hover read the tables of keys. The texts of open
@@ -10,6 +10,7 @@ mod cursor;
 mod documents;
 mod names;
 mod navigation;
+mod outline;
 mod position;
 mod tables;
 mod transport;
@@ -18,7 +19,7 @@ use documents::{Documents, Problem, kind_of, path_of, uri_of};
 use kb_base::diagnostic::Severity;
 use kb_base::value::{Json, limits};
 use kb_language::plan::Plan;
-use kb_service::service::{Environment, Project};
+use kb_service::service::{Environment, Project, format_text};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
 use position::{Position, range};
 use serde_json::json;
@@ -46,7 +47,12 @@ fn answer(environment: &Environment, connection: &Connection) -> io::Result<()> 
         "completionProvider": {"triggerCharacters": [".", "{", " "]},
         "hoverProvider": true,
         "definitionProvider": true,
+        "referencesProvider": true,
+        "documentHighlightProvider": true,
         "renameProvider": true,
+        "documentSymbolProvider": true,
+        "workspaceSymbolProvider": true,
+        "documentFormattingProvider": true,
         "codeActionProvider": {"codeActionKinds": ["quickfix"]},
     });
     let (id, params) = connection.initialize_start().map_err(io::Error::other)?;
@@ -197,8 +203,16 @@ impl Server {
             "textDocument/completion"
             | "textDocument/hover"
             | "textDocument/definition"
-            | "textDocument/rename"
-            | CODE_ACTION => self.at_document(&method, &params),
+            | "textDocument/references"
+            | "textDocument/documentHighlight"
+            | "textDocument/rename" => self.at_position(&method, &params),
+            "textDocument/documentSymbol" | "textDocument/formatting" | CODE_ACTION => {
+                self.of_document(&method, &params)
+            }
+            "workspace/symbol" => {
+                let query = params["query"].as_str().unwrap_or_default();
+                Ok(outline::of_project(&self.project, query).into())
+            }
             _ => {
                 let message = format!("`{method}` is not supported");
                 let code = ErrorCode::MethodNotFound as i32;
@@ -214,17 +228,37 @@ impl Server {
         }
     }
 
-    fn at_document(&self, method: &str, params: &Json) -> Result<Json, String> {
+    /// The answer to a request about a whole document, or a range of it.
+    fn of_document(&self, method: &str, params: &Json) -> Result<Json, String> {
         let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
         let Some(document) = self.documents.get(uri) else { return Ok(Json::Null) };
         let text = &document.text;
         let shown = self.project.relative(&document.path);
-        if method == CODE_ACTION {
-            let at = |key: &str| Position::of(&params["range"][key]).map(|at| at.offset(text));
-            let (Some(start), Some(end)) = (at("start"), at("end")) else { return Ok(Json::Null) };
-            let problems = self.problems.get(&shown).map(Vec::as_slice).unwrap_or_default();
-            return Ok(navigation::actions(document, uri, start, end, problems).into());
+        match method {
+            "textDocument/documentSymbol" => Ok(outline::of_document(text).into()),
+            "textDocument/formatting" => {
+                let formatted = format_text(&shown, text).map_err(|error| error.to_string())?;
+                let edit =
+                    |new: String| json!({"range": range(text, 0, text.len()), "newText": new});
+                Ok(formatted.map(edit).into_iter().collect())
+            }
+            _ => {
+                let at = |key: &str| Position::of(&params["range"][key]).map(|at| at.offset(text));
+                let (Some(start), Some(end)) = (at("start"), at("end")) else {
+                    return Ok(Json::Null);
+                };
+                let problems = self.problems.get(&shown).map(Vec::as_slice).unwrap_or_default();
+                Ok(navigation::actions(document, uri, start, end, problems).into())
+            }
         }
+    }
+
+    /// The answer to a request about a position in a document.
+    fn at_position(&self, method: &str, params: &Json) -> Result<Json, String> {
+        let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
+        let Some(document) = self.documents.get(uri) else { return Ok(Json::Null) };
+        let text = &document.text;
+        let shown = self.project.relative(&document.path);
         let Some(at) = Position::of(&params["position"]) else { return Ok(Json::Null) };
         let offset = at.offset(text);
         let found = match method {
@@ -239,6 +273,14 @@ impl Server {
             "textDocument/hover" => navigation::hover(document, &shown, offset, &self.project),
             "textDocument/definition" => {
                 navigation::definition(document, uri, offset, &self.project)
+            }
+            "textDocument/references" => {
+                let places = navigation::references(document, &shown, offset);
+                Some(places.into_iter().map(|range| json!({"uri": uri, "range": range})).collect())
+            }
+            "textDocument/documentHighlight" => {
+                let places = navigation::references(document, &shown, offset);
+                Some(places.into_iter().map(|range| json!({"range": range})).collect())
             }
             _ => {
                 let name = params["newName"].as_str().unwrap_or_default();

@@ -97,7 +97,8 @@ fn names_a_step(file: DefinitionFile, text: &str, at: usize, name: &str) -> bool
     }
 }
 
-fn takes_expression(ty: &KeyType) -> bool {
+/// Whether a value is an expression without `{{ }}`, such as that of `condition`.
+pub(super) fn takes_expression(ty: &KeyType) -> bool {
     match ty {
         KeyType::Expression => true,
         KeyType::OneOf(types) => types.iter().any(takes_expression),

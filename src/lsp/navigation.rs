@@ -78,7 +78,8 @@ fn of_name(text: &str, shown: &str, word: &str, start: usize, project: &Project)
         let declared = file.and_then(|file| file.params.iter().find(|param| param.name == name));
         return Some(declared.map_or_else(|| format!("- parameter **{name}**\n"), of_param));
     };
-    let found = catalog.playbooks.values().flat_map(|playbook| playbook.steps.iter());
+    let own = catalog.playbooks.values().filter(|playbook| playbook.path == shown);
+    let found = own.flat_map(|playbook| playbook.steps.iter());
     let summary = found.into_iter().find(|own| own.id.as_str() == step.0).map(|s| s.kind.summary());
     match summary {
         Some(summary) => Some(format!("step **{}**: {summary}", step.0)),
@@ -159,22 +160,33 @@ pub(super) fn rename(
             return Err(format!("the file has a {what} `{own}` already"));
         }
     }
+    let edit = |(at, old, in_reference): (usize, usize, bool)| {
+        let new = if in_reference { new_name.replace('-', "_") } else { new_name.to_owned() };
+        json!({"range": range(text, at, at + old), "newText": new})
+    };
+    let edits: Vec<Json> = places(text, shown, &id).into_iter().map(edit).collect();
+    Ok(json!({"changes": {uri: edits}}))
+}
+
+/// The ranges where the step at an offset is declared and named in its file.
+pub(super) fn references(document: &Document, shown: &str, offset: usize) -> Vec<Json> {
+    let text = &document.text;
+    let (word, _) = word_at(text, offset);
+    let Some((id, _)) = step_of(text, word) else { return Vec::new() };
+    let places = places(text, shown, &id).into_iter();
+    places.map(|(at, length, _)| range(text, at, at + length)).collect()
+}
+
+/// Where a file declares and names a step: offset, length, and whether an expression names it, in which `-` is `_`.
+fn places(text: &str, shown: &str, id: &str) -> Vec<(usize, usize, bool)> {
     let file = kind_of(shown).unwrap_or(DefinitionFile::Playbook);
     let root = id.replace('-', "_");
-    let edits: Vec<Json> = names::occurrences(file, text, &id)
-        .into_iter()
-        .map(|at| {
-            let in_reference =
-                !text[at..].starts_with(&id) || text[at + id.len()..].starts_with('.');
-            let (old, new) = if in_reference && text[at..].starts_with(&root) {
-                (&root, new_name.replace('-', "_"))
-            } else {
-                (&id, new_name.to_owned())
-            };
-            json!({"range": range(text, at, at + old.len()), "newText": new})
-        })
-        .collect();
-    Ok(json!({"changes": {uri: edits}}))
+    let place = |at: usize| {
+        let in_reference = !text[at..].starts_with(id) || text[at + id.len()..].starts_with('.');
+        let is_root = in_reference && text[at..].starts_with(&root);
+        (at, if is_root { root.len() } else { id.len() }, is_root)
+    };
+    names::occurrences(file, text, id).into_iter().map(place).collect()
 }
 
 /// Quick fixes: replacements that the help of a problem suggests.

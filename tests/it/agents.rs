@@ -282,18 +282,6 @@ fn an_agent_must_be_installed_and_have_the_mode() {
         .says(&["the program `no-such-agent` of the agent of `coder` does not exist"]);
     let mode = start("agent: {command: [python3, agent.py], mode: yolo}");
     run(&mode, &["answer x"]).code(1).says(&["KB1405", "has no mode `yolo`; it has `default`"]);
-    let secret = start("agent: {command: [python3, agent.py], env: {KEY: 'env:KEY'}}");
-    let args = ["playbook", "run", "p", "--param", "what=answer x"];
-    let said = secret.kb_with(&args, |command| {
-        command.env("KEY", "hunter2-hunter2");
-    });
-    if has_kernel_sandbox() {
-        said.code(1).says(&[
-            "KB1402",
-            "its command names",
-            "install the agent outside of the project",
-        ]);
-    }
     let created = Scratch::new(&[]);
     created.kb(&["specialist", "new", "mine", "--agent", "opencode"]).code(0);
     created.kb(&["specialist", "validate"]).code(0);
@@ -312,4 +300,52 @@ fn commands_after_an_agent_that_only_reads_are_confined() {
     let model = agent.replace("agent: {command: [cat]}\n", "");
     scratch.write(".kb/specialists/reader.yml", &model);
     assert!(!scratch.kb(&["playbook", "validate", "p"]).code(0).out.contains("in the sandbox"));
+}
+
+/// An agent with a secret or a network executes nothing that a model could have written in the project: neither its
+/// command nor its variables name the project, and it does not start there.
+#[test]
+fn the_project_is_not_on_the_way_to_an_agent_with_a_secret_or_a_network() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let start = |agent: &str, more: &str, env: &str| {
+        let scratch = project(0, WRITES);
+        let root = scratch.root().canonicalize().unwrap().display().to_string();
+        let text = scratch.read(".kb/specialists/coder.yml");
+        let agent = agent.replace("ROOT", &root);
+        let env = env.replace("ROOT", &root);
+        let text =
+            text.replace("agent: {command: [python3, agent.py]}", &format!("{agent}\n{more}"));
+        scratch.write(".kb/specialists/coder.yml", &text);
+        let text = scratch
+            .read("playbooks/p.yml")
+            .replace("specialist: coder,", &format!("specialist: coder, {env}"));
+        scratch.write("playbooks/p.yml", &text);
+        scratch.write(".kb/kb.config.yml", "secrets: {KEY: 'env:KEY'}\n");
+        let args = ["playbook", "run", "p", "--param", "what=answer x"];
+        scratch.kb_with(&args, |command| {
+            command.env("KEY", "hunter2-hunter2");
+        })
+    };
+    const KEY: &str = "env: {KEY: 'env:KEY'}";
+    const OPEN: &str = "network: open";
+    let secret = format!("agent: {{command: [python3, agent.py], {KEY}}}");
+    for (agent, more, env) in [
+        (secret.as_str(), "", ""),
+        ("agent: {command: [python3, agent.py]}", OPEN, ""),
+        ("agent: {command: [sh, -c, 'exec python3 ROOT/agent.py']}", OPEN, ""),
+        ("agent: {command: [cat], env: {BASH_ENV: 'ROOT/agent.py'}}", OPEN, ""),
+        ("agent: {command: [cat]}", OPEN, "env: {PYTHONPATH: ROOT},"),
+        ("agent: {command: [python3, agent.py]}", "", "env: {KEY: '{{secrets.KEY}}'},"),
+    ] {
+        let said = start(agent, more, env);
+        said.code(1).says(&["KB1402", "which a model could write", "outside of the project"]);
+    }
+    // What names no file is not found, because the working directory is another one.
+    for agent in ["[python3, -m, agent]", "[sh, -c, 'exec python3 ./agent.py']", "[python3, .]"] {
+        let said = start(&format!("agent: {{command: {agent}}}"), OPEN, "");
+        let said = said.code(1).says(&["KB1402", "did not start"]);
+        assert!(!said.err.contains("a model could write"), "{said:?}");
+    }
 }

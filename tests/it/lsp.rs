@@ -175,6 +175,12 @@ fn keys_values_and_names_are_completed_while_the_file_is_incomplete() {
         &complete("  - id: a\n    run: \"true\"\n    env: {A: \"{{build.output.|}}\"}\n"),
         &["size"],
     );
+    has(&complete("  - id: a\n    condition: bu|"), &["build", "who"]);
+    has(
+        &complete("  - id: a\n    condition: build.output.size > 1 && build.|"),
+        &["output", "status"],
+    );
+    has(&complete("  - {id: a, condition: \"build.|"), &["output"]);
     let child = "  - id: a\n    playbook: add-feature\n    with:\n      ";
     has(&editor.complete(&format!("{HEAD}{child}|")), &["featureName", "scope"]);
     let given = editor.complete(&format!("{HEAD}{child}scope: x\n      |"));
@@ -251,6 +257,51 @@ fn hover_definition_and_rename_know_keys_steps_and_specialists() {
         let refused = editor.respond("textDocument/rename", taken.clone());
         assert!(refused["error"]["message"].as_str().unwrap().contains(reason), "{refused}");
     }
+    editor.close();
+}
+
+#[test]
+fn outlines_references_and_formatting_are_those_of_the_document() {
+    let scratch = project();
+    let text = format!(
+        "{HEAD}  - id: a-b\n    dependsOn: [build]\n    run:   \"true\"\n\n  - {{id: c, condition: build.output.size > 1 && a_b.status == 'succeeded', set: {{v: 1}}}}\n"
+    );
+    let mut editor = Editor::open(&scratch, ".kb/playbooks/p.yml", &text);
+    let document = json!({"textDocument": {"uri": editor.uri}});
+    let symbols = editor.request("textDocument/documentSymbol", document.clone());
+    let shown = |symbol: &Value| {
+        let line = |at: &str| symbol["range"][at]["line"].as_u64().unwrap();
+        format!("{} {} {}-{}", symbol["detail"], symbol["name"], line("start"), line("end"))
+            .replace('"', "")
+    };
+    let symbols: Vec<String> = symbols.as_array().unwrap().iter().map(shown).collect();
+    assert_eq!(symbols, ["parameter who 3-3", "step build 5-5", "step a-b 6-8", "step c 10-10"]);
+
+    let lines = |found: &Value| -> Vec<u64> {
+        let line = |place: &Value| place["range"]["start"]["line"].as_u64().unwrap();
+        found.as_array().unwrap().iter().map(line).collect()
+    };
+    let at = |mark: &str| {
+        let at = text.find(mark).unwrap() + 1;
+        format!("{}|{}", &text[..at], &text[at..])
+    };
+    assert_eq!(lines(&editor.at("textDocument/references", &at("build,"))), [5, 7, 10]);
+    assert_eq!(lines(&editor.at("textDocument/documentHighlight", &at("a_b"))), [6, 10]);
+    assert_eq!(lines(&editor.at("textDocument/references", &at("schema"))), Vec::<u64>::new());
+
+    let edits = editor.request("textDocument/formatting", document.clone());
+    let new = edits[0]["newText"].as_str().unwrap();
+    assert!(new.contains("    run: \"true\"\n"), "{new}");
+    editor.write(new);
+    assert_eq!(editor.request("textDocument/formatting", document.clone()), json!([]));
+    editor.write("a: [\n");
+    let refused = editor.respond("textDocument/formatting", document);
+    assert!(refused["error"]["message"].is_string(), "{refused}");
+
+    let found = editor.request("workspace/symbol", json!({"query": "IMPL"}));
+    let uri = found[0]["location"]["uri"].as_str().unwrap();
+    assert!(uri.ends_with(".kb/specialists/implementer.yml"), "{found}");
+    assert_eq!(editor.request("workspace/symbol", json!({"query": "no such"})), json!([]));
     editor.close();
 }
 

@@ -271,3 +271,16 @@ steps:
     }
     assert!(said.contains("7 errors"), "{said}");
 }
+
+#[test]
+fn settings_with_another_name_are_reported() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, run: \"true\"}\n";
+    let scratch = Scratch::new(&[
+        (".kb/playbooks/p.yml", playbook),
+        (".kb/settings.yml", "concurrency: 1\n"),
+        (".kb/notes.md", "text\n"),
+    ]);
+    let said = scratch.kb(&["playbook", "validate"]).code(0);
+    let said = said.says(&["KB0114", "`.kb/settings.yml` is not read", "`.kb/kb.config.yml`"]);
+    assert!(!said.err.contains("notes.md"), "{said:?}");
+}

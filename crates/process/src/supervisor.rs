@@ -37,6 +37,7 @@ pub struct Supervisor {
     base: Arc<BaseEnvironment>,
     confinement: Option<Arc<Confinement>>,
     own_home: bool,
+    at_home: bool,
     pool: Arc<WorkerPool>,
     rules: Arc<RulesCache>,
 }
@@ -47,7 +48,14 @@ impl Supervisor {
     pub fn new(base: BaseEnvironment) -> Supervisor {
         let base = Arc::new(base);
         let pool = Arc::new(WorkerPool::of_this_program(base.clone()));
-        Supervisor { base, confinement: None, own_home: false, pool, rules: Arc::default() }
+        Supervisor {
+            base,
+            confinement: None,
+            own_home: false,
+            at_home: false,
+            pool,
+            rules: Arc::default(),
+        }
     }
 
     /// Uses another program, which calls [`super::run_init_process`], as the init process.
@@ -91,6 +99,12 @@ impl Supervisor {
     #[must_use]
     pub fn with_own_home(self) -> Supervisor {
         Supervisor { own_home: true, ..self }
+    }
+
+    /// The same supervisor, whose processes start in the home directory of their own, if they have one.
+    #[must_use]
+    pub fn started_at_home(self) -> Supervisor {
+        Supervisor { at_home: true, ..self }
     }
 
     /// What the processes of this supervisor may do with a path. Reads directories.
@@ -260,8 +274,10 @@ impl Supervisor {
             Some(_) => scratch.as_ref().map(|scratch| scratch.temporary.clone()),
         };
         let env = self.environment(spawn, temporary.as_deref());
+        let cwd = temporary.as_deref().filter(|_| self.at_home && self.has_own_home());
+        let cwd = cwd.unwrap_or(&spawn.cwd);
         let process = self
-            .start_main(spawn, &program, &env, scratch.as_ref(), (child, report))
+            .start_main(spawn, (&program, cwd), &env, scratch.as_ref(), (child, report))
             .map_err(|error| program.explain(&error))?;
         Ok(Started { process, stdin, stdout, stderr })
     }
@@ -294,16 +310,20 @@ impl Supervisor {
         let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let without_caches = self.confinement.as_ref().map(|_| NO_PYTHON_CACHES);
         let defaults = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(without_caches);
-        let home = temporary.filter(|_| self.own_home && self.confinement.is_some());
+        let home = temporary.filter(|_| self.has_own_home());
         let all = defaults.chain(self.base.iter()).chain(home.map(|home| ("HOME", home)));
         let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.outer_variable()).collect();
         all.into_iter().collect()
     }
 
+    fn has_own_home(&self) -> bool {
+        self.own_home && self.confinement.is_some()
+    }
+
     fn start_main(
         &self,
         spawn: &Spawn,
-        program: &Program,
+        (program, cwd): (&Program, &Path),
         env: &[(&str, &str)],
         scratch: Option<&Scratch>,
         (ends, report): (ChildEnds, Option<&FailureReport>),
@@ -332,7 +352,7 @@ impl Supervisor {
         }
         let order = StartOrder {
             program: &program.path,
-            cwd: &spawn.cwd,
+            cwd,
             argv: &spawn.argv,
             env,
             isolation,

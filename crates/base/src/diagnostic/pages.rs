@@ -43,6 +43,7 @@ codes! {
     UNSUPPORTED_YAML = "KB0111";
     BAD_VALUE = "KB0112";
     SCHEMA_VERSION = "KB0113";
+    FILE_NOT_READ = "KB0114";
     // `KB02xx`: playbooks, steps, specialists, settings and scripts.
     BAD_DEFINITION = "KB0201";
     BAD_ID = "KB0202";

@@ -8,7 +8,8 @@ use kb_base::value::{Failure, limits};
 use kb_core::evidence::{Change, ProcessEvidence};
 use kb_language::definition::NetworkAccess;
 use kb_language::toolspec::COMMAND_RUNNER;
-use kb_process::{ProcessResult, Session, Spawn};
+use kb_process::{BaseEnvironment, ProcessResult, Session, Spawn};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use tokio_util::sync::CancellationToken;
 
@@ -61,7 +62,7 @@ impl Toolbox {
         start: AgentStart,
         cancel: &CancellationToken,
     ) -> Result<(Session, AgentProcess), Failure> {
-        let AgentStart { specialist, argv, env, cwd, network, has_secret, writes, evidence } =
+        let AgentStart { specialist, argv, mut env, cwd, network, has_secret, writes, evidence } =
             start;
         let caller = Caller::Specialist {
             id: specialist.clone(),
@@ -69,11 +70,13 @@ impl Toolbox {
             network,
         };
         self.may_start(&specialist, &caller)?;
-        if has_secret || network == NetworkAccess::Open {
-            self.require_outside(&argv)?;
-        }
         let files = self.context(&self.tools().entry(COMMAND_RUNNER)).files;
         let cwd = files.cwd(&cwd).map_err(|error| error.failure())?;
+        let is_lent = network == NetworkAccess::Open || has_secret || self.has_secret(&env);
+        if is_lent {
+            self.require_outside(&argv, &env)?;
+            env.push(("PATH".to_owned(), trusted_path(&env, self.shared.processes.base())));
+        }
         let spawn = Spawn {
             argv,
             own_program: false,
@@ -93,7 +96,8 @@ impl Toolbox {
             } else {
                 processes.of_server(network, hidden.clone())?
             };
-            Ok(supervisor.with_own_home())
+            let supervisor = supervisor.with_own_home();
+            Ok(if is_lent { supervisor.started_at_home() } else { supervisor })
         };
         let start = self.watch_agent(evidence);
         let watching = start.watch(&spawn, Origin::Others(&supervisor)).await?;
@@ -105,14 +109,28 @@ impl Toolbox {
         Ok((session, AgentProcess { toolbox, watching, evidence, cwd }))
     }
 
-    /// Refuses an agent whose command names a file that a model could write: it would get what the agent has.
-    fn require_outside(&self, argv: &[String]) -> Result<(), Failure> {
-        let Some(file) = self.shared.processes.files_named(argv).into_iter().next() else {
-            return Ok(());
+    /// Whether a variable has the value of a secret, whichever definition gave it.
+    fn has_secret(&self, env: &[(String, String)]) -> bool {
+        env.iter().any(|(_, value)| self.shared.redactor.written_in(value).is_some())
+    }
+
+    /// Refuses an agent with a network or a secret whose command or variables name the project: a model could have
+    /// written what they name. Nothing else leads there, because the agent starts in its home folder, without the
+    /// folders of `PATH` that commands can write.
+    fn require_outside(&self, argv: &[String], env: &[(String, String)]) -> Result<(), Failure> {
+        let processes = &self.shared.processes;
+        let root = processes.root().to_string_lossy();
+        let names_project = |text: &str| text.contains(&*root);
+        let words = argv.iter().find(|word| names_project(word)).cloned();
+        let word = words
+            .or_else(|| processes.files_named(argv).first().map(|file| file.display().to_string()));
+        let (place, what) = match (word, env.iter().find(|(_, value)| names_project(value))) {
+            (Some(word), _) => ("command", word),
+            (None, Some((name, value))) => ("environment", format!("{name}={value}")),
+            (None, None) => return Ok(()),
         };
         let message = format!(
-            "has `network: open` or a secret, and its command names `{}`, which a model could write",
-            file.display()
+            "has `network: open` or a secret, and its {place} names `{what}`, which a model could write"
         );
         let help = "install the agent outside of the project";
         Err(Failure::new(Code::AGENT_NOT_STARTED, message).help(help))
@@ -197,6 +215,15 @@ impl AgentProcess {
         toolbox.in_session.store(false, Ordering::Release);
         AgentEnd { process: ended.process, changes: ended.changes, failure: ended.failure }
     }
+}
+
+/// The folders of `PATH`, of these variables or of every process, that commands in the sandbox cannot write.
+fn trusted_path(env: &[(String, String)], base: &BaseEnvironment) -> String {
+    let own = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
+    let path = own.or(base.get("PATH")).unwrap_or_default();
+    let is_trusted =
+        |dir: &&str| Path::new(dir).is_absolute() && !base.is_untrusted(Path::new(dir));
+    path.split(':').filter(is_trusted).collect::<Vec<_>>().join(":")
 }
 
 /// The failure of an agent that did not start for this reason.

@@ -14,7 +14,9 @@ use kb_language::definition::{
     ApprovalLevel, AuthorSandbox, NetworkAccess, SandboxOpening, Settings,
 };
 use kb_language::toolspec::{FILE_READER, built_in};
-use kb_process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
+use kb_process::{
+    BaseEnvironment, Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -137,7 +139,7 @@ impl ProcessLauncher {
         let root = self.workspace.root();
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
         let mut read = opened.readable(&self.settings.sandbox_read);
-        let untrusted = self.supervisor.base().untrusted().iter();
+        let untrusted = self.base().untrusted().iter();
         let untrusted: Vec<String> = untrusted.map(|path| path.display().to_string()).collect();
         read.extend(opened.readable(&untrusted));
         let (hidden, _) = opened.closed();
@@ -152,7 +154,7 @@ impl ProcessLauncher {
     /// the work trees of steps, exists, and which are otherwise free; `None` where this machine cannot hide them.
     pub fn without_project(&self) -> Option<Supervisor> {
         let everything = Confinement::to([PathBuf::from("/")]).with_network(Network::Open);
-        let untrusted = self.supervisor.base().untrusted().iter();
+        let untrusted = self.base().untrusted().iter();
         let untrusted = untrusted.filter_map(|path| path.canonicalize().ok());
         let root = self.workspace.root().to_owned();
         let hidden = self.workspace.state_of_kb().iter().cloned().chain([root]).chain(untrusted);
@@ -180,9 +182,12 @@ impl ProcessLauncher {
             // A link of the project, and what it leads to.
             real.any(|path| path.starts_with(root))
         };
-        let is_untrusted =
-            |path: &PathBuf| is_own(path) || self.supervisor.base().is_untrusted(path);
+        let is_untrusted = |path: &PathBuf| is_own(path) || self.base().is_untrusted(path);
         named.filter(|path| path.is_file() && is_untrusted(path)).collect()
+    }
+
+    pub(super) fn base(&self) -> &BaseEnvironment {
+        self.supervisor.base()
     }
 
     pub(super) fn workspace(&self) -> &Workspace {
@@ -201,7 +206,7 @@ impl ProcessLauncher {
 
     /// Starts recording a process that this launcher starts.
     pub fn trace(&self, spawn: &Spawn, redactor: &Redactor) -> ProcessTrace {
-        ProcessTrace::begin(spawn, self.workspace.root(), self.supervisor.base(), redactor)
+        ProcessTrace::begin(spawn, self.workspace.root(), self.base(), redactor)
     }
 
     /// The existing paths that a command of this caller must not read although they are in a directory

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Maximum depth of folders of playbooks, workflows and agent profiles.
 const DEPTH: usize = 8;
 
-/// A problem with a file that could not be read.
+/// A problem with a file that could not be read, or that nothing reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileProblem {
     /// Path of the file, relative to the project root.
@@ -23,6 +23,11 @@ pub struct FileProblem {
 
 /// The folder of plugins, relative to the project root.
 const PLUGINS: &str = ".kb/plugins";
+
+/// Whether the name of a file is one of YAML or JSON.
+fn is_data(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml" || ending == "json")
+}
 
 /// One search for the definition files of a project.
 pub(super) struct Discovery<'a> {
@@ -54,6 +59,23 @@ impl<'a> Discovery<'a> {
         }
     }
 
+    /// Reports files of data directly in `.kb` that nothing reads, such as settings with another name.
+    fn report_unread(&mut self) {
+        let entries = fs::read_dir(self.root.join(".kb")).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths.iter().filter(|path| is_visible(path) && is_data(path)) {
+            if role_of(path) == Some(FileRole::Settings) || !path.is_file() {
+                continue;
+            }
+            let shown = self.shown(path);
+            let message = format!("`{shown}` is not read");
+            let help = "settings are `.kb/kb.config.yml`; definitions are in `.kb/playbooks`, `.kb/specialists`, `.kb/workflows`, `.kb/agents` and `.kb/plugins`";
+            let found = Diagnostic::warning(Code::FILE_NOT_READ, None, message).help(help);
+            self.problems.push(FileProblem { path: shown, diagnostic: found });
+        }
+    }
+
     fn take_lock(&mut self) {
         let path = self.root.join(LOCK_PATH);
         if path.symlink_metadata().is_ok() {
@@ -76,6 +98,7 @@ impl<'a> Discovery<'a> {
         self.folder(&self.root.join(".kb/specialists"), FileRole::Specialist, 1);
         self.take_plugins();
         self.take_lock();
+        self.report_unread();
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         (self.files, self.problems)
     }

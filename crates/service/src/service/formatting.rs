@@ -58,6 +58,15 @@ pub fn format_files(
     Ok(all)
 }
 
+/// The formatted text of a YAML file, if it differs. `shown` is its path in problems. A syntax error is an error; a file of
+/// another kind stays as it is.
+pub fn format_text(shown: &str, text: &str) -> Result<Option<String>, ServiceError> {
+    if !is_yaml(Path::new(shown)) {
+        return Ok(None);
+    }
+    Ok(formatted(shown, text.as_bytes())?.filter(|formatted| formatted != text))
+}
+
 fn chosen(
     environment: &Environment,
     names: &[PathBuf],

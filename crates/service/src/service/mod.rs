@@ -74,7 +74,7 @@ pub use evaluation::{EvalRequest, evaluate};
 pub use field_limits::field_limits;
 pub use finding::{Finding, FindingLevel};
 pub use fires::start_fire;
-pub use formatting::{FormattedFile, format_files};
+pub use formatting::{FormattedFile, format_files, format_text};
 pub use hook_secrets::{
     hook_secrets, learn_secrets, open_triggers, unset_hook_secret, unset_hook_secrets,
 };
