@@ -32,6 +32,9 @@ pub struct ProcessEvidence {
     pub signal: Option<i32>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
+    /// Bytes of stdout that were stored.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stdout_bytes: u64,
     /// Bytes of stdout over the size limit, which were not stored.
     pub stdout_cut: u64,
     /// Bytes of stderr over the size limit, which were not stored.

@@ -1,12 +1,13 @@
 //! Claims that a tool was called: `toolCalls`, and `pluginResults` with their receipts.
 
+use super::claim_entry::is_denied;
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
 use super::normalized_path::normalized;
 use super::own_record::without_own;
 use super::tool_tier;
 use super::unseen_work;
-use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose};
+use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose, Verdict};
 use kb_base::value::{Json, JsonMap};
 use kb_language::toolspec::{Text, ToolCatalog};
 use serde_json::json;
@@ -27,6 +28,8 @@ pub(super) struct CallClaim {
     data: JsonMap,
     /// Whether the claim says that the call failed.
     failed: bool,
+    /// Whether its entry says that there was no call.
+    denied: bool,
 }
 
 /// Whether the values of a key are read as tool calls.
@@ -83,6 +86,7 @@ impl CallClaim {
             receipt: None,
             data: JsonMap::new(),
             failed: false,
+            denied: is_denied(entry),
         };
         if let Some(tool) = entry.as_str() {
             return Some(named(tool));
@@ -120,6 +124,18 @@ impl CallClaim {
         root: &str,
         tools: &ToolCatalog,
     ) -> (Finding, Json) {
+        let (finding, evidence) = self.compared(trace, root, tools);
+        match finding.reason {
+            Some(reason) if self.denied && finding.verdict == Verdict::Failed => {
+                let text =
+                    format!("{reason}; what stands beside it can mean that it was not called");
+                (Finding::inconclusive(text), evidence)
+            }
+            _ => (finding, evidence),
+        }
+    }
+
+    fn compared(&self, trace: &[Invocation], root: &str, tools: &ToolCatalog) -> (Finding, Json) {
         let (name, calls) = (&self.tool, |calls: &[&Invocation]| -> Json {
             json!({"calls": calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>()})
         });

@@ -1,8 +1,8 @@
 //! Claims: statements of an output about files.
 
 use super::claim_entry::{
-    changed_as, has_notes, kind_of_change, marked_as, name_of_change, paths_in, renames,
-    without_notes,
+    changed_as, denies, has_notes, is_denied, kind_of_change, marked_as, name_of_change, paths_in,
+    renames, without_notes,
 };
 use super::claim_kind::ClaimKind;
 use super::keys::{entries, field, is_key, is_neutral, sources, words};
@@ -23,6 +23,8 @@ pub(super) struct Claim {
     pub(super) spaced: Option<String>,
     /// Whether words beside the path were left out, which nothing compares.
     pub(super) noted: bool,
+    /// Whether its entry, or a note beside the path, says that it was not done.
+    pub(super) denied: bool,
     /// The kind that its entry names, such as `edit`.
     pub(super) named: Option<ClaimKind>,
     /// Claimed SHA-256 of the content, in hexadecimal digits.
@@ -65,6 +67,7 @@ impl Claim {
             path,
             spaced,
             noted,
+            denied: noted && denies(&text.replacen(plain, "", 1)),
             named: None,
             hash: None,
             snippet: None,
@@ -105,7 +108,8 @@ impl Claim {
         let kind = field(entry, &["kind", "type"]).and_then(Json::as_str);
         let is_insertion = kind.is_some_and(|kind| is_key(kind, &["codeinserted"]));
         let named = kind_of_change(entry);
-        Claim { named, hash, snippet: after, earlier, lines, is_insertion, ..self }
+        let denied = self.denied || is_denied(entry);
+        Claim { denied, named, hash, snippet: after, earlier, lines, is_insertion, ..self }
     }
 
     /// Whether another claim says the same of the path, whatever else the output says of it.

@@ -1,8 +1,8 @@
 //! How the entries of an output name paths and changes.
 
 use super::claim_kind::ClaimKind;
-use super::keys::{entries, field, words};
-use super::statement::is_path;
+use super::keys::{entries, field, is_key, words};
+use super::statement::{Act, Meaning, is_path, means};
 use kb_base::value::Json;
 
 /// A path without what reports add to it: `x.py (new)`, `x.py:6`, `[x.py](x.py)`, `M x.py`, `x.py - why`.
@@ -44,6 +44,53 @@ pub(super) fn has_notes(text: &str, path: &str) -> bool {
     let rest = text.replacen(path, "", 1);
     let rest = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     rest.filter(|word| !["A", "M", "D"].contains(word)).any(|word| !path.contains(word))
+}
+
+/// Whether a note says that something was not done, or is a plan: `unchanged`, `not run`, `planned`.
+pub(super) fn denies(note: &str) -> bool {
+    let mut words = note.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    let is_denial = |word: &str| {
+        [Meaning::Nothing, Meaning::Unreal, Meaning::Denial, Meaning::Act(Act::Kept)]
+            .iter()
+            .any(|meaning| means(word, *meaning))
+    };
+    words.any(|word| !word.is_empty() && is_denial(&word))
+}
+
+/// Whether a field of an entry says that what the entry names was not done: `executed: false`, `status: not run`. What it
+/// names, and texts of files, are no such fields.
+pub(super) fn is_denied(entry: &Json) -> bool {
+    const OTHERS: &[&str] = &[
+        "file",
+        "path",
+        "filepath",
+        "filename",
+        "name",
+        "tool",
+        "command",
+        "cmd",
+        "argv",
+        "run",
+        "args",
+        "arguments",
+        "input",
+        "params",
+        "anchor",
+        "aftersnippet",
+        "beforesnippet",
+        "snippet",
+        "inserted",
+        "data",
+        "output",
+    ];
+    let fields = entry.as_object().into_iter().flatten();
+    let mut fields = fields.filter(|(key, _)| !is_key(key, OTHERS));
+    fields.any(|(key, value)| match value {
+        Json::Bool(done) => !done && !is_key(key, &["success", "ok"]),
+        Json::Null => is_key(key, &["exitcode", "exit", "code"]),
+        Json::String(text) => denies(text),
+        Json::Number(_) | Json::Array(_) | Json::Object(_) => false,
+    })
 }
 
 /// The kind of change that an entry names: `{path: a.rs, changeType: delete}`.

@@ -1,5 +1,6 @@
 //! Claims that a command ran: what an output states, and whether a recorded process proves it.
 
+use super::claim_entry::{denies, is_denied};
 use super::claimed_result::{ClaimedResult, annotated};
 use super::command_text::{has_program, is_question, plain};
 use super::finding::Finding;
@@ -21,6 +22,8 @@ pub(super) struct CommandClaim {
     pub(super) text: String,
     /// The claimed result.
     result: ClaimedResult,
+    /// Whether its entry, or a note behind the command, says that it did not run.
+    denied: bool,
     script: Script,
 }
 
@@ -39,6 +42,7 @@ pub(super) fn command_lists(
 ) -> Vec<Vec<CommandClaim>> {
     let claim = |entry: &Json| {
         let claim = CommandClaim::of(entry)?;
+        let claim = CommandClaim { denied: claim.denied || is_denied(entry), ..claim };
         let any = claim.result == ClaimedResult::Succeeded && reports_failure(&claim.script);
         let result = if any { ClaimedResult::Any } else { claim.result };
         Some(CommandClaim { result, ..claim })
@@ -128,7 +132,7 @@ impl CommandClaim {
             words => {
                 let words = argv(words).filter(|words| !words.is_empty())?;
                 let (text, script) = (words.join(" "), Script::of(&words));
-                Some(CommandClaim { text, result, script })
+                Some(CommandClaim { text, result, denied: false, script })
             }
         }
     }
@@ -140,8 +144,11 @@ impl CommandClaim {
             quoted('\'').or(quoted('"')).filter(|text| !text.contains(['\'', '"'])).unwrap_or(text);
         let text = text.strip_prefix("$ ").unwrap_or(text);
         let script = Script::of_text(text);
+        let notes = [": ", " - ", " – ", " — ", "→", "->", "("];
+        let note = notes.iter().filter_map(|mark| text.split_once(mark)).map(|(_, note)| note);
+        let denied = note.into_iter().any(denies);
         let text = text.to_owned();
-        (!text.is_empty()).then_some(CommandClaim { text, result, script })
+        (!text.is_empty()).then_some(CommandClaim { text, result, denied, script })
     }
 
     /// Whether another claim says the same.
@@ -182,6 +189,12 @@ impl CommandClaim {
             worst = finding;
         }
         calls.dedup();
+        if self.denied && worst.verdict == Verdict::Failed {
+            worst = Finding::inconclusive(format!(
+                "{}; what stands beside it can mean that it did not run",
+                worst.reason.unwrap_or_default()
+            ));
+        }
         (worst, json!({"calls": calls, "exitCode": code}))
     }
 

@@ -6,10 +6,12 @@ use super::check::{CommandCriterion, Criterion, Facts, JUDGE, evaluate_schema};
 use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
+use super::committed::committed_query;
 use super::expected_changes::expected_changes;
 use super::failed_commands::{failed_commands, has_failed};
 use super::finding::Finding;
 use super::gate::Gate;
+use super::kept::kept_queries;
 use super::keys::sources;
 use super::later_edits::LaterEdits;
 use super::names::{named_findings, names_query};
@@ -53,6 +55,8 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let edited = edited.into_iter().chain(suites).flatten();
     let stated = stated_queries(&claims.stated);
     let names = name_queries(&claims.statements, &gate.root);
+    let committed =
+        committed_query(&claims.statements, &RecordedChanges::of(&gate.trace, gate.unwatched));
     let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
     let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
@@ -70,7 +74,9 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         .chain(edited)
         .chain(sourced)
         .chain(stated)
-        .chain(names);
+        .chain(names)
+        .chain(kept_queries(&claims.statements, &gate.root))
+        .chain(committed);
     let all = files.chain(named).chain(installed).chain(repeated).chain(checks);
     all.filter(|query| seen.insert(query.clone())).collect()
 }

@@ -38,6 +38,7 @@ mod failed_tests;
 mod finding;
 mod gate;
 mod judging;
+mod kept;
 mod keys;
 mod later_edits;
 mod manifest;

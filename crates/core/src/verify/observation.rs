@@ -17,6 +17,8 @@ pub enum ObservationQuery {
     Ignored(String),
     /// The newest file of each folder of installed programs, such as `node_modules` and `.venv`.
     Installed,
+    /// Which of these files the last commit has as they are on disk.
+    Committed(Vec<String>),
     /// The files that a path or glob matches.
     Files {
         /// Relative to the workspace.
@@ -50,6 +52,8 @@ pub enum Observation {
     Ignored(bool),
     /// The newest file of each folder of installed programs.
     Installed(Vec<InstalledFile>),
+    /// The files that the last commit has as they are on disk; of those that are gone, the ones that it has not.
+    Committed(Vec<String>),
     /// The matching files, in path order.
     Files(Result<Vec<MatchedFile>, ObservationError>),
     /// Where the names are.

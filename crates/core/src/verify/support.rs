@@ -9,13 +9,13 @@ use super::omission::{Coverage, names_all};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
-use super::statement::{Act, Meaning, Sentence, Statement, is_function_word, means};
+use super::statement::{Act, Meaning, Sentence, Statement, means};
 use crate::evidence::FileState;
 use crate::evidence::Invocation;
 use kb_language::toolspec::ToolCatalog;
 
 /// Most names of statements that are looked up in files.
-const NAMES: usize = 30;
+pub(super) const NAMES: usize = 30;
 
 /// What the record says about statements.
 pub(super) struct Record<'r> {
@@ -170,7 +170,7 @@ impl Record<'_> {
             return Support::Open;
         }
         if let Some(number) = files.iter().find(differs) {
-            return match is_known && is_plain && *number > 0 {
+            return match is_known && is_plain && *number > 0 && sentence.ends_in_number() {
                 true => Support::Refuted(format!(
                     "{number} files are claimed to have been changed, but the step changed {}",
                     changed.len()
@@ -194,9 +194,11 @@ impl Record<'_> {
             return match other {
                 None => Support::Shown,
                 // The lines of one file can be those that it has.
-                Some(other) if is_known && paths.is_empty() => Support::Refuted(format!(
-                    "{other} lines are claimed to have been changed, but the step added {added} and removed {removed}"
-                )),
+                Some(other) if is_known && paths.is_empty() && sentence.ends_in_number() => {
+                    Support::Refuted(format!(
+                        "{other} lines are claimed to have been changed, but the step added {added} and removed {removed}"
+                    ))
+                }
                 Some(_) => Support::Open,
             };
         }
@@ -229,33 +231,6 @@ impl Record<'_> {
             false => paths.iter().all(|path| self.has_changed(path, sentence)),
         };
         known && has_names && has_added
-    }
-
-    /// What the record says about files that were not changed. A sentence with other words can be about a part of a file.
-    fn has_kept(&self, sentence: &Sentence) -> Support {
-        let paths = sentence.paths();
-        let is_changed = |path: &&&str| self.changes.changed().any(|own| self.is_same(own, path));
-        let is_plain = |word: &String| {
-            is_function_word(word)
-                || means(word, Meaning::Act(Act::Kept))
-                || means(word, Meaning::Files)
-                || means(word, Meaning::Filler)
-        };
-        match paths.iter().find(is_changed) {
-            None if self.changes.gap().is_some() => Support::Open,
-            None => Support::Shown,
-            Some(_) if !sentence.words.iter().all(is_plain) => Support::Shown,
-            Some(path) => {
-                let mut changed = self.changes.changed().filter(|own| self.is_same(own, path));
-                let of_tool = |own: &str| self.coverage.has_file_tool(own);
-                match path.contains('/') && changed.any(of_tool) {
-                    true => Support::Refuted(format!(
-                        "`{path}` is said to be unchanged, but a file tool changed it"
-                    )),
-                    false => Support::Open,
-                }
-            }
-        }
     }
 
     /// Whether the digests of a sentence are those of changed files.

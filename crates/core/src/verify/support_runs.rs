@@ -110,6 +110,11 @@ impl Record<'_> {
         let names = |call: &Invocation, path: &str| {
             let named = ["path", "command", "script"].iter().filter_map(|key| call.args.get(*key));
             let is_named = named.filter_map(Json::as_str).any(|text| text.contains(path));
+            // A path and a number are names.
+            let printed = call.process.as_ref().map(|process| process.stdout_bytes);
+            if printed.is_some_and(|bytes| bytes <= path.len() as u64 + NUMBER) {
+                return false;
+            }
             let script = Script::of_call(call);
             let used = script.iter().flat_map(|script| &script.commands);
             let mut used = used.filter(|used| used.argv.iter().any(|word| word.contains(path)));
@@ -174,25 +179,37 @@ impl Record<'_> {
         };
         let is_made = git("commit").is_some() || !by_tool.is_empty();
         is_made
-            && is_all_committed(self.trace, self.changes, self.runs, self.root)
+            && is_all_committed(self.changes, self.observations)
             && sentence.words.iter().filter(is_digest).all(has_digest)
             && !sentence.words.iter().any(|word| word.starts_with("pull"))
     }
 
-    /// Whether a recorded command can be the one with this effect: `pushed` after `git push`.
+    /// Whether a recorded command has the effect that a sentence names. Of a push git itself is the witness. What other
+    /// commands do outside of the project is not known, whatever their words are.
     pub(super) fn has_effect(&self, sentence: &Sentence) -> bool {
-        let acts = sentence.words.iter().filter(|word| means(word, Meaning::Act(Act::Outside)));
-        let stems: Vec<&str> =
-            acts.map(|word| word.trim_end_matches("ed")).filter(|stem| stem.is_ascii()).collect();
-        let has = |stem: &&str| {
-            self.commands().any(|(run, used)| {
-                let named = used.argv.iter().any(|argument| argument.starts_with(*stem));
-                named && run.result(used) == CommandResult::Succeeded
-            })
+        let mut acts = sentence.words.iter().filter(|word| means(word, Meaning::Act(Act::Outside)));
+        let is_push = |argv: &[String]| {
+            let (program, rest) = (argv.first().map(String::as_str), argv.get(1..).unwrap_or(&[]));
+            let is_plain = |word: &String| {
+                !word.starts_with('-') && !word.contains(':') || PUSH_OPTIONS.contains(&&**word)
+            };
+            program == Some("git")
+                && rest.first().is_some_and(|verb| verb == "push")
+                && rest.iter().all(is_plain)
         };
-        !stems.is_empty() && stems.iter().all(has)
+        let is_pushed = self
+            .commands()
+            .any(|(run, used)| is_push(&used.argv) && run.result(used) == CommandResult::Succeeded);
+        is_pushed && acts.all(|word| PUSHED.contains(&word.as_str()))
     }
 }
+
+/// Bytes of a number with its separators.
+const NUMBER: u64 = 8;
+/// Options of `git push` with which it pushes what it would push without them.
+const PUSH_OPTIONS: [&str; 6] = ["-q", "--quiet", "-v", "--verbose", "-u", "--set-upstream"];
+/// Words for what `git push` does.
+const PUSHED: [&str; 3] = ["pushed", "запушил", "gepusht"];
 
 /// Whether a command shows names, sizes or nothing of the files that it names, and not what they contain.
 fn names_only(used: &CommandUse) -> bool {

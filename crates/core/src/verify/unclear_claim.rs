@@ -27,6 +27,11 @@ pub(super) fn or_unclear(
             "{reason}; below `{key}` it can be about something else"
         ));
     }
+    if claim.denied {
+        return Finding::inconclusive(format!(
+            "{reason}; what stands beside it can mean that it was not done"
+        ));
+    }
     let query = ObservationQuery::Location(claim.path.clone());
     let exists =
         matches!(seen.get(&query), Some(Observation::Location(Ok(found))) if found.state.is_some());

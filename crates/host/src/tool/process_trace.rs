@@ -64,6 +64,7 @@ impl ProcessTrace {
             exit_code,
             signal,
             duration_ms: exited.duration.as_millis() as u64,
+            stdout_bytes: exited.stdout.len() as u64,
             stdout_cut: exited.stdout_cut,
             stderr_cut: exited.stderr_cut,
             tests: TestCounts::in_output(&exited.stdout, &exited.stderr),

@@ -1,13 +1,19 @@
 //! Commits and commands: what exactly was recorded.
 
 use super::{CALC, Step, check, doubted};
-use crate::evidence::Verdict::{Inconclusive, Passed};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
 use crate::evidence::{EvidenceKind, EvidenceRef};
 use serde_json::json;
 
 const DIGEST: &str = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567";
 
 impl Step {
+    /// The last commit has the files as they are now.
+    fn in_head(mut self) -> Step {
+        self.head = self.files.clone();
+        self
+    }
+
     /// A commit by the tool.
     fn commit(self, paths: &[&str]) -> Step {
         let mut step = self.call("git:commit", json!({"paths": paths, "message": "Work"}));
@@ -22,34 +28,28 @@ impl Step {
 }
 
 #[test]
-fn what_is_called_committed_has_every_change_of_the_step() {
+fn what_is_called_committed_is_in_the_last_commit_as_it_is_on_disk() {
     let both = || Step::fixed().edit("src/util.py", "1", "2");
     let report = json!({"modified": ["src/calc.py", "src/util.py"], "committed": true});
-    for step in [
-        both().commit(&["src/calc.py", "src/util.py"]),
-        both().commit(&["src"]),
-        both().commit(&["."]),
-        both().commit(&["src/calc.py"]).commit(&["src/util.py"]),
-        both().run("git commit -am Work", 0),
-        both().run("git add -A && git commit -m Work", 0),
-        both().run("git add src/calc.py src/util.py", 0).run("git commit -m Work", 0),
-        both().run("git add . && git commit -q -m 'Work on it'", 0),
-        both().run("git -c core.editor=true add -u && git commit -m Work", 0),
-        both().run("cd src && git add . && git commit -m Work", 0),
-    ] {
-        check(&step, &[(report.clone(), Passed, "")]);
+    let shell = |step: Step| step.run("git add -A && git commit -m Work", 0).in_head();
+    for step in
+        [both().commit(&["src"]).in_head(), shell(both()), shell(both().delete("src/util.py"))]
+    {
+        let report = match step.files.contains_key("src/util.py") {
+            true => report.clone(),
+            false => {
+                json!({"modified": ["src/calc.py"], "deleted": ["src/util.py"], "committed": true})
+            }
+        };
+        check(&step, &[(report, Passed, "")]);
     }
     for step in [
+        // Only a part, taken back, changed later, staged in another state, or not committed.
         both().commit(&["src/calc.py"]),
-        both().run("git add src/calc.py && git commit -m Work", 0),
-        both().run("git commit -m Work", 0),
+        both().run("git add -A && git commit -m Work", 0).run("git reset --soft HEAD~1", 0),
+        shell(Step::fixed()).edit("src/util.py", "1", "2"),
         both().run("git add -A", 0).run("git commit -m Work || true", 0),
-        both().run("cd docs && git add . && git commit -m Work", 0),
-        both().run("git -C docs add . && git commit -m Work", 0),
-        both().run("git add -n . && git commit -m Work", 0),
         both().run("git commit --dry-run -am Work", 0),
-        both().run("git add -A && git log --grep commit", 0),
-        Step::fixed().commit(&["src"]).edit("src/util.py", "1", "2"),
         both(),
     ] {
         doubted(&step, &report);
@@ -61,8 +61,98 @@ fn what_is_called_committed_has_every_change_of_the_step() {
     let said = |text: &str| json!({"modified": ["src/calc.py", "src/util.py"], "summary": text});
     let part = both().commit(&["src/calc.py"]);
     doubted(&part, &said(&format!("Committed as {}.", &DIGEST[..8])));
-    let whole = both().commit(&["src"]);
+    let whole = both().commit(&["src"]).in_head();
     check(&whole, &[(said(&format!("Committed as {}.", &DIGEST[..8])), Passed, "")]);
+}
+
+#[test]
+fn no_word_of_a_command_proves_an_effect() {
+    let report = |key: &str| json!({"modified": ["src/calc.py"], key: true});
+    for (key, command) in [
+        ("deployed", "make -n deploy"),
+        ("deployed", "make deploy"),
+        ("deployed", "cat deploy.sh"),
+        ("published", "npm publish --dry-run"),
+        ("merged", "git merge topic"),
+        ("pushed", "git push --dry-run origin main"),
+        ("pushed", "git push origin :main"),
+        ("pushed", "echo git push"),
+    ] {
+        doubted(&Step::fixed().run(command, 0), &report(key));
+    }
+    let pushed = Step::fixed().run("git push -q origin main", 0);
+    check(&pushed, &[(report("pushed"), Passed, "")]);
+    doubted(&pushed, &json!({"modified": ["src/calc.py"], "pushed": true, "deployed": true}));
+}
+
+#[test]
+fn a_file_was_read_if_a_command_printed_what_it_contains() {
+    let report = json!({"modified": ["src/calc.py"], "filesRead": ["src/util.py"]});
+    let printing = |command: &str, bytes: u64| {
+        let mut step = Step::fixed().run(command, 0);
+        step.trace.last_mut().unwrap().process.as_mut().unwrap().stdout_bytes = bytes;
+        step
+    };
+    check(&printing("cat src/util.py", 400), &[(report.clone(), Passed, "")]);
+    for (command, bytes) in [
+        ("cat src/util.py > /dev/null", 0),
+        ("grep -c x src/util.py", 2),
+        ("grep -l x src/util.py", 12),
+        ("cat src/util.py | wc -c", 6),
+        ("python3 -m py_compile src/util.py", 0),
+    ] {
+        doubted(&printing(command, bytes), &report);
+    }
+}
+
+#[test]
+fn what_is_denied_beside_a_name_refutes_nothing() {
+    for report in [
+        json!({"modified": ["src/calc.py", "src/util.py (unchanged)"]}),
+        json!({"modified": ["src/calc.py"], "created": ["tests/test_calc.py (planned)"]}),
+        json!({"modified": ["src/calc.py"], "deleted": ["src/util.py (kept)"]}),
+        json!({"modified": ["src/calc.py"], "deleted": [{"path": "src/util.py", "done": false}]}),
+        json!({"modified": ["src/calc.py"], "commands": ["make build: not run"]}),
+        json!({"modified": ["src/calc.py"], "commands": [{"command": "make build", "executed": false}]}),
+        json!({"modified": ["src/calc.py"], "commands": [{"command": "make build", "status": "skipped"}]}),
+        json!({"modified": ["src/calc.py"], "toolCalls": [{"tool": "fs:delete", "called": false}]}),
+    ] {
+        doubted(&Step::fixed(), &report);
+    }
+    // A note that denies nothing does not help a lie.
+    check(
+        &Step::fixed(),
+        &[
+            (
+                json!({"modified": ["src/calc.py", "src/util.py (new guard)"]}),
+                Failed,
+                "src/util.py",
+            ),
+            (
+                json!({"modified": ["src/calc.py"], "commands": ["make build (exit 0)"]}),
+                Failed,
+                "make build",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn an_earlier_failure_of_tests_is_no_lie_and_what_never_was_is_not_unchanged() {
+    let failed =
+        Step::over(&[("src/calc.py", CALC)]).test(1, 1).edit("src/calc.py", "a - b", "a + b");
+    for result in [json!({"testResult": "failed"}), json!({"tests": {"passed": 1, "failed": 1}})] {
+        let mut report = json!({"modified": ["src/calc.py"]});
+        report.as_object_mut().unwrap().extend(result.as_object().unwrap().clone());
+        doubted(&failed, &report);
+    }
+    let step = Step::fixed();
+    check(
+        &step,
+        &[(json!({"modified": ["src/calc.py"], "unchanged": ["src/util.py"]}), Passed, "")],
+    );
+    doubted(&step, &json!({"modified": ["src/calc.py"], "unchanged": ["src/nope.py"]}));
+    doubted(&step, &json!({"modified": ["src/calc.py"], "linesAdded": "one each"}));
 }
 
 #[test]

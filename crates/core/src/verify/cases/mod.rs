@@ -36,6 +36,8 @@ struct Step {
     test_commands: Vec<String>,
     /// The exit code of commands that the gate runs.
     repeated: Option<i32>,
+    /// The files of the last commit.
+    head: BTreeMap<String, String>,
     /// Whether no list of files can be read.
     unlisted: bool,
     /// Whether the specialist only reads, and an attempt before was refuted.
@@ -128,6 +130,7 @@ impl Step {
             end: Some(ProcessEndKind::Exit),
             exit_code: Some(code),
             watched: true,
+            stdout_bytes: 100,
             ..ProcessEvidence::default()
         }));
         step
@@ -190,6 +193,10 @@ impl Step {
             }
             ObservationQuery::Ignored(_) => Observation::Ignored(false),
             ObservationQuery::Installed => Observation::Installed(Vec::new()),
+            ObservationQuery::Committed(paths) => {
+                let is_same = |path: &&String| self.head.get(*path) == self.files.get(*path);
+                Observation::Committed(paths.iter().filter(is_same).cloned().collect())
+            }
             ObservationQuery::Files { .. } if self.unlisted => Observation::Stopped,
             ObservationQuery::Files { pattern, count } => {
                 let glob = Glob::of_paths(pattern).unwrap();

@@ -33,6 +33,7 @@ pub(super) fn not_observed(observation: &Observation) -> Finding {
         Observation::Location(_)
         | Observation::Installed(_)
         | Observation::Ignored(_)
+        | Observation::Committed(_)
         | Observation::Files(_)
         | Observation::Names(_)
         | Observation::Judge(_)

@@ -88,12 +88,12 @@ pub(super) const RUNNERS: &[Runner] = &[
         display: "-v -vv -q",
         harmless: "-q* -v* -s* -x* -l -r* --exitfirst --maxfail=* --tb=* --durations=* --cov --cov=* --cov-* \
             --no-header --no-summary --strict-markers --strict-config --full-trace --showlocals -n* --dist=* \
-            --junitxml=* --junit-xml=* --disable-warnings --cache-clear --ff --failed-first --capture=* -p no:* . ./ \
+            --junitxml=* --junit-xml=* --disable-warnings --cache-clear --ff --failed-first --capture=* -p no:cacheprovider no:randomly no:warnings . ./ \
             tests tests/ ./tests test test/",
         valued: "-n -W --tb --maxfail --durations --cov --timeout --log-level --log-cli-level --junitxml --color",
         hiding: "--setup-only --setup-plan --collectonly --markers --cache-show -V addopts=",
         tests: ".py",
-        files: "conftest.py pytest.ini .pytest.ini pyproject.toml tox.ini setup.cfg pytest.py pytest/* _pytest/* \
+        files: "conftest.py pytest.ini .pytest.ini pytest.toml .pytest.toml pyproject.toml tox.ini setup.cfg pytest.py pytest/* _pytest/* \
             pluggy/* sitecustomize.py usercustomize.py *.pth *.pyc",
         ..PLAIN
     },
@@ -109,7 +109,7 @@ pub(super) const RUNNERS: &[Runner] = &[
         programs: "cargo",
         display: "-v -vv -q",
         verbs: "test|t|nextest run|nextest r",
-        harmless: "--workspace --all --all-features --all-targets --no-fail-fast --release -r --locked --offline \
+        harmless: "--workspace --all --all-features --no-fail-fast --release -r --locked --offline \
             --frozen --nocapture --no-capture --include-ignored --show-output --test-threads=* net.offline=*",
         valued: "-j --jobs --test-threads --profile --message-format --target-dir --features --config --color",
         hiding: "runner=",

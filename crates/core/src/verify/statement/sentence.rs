@@ -136,6 +136,13 @@ impl Sentence {
         self.numbers().filter(|(at, _)| near(*at)).map(|(_, number)| number).collect()
     }
 
+    /// Whether nothing follows the last number but what it counts: `lines added 3`, and not `lines added 1 each`.
+    pub(in crate::verify) fn ends_in_number(&self) -> bool {
+        let is_unit = |word: &String| means(word, Meaning::Files) || means(word, Meaning::Lines);
+        let last = self.words.iter().rev().find(|word| !is_unit(word));
+        last.is_some_and(|word| number(word).is_some())
+    }
+
     /// All numbers with their places among the words.
     pub(in crate::verify) fn numbers(&self) -> impl Iterator<Item = (usize, u64)> {
         let words = self.words.iter().enumerate();

@@ -148,7 +148,7 @@ const WORDS: [(Meaning, &str); 38] = [
     ),
     (
         M::Nothing,
-        "nothing$ none$ no$ n/a$ not$ already$ unchanged$ without$ never$ unnecessary$ skipped$ ничего$ уже$ не$ nichts$ kein bereits$",
+        "nothing$ none$ no$ kept$ planned$ pending$ todo$ n/a$ not$ already$ unchanged$ without$ never$ unnecessary$ skipped$ ничего$ уже$ не$ nichts$ kein bereits$",
     ),
     (
         M::Filler,

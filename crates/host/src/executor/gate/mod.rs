@@ -4,6 +4,7 @@
 
 mod before;
 mod command_record;
+mod committed;
 mod installed;
 mod judge;
 mod names;

@@ -1,7 +1,7 @@
-//! Observes what the checks of a gate query: files through the path guard, commands through the
-//! supervisor.
+//! Observes what the checks of a gate query: files through the path guard, commands through the supervisor.
 
 use super::command_record::recorded;
+use super::committed;
 use super::installed;
 use super::names::{self, Material};
 use crate::executor::host_access::HostAccess;
@@ -81,6 +81,9 @@ impl Observer<'_> {
         }
         if let ObservationQuery::Names(names) = ask {
             return self.look_up(names).await;
+        }
+        if let ObservationQuery::Committed(paths) = ask {
+            return Observation::Committed(committed::as_on_disk(paths, self.host).await);
         }
         let (ask, workspace) = (ask.clone(), self.host.workspace.clone());
         let redactor = self.host.redactor.clone();
@@ -222,8 +225,7 @@ fn ran(redactor: &Redactor, exited: ProcessResult, process: ProcessEvidence) -> 
     }
 }
 
-/// Replaces masked file names in a query by real ones. Evidence, claims and outputs contain only masked
-/// names, so a name is resolved to the file whose masked name is equal.
+/// Replaces masked file names in a query by real ones: a name is that of the file whose masked name is equal.
 fn with_real_names(
     ask: &ObservationQuery,
     workspace: &Workspace,
@@ -244,6 +246,7 @@ fn with_real_names(
         ObservationQuery::Ignored(path) => ObservationQuery::Ignored(real(path)),
         ObservationQuery::Command { .. }
         | ObservationQuery::Names(_)
+        | ObservationQuery::Committed(_)
         | ObservationQuery::Installed
         | ObservationQuery::Judge => ask.clone(),
     }
@@ -297,9 +300,10 @@ fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
         ObservationQuery::Files { pattern, count } => {
             Observation::Files(files(workspace, pattern, count.as_deref()))
         }
-        ObservationQuery::Command { .. } | ObservationQuery::Names(_) | ObservationQuery::Judge => {
-            Observation::Stopped
-        }
+        ObservationQuery::Command { .. }
+        | ObservationQuery::Names(_)
+        | ObservationQuery::Committed(_)
+        | ObservationQuery::Judge => Observation::Stopped,
     }
 }
 
