@@ -186,7 +186,7 @@ fn an_approval_is_required_if_one_of_several_entries_requires_it() {
 
 #[test]
 fn names_of_tools_that_come_later_load_with_a_warning() {
-    const NAMES: &str = "knowledge_query, knowledge_contribute, memory_read, memory_write, memory_search, \
+    const NAMES: &str = "memory_search, \
                          publish, subscribe, bus_publish, blackboard_read, blackboard_write, delegate, 'devkit:*', \
                          'devkit:build', 'workflow:run', 'llm:complete', 'api:call', 'http:get', \
                          'http:post', code_execute, web_search, 'mind:rag-query', 'code:search', \

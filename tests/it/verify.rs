@@ -48,6 +48,7 @@ fn work(files: &[(&str, &str)]) -> Work {
     let parts = ToolboxParts {
         tools: Vec::new(),
         doubles: None,
+        memory: None,
         clock: kb::clock::Clock::system().into(),
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),

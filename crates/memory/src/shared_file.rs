@@ -31,6 +31,14 @@ pub struct FileError {
     pub message: String,
 }
 
+impl FileError {
+    /// The id that the entry of the file would have.
+    pub fn id(&self) -> &str {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        name.strip_suffix(".md").unwrap_or(name)
+    }
+}
+
 /// A file `.kb/memory/ID.md`, read and checked.
 #[derive(Debug, Clone)]
 pub struct SharedFile {

@@ -25,6 +25,9 @@ pub(in crate::cli) struct Args {
     /// A file that it rests on
     #[arg(long, value_name = "PATH")]
     anchor: Vec<String>,
+    /// A `file` check of a gate as JSON: with it, `kb memory check` says whether files are still so
+    #[arg(long, value_name = "JSON")]
+    check: Vec<String>,
     /// Name of the entry and of its file
     #[arg(long, value_name = "ID")]
     id: Option<String>,
@@ -37,8 +40,9 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let Args { text, kind, subject, tag, anchor, id, share, json } = args;
-    let add = MemoryAdd { text, kind, id, subject, tags: tag, anchors: anchor, share };
+    let Args { text, kind, subject, tag, anchor, check, id, share, json } = args;
+    let add =
+        MemoryAdd { text, kind, id, subject, tags: tag, anchors: anchor, checks: check, share };
     let added = service::add_memory(environment, add)?;
     if json {
         terminal.json(&added)?;

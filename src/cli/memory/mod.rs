@@ -2,6 +2,7 @@
 
 mod add;
 mod approve;
+mod check;
 mod export;
 mod forget;
 mod list;
@@ -24,6 +25,7 @@ pub(super) enum MemoryCommand {
     Add(add::Args),
     Review(review::Args),
     Approve(approve::Args),
+    Check(check::Args),
     Reject(reject::Args),
     Forget(forget::Args),
     Export(export::Args),
@@ -42,6 +44,7 @@ pub(super) fn run(
         MemoryCommand::Add(args) => add::run(args, environment, terminal),
         MemoryCommand::Review(args) => review::run(&args, environment, terminal),
         MemoryCommand::Approve(args) => approve::run(&args, environment, terminal),
+        MemoryCommand::Check(args) => check::run(&args, environment, terminal),
         MemoryCommand::Reject(args) => reject::run(args, environment, terminal),
         MemoryCommand::Forget(args) => forget::run(&args, environment, terminal),
         MemoryCommand::Export(args) => export::run(&args, environment, terminal),

@@ -46,6 +46,7 @@ impl Trap {
         let bench = Setup { files, sandbox: Some(sandbox), ..Setup::default() }.bench();
         let parts = ToolboxParts {
             doubles: None,
+            memory: None,
             clock: kb::clock::Clock::system().into(),
             tools: Vec::new(),
             workspace: Workspace::open(bench.dir.path(), &[], &["state/kb".into()]).unwrap(),

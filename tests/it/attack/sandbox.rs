@@ -204,6 +204,7 @@ fn homely(supervisor: &Supervisor, home: &Path, settings: Settings) -> Bench {
     let variables = variables.chain([("HOME".to_owned(), home.display().to_string())]);
     let parts = kb::tool::ToolboxParts {
         doubles: None,
+        memory: None,
         clock: kb::clock::Clock::system().into(),
         tools: Vec::new(),
         workspace: bench.parts.workspace.clone(),
@@ -441,6 +442,7 @@ async fn the_state_in_the_workspace_is_closed_to_commands() {
     let bench = confined(supervisor, &[("state/kb/kb.db", "journal")], Settings::default());
     let parts = kb::tool::ToolboxParts {
         doubles: None,
+        memory: None,
         clock: kb::clock::Clock::system().into(),
         tools: Vec::new(),
         workspace: kb::workspace::Workspace::open(bench.dir.path(), &[], &["state/kb".into()])

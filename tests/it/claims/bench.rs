@@ -98,6 +98,7 @@ fn host_with(root: &std::path::Path, path: &str) -> (HostAccess, Toolbox) {
     let settings = Settings { test_commands: vec!["./ci.sh".to_owned()], ..Settings::default() };
     let parts = ToolboxParts {
         doubles: None,
+        memory: None,
         clock: kb::clock::Clock::system().into(),
         tools: Vec::new(),
         workspace: Workspace::open(root, &[], &[]).unwrap(),

@@ -253,6 +253,7 @@ impl<'a> House<'a> {
     fn executor(&self) -> LocalExecutor {
         let parts = ToolboxParts {
             doubles: None,
+            memory: None,
             clock: kb::clock::Clock::system().into(),
             tools: Vec::new(),
             workspace: Workspace::open(&self.scratch.root(), &[], &[self.state_dir()]).unwrap(),

@@ -114,7 +114,8 @@ fn the_agent_of_003_8_loads() {
     assert_eq!((phases.rounds, phases.critique), (5, true));
     assert_eq!(found.limits.timeout, Duration::from_secs(300));
     assert_eq!(found.capabilities, ["write_article", "improve_text", "generate_outline"]);
-    assert!(found.tools.is_empty(), "none of its tools is there yet");
+    let tools: Vec<&str> = found.tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(tools, ["memory:search", "memory:propose"]);
     let (refused, rest): (Vec<&str>, Vec<&str>) =
         said.lines().partition(|line| line.starts_with("warning KB0901"));
     assert_eq!(refused, [] as [&str; 0], "{said}");
@@ -138,7 +139,18 @@ fn the_tool_security_of_003_is_a_setting() {
     let (found, _) = settings(&document("security-003-4-5.yml"));
     let allowed: Vec<&str> =
         found.allowed_tools.as_ref().expect("a list").iter().map(|tool| tool.as_str()).collect();
-    assert_eq!(allowed, ["http:fetch", "fs:read", "fs:list", "fs:search", "fs:exists"]);
+    assert_eq!(
+        allowed,
+        [
+            "http:fetch",
+            "fs:read",
+            "fs:list",
+            "fs:search",
+            "fs:exists",
+            "memory:search",
+            "memory:propose"
+        ]
+    );
     let write = &found.tool_security["fs:write"];
     assert_eq!((write.enabled, write.requires_approval), (Some(false), Some(true)));
     assert_eq!(found.tool_security["fs:read"].denied_paths, ["**/.env", "**/secrets/**"]);

@@ -317,6 +317,10 @@ fn valid_file(
         (DefinitionFile::Specialist, "specialist") => {
             specialist("{schema: kb.specialist/1, id: s, role: x, @}")
         }
+        (DefinitionFile::Specialist, "memoryUse") => {
+            specialist("{schema: kb.specialist/1, id: s, role: x, memory: {@}}")
+        }
+        (DefinitionFile::AgentProfile, "memoryUse") => profile("{description: x, memory: {@}}"),
         (DefinitionFile::Specialist, "specialistOutput") => {
             specialist("{schema: kb.specialist/1, id: s, role: x, output: {@}}")
         }
@@ -362,6 +366,7 @@ fn schema_and_loader_take_the_same_forms_in_every_file() {
                         "{}",
                         "{file_write: {enabled: false}, \"fs:read\": {allowed_paths: [\"src/**\"]}}",
                     ],
+                    ("memoryUse", "read") => &["[fact, pitfall]", "observation"],
                     _ => forms,
                 };
                 for form in forms {

@@ -66,7 +66,7 @@ fn keys_of_other_tools_load_with_a_warning() {
     let (found, said) = settings(text);
     assert!(found.not_yet.is_empty());
     insta::assert_snapshot!(said, @"
-    warning KB0902 1:1 `memory` is not supported yet | it has no effect for now
+    info KB0903 1:10 `memory.short_term` has no effect | other programs may use it; it can stay
     warning KB0902 2:1 `agent_loop` is not supported yet | it has no effect for now
     ");
 }

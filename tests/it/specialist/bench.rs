@@ -483,6 +483,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::Reservation { .. } => "reservation",
         Record::BudgetWarning { .. } => "budget warning",
         Record::Phase { .. } => "phase",
+        Record::Recall { .. } => "recall",
         Record::CacheHit(_) => "cache-hit",
         Record::Note(_) => "note",
     }

@@ -17,6 +17,7 @@ fn toolbox(root: &Path) -> Arc<Toolbox> {
     Arc::new(Toolbox::new(ToolboxParts {
         tools: Vec::new(),
         doubles: None,
+        memory: None,
         clock: kb::clock::Clock::system().into(),
         workspace: Workspace::open(root, &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),

@@ -36,6 +36,7 @@ impl Setup {
         }
         let parts = ToolboxParts {
             doubles: None,
+            memory: None,
             clock: kb::clock::Clock::system().into(),
             tools: Vec::new(),
             workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),

@@ -230,6 +230,7 @@ async fn a_workspace_that_was_moved_is_no_place_to_work_in() {
 fn parts(workspace: Workspace) -> ToolboxParts {
     ToolboxParts {
         doubles: None,
+        memory: None,
         clock: kb::clock::Clock::system().into(),
         tools: Vec::new(),
         workspace,

@@ -221,6 +221,11 @@ fn every_tool_has_the_names_of_the_language() {
     shell:exec Critical command,argv,cwd,env,timeoutMs -> exitCode,stdout,stderr,error
     http:request Restricted url,method,headers,query,body -> status,headers,body,bodyBase64
     http:fetch Restricted url,headers,query -> status,headers,body,bodyBase64
+    memory:search Safe query,terms,kinds,tags,limit -> entries
+    memory:propose Safe kind,text,subject,tags,anchors,checks -> id,state,duplicate,conflicts
+    memory:feedback Safe id,outcome -> recorded
+    knowledge_query Safe query,limit -> answer
+    knowledge_contribute Safe content,type,tags -> answer
     output:read Safe ref,offset -> content,next
     artifact:get Safe id,offset -> content,next
     ");
@@ -237,6 +242,7 @@ fn knowing(secrets: &[&str]) -> Bench {
     let dir = tempfile::tempdir().unwrap();
     let parts = ToolboxParts {
         doubles: None,
+        memory: None,
         clock: kb::clock::Clock::system().into(),
         tools: Vec::new(),
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),

@@ -261,6 +261,7 @@ codes! {
     MEMORY_REFUSED = "KB1601";
     MEMORY_UNUSABLE = "KB1602";
     MEMORY_FILE = "KB1603";
+    MEMORY_OFF = "KB1604";
 }
 
 impl Page {

@@ -196,6 +196,14 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         previous: Option<String>,
     },
+    /// What the specialist was shown of the memory before its first turn, as data in its first message.
+    #[serde(rename_all = "camelCase")]
+    Recall {
+        /// Ids of the entries.
+        entries: Vec<String>,
+        /// One line for each entry, with its age and evidence.
+        text: String,
+    },
     /// The attempt took a stored result in place of its work.
     CacheHit(Box<CacheHit>),
     /// A message for the log, such as a repair turn, a fallback model or a warning.

@@ -85,6 +85,9 @@ impl Mask for Record {
             Record::Phase { phase, round, previous } => {
                 Record::Phase { phase, round, previous: previous.masked_by(redactor) }
             }
+            Record::Recall { entries, text } => {
+                Record::Recall { entries, text: text.masked_by(redactor) }
+            }
             Record::CacheHit(hit) => Record::CacheHit(Box::new(CacheHit {
                 restored: hit.restored.masked_by(redactor),
                 trace: hit.trace.masked_by(redactor),

@@ -36,6 +36,7 @@ impl State {
             | Record::Reservation { .. }
             | Record::BudgetWarning { .. }
             | Record::Phase { .. }
+            | Record::Recall { .. }
             | Record::Note(_) => {}
         }
     }

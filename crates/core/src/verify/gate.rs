@@ -39,3 +39,25 @@ pub struct Gate {
     /// The tools of the run.
     pub tools: ToolCatalog,
 }
+
+impl Gate {
+    /// A gate of checks alone: there is no output, and nothing was done.
+    pub fn of_checks(criteria: Vec<Criterion>) -> Gate {
+        Gate {
+            criteria,
+            claims: ClaimPolicy::None,
+            expect_changes: false,
+            changes_declared: false,
+            after_refuted: false,
+            output: Arc::new(Json::Null),
+            output_schema: None,
+            trace: Vec::new(),
+            unwatched: false,
+            root: String::new(),
+            test_commands: Vec::new(),
+            looks_up_names: false,
+            excused: Vec::new(),
+            tools: ToolCatalog::default(),
+        }
+    }
+}

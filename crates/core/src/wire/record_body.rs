@@ -7,6 +7,7 @@ use super::parts::{
 };
 use super::verdicts::VerdictsView;
 use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Phase, Purpose, Record};
+use kb_base::diagnostic::Severity;
 
 /// The public event of a record; `None` for records that only a resumed attempt needs.
 pub(super) fn record_body(record: &Record) -> Option<Body> {
@@ -47,6 +48,10 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             previous: previous.clone(),
         }),
         Record::BudgetWarning { text } => Body::BudgetWarning { text: text.clone() },
+        Record::Recall { entries, .. } => Body::StepNote {
+            level: Severity::Info,
+            text: format!("shown of the memory: {}", entries.join(", ")),
+        },
         Record::CacheHit(hit) => Body::CacheHit(Box::new(CacheHitView::from(&**hit))),
         Record::Output { parts, omitted } => {
             let (output, output_blob) = inline_or_blob(Some(parts));

@@ -59,6 +59,7 @@ fn is_durable_record(record: &Record, tools: &ToolCatalog) -> bool {
         | Record::Reservation { .. }
         | Record::BudgetWarning { .. }
         | Record::Phase { .. }
+        | Record::Recall { .. }
         | Record::Output { .. }
         | Record::Observed { .. }
         | Record::ChildRun { .. }

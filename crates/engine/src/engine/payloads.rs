@@ -215,6 +215,7 @@ impl Payloads {
             | Record::Reservation { .. }
             | Record::BudgetWarning { .. }
             | Record::Phase { .. }
+            | Record::Recall { .. }
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
@@ -244,6 +245,7 @@ impl Payloads {
             | Record::Reservation { .. }
             | Record::BudgetWarning { .. }
             | Record::Phase { .. }
+            | Record::Recall { .. }
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }

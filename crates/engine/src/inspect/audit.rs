@@ -295,6 +295,7 @@ fn record_payloads(record: &Record) -> Vec<&Payload> {
         | Record::Reservation { .. }
         | Record::BudgetWarning { .. }
         | Record::Phase { .. }
+        | Record::Recall { .. }
         | Record::Approval { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }

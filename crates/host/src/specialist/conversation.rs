@@ -146,6 +146,7 @@ impl Conversation {
                 self.summary = Some(summary.clone());
             }
             Record::Phase { phase, round, .. } => self.entered(*phase, *round),
+            Record::Recall { text, .. } => self.handover.memory = Some(text.clone()),
             Record::Approval { call, approved, by, comment } => {
                 self.decisions.note(call, *approved, by, comment.as_deref());
             }

@@ -7,6 +7,7 @@ use super::conversation::Conversation;
 use super::input_budget::{self, FittedInput};
 use super::ledger::Ledger;
 use super::open_agent::OpenAgent;
+use super::origin::origin;
 use super::prompt;
 use super::report::{self, StopReason};
 use super::submit::Submission;
@@ -75,6 +76,9 @@ impl SpecialistRunner {
             ended = attempt.note_lost_call().await;
         }
         if ended.is_ok() {
+            ended = attempt.recall().await;
+        }
+        if ended.is_ok() {
             ended = attempt.summarise_history().await;
         }
         if ended.is_ok() {
@@ -84,6 +88,9 @@ impl SpecialistRunner {
             ended = attempt.drive().await;
         }
         ended = attempt.close_agent(ended).await;
+        if ended.is_ok() {
+            run_blocking(|| attempt.toolset.confirm_memory());
+        }
         attempt.outcome(ended)
     }
 
@@ -174,6 +181,7 @@ impl<'a> Attempt<'a> {
         let agent = specialist.agent.clone().filter(|_| runner.agents.is_some());
         let (limit, rules) = (limit(request, work), specialist.security.as_deref());
         let toolset = runner.toolbox.for_attempt(limit, request.idle, rules);
+        toolset.begin_memory(origin(request, work));
         let allow_list: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
         let mut tools = toolset.describe(&allow_list);
         if !fitted.previews.is_empty() && tools.is_empty() {

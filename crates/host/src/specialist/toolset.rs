@@ -1,13 +1,14 @@
 //! The tools as the agent loop sees them.
 
 use crate::llm::ToolDescription;
-use crate::tool::{AgentProcess, AgentStart, Call, CallResult, Toolbox};
+use crate::tool::{AgentProcess, AgentStart, Call, CallResult, MemoryOrigin, Toolbox};
 use futures::future::BoxFuture;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure};
 use kb_core::evidence::Invocation;
 use kb_language::definition::ToolRules;
 use kb_language::toolspec::{ToolCatalog, ToolSpec};
+use kb_memory::{Kind, Recall};
 use kb_process::Session;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,6 +61,14 @@ pub trait ToolSet: Send + Sync {
     fn refusal(&self, _call: &Call, _paths: &[String]) -> Option<Failure> {
         None
     }
+    /// Says whose attempt this is, for what it proposes to remember.
+    fn begin_memory(&self, _origin: MemoryOrigin) {}
+    /// What the specialist is shown of the memory before its first turn. Blocks.
+    fn recall(&self, _task: &str, _kinds: &[Kind]) -> Option<Recall> {
+        None
+    }
+    /// Evaluates the checks of what the attempt proposed to remember. Blocks.
+    fn confirm_memory(&self) {}
     /// Executes the call and returns its result with the recorded evidence.
     fn call<'a>(
         &'a self,
@@ -124,6 +133,18 @@ impl ToolSet for Toolbox {
 
     fn refusal(&self, call: &Call, paths: &[String]) -> Option<Failure> {
         Toolbox::refusal(self, call, paths)
+    }
+
+    fn begin_memory(&self, origin: MemoryOrigin) {
+        Toolbox::begin_memory(self, origin);
+    }
+
+    fn recall(&self, task: &str, kinds: &[Kind]) -> Option<Recall> {
+        Toolbox::recall(self, task, kinds)
+    }
+
+    fn confirm_memory(&self) {
+        Toolbox::confirm_memory(self);
     }
 
     fn call<'a>(

@@ -3,6 +3,7 @@
 use super::call::{Call, CallResult, Refusal};
 use super::output_store::OutputStore;
 use super::process_launcher::ProcessLauncher;
+use super::run_memory::AttemptMemory;
 use crate::http::HttpClient;
 use crate::workspace::FileAccess;
 use futures::future::BoxFuture;
@@ -32,6 +33,10 @@ pub(super) trait Tool: Send + Sync {
     /// part of `kb`.
     fn code(&self, _processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
         BTreeMap::new()
+    }
+    /// Whether a result contains text of unknown origin, which lowers the trust of what the caller remembers.
+    fn brings_text(&self) -> bool {
+        true
     }
     /// Why a call requires an approval whatever the level of the tool is.
     fn widens_network(&self, _call: &Call, _processes: &ProcessLauncher) -> Option<String> {
@@ -69,6 +74,8 @@ pub(super) struct CallContext<'a> {
     pub(super) scratch: u64,
     /// Why a command of the author runs in the sandbox, asked when it starts.
     pub(super) confined: &'a Live<Option<Confined>>,
+    /// The memory as the attempt uses it.
+    pub(super) memory: &'a AttemptMemory,
 }
 
 /// Decodes the arguments of a call, which match the schema of the tool.

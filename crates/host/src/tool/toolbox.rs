@@ -8,6 +8,7 @@ use super::output_store::OutputStore;
 use super::policy::{Approvals, Policy};
 use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
+use super::run_memory::{AttemptMemory, RunMemory};
 use crate::http::{HttpClient, without_credentials};
 use crate::workspace::{FileAccess, PathRules, Workspace};
 use kb_attempt::Live;
@@ -19,6 +20,7 @@ use kb_core::redaction::Redactor;
 use kb_language::definition::{ApprovalLevel, Settings, ToolRules};
 use kb_language::plan::Confined;
 use kb_language::toolspec::{ARTIFACT_READER, ToolCatalog, ToolSpec};
+use kb_memory::Trust;
 use kb_process::Supervisor;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,6 +47,8 @@ pub struct Toolbox {
     confined: Live<Option<Confined>>,
     /// The number of the temporary directory of its commands.
     pub(super) scratch: u64,
+    /// The memory as the attempt uses it.
+    pub(super) memory: AttemptMemory,
 }
 
 /// The settings of a run, narrowed by those that the project has now; `None` where the project now forbids
@@ -72,9 +76,16 @@ pub struct ToolboxParts {
     pub doubles: Option<Arc<ToolDoubles>>,
     /// The time of the run.
     pub clock: RunClock,
+    /// The memory of the project; `None` if it cannot be used. The settings switch it on.
+    pub memory: Option<Arc<RunMemory>>,
 }
 
 impl ToolboxParts {
+    /// The memory for an attempt that has heard nothing yet.
+    fn attempt_memory(&self) -> AttemptMemory {
+        AttemptMemory::new(self.memory.clone().filter(|_| self.settings.memory.enabled))
+    }
+
     /// The launcher for processes of tools, steps and checks.
     pub fn process_launcher(&self) -> ProcessLauncher {
         let (supervisor, workspace) = (self.supervisor.clone(), self.workspace.clone());
@@ -109,6 +120,7 @@ impl Toolbox {
         let http = HttpClient::new(&parts.settings.allowed_hosts);
         let processes = parts.process_launcher();
         let ToolboxParts { workspace, redactor, .. } = parts.clone();
+        let memory = parts.attempt_memory();
         let shared =
             Shared { parts, workspace, redactor, processes, policy, rules, registry, http };
         Toolbox {
@@ -120,6 +132,7 @@ impl Toolbox {
             idle: None,
             confined: Live::always(None),
             scratch: next_scratch(),
+            memory,
         }
     }
 
@@ -139,7 +152,8 @@ impl Toolbox {
             Some(settings) => Toolbox::new(ToolboxParts { settings, ..self.shared.parts.clone() }),
             None => self.clone(),
         };
-        Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), ..tools }
+        let memory = tools.shared.parts.attempt_memory();
+        Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), memory, ..tools }
     }
 
     /// The same tools, whose processes end after this time without output.
@@ -241,11 +255,15 @@ impl Toolbox {
                 let doubles = self.shared.parts.doubles.as_ref();
                 let double = doubles.and_then(|all| all.result_of(&tool.spec().name, call));
                 if let Some(mut result) = double {
+                    self.memory.hear(Trust::External);
                     self.mask(&mut result);
                     return result;
                 }
                 let context = self.context(tool.spec());
                 let mut result = tool.tool.call(call, &context, cancel).await;
+                if tool.tool.brings_text() {
+                    self.memory.hear(Trust::External);
+                }
                 Box::pin(self.probe(tool, call, &mut result, cancel)).await;
                 result
             }
@@ -343,6 +361,7 @@ impl Toolbox {
             idle: self.idle,
             confined: &self.confined,
             scratch: self.scratch,
+            memory: &self.memory,
         }
     }
 

@@ -13,6 +13,7 @@ mod gate_check;
 mod keys;
 mod kind;
 mod load;
+mod load_checks;
 mod load_script;
 mod load_tests;
 mod load_tree;
@@ -35,6 +36,7 @@ pub use keys::{
 };
 pub use kind::*;
 pub use load::{FileRole, InputFile, load, load_with};
+pub use load_checks::load_checks;
 pub use load_script::load_script;
 pub use load_tests::load_tests;
 pub use load_tree::{Documents, Positioned, PositionedFile, PositionedValue, load_positioned};

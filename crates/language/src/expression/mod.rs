@@ -39,7 +39,7 @@ pub use parsed_expression::Expression;
 pub use reference::{Reference, Root, Strength};
 pub use resolve::STEP_FIELDS;
 pub use scan::bare_names;
-pub use scope::{EvalError, Scope};
+pub use scope::{EvalError, NoValues, Scope};
 pub use template::{Template, ValueMap, ValueTemplate};
 
 /// Names that a step or parameter cannot have: roots of the scope and keywords.

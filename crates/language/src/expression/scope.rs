@@ -11,5 +11,14 @@ pub trait Scope {
     fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>>;
 }
 
+/// A scope without values, for texts without placeholders.
+pub struct NoValues;
+
+impl Scope for NoValues {
+    fn lookup(&self, _: &Root, _: Option<&str>) -> Option<Arc<Json>> {
+        None
+    }
+}
+
 /// Why an evaluation failed. It becomes the failure of the step, with a code `KB03xx`.
 pub type EvalError = Box<Failure>;

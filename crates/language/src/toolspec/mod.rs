@@ -11,6 +11,7 @@ mod catalog;
 mod code;
 mod git;
 mod http;
+mod memory;
 mod name_glob;
 mod names;
 mod not_yet;
@@ -28,5 +29,6 @@ pub use names::ToolMatch;
 pub use plugin::{NamespaceProblem, PLUGINS, ToolNamespace};
 pub use spec::{EvidenceTier, InputCheck, ResultPart, Text, ToolLevel, ToolSpec};
 pub use table::{
-    ARTIFACT_READER, COMMAND_RUNNER, FILE_READER, FILE_WRITER, HTTP_REQUEST, OUTPUT_READER,
+    ARTIFACT_READER, COMMAND_RUNNER, FILE_READER, FILE_WRITER, HTTP_REQUEST, MEMORY_READER,
+    MEMORY_WRITER, OUTPUT_READER,
 };

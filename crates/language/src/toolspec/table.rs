@@ -1,7 +1,7 @@
 //! The table itself, in the order of the reference page.
 
 use super::spec::ToolSpec;
-use super::{code, git, http, output, read_files, shell, write_files};
+use super::{code, git, http, memory, output, read_files, shell, write_files};
 use std::sync::{Arc, LazyLock};
 
 pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
@@ -12,6 +12,7 @@ pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
         git::specs(),
         shell::specs(),
         http::specs(),
+        memory::specs(),
         output::specs(),
     ];
     families.into_iter().flatten().map(Arc::new).collect()
@@ -29,3 +30,7 @@ pub const OUTPUT_READER: &str = "output:read";
 pub const ARTIFACT_READER: &str = "artifact:get";
 /// The tool that executes `http` steps.
 pub const HTTP_REQUEST: &str = "http:request";
+/// The tool that finds entries of the memory.
+pub const MEMORY_READER: &str = "memory:search";
+/// The tool that proposes entries of the memory.
+pub const MEMORY_WRITER: &str = "memory:propose";

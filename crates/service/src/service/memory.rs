@@ -1,10 +1,14 @@
 //! The memory of a project as use cases: list, search, add, approve, reject, forget.
 
 use super::hook_secrets::learn_secrets;
+use super::runs::memory_limits;
 use super::{Environment, Project, ResourceKind, ServiceError};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Timestamp};
+use kb_base::value::{Digest, Failure, Json, Timestamp};
 use kb_core::redaction::Redactor;
+use kb_host::tool::check_entry;
+use kb_host::workspace::Workspace;
+use kb_language::definition::load_checks;
 use kb_memory::{
     Admitted, Anchor, Draft, Entry, Event, Forgotten, Hit, Kind, Limits, MemoryError, MemoryStore,
     Proposal, Query, Reader, SharedFile, State, Stats, Trust, read_folder,
@@ -48,6 +52,8 @@ pub struct MemoryAdd {
     pub tags: Vec<String>,
     /// Files that it rests on.
     pub anchors: Vec<String>,
+    /// `file` checks of a gate, as JSON.
+    pub checks: Vec<String>,
     /// Whether it becomes a file of the project at once.
     pub share: bool,
 }
@@ -64,6 +70,16 @@ pub struct Approved {
     pub existed: bool,
     /// Ids of other entries about its subject that are neither archived nor forgotten.
     pub conflicts: Vec<String>,
+}
+
+/// The outcome of the checks and anchors of an entry.
+#[derive(Debug, Clone, Serialize)]
+pub struct MemoryChecked {
+    /// The entry, with the state that follows.
+    pub entry: Entry,
+    /// What did not pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// The opened memory of a project.
@@ -90,19 +106,29 @@ impl Opened {
     }
 
     fn limits(&self) -> Limits {
-        Limits::default()
+        memory_limits(&self.project.catalog.settings.memory)
     }
 
     fn take_files(&mut self) -> Result<(), ServiceError> {
         let (files, problems) = read_folder(&self.project.context.root, &self.redactor);
-        let id = |path: &str| {
-            let name = path.rsplit('/').next().unwrap_or_default();
-            name.strip_suffix(".md").unwrap_or(name).to_owned()
-        };
-        let kept: Vec<String> = problems.iter().map(|problem| id(&problem.path)).collect();
+        let kept: Vec<String> = problems.iter().map(|problem| problem.id().to_owned()).collect();
         self.problems = problems.iter().map(ToString::to_string).collect();
         self.store.sync_files(&files, &kept, self.now).map_err(failed)?;
         Ok(())
+    }
+
+    fn files(&self) -> Result<Workspace, ServiceError> {
+        self.project.context.workspace(None).map_err(|error| {
+            let message = format!("the project folder cannot be opened: {error}");
+            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+        })
+    }
+
+    /// An anchor of a file as it is now.
+    fn anchor(&self, path: String) -> Result<Anchor, ServiceError> {
+        let bytes = self.files()?.read_file(&path);
+        let bytes = bytes.map_err(|error| ServiceError::refused(error.failure()))?;
+        Ok(Anchor { path, sha256: Some(Digest::of(bytes)), excerpt: None })
     }
 
     fn find(&self, name: &str) -> Result<Entry, ServiceError> {
@@ -198,15 +224,20 @@ pub fn search_memory(
 /// Stores a sentence of a person.
 pub fn add_memory(environment: &Environment, add: MemoryAdd) -> Result<Approved, ServiceError> {
     let mut opened = Opened::of(environment)?;
-    let anchor = |path: String| Anchor { path, sha256: None, excerpt: None };
+    let checks: Result<Vec<Json>, String> = add.checks.iter().map(|text| check(text)).collect();
+    let checks = checks.map_err(|why| {
+        let help = "write a `file` check as JSON, such as `{\"file\": \"src/server.rs\"}`";
+        ServiceError::refused(Failure::new(Code::MEMORY_REFUSED, why).help(help))
+    })?;
+    let anchors = add.anchors.into_iter().map(|path| opened.anchor(path));
     let proposal = Proposal {
         id: add.id,
         kind: add.kind,
         subject: add.subject,
         text: add.text,
         tags: add.tags,
-        anchors: add.anchors.into_iter().map(anchor).collect(),
-        checks: Vec::new(),
+        anchors: anchors.collect::<Result<_, _>>()?,
+        checks,
         trust: Trust::Person,
         author: environment.user(),
         run: None,
@@ -220,6 +251,14 @@ pub fn add_memory(environment: &Environment, add: MemoryAdd) -> Result<Approved,
         opened.share(&id)?;
     }
     opened.approved(&id, existed)
+}
+
+/// A check of the memory from its JSON.
+fn check(text: &str) -> Result<Json, String> {
+    let check: Json = serde_json::from_str(text)
+        .map_err(|error| format!("`{text}` is no check as JSON: {error}"))?;
+    load_checks(std::slice::from_ref(&check))?;
+    Ok(check)
 }
 
 /// Shares an entry: a person has read it and writes it into the project.
@@ -265,6 +304,29 @@ pub fn forget_memory(
         _ => {}
     }
     opened.store.forget(&entry.id, &environment.user(), purge, opened.now).map_err(failed)
+}
+
+/// Evaluates the checks and anchors of entries again: of these, or of all that have some.
+pub fn check_memory(
+    environment: &Environment,
+    names: &[String],
+) -> Result<Vec<MemoryChecked>, ServiceError> {
+    let opened = Opened::of(environment)?;
+    let files = opened.files()?;
+    let entries = if names.is_empty() {
+        let all = opened.store.list(&[]).map_err(failed)?;
+        let has_some = |entry: &Entry| !entry.anchors.is_empty() || !entry.checks.is_empty();
+        all.into_iter().filter(|entry| entry.state.is_live() && has_some(entry)).collect()
+    } else {
+        names.iter().map(|name| opened.find(name)).collect::<Result<Vec<Entry>, _>>()?
+    };
+    let checked = entries.into_iter().map(|entry| {
+        let outcome = check_entry(&files, &entry, &environment.user());
+        let failure = outcome.failed.clone();
+        let entry = opened.store.record_check(&entry.id, &outcome, opened.now).map_err(failed)?;
+        Ok(MemoryChecked { entry, failed: failure })
+    });
+    checked.collect()
 }
 
 /// All entries with their history, also forgotten ones.

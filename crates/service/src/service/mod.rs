@@ -104,9 +104,9 @@ pub use mcp_servers::{
     diff_server, list_servers, pin_server, server_tools,
 };
 pub use memory::{
-    Approved, MemoryAdd, MemoryEntryView, MemoryView, add_memory, approve_memory, export_memory,
-    forget_memory, list_memory, memory_stats, reject_memory, review_memory, search_memory,
-    show_memory,
+    Approved, MemoryAdd, MemoryChecked, MemoryEntryView, MemoryView, add_memory, approve_memory,
+    check_memory, export_memory, forget_memory, list_memory, memory_stats, reject_memory,
+    review_memory, search_memory, show_memory,
 };
 pub use notify::{
     TEST_RUN, TriggerNews, notification, send_notification, test_notification, trigger_notification,

@@ -167,6 +167,7 @@ pub(super) async fn called_once(
         tools: tools(redactor.clone()),
         redactor,
         doubles: None,
+        memory: None,
         clock: context.run_clock(),
     });
     let call = Call {

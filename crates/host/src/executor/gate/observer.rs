@@ -7,7 +7,7 @@ use super::names::{self, Material};
 use crate::executor::host_access::HostAccess;
 use crate::executor::last_line::{ends, last_line};
 use crate::tool::{MissingAccess, Origin, Ran, Records, WatchedProcess};
-use crate::workspace::{PathError, Workspace};
+use crate::workspace::{PathError, Workspace, matched_files, not_observed};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
 use kb_attempt::{Live, Received, Recorder, run_blocking};
@@ -23,14 +23,11 @@ use kb_core::verify::{
 use kb_language::definition::NetworkAccess;
 use kb_language::plan::Confined;
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
-use regex::bytes::{Regex, RegexBuilder};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Maximum size of a file that is searched for a regular expression, in bytes.
-const SEARCHED_BYTES: u64 = 64 << 20;
 /// The variable with the folder of compiled files of Python. In a folder that cannot exist there are none.
 const PYTHON_CACHE: &str = "PYTHONPYCACHEPREFIX";
 /// Number of files that are observed in parallel.
@@ -298,7 +295,7 @@ fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
         ObservationQuery::Ignored(path) => Observation::Ignored(workspace.ignores(path)),
         ObservationQuery::Installed => Observation::Installed(installed::newest(workspace)),
         ObservationQuery::Files { pattern, count } => {
-            Observation::Files(files(workspace, pattern, count.as_deref()))
+            Observation::Files(matched_files(workspace, pattern, count.as_deref()))
         }
         ObservationQuery::Command { .. }
         | ObservationQuery::Names(_)
@@ -314,7 +311,7 @@ fn location(workspace: &Workspace, path: &str) -> Result<Location, ObservationEr
             let impossible = Some(error.to_string());
             return Ok(Location { entry: path.to_owned(), impossible, ..Location::default() });
         }
-        Err(error) => return Err(unseen(error)),
+        Err(error) => return Err(not_observed(error)),
     };
     if resolved.state.is_none() && has_unreadable_name(workspace.root(), &resolved.entry) {
         let reason =
@@ -359,42 +356,4 @@ fn contains_only_folders(folder: &Path, depth: usize) -> bool {
             depth > 0 && is_folder(&entry) && contains_only_folders(&entry.path(), depth - 1)
         })
     })
-}
-
-fn files(
-    workspace: &Workspace,
-    pattern: &str,
-    count: Option<&str>,
-) -> Result<Vec<MatchedFile>, ObservationError> {
-    let regex = count.map(line_pattern).transpose().map_err(|error| ObservationError {
-        denied: true,
-        reason: format!("`{}` is not a regular expression: {error}", count.unwrap_or_default()),
-    })?;
-    let paths = workspace.glob(pattern).map_err(unseen)?;
-    let file = |path: String| {
-        let occurrences = regex.as_ref().and_then(|regex| occurrences(workspace, &path, regex));
-        MatchedFile { path, occurrences }
-    };
-    Ok(paths.into_iter().map(file).collect())
-}
-
-/// A regular expression in which `^` and `$` are the ends of a line, as in search tools.
-fn line_pattern(pattern: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(pattern).multi_line(true).crlf(true).build()
-}
-
-/// Number of matches of a regular expression; `None` if the file cannot be read or is too large.
-fn occurrences(workspace: &Workspace, path: &str, regex: &Regex) -> Option<u64> {
-    let state = workspace.stat(path).ok()??;
-    if state.size > SEARCHED_BYTES {
-        return None;
-    }
-    let bytes = workspace.read_file(path).ok()?;
-    Some(regex.find_iter(&bytes).count() as u64)
-}
-
-fn unseen(error: PathError) -> ObservationError {
-    // A pattern that cannot be read never passes, so it counts as refused.
-    let denied = error.is_denial() || matches!(error, PathError::BadGlob { .. });
-    ObservationError { denied, reason: error.to_string() }
 }

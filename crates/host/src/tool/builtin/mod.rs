@@ -15,6 +15,7 @@ mod fs_search;
 mod fs_write;
 mod git_commit;
 mod http_request;
+mod memory_tools;
 mod output_read;
 mod plugin;
 mod shell_exec;
@@ -42,6 +43,11 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(shell_exec::ShellExec),
         Arc::new(http_request::HTTP_REQUEST),
         Arc::new(http_request::HTTP_FETCH),
+        Arc::new(memory_tools::search()),
+        Arc::new(memory_tools::propose()),
+        Arc::new(memory_tools::feedback()),
+        Arc::new(memory_tools::query()),
+        Arc::new(memory_tools::contribute()),
         Arc::new(output_read::OUTPUT_READ),
         Arc::new(output_read::ARTIFACT_GET),
     ]

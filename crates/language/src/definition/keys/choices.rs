@@ -202,6 +202,17 @@ choices! {
         "standard" => ContextProfile::Standard,
         "wide" => ContextProfile::Wide,
     }
+    /// `read` of `memory`. Agent files have further names.
+    MEMORY_KIND, MEMORY_KIND_NAMES: &'static str = {
+        "fact" => "fact",
+        "procedure" => "procedure",
+        "pitfall" => "pitfall",
+        "decision" => "decision",
+        "preference" => "preference",
+        "skill" => "procedure",
+        "observation" => "fact",
+        "mistake" => "pitfall",
+    }
     /// `reasoning` of `llm`.
     REASONING, REASONING_NAMES: Reasoning = {
         "low" => Reasoning::Low,

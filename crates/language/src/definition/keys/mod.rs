@@ -16,6 +16,7 @@ pub(crate) mod items;
 mod json_schema;
 mod key_type;
 pub(crate) mod mcp;
+pub(crate) mod memory;
 pub(crate) mod notify;
 pub(crate) mod playbook;
 pub(crate) mod plugin;

@@ -6,6 +6,7 @@ use super::choices::{
 };
 use super::coding_agent::AGENTS;
 use super::mcp::MCP;
+use super::memory::MEMORY_SETTINGS;
 use super::notify::NOTIFY;
 use super::sandbox::SANDBOX;
 use super::serve::SERVE;
@@ -60,7 +61,8 @@ const SETTINGS_KEYS: &[KeySpec] = &[
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),
     key("orchestrator", Map(&ORCHESTRATOR), "Planning and escalation."),
     key("testCommands", TEXTS, "Command texts that count as a test run.").example("[make check]"),
-    key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
+    key("memory", Map(&MEMORY_SETTINGS), "What is remembered across runs.")
+        .example("{enabled: true}"),
     key("agentLoop", Any, "Limits of the loop of model calls. Use `limits` of a specialist.")
         .example("{maxSteps: 20}")
         .planned(),

@@ -5,13 +5,13 @@ use super::choices::{
     TIER_NAMES,
 };
 use super::coding_agent::AGENT_OF_SPECIALIST;
-use super::mcp::SERVER_ITEM;
 use super::settings::{GLOBAL_LIMITS, SECURITY};
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
     Scalar, Schema, Text,
 };
 use super::table::{KeySpec, KeyTable, KeyType, key, table};
+use super::{mcp::SERVER_ITEM, memory::MEMORY_KEY};
 
 pub(crate) static SPECIALIST: KeyTable = table(
     "specialist",
@@ -128,7 +128,7 @@ const COMMON: &[KeySpec] = &[
         .example("{schema: {files: \"string[]\"}}"),
     BRAIN_KEY,
     key("mcpServers", List(const { &SERVER_ITEM }), "MCP servers whose tools it can call: definitions, or names of servers of the settings. Without an entry in `tools`, all tools of a server are on its allow-list.").example("[{name: files, command: mcp-files}]"),
-    key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
+    MEMORY_KEY,
 ];
 
 /// Keys of all forms.
@@ -213,7 +213,7 @@ const AGENT_KEYS: &[KeySpec] = &[
     AGENT_LOOP_KEY,
     key("limits", Map(&AGENT_LIMITS), "Limits of one attempt.")
         .example("{max_execution_time_seconds: 300}"),
-    key("memory", Any, "Memory across tasks.").example("{enabled: true}").planned(),
+    MEMORY_KEY,
     key("registry", Any, "Registration of the agent.").example("{id: reviewer}").planned(),
 ];
 

@@ -14,6 +14,7 @@ mod gate;
 mod hook;
 mod judge;
 mod mcp;
+mod memory;
 mod network;
 mod not_yet;
 mod notify;
@@ -44,6 +45,7 @@ pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Undecided, Verify
 pub use hook::{Hook, HookEvent};
 pub use judge::JudgeCheck;
 pub use mcp::{McpServer, PinnedTools, ServerValue};
+pub use memory::{MemorySettings, MemoryUse};
 pub use network::NetworkAccess;
 pub use not_yet::NotYet;
 pub use notify::{NotifyEvent, NotifyHook, NotifyTarget};

@@ -71,6 +71,8 @@ pub struct Settings {
     pub retention: Option<Duration>,
     /// `cache.maxMib`: size above which stored results are removed. `None`: 1024.
     pub cache_mib: Option<u32>,
+    /// `memory`: what is remembered across runs.
+    pub memory: super::MemorySettings,
     /// `limits.maxParallel`: maximum parallel steps of playbooks without a limit of their own.
     pub max_parallel: Option<u32>,
     /// `serve.maxRuns`: maximum runs that the daemon keeps running. `None`: the number of processors.
@@ -180,6 +182,10 @@ impl Settings {
             },
             processes: own.processes.max(present.processes),
             prompts: own.prompts.max(present.prompts),
+            memory: super::MemorySettings {
+                enabled: own.memory.enabled && present.memory.enabled,
+                ..own.memory
+            },
             // Not policies.
             tiers: own.tiers,
             prices: own.prices,

@@ -1,8 +1,8 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
 use super::{
-    Capability, CodingAgent, ContextProfile, GlobalLimits, McpServer, NetworkAccess, NotYet,
-    Reasoning, ToolRules,
+    Capability, CodingAgent, ContextProfile, GlobalLimits, McpServer, MemoryUse, NetworkAccess,
+    NotYet, Reasoning, ToolRules,
 };
 use crate::definition::Schema;
 use crate::toolspec::ToolSpec;
@@ -45,6 +45,8 @@ pub struct Specialist {
     pub tools: Vec<Arc<ToolSpec>>,
     /// Tools on the allow-list that are not supported yet; a call of one is denied by policy.
     pub unknown_tools: Vec<ToolName>,
+    /// `memory`: what it is shown of the memory, and whether it can propose entries.
+    pub memory: MemoryUse,
     /// `mcpServers`: the servers that it defines or names.
     pub mcp_servers: Vec<Arc<McpServer>>,
     /// `security`: restrictions of its tools, in addition to those of the settings.
@@ -113,6 +115,7 @@ impl Specialist {
             global: GlobalLimits::default(),
             tools: Vec::new(),
             unknown_tools: Vec::new(),
+            memory: MemoryUse::default(),
             mcp_servers: Vec::new(),
             security: None,
             constraints: Vec::new(),

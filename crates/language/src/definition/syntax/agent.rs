@@ -1,5 +1,6 @@
 //! Decodes specialists in the `agent:` form.
 
+use super::memory::memory_use;
 use super::model_choice::brain;
 use super::specialist::{agent_loop, capabilities, display, finish_role};
 use super::tool_security::{agent_tool_security, global_limits, specialist_security};
@@ -39,6 +40,9 @@ pub(crate) fn agent(
     }
     if let Some(node) = fields.get("tools") {
         tools(node, &mut found, decoder);
+    }
+    if let Some(node) = fields.get("memory") {
+        memory_use(node, &mut found, decoder);
     }
     if let Some(node) = fields.get("security") {
         specialist_security(node, &mut found, decoder);

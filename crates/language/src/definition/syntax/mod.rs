@@ -17,6 +17,7 @@ mod for_each;
 mod front_matter;
 mod hooks;
 mod mcp;
+mod memory;
 mod model_choice;
 mod node;
 mod notify;

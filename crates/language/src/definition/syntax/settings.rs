@@ -3,6 +3,7 @@
 use super::coding_agent::agents;
 use super::environment::is_variable;
 use super::mcp::mcp;
+use super::memory::memory_settings;
 use super::notify::{is_url, notify};
 use super::secrets::secrets;
 use super::serve::serve;
@@ -85,6 +86,9 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
     if let Some(node) = fields.get("cache") {
         let inner = decoder.fields(node, &keys::CACHE);
         settings.cache_mib = inner.and_then(|inner| inner.integer("maxMib", decoder));
+    }
+    if let Some(node) = fields.get("memory") {
+        memory_settings(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("limits") {
         let inner = decoder.fields(node, &keys::LIMITS);

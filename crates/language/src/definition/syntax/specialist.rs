@@ -2,6 +2,7 @@
 
 use super::coding_agent::coding_agent;
 use super::mcp::{allow_own, mcp_servers};
+use super::memory::memory_use;
 use super::model_choice::{brain, llm};
 use super::tool_security::{global_limits, specialist_security};
 use super::{Decoder, Fields, Node};
@@ -95,6 +96,9 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
         decoder.tools(node, found);
     }
     allow_own(fields.get("tools"), found, decoder);
+    if let Some(node) = fields.get("memory") {
+        memory_use(node, found, decoder);
+    }
     if let Some(node) = fields.get("security") {
         specialist_security(node, found, decoder);
     }

@@ -7,6 +7,7 @@ use super::doubles::Doubles;
 use super::machine::Machine;
 use super::prepared::Prepared;
 use super::present;
+use super::remembering;
 use super::secrets::ConfiguredSecrets;
 use crate::service::ServiceError;
 use kb_base::diagnostic::Code;
@@ -157,6 +158,7 @@ pub(super) fn assemble(
         tools: Vec::new(),
         doubles: context.doubles.tools.clone(),
         clock: clock.clone(),
+        memory: remembering::of_run(context, settings, frozen, &*journal, &redactor),
     };
     let home = home_of(&context.state_dir);
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
