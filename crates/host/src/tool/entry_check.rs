@@ -107,6 +107,7 @@ fn failed_check(files: &Workspace, checks: &[Json]) -> Option<String> {
                 }
                 ObservationQuery::Location(_)
                 | ObservationQuery::Ignored(_)
+                | ObservationQuery::Committed(_)
                 | ObservationQuery::Command { .. }
                 | ObservationQuery::Names(_)
                 | ObservationQuery::Installed
