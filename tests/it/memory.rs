@@ -193,6 +193,14 @@ fn shared_entries_are_shown_as_data_in_the_user_turn_until_their_file_changes() 
     scratch.write("src/server.txt", "port = 9090\n");
     assert!(!asked(&scratch, "").contains("The port is"));
     assert_eq!(state(&scratch, "port"), "stale");
+    std::fs::rename(scratch.root().join("src/server.txt"), scratch.root().join("src/web.txt"))
+        .unwrap();
+    let said = scratch.kb(&["memory", "check"]).code(1);
+    assert!(said.out.contains("`src/server.txt` is gone"), "{}", said.out);
+    scratch.write("src/server.txt", "the port is 8080 again\n");
+    scratch.kb(&["memory", "check", "port"]).code(0);
+    assert!(asked(&scratch, "").contains("The port is"));
+
     let off = with_specialist("{}\n", "memory: {read: [fact]}");
     off.write(".kb/memory/port.md", entry);
     assert!(!asked(&off, "").contains("The port is"));

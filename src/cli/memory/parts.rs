@@ -42,7 +42,12 @@ pub(super) fn print(view: &MemoryView, nothing: &str, terminal: &mut Terminal) -
         return terminal.note(&format!("{nothing}\n"));
     }
     let count = view.entries.len();
-    terminal.note(&format!("{count} {}\n", if count == 1 { "entry" } else { "entries" }))
+    terminal.note(&format!("{count} {}\n", if count == 1 { "entry" } else { "entries" }))?;
+    if !view.enabled {
+        let off = "memory is off, so specialists are shown none of it; the settings switch it on: `memory: {enabled: true}`\n";
+        terminal.note(off)?;
+    }
+    Ok(())
 }
 
 /// One entry with all that is known about it.

@@ -288,6 +288,30 @@ fn two_processes_write_in_turn() {
 }
 
 #[test]
+fn a_process_that_is_killed_while_it_writes_leaves_the_entries_as_they_were() {
+    let (folder, store) = store();
+    add(&store, proposal("It is so"));
+    let killed = tempfile::tempdir().unwrap();
+    let unfinished = draft(proposal("It is otherwise"));
+    // The files as they are when the process is killed between its statements and the end of the transaction.
+    let copied = store.change(|connection| {
+        super::propose::insert(connection, &unfinished, NOW)?;
+        connection.cache_flush()?;
+        for file in std::fs::read_dir(folder.path()).unwrap().flatten() {
+            std::fs::copy(file.path(), killed.path().join(file.file_name())).unwrap();
+        }
+        Ok(())
+    });
+    copied.unwrap();
+    let texts = |folder: &std::path::Path| {
+        let all = MemoryStore::open(folder).unwrap().list(&[]).unwrap();
+        all.into_iter().map(|entry| entry.text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(killed.path()), ["It is so"]);
+    assert_eq!(texts(folder.path()), ["It is otherwise", "It is so"]);
+}
+
+#[test]
 fn a_damaged_database_is_an_error_and_no_panic() {
     let (folder, store) = store();
     drop(store);

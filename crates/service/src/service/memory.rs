@@ -23,6 +23,8 @@ pub struct MemoryView {
     pub entries: Vec<Entry>,
     /// Problems of files in `.kb/memory`, as `path:line:column: message`.
     pub problems: Vec<String>,
+    /// Whether the settings switch memory on, so that specialists use it.
+    pub enabled: bool,
 }
 
 /// One entry with its history.
@@ -196,7 +198,8 @@ pub fn list_memory(
 ) -> Result<MemoryView, ServiceError> {
     let opened = Opened::of(environment)?;
     let entries = opened.store.list(states).map_err(failed)?;
-    Ok(MemoryView { entries, problems: opened.problems })
+    let enabled = opened.project.catalog.settings.memory.enabled;
+    Ok(MemoryView { entries, problems: opened.problems, enabled })
 }
 
 /// What waits for a person: candidates, stale and conflicted entries.
