@@ -49,6 +49,34 @@ fn a_capability_gives_its_task_and_its_schemas() {
 }
 
 #[test]
+fn a_capability_in_place_of_a_specialist_is_that_of_the_only_one_that_has_it() {
+    let step = "\
+schema: kb.playbook/1
+id: p
+steps:
+  - {id: draft, capability: write_article, input: {topic: tea}}
+outputs: {text: '{{draft.output.text}}'}
+";
+    let scratch = project("capability: write_article, input: {topic: tea}", WRITER);
+    scratch.write("playbooks/p.yml", step);
+    scratch.kb(&RUN).code(0).says(&["the article"]);
+    scratch.kb(&["playbook", "graph", "p"]).code(0).says(&["specialist writer"]);
+    // A name for display is enough to choose, whatever its case, if the step has a task.
+    let named = step.replace("write_article, input: {topic: tea}", "Summarise, task: Go");
+    scratch.write("playbooks/p.yml", &named);
+    scratch.kb(&RUN).code(0);
+    scratch.write("playbooks/p.yml", &step.replace("write_article", "write_artcle"));
+    let said = scratch.kb(&["playbook", "validate"]).code(2);
+    said.says(&["KB0417", "p.yml:4", "did you mean `write_article`?"]);
+    // Two that have it are a question to the author.
+    scratch.write("playbooks/p.yml", step);
+    let other = WRITER.replace("id: writer", "id: second");
+    scratch.write(".kb/specialists/second.yml", &other);
+    let said = scratch.kb(&["playbook", "validate"]).code(2);
+    said.says(&["KB0417", "`second`, `writer`", "add `specialist:`"]);
+}
+
+#[test]
 fn input_that_does_not_match_is_an_error() {
     let scratch = project("capability: write_article, input: {theme: tea}", WRITER);
     scratch.kb(&RUN).code(1).says(&["topic"]);

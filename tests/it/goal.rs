@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-const GOAL: &str = "add tests for ProgressTracker";
+pub(crate) const GOAL: &str = "add tests for ProgressTracker";
 const TEST: &str = "test/progress.test.sh";
 
 /// A project with the specialists of `kb init`, a class, and this script.
-fn project(script: &Value) -> Scratch {
+pub(crate) fn project(script: &Value) -> Scratch {
     let scratch = Scratch::bare();
     scratch.kb(&["init", "--no-demo"]).code(0);
     scratch.write("src/progress-tracker.js", "exports.ProgressTracker = class {}\n");
@@ -35,7 +35,7 @@ fn plan() -> Value {
     })
 }
 
-fn work() -> Value {
+pub(crate) fn work() -> Value {
     json!({
         "plan": [{"output": plan()}],
         "find": [{"output": {"files": [], "facts": [], "summary": "it is in src"}}],
@@ -65,6 +65,10 @@ fn a_goal_becomes_a_plan_a_run_and_a_playbook() {
     let said = told(&scratch, &["--yes", "--save", "tests-for-tracker"]).code(0);
     let said = said.says(&["find", "write", "goal-check", "confidence  90 %", "goal complete"]);
     assert!(said.out.contains("goal-before passed"), "{}", said.out);
+    // What no check read is told apart from what a gate has verified.
+    let (reliable, rest) = said.out.split_once("## Uncertain Results").expect("an answer");
+    assert!(reliable.ends_with("source):\n- write: wrote it\n\n"), "{reliable}");
+    assert!(rest.contains("- find: it is in src") && rest.contains("## Known Gaps"), "{rest}");
     assert!(scratch.has(TEST) && scratch.has(".kb/playbooks/tests-for-tracker.yml"));
     let prompt = scratch.kb(&["run", "logs", "@last", "write", "--prompts"]).code(0);
     prompt.says(&["Write its tests", "it is in src"]);
@@ -243,7 +247,7 @@ fn the_plan_is_json_for_programs() {
     let last = said.out.find("{\n").map(|at| &said.out[at..]).expect("an object");
     let shown: Value = serde_json::from_str(last).unwrap();
     assert_eq!(shown["goal"], GOAL);
-    assert_eq!(shown["steps"].as_array().unwrap().len(), 4);
+    assert_eq!(shown["steps"].as_array().unwrap().len(), 5);
     assert!(shown["playbook"].as_str().unwrap().contains("schema: kb.playbook/1"));
 }
 

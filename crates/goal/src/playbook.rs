@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 const BEFORE: &str = "goal-before";
 /// The step that runs them after it.
 pub const AFTER: &str = "goal-check";
+/// The step that says what the subtasks found, by how far it was verified.
+const ANSWER: &str = "goal-answer";
 /// `complete` if a check of the goal did not hold before the work. That all hold after it is what the last gate says.
 const RESULT: &str = "{{ 'complete' if goal_before.output.checks | selectattr('verdict', 'equalto', 'passed') | list \
                       else 'unchecked' }}";
@@ -69,6 +71,13 @@ impl Answer {
                 "verify": {"onInconclusive": "fail"},
             }));
         }
+        if self.subtasks.len() > 1 {
+            steps.push(json!({
+                "id": ANSWER,
+                "name": "orchestrator:answer",
+                "set": {"answer": self.answer()},
+            }));
+        }
         let mut playbook = json!({
             "schema": "kb.playbook/1",
             "id": goal.id,
@@ -81,7 +90,38 @@ impl Answer {
         }
         playbook["steps"] = json!(steps);
         playbook["outputs"] = json!({"goal": if checked { RESULT } else { "unchecked" }});
+        if self.subtasks.len() > 1 {
+            playbook["outputs"]["answer"] = json!("{{goal_answer.output.answer}}");
+        }
         playbook
+    }
+
+    /// What the subtasks found: the summaries of those whose gate passed, apart from the others, and what their gates
+    /// left open. It says nothing that no subtask has said.
+    fn answer(&self) -> String {
+        let each = |line: fn(&str) -> String| -> String {
+            let ids = self.subtasks.iter().map(|subtask| &*subtask.id);
+            ids.filter(|id| is_plain(id)).map(line).collect()
+        };
+        let reliable = each(|id| {
+            format!(
+                "{{{{ '- {id}: ' ~ steps['{id}'].output.summary ~ '\\n' if steps['{id}'].verdict == 'passed' else '' }}}}"
+            )
+        });
+        let uncertain = each(|id| {
+            format!(
+                "{{{{ '- {id}: ' ~ steps['{id}'].output.summary ~ '\\n' if steps['{id}'].verdict != 'passed' else '' }}}}"
+            )
+        });
+        let gaps = each(|id| {
+            format!(
+                "{{{{ '- {id}: ' ~ steps['{id}'].verdictDetails.reason ~ '\\n' if steps['{id}'].verdict != 'passed' else '' }}}}"
+            )
+        });
+        format!(
+            "## Reliable Results (use as primary source):\n{reliable}\n## Uncertain Results (use with caution, verify \
+             claims):\n{uncertain}\n## Known Gaps (acknowledge in answer):\n{gaps}"
+        )
     }
 
     /// The subtask that writes and that no other needs, if there is exactly one: the checks of the goal are demanded of

@@ -112,9 +112,9 @@ fn the_checks_of_the_goal_stand_before_and_after_the_work_and_in_its_last_writer
         json!([{"command": ["npm", "test"]}, {"file": {"path": "a.js", "contains": "f("}}]),
     );
     let playbook = playbook("add f", &answer);
-    assert_eq!(ids(&playbook), ["goal-before", "find", "write", "goal-check"]);
+    assert_eq!(ids(&playbook), ["goal-before", "find", "write", "goal-check", "goal-answer"]);
     let checks: Vec<usize> = playbook.steps.iter().map(|step| step.checks().len()).collect();
-    assert_eq!(checks, [2, 0, 2, 2]);
+    assert_eq!(checks, [2, 0, 2, 2, 0]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn two_last_writers_are_judged_at_the_end_only() {
     let answer = plan(json!([make("a"), make("b")]), json!([{"file": {"path": "x"}}]));
     let checks: Vec<usize> =
         playbook("x", &answer).steps.iter().map(|step| step.checks().len()).collect();
-    assert_eq!(checks, [1, 0, 0, 1]);
+    assert_eq!(checks, [1, 0, 0, 1, 0]);
 }
 
 #[test]

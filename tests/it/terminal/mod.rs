@@ -1,6 +1,7 @@
 //! The live display of a run, on a pseudo-terminal.
 
 mod asking;
+mod planning;
 mod pty;
 mod recording;
 

@@ -30,12 +30,24 @@ fn behind_last(bytes: &[u8], word: &[u8]) -> Option<usize> {
 impl Pty {
     /// Starts the binary on a terminal of this size.
     pub(super) fn start(scratch: &Scratch, rows: u16, columns: u16, args: &[&str]) -> Pty {
+        Pty::start_with(scratch, rows, columns, &[], args)
+    }
+
+    /// The same with these variables.
+    pub(super) fn start_with(
+        scratch: &Scratch,
+        rows: u16,
+        columns: u16,
+        variables: &[(&str, &str)],
+        args: &[&str],
+    ) -> Pty {
         let kb = scratch.command();
         let mut command = std::process::Command::new("python3");
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/terminal/pseudo_terminal.py"));
         command.args([rows.to_string(), columns.to_string()]).arg(kb.get_program()).args(args);
         let envs = kb.get_envs().filter_map(|(name, value)| Some((name, value?)));
         command.env_clear().envs(envs).env("TERM", "xterm-256color").env_remove("NO_COLOR");
+        command.envs(variables.iter().copied());
         command.current_dir(scratch.root()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.start();
         let (keys, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

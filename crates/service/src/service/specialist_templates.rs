@@ -73,7 +73,7 @@ macro_rules! agent {
     };
 }
 
-static SHIPPED: [Template; 14] = [
+static SHIPPED: [Template; 18] = [
     specialist!(
         "specialist",
         "a specialist with comments, to be filled in",
@@ -83,6 +83,26 @@ static SHIPPED: [Template; 14] = [
     specialist!("implementer", "writes and changes code and tests", ".kb/specialists/"),
     specialist!("reviewer", "reviews changes, writes a report", ".kb/specialists/"),
     specialist!("writer", "writes texts from facts and files", ".kb/specialists/"),
+    specialist!(
+        "writer-agent",
+        "capabilities write_article, improve_text",
+        "templates/specialists/"
+    ),
+    specialist!(
+        "critic-agent",
+        "capabilities review_text, score_quality",
+        "templates/specialists/"
+    ),
+    specialist!(
+        "researcher-agent",
+        "capabilities research_topic, summarize",
+        "templates/specialists/"
+    ),
+    specialist!(
+        "developer-agent",
+        "capabilities write_code, review_code",
+        "templates/specialists/"
+    ),
     agent!("agent", "an agent profile with comments, to be filled in", "templates/agents/"),
     agent!("author", "an agent that writes and revises a text", "agents/"),
     agent!("collector", "an agent that collects facts with their sources", "agents/"),
