@@ -66,7 +66,7 @@ fn a_goal_becomes_a_plan_a_run_and_a_playbook() {
     let said = said.says(&["find", "write", "goal-check", "confidence  90 %", "goal complete"]);
     assert!(said.out.contains("goal-before passed"), "{}", said.out);
     // What no check read is told apart from what a gate has verified.
-    let (reliable, rest) = said.out.split_once("## Uncertain Results").expect("an answer");
+    let (reliable, rest) = said.out.rsplit_once("## Uncertain Results").expect("an answer");
     assert!(reliable.ends_with("source):\n- write: wrote it\n\n"), "{reliable}");
     assert!(rest.contains("- find: it is in src") && rest.contains("## Known Gaps"), "{rest}");
     assert!(scratch.has(TEST) && scratch.has(".kb/playbooks/tests-for-tracker.yml"));

@@ -288,7 +288,7 @@ fn specialists_and_agent_profiles_are_created_from_templates() {
             if agent { format!("agent: agents/{id}.md") } else { format!("specialist: {id}") };
         said.says(&["created .kb/", &named]);
     }
-    scratch.kb(&["specialist", "validate"]).code(0).says(&["15 specialists"]);
+    scratch.kb(&["specialist", "validate"]).code(0).says(&["19 specialists"]);
     // The bare profile works in a workflow.
     scratch.kb(&["specialist", "new", "reader", "--template", "agent"]).code(0);
     let text = "---\nname: W\nsteps:\n  - {id: a, agent: agents/reader.md, prompt: \"Read {topic}\"}\n---\n";

@@ -99,11 +99,6 @@ impl Call {
             return Ok(());
         }
         let (outputs, _) = service::run_output(&self.project.context, run, None)?;
-        let is_told = outputs.get("goal").is_some() && !self.args.display.json;
-        if let Some(answer) = outputs.get("answer").and_then(Json::as_str).filter(|_| is_told) {
-            let lines: Vec<String> = answer.lines().map(plain).collect();
-            terminal.out(&format!("\n{}\n\n", lines.join("\n").trim_end()))?;
-        }
         let text = match outputs.get("goal").and_then(Json::as_str) {
             Some("complete") => format!(
                 "{}: its checks pass, and not all of them did before the work\n",
