@@ -23,6 +23,7 @@ mod first_steps;
 mod fmt;
 mod goal;
 mod hidden_input;
+mod index;
 mod init;
 mod logging;
 mod lsp;
@@ -51,6 +52,7 @@ use cache::CacheCommand;
 use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use exit::{CliResult, Exit};
+use index::IndexCommand;
 use kb_service::service::{Environment, Redactors};
 use logging::Logging;
 use mcp::McpCommand;
@@ -109,6 +111,9 @@ enum KbCommand {
     /// List, explain and remove stored results of steps with `cache`
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Find parts of the project files by words
+    #[command(subcommand)]
+    Index(IndexCommand),
     Serve(serve::Args),
     Lsp(lsp::Args),
     /// Use tools of MCP servers, and offer playbooks and runs to other agents
@@ -214,6 +219,7 @@ fn dispatch(
         Some(KbCommand::Run(command)) => run::run(command, &environment, terminal),
         Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
         Some(KbCommand::Cache(command)) => cache::run(command, &environment, terminal),
+        Some(KbCommand::Index(command)) => index::run(command, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
         Some(KbCommand::Mcp(command)) => mcp::run(command, &environment, terminal),
         Some(KbCommand::Memory(command)) => memory::run(command, &environment, terminal),

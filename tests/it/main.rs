@@ -54,6 +54,7 @@ mod import_closed;
 mod import_documents;
 mod import_published;
 mod importing;
+mod index_command;
 mod isolation;
 mod item_displays;
 mod items;

@@ -189,7 +189,7 @@ fn names_of_tools_that_come_later_load_with_a_warning() {
     const NAMES: &str = "memory_search, \
                          publish, subscribe, bus_publish, blackboard_read, blackboard_write, delegate, 'devkit:*', \
                          'devkit:build', 'workflow:run', 'llm:complete', 'api:call', 'http:get', \
-                         'http:post', code_execute, web_search, 'mind:rag-query', 'code:search', \
+                         'http:post', code_execute, web_search, \
                          mcp__github__search, 'deploy:production', query_documents, ingest_file";
     let specialist = format!(
         "schema: kb.specialist/1\nid: s\nrole: You help.\ntools: [fs:read, {NAMES}]\noutput: {{schema: {{summary: string}}}}\n"

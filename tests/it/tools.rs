@@ -8,6 +8,7 @@ mod guard;
 mod http;
 mod manifest;
 mod matrix;
+mod mind;
 mod policy;
 mod reference;
 mod shell;

@@ -78,8 +78,13 @@ impl Clock {
     /// The time that the kernel gives to files now, for comparison with their modification times. It is
     /// that of the system even if this clock shows another time.
     pub fn of_files(&self) -> Timestamp {
-        Timestamp(system_time())
+        file_time()
     }
+}
+
+/// The time that the kernel gives to files now; see [`Clock::of_files`].
+pub fn file_time() -> Timestamp {
+    Timestamp(system_time())
 }
 
 /// The clock of the system in milliseconds since 1970.

@@ -2,7 +2,22 @@
 //!
 //! [`terms`] makes the search terms of a text. A table of SQLite's full-text search (FTS5) stores [`term_text`]s and is
 //! asked with [`match_any`].
+//!
+//! An [`Index`] holds the [`chunks`] of the files of a project. [`Index::sync`] reads what changed, and [`Index::query`]
+//! reads each file of its answer again, so that no answer shows what a file had before. It reaches the files through
+//! [`Files`] alone.
 
+mod chunk;
+mod files;
+mod index;
+mod query;
 mod words;
 
+pub use chunk::{Chunk, chunks};
+pub use files::{Content, Corpus, Files, Stamp};
+pub use index::{Index, Stored, Synced};
+pub use query::{Answer, Hit, Question};
 pub use words::{match_any, stem, term_text, terms};
+
+#[cfg(test)]
+mod interleavings;

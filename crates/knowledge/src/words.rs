@@ -5,7 +5,8 @@
 //! way to write it finds the others. A term has only letters and digits; FTS5 takes it as one token.
 
 use rust_stemmers::{Algorithm, Stemmer};
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use unicode_normalization::UnicodeNormalization;
 
 /// Maximum number of characters of a term. Longer runs of letters and digits are data, not words.
@@ -43,18 +44,51 @@ pub fn stem(word: &str) -> String {
 
 /// The terms of a text in its order, with repetitions. Stop words and single letters of the Latin alphabet are left out.
 pub fn terms(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let normal: String = text.nfc().collect();
-    let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    for run in normal.split(|c| !is_inside(c)).filter(|run| !run.is_empty()) {
-        let parts: Vec<&str> = run.split(['_', '-']).flat_map(humps).collect();
-        found.extend(parts.iter().filter_map(|part| word(part)));
-        if parts.len() > 1 {
-            let whole = parts.concat().to_lowercase();
-            found.extend((whole.chars().count() <= MAX_CHARS).then_some(whole));
+    Terms::default().of(text)
+}
+
+/// Maximum number of words that are remembered.
+const REMEMBERED: usize = 200_000;
+
+/// Makes the terms of many texts: a word that was stemmed before is not stemmed again.
+#[derive(Default)]
+pub(crate) struct Terms {
+    known: HashMap<String, Option<String>>,
+}
+
+impl Terms {
+    /// [`terms`].
+    pub(crate) fn of(&mut self, text: &str) -> Vec<String> {
+        let normal: Cow<'_, str> =
+            if text.is_ascii() { text.into() } else { text.nfc().collect::<String>().into() };
+        let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        let mut found = Vec::new();
+        for run in normal.split(|c| !is_inside(c)).filter(|run| !run.is_empty()) {
+            let parts: Vec<&str> = run.split(['_', '-']).flat_map(humps).collect();
+            found.extend(parts.iter().filter_map(|part| self.word(part)));
+            if parts.len() > 1 {
+                let whole = parts.concat().to_lowercase();
+                found.extend((whole.chars().count() <= MAX_CHARS).then_some(whole));
+            }
         }
+        found
     }
-    found
+
+    /// [`term_text`].
+    pub(crate) fn text(&mut self, text: &str) -> String {
+        self.of(text).join(" ")
+    }
+
+    fn word(&mut self, written: &str) -> Option<String> {
+        if let Some(known) = self.known.get(written) {
+            return known.clone();
+        }
+        let term = word(written);
+        if self.known.len() < REMEMBERED {
+            self.known.insert(written.to_owned(), term.clone());
+        }
+        term
+    }
 }
 
 /// The text that a column of an FTS5 table holds: the terms, separated by spaces.
@@ -82,6 +116,9 @@ fn word(written: &str) -> Option<String> {
 
 /// The parts of a name in camel case: `parseHTTPHeader2` is `parse`, `HTTP`, `Header2`.
 fn humps(name: &str) -> Vec<&str> {
+    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return if name.is_empty() { Vec::new() } else { vec![name] };
+    }
     let chars: Vec<(usize, char)> = name.char_indices().collect();
     let mut parts = Vec::new();
     let mut start = 0;

@@ -366,7 +366,7 @@ fn tools_are_known_with_their_arguments() {
         "  - {id: a, tool: fs:raed, input: {path: x}}
   - {id: b, tool: fs:write, input: {path: x, contents: y}}
   - {id: c, tool: fs:read}
-  - {id: d, tool: mind:rag-query, input: {q: x}}
+  - {id: d, tool: web_search, input: {q: x}}
   - {id: e, tool: file_read, input: {path: x}}
   - {id: f, tool: shell:exec, input: {}}
 "), @"
@@ -374,7 +374,7 @@ fn tools_are_known_with_their_arguments() {
     error KB0108 6:19 `fs:write` needs `content` | add `input: {content: …}`
     error KB0106 6:46 `fs:write` does not take `contents` | did you mean `content`?
     error KB0108 7:19 `fs:read` needs `path` | add `input: {path: …}`
-    warning KB0901 8:19 `mind:rag-query` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 8:19 `web_search` is not supported yet | the definition loads, but cannot run with this version
     error KB0217 9:19 unknown tool `file_read` | did you mean `fs:read`?
     error KB0108 10:19 `shell:exec` needs `command` or `argv` | write `input: {command: make}` or `input: {argv: [make, all]}`
     ");

@@ -24,7 +24,7 @@ fn the_add_feature_sample_loads_unchanged_and_without_diagnostics() {
 }
 
 #[test]
-fn the_specialist_of_000_9_1_loads_with_warnings_for_what_comes_later() {
+fn the_specialist_of_000_9_1_loads() {
     let (found, said) = specialist(
         FileRole::Specialist,
         ".kb/specialists/codebase-expert.yml",
@@ -33,13 +33,11 @@ fn the_specialist_of_000_9_1_loads_with_warnings_for_what_comes_later() {
     assert!(found.role.starts_with("You are a Codebase Expert"));
     assert_eq!(found.model.tier, Tier::Small);
     assert_eq!(found.model.temperature, Some(0.3));
-    assert_eq!(names(&found.tools), ["fs:read", "fs:search", "fs:list"]);
-    assert_eq!(names(&found.unknown_tools), ["mind:rag-query"]);
+    assert_eq!(names(&found.tools), ["mind:query", "fs:read", "fs:search", "fs:list"]);
+    let retrieval = found.retrieval.as_ref().expect("`context.rag`");
+    assert_eq!((retrieval.scope.as_deref(), retrieval.max_chunks), (Some("architecture"), 5));
     insta::assert_snapshot!(found.output_schema.as_ref().expect("a schema").json().to_string(), @r#"{"type":"object","properties":{"files":{"type":"array","items":{"type":"string"}},"summary":{"type":"string"},"dependencies":{"type":"array","items":{"type":"string"}}},"required":["files","summary","dependencies"]}"#);
-    insta::assert_snapshot!(said, @"
-    warning KB0902 29:3 `context.rag` is not supported yet | it has no effect for now
-    warning KB0902 36:5 `mind:rag-query` is not supported yet | it has no effect for now
-    ");
+    assert_eq!(said, "");
 }
 
 fn names<T: ToString>(tools: &[T]) -> Vec<String> {
@@ -96,7 +94,8 @@ fn the_specialist_of_000_19_2_loads() {
     assert_eq!(found.examples.len(), 2);
     assert_eq!(found.examples[0].outcome, "Found JWT auth in core-auth package");
     assert_eq!(found.limits.forced_reasoning_interval, Some(3));
-    assert_eq!(names(&found.unknown_tools), ["mind:rag-query", "code:search"]);
+    assert_eq!(names(&found.tools), ["mind:query", "fs:read", "fs:list"]);
+    assert!(found.unknown_tools.is_empty());
 }
 
 #[test]

@@ -48,7 +48,7 @@ async fn tools_that_do_not_exist_are_refused_with_a_suggestion() {
     let bench = bench(&[]);
     let cases = [
         ("fs:raed", "did you mean `fs:read`?"),
-        ("mind:rag-query", "allowed tools: `fs:read`, `output:read`"),
+        ("deploy:production", "allowed tools: `fs:read`, `output:read`"),
     ];
     for (tool, help) in cases {
         let (result, _) = bench.make(&call_of(&["fs:read"], tool, json!({}))).await;
@@ -188,7 +188,8 @@ fn a_model_is_told_of_the_tools_that_it_may_call() {
     };
     assert_eq!(told(&["fs:*"]), "fs:read fs:list fs:search fs:exists fs:write fs:edit output:read");
     assert_eq!(told(&["fs:read"]), "fs:read output:read");
-    assert_eq!(told(&["mind:rag-query"]), "");
+    assert_eq!(told(&["mind:rag-query"]), "mind:query output:read");
+    assert_eq!(told(&["deploy:production"]), "");
     let read = &bench.tools.describe(&globs(&["fs:read"]))[0];
     assert_eq!(read.input["required"], json!(["path"]));
 }
@@ -214,6 +215,8 @@ fn every_tool_has_the_names_of_the_language() {
     code:outline Moderate path,glob,depth,maxResults -> symbols
     code:find-definition Moderate name,path,glob,maxResults -> definitions
     code:find-usages Moderate name,path,glob,maxResults -> usages
+    mind:query Moderate query,terms,corpus,path,k -> hits,stale,gone
+    mind:outline Moderate path,symbol,maxTokens -> outline,files,detail
     fs:write Restricted path,content -> created,bytes
     fs:edit Restricted path,old,new,all -> replaced,line
     fs:delete Restricted path -> deleted

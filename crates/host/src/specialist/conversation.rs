@@ -87,6 +87,11 @@ impl Conversation {
         }
     }
 
+    /// Adds a section to the first user message.
+    pub(super) fn add_to_task(&mut self, section: &str) {
+        self.brief.task = format!("{}\n\n{section}", self.brief.task);
+    }
+
     /// The next action.
     pub fn next(&self) -> Next {
         next(&self.state())

@@ -36,6 +36,7 @@ mod phases;
 mod prompt;
 mod prompt_record;
 mod recall;
+mod related;
 mod repetition;
 mod report;
 mod retention;

@@ -9,6 +9,7 @@ use super::ledger::Ledger;
 use super::open_agent::OpenAgent;
 use super::origin::origin;
 use super::prompt;
+use super::related;
 use super::report::{self, StopReason};
 use super::submit::Submission;
 use super::toolset::ToolSet;
@@ -67,9 +68,21 @@ impl SpecialistRunner {
         let is_agent = self.agents.is_some() && work.specialist.agent.is_some();
         let most = if is_agent { u32::MAX } else { self.max_input_tokens };
         let fitted = input_budget::fit(work, most);
-        let mut attempt = Attempt::begin(self, request, work, context, &fitted);
+        let rules = work.specialist.security.as_deref();
+        let toolset = self.toolbox.for_attempt(limit(request, work), request.idle, rules);
+        let related = related::section(work, &*toolset, &context.cancel).await;
+        let mut attempt = Attempt::begin(self, request, work, context, &fitted, toolset);
         let mut ended = Ok(());
-        if let Some(warning) = self.warning(request, work, &fitted) {
+        match related {
+            Ok(Some(section)) => attempt.conversation.add_to_task(&section),
+            Ok(None) => {}
+            Err(why) if work.history.is_empty() => {
+                let warning = format!("`context.rag` adds nothing to the prompt: {why}");
+                ended = attempt.record(Record::Note(Note::warning(warning))).await;
+            }
+            Err(_) => {}
+        }
+        if let Some(warning) = self.warning(request, work, &fitted).filter(|_| ended.is_ok()) {
             ended = attempt.record(Record::Note(Note::warning(warning))).await;
         }
         if ended.is_ok() {
@@ -176,11 +189,10 @@ impl<'a> Attempt<'a> {
         work: &'a SpecialistWork,
         context: &'a Context,
         fitted: &FittedInput,
+        toolset: Arc<dyn ToolSet>,
     ) -> Self {
         let specialist = &*work.specialist;
         let agent = specialist.agent.clone().filter(|_| runner.agents.is_some());
-        let (limit, rules) = (limit(request, work), specialist.security.as_deref());
-        let toolset = runner.toolbox.for_attempt(limit, request.idle, rules);
         toolset.begin_memory(origin(request, work));
         let allow_list: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
         let mut tools = toolset.describe(&allow_list);

@@ -35,6 +35,11 @@ impl StatesBefore {
         StatesBefore { home: state_dir.join("before"), project }
     }
 
+    /// The state folder of the project.
+    pub(crate) fn state_dir(&self) -> &Path {
+        self.home.parent().unwrap_or(&self.home)
+    }
+
     /// Where the state before a step or item is stored.
     pub(crate) fn of_step(
         &self,

@@ -1,11 +1,11 @@
 //! Walks a directory tree through directory handles, so that replacing a directory by a link does
 //! not divert the walk.
 
-use super::dir_handle::{FOLDER, MAX_DEPTH, kind_of, open_file_at};
+use super::dir_handle::{FOLDER, MAX_DEPTH, kind_of, open_file_at, state_of};
 use super::ignore_rules::IgnoreRules;
 use super::path_guard::{LocatedPath, Workspace};
 use super::path_text::shown;
-use kb_core::evidence::FileKind;
+use kb_core::evidence::{FileKind, FileState};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode};
 use std::ffi::{CString, OsStr};
@@ -31,9 +31,13 @@ pub(crate) struct Entry<'w> {
 impl Entry<'_> {
     /// The size of a regular file in bytes, else 0.
     pub(crate) fn size(&self) -> u64 {
-        let stat = rustix::fs::statat(self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW);
-        let file = stat.ok().filter(|stat| kind_of(stat) == FileKind::File);
-        file.map_or(0, |stat| stat.st_size.max(0) as u64)
+        self.state().map_or(0, |state| state.size)
+    }
+
+    /// Stat data of a regular file, without a digest.
+    pub(crate) fn state(&self) -> Option<FileState> {
+        let stat = rustix::fs::statat(self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(state_of(&stat)).filter(|state| state.kind == FileKind::File)
     }
 
     /// Opens a regular file for reading; `None` if it was replaced by something else.

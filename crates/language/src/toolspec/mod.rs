@@ -12,6 +12,7 @@ mod code;
 mod git;
 mod http;
 mod memory;
+mod mind;
 mod name_glob;
 mod names;
 mod not_yet;
@@ -25,6 +26,7 @@ mod write_files;
 
 pub use agent_kinds::NeededTools;
 pub use catalog::{ToolCatalog, built_in};
+pub use mind::RETRIEVER;
 pub use names::ToolMatch;
 pub use plugin::{NamespaceProblem, PLUGINS, ToolNamespace};
 pub use spec::{EvidenceTier, InputCheck, ResultPart, Text, ToolLevel, ToolSpec};

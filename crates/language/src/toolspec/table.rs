@@ -1,13 +1,14 @@
 //! The table itself, in the order of the reference page.
 
 use super::spec::ToolSpec;
-use super::{code, git, http, memory, output, read_files, shell, write_files};
+use super::{code, git, http, memory, mind, output, read_files, shell, write_files};
 use std::sync::{Arc, LazyLock};
 
 pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
     let families = [
         read_files::specs(),
         code::specs(),
+        mind::specs(),
         write_files::specs(),
         git::specs(),
         shell::specs(),

@@ -27,6 +27,7 @@ mod fires;
 mod formatting;
 mod hook_secrets;
 mod importing;
+mod indexing;
 mod matching;
 mod mcp_servers;
 mod memory;
@@ -79,6 +80,9 @@ pub use hook_secrets::{
     hook_secrets, learn_secrets, open_triggers, unset_hook_secret, unset_hook_secrets,
 };
 pub use importing::{FileNote, ImportRequest, Imported, import};
+pub use indexing::{
+    HitView, IndexAnswer, IndexQuestion, IndexStatus, index_status, query_index, rebuild_index,
+};
 pub use kb_attempt::Progress;
 pub use kb_clock::Clock;
 pub use kb_core::evidence::SessionLine;

@@ -65,13 +65,13 @@ fn find_usages(
 }
 
 /// A name with the definition around it: `Type.method`, `Type::method`, `Type#method`.
-struct Asked<'a> {
+pub(super) struct Asked<'a> {
     around: Option<&'a str>,
-    name: &'a str,
+    pub(super) name: &'a str,
 }
 
 impl<'a> Asked<'a> {
-    fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         let text = text.trim().trim_end_matches("()");
         let split = |mark: &str| text.rsplit_once(mark).filter(|(_, name)| is_word(name));
         let found = ["::", ".", "#"].into_iter().find_map(split);
@@ -82,7 +82,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Whether this is the definition. The definition around it is compared by its last name, without type parameters.
-    fn is(&self, symbol: &Symbol) -> bool {
+    pub(super) fn is(&self, symbol: &Symbol) -> bool {
         let last = |path: &'a str| path.rsplit(['.', ':', '#', '/']).next().unwrap_or(path);
         let within = |around: &'a str| {
             let container = symbol.container.rsplit('.').next().unwrap_or_default();

@@ -16,6 +16,8 @@ mod fs_write;
 mod git_commit;
 mod http_request;
 mod memory_tools;
+mod mind_outline;
+mod mind_query;
 mod output_read;
 mod plugin;
 mod shell_exec;
@@ -36,6 +38,8 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(code_outline::tool()),
         Arc::new(code_find::definition()),
         Arc::new(code_find::usages()),
+        Arc::new(mind_query::tool()),
+        Arc::new(mind_outline::tool()),
         Arc::new(fs_write::tool()),
         Arc::new(fs_edit::tool()),
         Arc::new(fs_delete::tool()),

@@ -10,6 +10,7 @@ pub(crate) mod checks;
 mod choice_list;
 pub(crate) mod choices;
 pub(crate) mod coding_agent;
+pub(crate) mod context;
 mod describe;
 mod file;
 pub(crate) mod items;

@@ -5,6 +5,7 @@ use super::choices::{
     TIER_NAMES,
 };
 use super::coding_agent::AGENT_OF_SPECIALIST;
+use super::context::CONTEXT;
 use super::settings::{GLOBAL_LIMITS, SECURITY};
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
@@ -273,16 +274,6 @@ const DISPLAY_KEYS: &[KeySpec] = &[
     key("emoji", Text, "Emoji in front of the name.").example("🔍"),
     key("avatar", Any, "Name of an icon.").example("robot").unused(),
     key("color", Any, "Color of the name.").example("blue").unused(),
-];
-
-pub(crate) static CONTEXT: KeyTable =
-    table("context", "`context`", "Context of a specialist.", &[CONTEXT_KEYS]);
-
-const CONTEXT_KEYS: &[KeySpec] = &[
-    key("profile", Choice(CONTEXT_PROFILE_NAMES), "How much of its conversation the model sees."),
-    key("system", Text, "System prompt, or additional context next to a `role`.")
-        .example("Answer in English."),
-    key("rag", Any, "Retrieval of documents.").example("{enabled: true}").planned(),
 ];
 
 pub(crate) static EXAMPLE: KeyTable =

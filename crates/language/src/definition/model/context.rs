@@ -44,3 +44,12 @@ impl Reasoning {
         }
     }
 }
+
+/// `context.rag`: parts of the project files that are added to the first prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retrieval {
+    /// `code` or `docs`, a glob of paths, or words that are looked up beside the task.
+    pub scope: Option<String>,
+    /// Maximum number of parts.
+    pub max_chunks: u32,
+}

@@ -38,7 +38,7 @@ pub use capability::Capability;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use coding_agent::{CodingAgent, KNOWN_AGENTS, KnownAgent};
 pub use concurrency::{Concurrency, ConflictPolicy};
-pub use context::{ContextProfile, Reasoning};
+pub use context::{ContextProfile, Reasoning, Retrieval};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use for_each::{ForEach, ItemSource, Matrix, OnItemError};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Undecided, Verify};

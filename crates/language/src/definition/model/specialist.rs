@@ -2,7 +2,7 @@
 
 use super::{
     Capability, CodingAgent, ContextProfile, GlobalLimits, McpServer, MemoryUse, NetworkAccess,
-    NotYet, Reasoning, ToolRules,
+    NotYet, Reasoning, Retrieval, ToolRules,
 };
 use crate::definition::Schema;
 use crate::toolspec::ToolSpec;
@@ -37,6 +37,8 @@ pub struct Specialist {
     /// `context`: how much of a conversation the model sees. `None`: as the settings, or as the context
     /// window of the model allows.
     pub context: Option<ContextProfile>,
+    /// `context.rag`: parts of the project files in the first prompt; `None`: none are looked up.
+    pub retrieval: Option<Retrieval>,
     /// Limits of one attempt.
     pub limits: LoopLimits,
     /// `globalLimits`, in addition to those of the settings.
@@ -104,6 +106,7 @@ impl Specialist {
                 fallback: None,
             },
             context: None,
+            retrieval: None,
             limits: LoopLimits {
                 max_steps: 15,
                 max_tool_calls: 20,

@@ -9,7 +9,9 @@ use super::{Decoder, Fields, Node};
 use crate::definition::keys;
 use crate::definition::keys::choices::{CONTEXT_PROFILE, INPUT_POLICY, NETWORK, OUTPUT_FORMAT};
 use crate::definition::kind::profile_path;
-use crate::definition::model::{Capability, Example, LoopLimits, LoopPhases, Specialist};
+use crate::definition::model::{
+    Capability, Example, LoopLimits, LoopPhases, Retrieval, Specialist,
+};
 use crate::definition::schema::Schema;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{Digest, SpecialistId};
@@ -169,8 +171,9 @@ fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
         found.context = decoder.one_of(node, "context", CONTEXT_PROFILE);
         return;
     }
-    let Some(fields) = decoder.fields(node, &keys::specialist::CONTEXT) else { return };
+    let Some(fields) = decoder.fields(node, &keys::context::CONTEXT) else { return };
     found.context = fields.choice("profile", CONTEXT_PROFILE, decoder);
+    found.retrieval = fields.get("rag").and_then(|node| retrieval(node, decoder));
     if let Some(system) = fields.text("system", decoder) {
         if found.role.is_empty() {
             found.role = system;
@@ -180,6 +183,15 @@ fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
         }
     }
     decoder.unsupported_keys(&fields, &mut found.not_yet);
+}
+
+/// Decodes `context.rag`; `None` if it is not enabled.
+fn retrieval(node: &Node, decoder: &mut Decoder) -> Option<Retrieval> {
+    let fields = decoder.fields(node, &keys::context::RAG)?;
+    let enabled = fields.boolean("enabled", decoder).unwrap_or(true);
+    let scope = fields.text("scope", decoder);
+    let max_chunks = fields.integer("maxChunks", decoder).unwrap_or(5);
+    enabled.then_some(Retrieval { scope, max_chunks })
 }
 
 fn examples(node: &Node, decoder: &mut Decoder) -> Vec<Example> {

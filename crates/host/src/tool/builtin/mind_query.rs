@@ -1,0 +1,76 @@
+//! `mind:query`: finds parts of files by words.
+
+use super::file_tool::FileTool;
+use crate::tool::call::{CallResult, Refusal};
+use crate::tool::context::Tool;
+use crate::workspace::{FileAccess, FileQuestion};
+use kb_core::evidence::{EvidenceKind, EvidenceRef};
+use kb_knowledge::{Corpus, Hit};
+use kb_language::toolspec::RETRIEVER;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// Number of hits without `k`.
+const HITS: usize = 5;
+
+#[derive(Deserialize)]
+struct Args {
+    query: String,
+    #[serde(default)]
+    terms: Vec<String>,
+    corpus: Option<String>,
+    path: Option<String>,
+    k: Option<usize>,
+}
+
+/// The implementation of `mind:query`.
+pub(super) fn tool() -> impl Tool {
+    FileTool::new(RETRIEVER, query)
+}
+
+fn query(args: &Args, files: &FileAccess, _: &CancellationToken) -> Result<CallResult, Refusal> {
+    let answer = files.ask(&FileQuestion {
+        text: &args.query,
+        terms: &args.terms,
+        corpus: args.corpus.as_deref().and_then(Corpus::named),
+        glob: args.path.as_deref(),
+        limit: args.k.unwrap_or(HITS),
+    })?;
+    let hits: Vec<Value> = answer.hits.iter().map(hit_json).collect();
+    let mut result = json!({"hits": hits, "stale": answer.stale, "gone": answer.gone});
+    if hits.is_empty() {
+        result["note"] = json!(
+            "no file has a word of the question; pass `terms` with names that the answer may contain, or use `fs:search`"
+        );
+    }
+    Ok(CallResult { evidence: seen(&answer.hits), ..CallResult::success(result) })
+}
+
+fn hit_json(hit: &Hit) -> Value {
+    json!({
+        "ref": hit.reference(),
+        "path": hit.path,
+        "symbol": hit.symbol,
+        "lines": [hit.lines.0, hit.lines.1],
+        "sha256": hit.sha256.to_string(),
+        "why": hit.why,
+        "excerpt": hit.excerpt,
+    })
+}
+
+/// The files of the hits, each once, as evidence.
+fn seen(hits: &[Hit]) -> Vec<EvidenceRef> {
+    let mut found: Vec<EvidenceRef> = Vec::new();
+    for hit in hits {
+        if !found.iter().any(|other| other.reference == hit.path) {
+            found.push(EvidenceRef {
+                kind: EvidenceKind::File,
+                reference: hit.path.clone(),
+                sha256: Some(hit.sha256),
+                status: None,
+            });
+        }
+    }
+    found
+}

@@ -1,0 +1,163 @@
+//! The index of the files of a workspace: which of them are indexed, and how they are read.
+
+use super::file_access::FileAccess;
+use super::ignore_rules::IgnoreRules;
+use super::path_error::PathError;
+use super::path_glob::PathGlob;
+use super::path_guard::Workspace;
+use super::walk::walk;
+use kb_base::value::Digest;
+use kb_core::evidence::FileKind;
+use kb_core::redaction::Redactor;
+use kb_database::DatabaseError;
+use kb_knowledge::{Answer, Content, Corpus, Files, Index, Question, Stamp, Stored};
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Maximum size of a file that is indexed, in bytes. Larger ones are generated, or data.
+const MAX_FILE: u64 = 1 << 20;
+/// Maximum size of a file of no language and no prose: data are no source.
+const MAX_OTHER: u64 = 128 << 10;
+/// Maximum number of files.
+const MAX_FILES: usize = 50_000;
+
+/// The files of a workspace for an index: those that the ignore files do not hide and whose paths have no part that
+/// begins with a dot, such as `.env`.
+pub struct IndexedFiles {
+    workspace: Workspace,
+    redactor: Arc<Redactor>,
+}
+
+impl IndexedFiles {
+    /// The files of a workspace, with the secrets that this redactor knows masked.
+    pub fn new(workspace: Workspace, redactor: Arc<Redactor>) -> IndexedFiles {
+        IndexedFiles { workspace, redactor }
+    }
+
+    /// Brings the index to the files of now and answers a question about them. Blocks.
+    pub fn ask(
+        &self,
+        question: &FileQuestion<'_>,
+        permit: &dyn Fn(&str) -> bool,
+    ) -> Result<Answer, PathError> {
+        let glob = question.glob.map(PathGlob::anywhere).transpose()?;
+        let permit =
+            |path: &str| glob.as_ref().is_none_or(|glob| glob.matches(path)) && permit(path);
+        let question = Question {
+            text: question.text,
+            terms: question.terms,
+            corpus: question.corpus,
+            permit: &permit,
+            limit: question.limit,
+        };
+        let answer = self.with_index(|index| {
+            index.sync(self)?;
+            index.query(&question, self)
+        });
+        answer.map_err(|error| PathError::io(Index::FILE, error))
+    }
+
+    /// Removes the index and makes it again. Returns what it holds. Blocks.
+    pub fn rebuild(&self) -> Result<Stored, DatabaseError> {
+        if let Some(folder) = self.folder() {
+            Index::remove(folder)?;
+        }
+        self.with_index(|index| {
+            index.sync(self)?;
+            index.stored()
+        })
+    }
+
+    /// The database of the index; `None` if it is in memory.
+    pub fn database(&self) -> Option<PathBuf> {
+        Some(self.folder()?.join(Index::FILE))
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        self.workspace.states.as_ref().map(|states| states.state_dir())
+    }
+
+    /// Executes work with the index of these files. It is in the state folder of the project, or in memory if the
+    /// workspace has none. Blocks.
+    pub fn with_index<T>(
+        &self,
+        work: impl FnMut(&mut Index) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        Index::with(self.folder(), self.workspace.root(), work)
+    }
+}
+
+/// A question about the files of a workspace.
+pub struct FileQuestion<'a> {
+    /// What is looked for, in words.
+    pub text: &'a str,
+    /// Further words that may stand in the answer.
+    pub terms: &'a [String],
+    /// The collection; `None` is all.
+    pub corpus: Option<Corpus>,
+    /// Only paths that match, or names at any depth if it has no `/`.
+    pub glob: Option<&'a str>,
+    /// Maximum number of hits.
+    pub limit: usize,
+}
+
+impl FileAccess {
+    /// Answers a question about the files that the tool may read.
+    pub(crate) fn ask(&self, question: &FileQuestion<'_>) -> Result<Answer, PathError> {
+        let files = IndexedFiles::new(self.workspace.clone(), self.redactor.clone());
+        files.ask(question, &|path| self.permit(path))
+    }
+}
+
+impl Files for IndexedFiles {
+    fn list(&self) -> Vec<(String, Stamp)> {
+        let mut found = Vec::new();
+        let Ok(start) = self.workspace.locate(".") else { return found };
+        walk(&self.workspace, &start, None, IgnoreRules::new(None), &mut |entry| {
+            let is_indexed = entry.kind == FileKind::File
+                && is_indexed(&entry.shown)
+                && !self.workspace.is_state_path(&entry.rel);
+            if let Some(state) = is_indexed.then(|| entry.state()).flatten() {
+                let stamp =
+                    Stamp { size: state.size, mtime: state.mtime_ns, ctime: state.ctime_ns };
+                found.push((entry.shown.clone(), stamp));
+            }
+            if found.len() < MAX_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        found
+    }
+
+    fn read(&self, path: &str) -> Option<Content> {
+        let located = self.workspace.locate(path).ok().filter(|located| located.shown == path)?;
+        let file = self.workspace.open_file(&located).ok()?;
+        let limit = if has_language(path) { MAX_FILE } else { MAX_OTHER };
+        if located.state().size > limit {
+            return Some(Content { sha256: Digest::of(b""), text: None });
+        }
+        let mut bytes = Vec::new();
+        file.take(limit + 1).read_to_end(&mut bytes).ok()?;
+        let sha256 = Digest::of(&bytes);
+        let text = String::from_utf8(bytes).ok();
+        let text = text.filter(|text| text.len() as u64 <= limit && !text.contains('\0'));
+        Some(Content { sha256, text })
+    }
+
+    fn mask(&self, text: &str) -> String {
+        self.redactor.mask_text(text).into_owned()
+    }
+
+    fn now(&self) -> i64 {
+        kb_clock::file_time().0.saturating_mul(1_000_000)
+    }
+}
+
+/// Whether no part of a path begins with a dot.
+fn is_indexed(path: &str) -> bool {
+    !Path::new(path).iter().any(|part| part.to_string_lossy().starts_with('.'))
+}
+
+fn has_language(path: &str) -> bool {
+    kb_code::Language::of_path(path).is_some() || Corpus::of_path(path) == Corpus::Docs
+}
