@@ -5,7 +5,7 @@ use super::{Environment, Project, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
-use kb_host::workspace::{FileQuestion, IndexedFiles};
+use kb_host::workspace::{FileQuestion, IndexedFiles, PathError};
 use kb_knowledge::{Corpus, Hit, Stored, Synced};
 use serde::Serialize;
 use std::path::Path;
@@ -117,7 +117,13 @@ pub fn query_index(
         limit: question.limit,
     };
     let answer = files.ask(&asked, &|_| true);
-    let answer = answer.map_err(|error| ServiceError::environment(error.failure()))?;
+    let answer = answer.map_err(|error| {
+        let of = match matches!(error, PathError::BadGlob { .. }) {
+            true => ServiceError::refused,
+            false => ServiceError::environment,
+        };
+        of(error.failure())
+    })?;
     let hits = answer.hits.into_iter().map(HitView::from).collect();
     Ok(IndexAnswer { hits, stale: answer.stale, gone: answer.gone })
 }
