@@ -161,3 +161,43 @@ fn is_indexed(path: &str) -> bool {
 fn has_language(path: &str) -> bool {
     kb_code::Language::of_path(path).is_some() || Corpus::of_path(path) == Corpus::Docs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::path_rules::PathRules;
+    use super::*;
+    use std::borrow::Cow;
+
+    #[test]
+    fn a_file_that_a_tool_may_not_read_is_in_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("notes.md", "The pump stops.\n");
+        write("private/pump.md", "The pump code is 1234.\n");
+        write(".env", "PUMP=1\n");
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("pump.txt")).unwrap();
+        let workspace = Workspace::open(folder.path(), &[], &[]).unwrap();
+        let ask = |denied: &[String], glob: Option<&str>| {
+            let mut rules = PathRules::default();
+            rules.narrow(&[], denied).unwrap();
+            let files = FileAccess {
+                workspace: workspace.clone(),
+                rules: Arc::new(rules),
+                tool: Cow::Borrowed("mind:query"),
+                redactor: Arc::default(),
+            };
+            let question = FileQuestion { text: "pump", terms: &[], corpus: None, glob, limit: 20 };
+            let hits = files.ask(&question).unwrap().hits;
+            let mut paths: Vec<String> = hits.into_iter().map(|hit| hit.path).collect();
+            paths.sort();
+            paths
+        };
+        assert_eq!(ask(&[], None), ["notes.md", "private/pump.md"]);
+        assert_eq!(ask(&["private/**".to_owned()], None), ["notes.md"]);
+        assert_eq!(ask(&[], Some("private/*")), ["private/pump.md"]);
+    }
+}
