@@ -208,6 +208,33 @@ fn a_server_with_a_network_or_a_secret_has_no_project() {
     assert!(!said.out.contains("Adds two numbers"), "{said:?}");
 }
 
+/// A folder of the project in `PATH`, as that of an activated environment, has no interpreter for such a server.
+#[test]
+fn a_server_with_a_secret_finds_no_program_of_the_project_in_path() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let scratch = pinned_with_secret(", env: {TOKEN: 'env:DB_TOKEN'}");
+    let evil = "#!/bin/sh\necho executed >&2\nexit 3\n";
+    for name in ["python3", "env", "sh"] {
+        let path = format!(".venv/bin/{name}");
+        scratch.write(&path, evil);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(scratch.root().join(&path), mode).unwrap();
+    }
+    let settings = scratch.read(".kb/kb.config.yml");
+    scratch.write(".kb/kb.config.yml", &settings.replace("[python3,", "[/usr/bin/env, python3,"));
+    assert_ne!(scratch.read(".kb/kb.config.yml"), settings);
+    let said = scratch.kb_with(&["mcp", "pin", "calc"], |command| {
+        secret(command);
+        let path = std::env::var("PATH").unwrap();
+        let own = scratch.root().join(".venv/bin").display().to_string();
+        command.env("PATH", format!("{own}:{path}"));
+    });
+    assert!(!format!("{said:?}").contains("executed"), "{said:?}");
+    said.code(0);
+}
+
 /// The lock file is to be committed.
 #[test]
 fn a_declaration_with_a_secret_is_not_pinned() {

@@ -86,7 +86,8 @@ pub(super) fn is_denied(entry: &Json) -> bool {
     let fields = entry.as_object().into_iter().flatten();
     let mut fields = fields.filter(|(key, _)| !is_key(key, OTHERS));
     fields.any(|(key, value)| match value {
-        Json::Bool(done) => !done && !is_key(key, &["success", "ok"]),
+        Json::Bool(false) => !is_key(key, &["success", "ok"]),
+        Json::Bool(true) => denies(&words(key).join(" ")),
         Json::Null => is_key(key, &["exitcode", "exit", "code"]),
         Json::String(text) => denies(text),
         Json::Number(_) | Json::Array(_) | Json::Object(_) => false,

@@ -164,7 +164,7 @@ pub async fn connect(
     }
     let (supervisor, cwd) = if is_lent(server) && place.processes.can_confine() {
         require_outside(server, place.processes)?;
-        (place.processes.without_workspace(server.network), PathBuf::from("/"))
+        (place.processes.without_workspace(server.network)?, PathBuf::from("/"))
     } else {
         let supervisor = place.processes.of_server(server.network, place.hidden)?;
         (supervisor, place.processes.root().to_owned())

@@ -31,6 +31,7 @@ mod server;
 mod toolbox;
 mod toolbox_memory;
 mod watched_process;
+mod without_project;
 
 pub use access_ahead::{lacked_paths, missing_paths};
 pub use agent_process::{AgentEnd, AgentProcess, AgentStart};

@@ -5,7 +5,7 @@ use crate::workspace::{OpenedFolder, Workspace, own_path};
 use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
-use kb_process::Supervisor;
+use kb_process::{Confinement, Reach, Supervisor};
 use std::path::{Path, PathBuf};
 
 /// Refuses commands that could write the state of `kb`: nothing keeps it read-only in a cache, nor in the project
@@ -23,6 +23,16 @@ pub(super) fn require_state_apart(
             state.starts_with(root) || base.is_untrusted(state)
         }
     };
+    let everyone = supervisor.confined(Confinement::default());
+    let is_read = |state: &&PathBuf| everyone.reach(state) != Reach::Nothing;
+    if let Some(state) = workspace.state_of_kb().iter().find(is_read) {
+        let message = format!(
+            "commands could read the state of `kb`: `{}` lies in a folder that every process in the sandbox reads, such as `/opt`",
+            state.display()
+        );
+        let help = "set XDG_STATE_HOME to another folder";
+        return Err(Failure::new(Code::PATH_PROTECTED, message).help(help));
+    }
     if let Some(state) = workspace.state_of_kb().iter().find(is_exposed) {
         let message = format!(
             "commands could write the state of `kb`: `{}` lies in the project, or in a cache",

@@ -5,6 +5,7 @@ use super::call::Caller;
 use super::opened_paths::{OpenedPaths, require_state_apart};
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
+use super::without_project::seen_by_all;
 use crate::workspace::{PathRules, TooManyHidden, Workspace, own_path, repository_outside};
 use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
@@ -186,6 +187,10 @@ impl ProcessLauncher {
         named.filter(|path| path.is_file() && is_untrusted(path)).collect()
     }
 
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     pub(super) fn base(&self) -> &BaseEnvironment {
         self.supervisor.base()
     }
@@ -323,23 +328,6 @@ impl ProcessLauncher {
             || opened.any(|path| own_path(self.root(), Path::new(path)).is_some_and(|at| at == git))
     }
 
-    /// Starts a program in the sandbox for which nothing exists that a model could write in this run.
-    pub(super) fn without_workspace(&self, network: NetworkAccess) -> Supervisor {
-        let root = self.workspace.root();
-        let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
-        let read = opened.readable(&self.settings.sandbox_read);
-        let is_outside = |path: &PathBuf| {
-            let real = path.canonicalize().unwrap_or_default();
-            !real.starts_with(root) && !root.starts_with(real)
-        };
-        let read: Vec<PathBuf> = read.into_iter().filter(is_outside).collect();
-        let (hidden, _) = opened.closed();
-        let confinement = Confinement::default().with_read(read).with_hidden(hidden);
-        let confinement = confinement.with_unwritten([root.to_owned()]);
-        let confinement = confinement.with_network(kernel(network));
-        self.supervisor.confined(confinement.with_scratch(next_scratch()))
-    }
-
     /// Whether the kernel confines the processes of a caller.
     pub(super) fn confines(&self, caller: &Caller) -> bool {
         matches!(caller, Caller::Specialist { .. }) && self.level == ApprovalLevel::Kernel
@@ -363,6 +351,7 @@ impl ProcessLauncher {
         let (hidden, read_only) = opened.closed();
         let git_data = write.iter().any(|path| *path == root.join(".git"));
         let project = match readable {
+            Some(_) if self.is_seen_by_all(root) => return Err(seen_by_all(root)),
             None => Confinement::to([root.to_owned()]),
             Some(readable) => Confinement::to(readable).with_write_only([root.to_owned()]),
         };
@@ -382,7 +371,7 @@ pub(super) fn next_scratch() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-fn kernel(network: NetworkAccess) -> Network {
+pub(super) fn kernel(network: NetworkAccess) -> Network {
     match network {
         NetworkAccess::Loopback => Network::Loopback,
         NetworkAccess::None => Network::None,

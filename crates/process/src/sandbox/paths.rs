@@ -107,10 +107,21 @@ fn programs_and_files(base: &BaseEnvironment) -> Vec<PathBuf> {
         home.into_iter().flat_map(|home| TOOLCHAINS.split_whitespace().map(|at| home.join(at)));
     let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| base.get(name)).map(PathBuf::from);
     let named = named.filter(|path| path.is_absolute() && !contains_home(path, home));
+    let own: Vec<PathBuf> = [home]
+        .into_iter()
+        .flatten()
+        .chain(base.untrusted().iter().map(PathBuf::as_path))
+        .filter_map(|path| path.canonicalize().ok())
+        .collect();
+    // `/opt` with the home directory or the project in it is no folder of programs.
+    let is_system = |folder: &PathBuf| {
+        folder == Path::new("/usr") || !own.iter().any(|own| own.starts_with(folder))
+    };
     SYSTEM
         .iter()
-        .chain(&READ_DEVICES)
         .map(PathBuf::from)
+        .filter(is_system)
+        .chain(READ_DEVICES.iter().map(PathBuf::from))
         .chain(toolchains)
         .chain(named)
         .chain(programs(base, home))

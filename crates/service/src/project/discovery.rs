@@ -3,6 +3,7 @@
 use super::reading::{read_bounded, unreadable};
 use super::role::role_of;
 use kb_base::diagnostic::{Code, Diagnostic};
+use kb_base::value::one_line;
 use kb_language::definition::{FileRole, InputFile, LOCK_PATH};
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,6 +22,8 @@ pub struct FileProblem {
     pub diagnostic: Diagnostic,
 }
 
+/// Most files that are reported because nothing reads them.
+const UNREAD: usize = 20;
 /// The folder of plugins, relative to the project root.
 const PLUGINS: &str = ".kb/plugins";
 
@@ -64,11 +67,14 @@ impl<'a> Discovery<'a> {
         let entries = fs::read_dir(self.root.join(".kb")).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
-        for path in paths.iter().filter(|path| is_visible(path) && is_data(path)) {
-            if role_of(path) == Some(FileRole::Settings) || !path.is_file() {
-                continue;
-            }
-            let shown = self.shown(path);
+        let is_unread = |path: &&PathBuf| {
+            is_visible(path)
+                && is_data(path)
+                && role_of(path) != Some(FileRole::Settings)
+                && path.is_file()
+        };
+        for path in paths.iter().filter(is_unread).take(UNREAD) {
+            let shown = one_line(&self.shown(path), 200);
             let message = format!("`{shown}` is not read");
             let help = "settings are `.kb/kb.config.yml`; definitions are in `.kb/playbooks`, `.kb/specialists`, `.kb/workflows`, `.kb/agents` and `.kb/plugins`";
             let found = Diagnostic::warning(Code::FILE_NOT_READ, None, message).help(help);
@@ -159,7 +165,8 @@ impl<'a> Discovery<'a> {
     fn enters(&mut self, path: &Path) -> bool {
         match path.canonicalize() {
             Ok(real) if !real.starts_with(self.root) => {
-                let (shown, real) = (self.shown(path), real.display().to_string());
+                let (shown, real) =
+                    (one_line(&self.shown(path), 200), one_line(&real.display().to_string(), 200));
                 let message = format!("`{shown}` is a link to `{real}`, outside the project");
                 let help = "copy it into the project, or pass its path on the command line";
                 let found = Diagnostic::warning(Code::LINK_OUT_OF_PROJECT, None, message);

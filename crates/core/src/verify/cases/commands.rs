@@ -115,6 +115,7 @@ fn what_is_denied_beside_a_name_refutes_nothing() {
         json!({"modified": ["src/calc.py"], "commands": ["make build: not run"]}),
         json!({"modified": ["src/calc.py"], "commands": [{"command": "make build", "executed": false}]}),
         json!({"modified": ["src/calc.py"], "commands": [{"command": "make build", "status": "skipped"}]}),
+        json!({"modified": ["src/calc.py"], "commands": [{"command": "make build", "skipped": true}]}),
         json!({"modified": ["src/calc.py"], "toolCalls": [{"tool": "fs:delete", "called": false}]}),
     ] {
         doubted(&Step::fixed(), &report);

@@ -79,7 +79,7 @@ impl Tool for PluginTool {
                     };
                     let supervisor = |nested| {
                         if is_elsewhere {
-                            return Ok(context.processes.without_workspace(self.0.network));
+                            return context.processes.without_workspace(self.0.network);
                         }
                         let by = (&call.caller, network(&self.0, context)?);
                         let hidden = hidden.clone();
