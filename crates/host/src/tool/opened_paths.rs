@@ -23,16 +23,6 @@ pub(super) fn require_state_apart(
             state.starts_with(root) || base.is_untrusted(state)
         }
     };
-    let everyone = supervisor.confined(Confinement::default());
-    let is_read = |state: &&PathBuf| everyone.reach(state) != Reach::Nothing;
-    if let Some(state) = workspace.state_of_kb().iter().find(is_read) {
-        let message = format!(
-            "commands could read the state of `kb`: `{}` lies in a folder that every process in the sandbox reads, such as `/opt`",
-            state.display()
-        );
-        let help = "set XDG_STATE_HOME to another folder";
-        return Err(Failure::new(Code::PATH_PROTECTED, message).help(help));
-    }
     if let Some(state) = workspace.state_of_kb().iter().find(is_exposed) {
         let message = format!(
             "commands could write the state of `kb`: `{}` lies in the project, or in a cache",
@@ -41,7 +31,20 @@ pub(super) fn require_state_apart(
         let help = "set XDG_STATE_HOME to a folder outside of the project and of caches, or permit namespaces (`kb doctor`)";
         return Err(Failure::new(Code::PATH_PROTECTED, message).help(help));
     }
-    Ok(())
+    let everyone = supervisor.confined(Confinement::default());
+    workspace.state_of_kb().iter().try_for_each(|state| require_unseen(state, &everyone))
+}
+
+/// Refuses a path that the processes of a supervisor see although they should not.
+pub(super) fn require_unseen(path: &Path, processes: &Supervisor) -> Result<(), Failure> {
+    if processes.reach(path) == Reach::Nothing {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` is in a folder that every process in the sandbox reads, such as a folder of `PATH`, so it cannot be kept from one",
+        path.display()
+    );
+    Err(Failure::new(Code::POLICY_DENIED, message).help("move it, or take the folder from `PATH`"))
 }
 
 /// Makes the paths that settings and steps open absolute. What `kb` stores is in none of them.

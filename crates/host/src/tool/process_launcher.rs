@@ -2,10 +2,9 @@
 //! written the code.
 
 use super::call::Caller;
-use super::opened_paths::{OpenedPaths, require_state_apart};
+use super::opened_paths::{OpenedPaths, require_state_apart, require_unseen};
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
-use super::without_project::seen_by_all;
 use crate::workspace::{PathRules, TooManyHidden, Workspace, own_path, repository_outside};
 use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
@@ -350,8 +349,10 @@ impl ProcessLauncher {
         read.extend(opened.readable(opening.map_or(&[], |opening| &opening.read)));
         let (hidden, read_only) = opened.closed();
         let git_data = write.iter().any(|path| *path == root.join(".git"));
+        if readable.is_some() {
+            require_unseen(root, &self.supervisor.confined(Confinement::default()))?;
+        }
         let project = match readable {
-            Some(_) if self.is_seen_by_all(root) => return Err(seen_by_all(root)),
             None => Confinement::to([root.to_owned()]),
             Some(readable) => Confinement::to(readable).with_write_only([root.to_owned()]),
         };

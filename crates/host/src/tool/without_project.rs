@@ -1,11 +1,10 @@
 //! Processes for which the project does not exist, because they get what models do not have: a network or a secret.
 
-use super::opened_paths::OpenedPaths;
+use super::opened_paths::{OpenedPaths, require_unseen};
 use super::process_launcher::{ProcessLauncher, kernel, next_scratch};
-use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_language::definition::NetworkAccess;
-use kb_process::{Confinement, Reach, Supervisor};
+use kb_process::{Confinement, Supervisor};
 use std::path::{Path, PathBuf};
 
 impl ProcessLauncher {
@@ -30,27 +29,10 @@ impl ProcessLauncher {
             [root].into_iter().chain(self.base().untrusted().iter().map(PathBuf::as_path));
         let written: Vec<PathBuf> =
             written.filter(|path| path.exists()).map(Path::to_owned).collect();
-        let seen = self.unconfined().confined(confinement.clone());
-        if let Some(path) = written.iter().find(|path| seen.reach(path) != Reach::Nothing)
-            && !self.unconfined().can_hide_paths()
-        {
-            return Err(seen_by_all(path));
+        if !self.unconfined().can_hide_paths() {
+            let seen = self.unconfined().confined(confinement.clone());
+            written.iter().try_for_each(|path| require_unseen(path, &seen))?;
         }
         Ok(self.unconfined().confined(confinement.with_hidden(closed).with_hidden(written)))
     }
-
-    /// Whether every process in the sandbox reads a folder that contains a path.
-    pub(super) fn is_seen_by_all(&self, path: &Path) -> bool {
-        self.unconfined().confined(Confinement::default()).reach(path) != Reach::Nothing
-    }
-}
-
-/// The failure of what would read a path that the sandbox cannot hide.
-pub(super) fn seen_by_all(path: &Path) -> Failure {
-    let message = format!(
-        "`{}` is in a folder that every process in the sandbox reads, such as `/opt` or a folder of `PATH`, so it cannot be \
-         kept from a process",
-        path.display()
-    );
-    Failure::new(Code::POLICY_DENIED, message).help("move it, or take the folder from `PATH`")
 }

@@ -168,11 +168,13 @@ impl MountPlan {
         }
     }
 
-    /// Hides paths in mounted directories, and keeps them and their parents in place. Follows
-    /// [`MountPlan::protect`], whose paths may contain hidden ones.
+    /// Hides paths in mounted directories and what is mounted below them, and keeps them and their parents in place.
+    /// Follows [`MountPlan::protect`], whose paths may contain hidden ones.
     pub(super) fn hide(&mut self, paths: &[PathBuf]) {
+        let is_below = |mount: &&PathBuf| paths.iter().any(|path| mount.starts_with(path));
+        let below: Vec<PathBuf> = self.mounted.keys().filter(is_below).cloned().collect();
         // Parents come first: to pin a directory also copies what is mounted below it.
-        let paths: BTreeSet<&PathBuf> = paths.iter().collect();
+        let paths: BTreeSet<&PathBuf> = paths.iter().chain(&below).collect();
         for path in paths {
             let Some((root, mounted)) = self.nearest(path) else { continue };
             if mounted == Mounted::Write {
