@@ -650,3 +650,18 @@ fn items_that_merge_nothing_keep_their_results() {
     said.says(&["kept  the items of e that succeeded"]);
     assert_eq!(std::fs::read_to_string(tree.join("made-a")).unwrap(), "a\n");
 }
+
+/// What git notes about the work tree of a step is no change by a command that runs beside it.
+#[test]
+fn a_worktree_comes_and_goes_beside_a_command_in_the_sandbox() {
+    let scratch = repository(
+        "limits: {maxParallel: 3}\nsteps:\n  \
+         - {id: long, sandbox: always, run: 'touch began; until test -e go; do sleep 0.02; done'}\n  \
+         - {id: first, run: 'until test -e began; do sleep 0.02; done'}\n  \
+         - {id: tree, dependsOn: [first], workspace: worktree, run: 'echo x > made.txt'}\n  \
+         - {id: end, dependsOn: [tree], run: 'touch go'}\n",
+    );
+    run(&scratch).code(0);
+    assert_eq!(scratch.read("made.txt"), "x\n");
+    assert!(is_clean(&scratch));
+}

@@ -20,6 +20,7 @@ use kb_service::service::Environment;
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum MemoryCommand {
     List(list::Args),
+    #[command(visible_alias = "info")]
     Show(show::Args),
     Search(search::Args),
     Add(add::Args),

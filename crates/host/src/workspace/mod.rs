@@ -44,6 +44,7 @@ mod tracked_files;
 mod walk;
 mod watch;
 mod watch_rules;
+mod work_trees;
 mod write_target;
 mod writing;
 

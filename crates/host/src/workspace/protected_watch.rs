@@ -10,6 +10,7 @@ use super::path_text::{Spelling, nfc};
 use super::protected_names::{ANYWHERE, normalized};
 use super::state_before::StoredProtected;
 use super::watch_rules::{Place, WatchMode};
+use super::work_trees::{own_trees, work_tree_of};
 use kb_base::value::Digest;
 use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use rustix::fd::OwnedFd;
@@ -35,6 +36,8 @@ pub(crate) struct ProtectedWatch {
     before: Manifest,
     /// The repositories and settings in subfolders from before, relative to the workspace.
     nested: BTreeSet<PathBuf>,
+    /// The work trees of git from before that are those of steps.
+    trees: BTreeSet<String>,
     /// Why `before` is not stored.
     unstored: Option<Error>,
 }
@@ -61,7 +64,8 @@ impl ProtectedWatch {
             unstored = stored.unwrap_or_else(|error| Err(Error::other(error))).err();
         }
         let workspace = workspace.clone();
-        ProtectedWatch { workspace, sources, git_is_open, before, nested, unstored }
+        let trees = own_trees(&workspace, &before);
+        ProtectedWatch { workspace, sources, git_is_open, before, nested, trees, unstored }
     }
 
     /// The repositories and settings in subfolders that exist now.
@@ -73,7 +77,7 @@ impl ProtectedWatch {
     /// Reads them again and returns the changes.
     pub(crate) async fn end(self) -> Vec<Change> {
         let (after, _) = survey(&self.workspace, self.sources, self.git_is_open).await;
-        changes_between(&self.before, &after)
+        changes_between(&self.before, &after, &self.trees)
     }
 
     /// Refuses a workspace whose protected paths cannot be compared, also if this process is killed.
@@ -93,7 +97,7 @@ impl Workspace {
     /// The protected paths that changed since they were stored. Blocks.
     pub(super) fn protected_changes(&self, stored: &StoredProtected) -> Vec<Change> {
         let (after, _) = look(self, &stored.sources, stored.git_is_open);
-        changes_between(&stored.files, &after)
+        changes_between(&stored.files, &after, &own_trees(self, &stored.files))
     }
 }
 
@@ -107,11 +111,16 @@ pub(super) fn is_not_compared(change: &Change) -> bool {
     change.after == Some(NOT_COMPARED)
 }
 
-fn changes_between(before: &Manifest, after: &Manifest) -> Vec<Change> {
+/// `trees`: the work trees of steps. What git notes about a new work tree is no change either: none of before reads it.
+fn changes_between(before: &Manifest, after: &Manifest, trees: &BTreeSet<String>) -> Vec<Change> {
+    let known: BTreeSet<&str> = before.files.keys().filter_map(|path| work_tree_of(path)).collect();
+    let is_of_tree = |path: &&String| {
+        work_tree_of(path).is_some_and(|name| trees.contains(name) || !known.contains(name))
+    };
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
+    let paths = paths.into_iter().filter(|path| !is_of_tree(path));
     let grown = (after.truncated && !before.truncated).then(|| not_compared(TOO_MANY));
     paths
-        .into_iter()
         .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
             (Some(a), Some(b)) if is_same(a, b) => None,
             (before, after) => Some(Change::new(path.clone(), before.cloned(), after.cloned())),

@@ -55,7 +55,7 @@ mod tests {
             Ok(1)
         );
         for (check, expected) in [
-            (json!({"command": "rm -rf /"}), "`command` is no check of the memory"),
+            (json!({"command": ["rm", "-rf", "/"]}), "`command` is no check of the memory"),
             (json!({"expr": "true"}), "`expr` is no check of the memory"),
             (
                 json!({"file": {"path": "a", "changed": true}}),
