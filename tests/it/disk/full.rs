@@ -132,7 +132,7 @@ fn where_the_project_has_no_room_a_tool_fails_its_step_and_nothing_is_left_half(
 fn a_full_disk_stops_init_with_its_name_and_room_lets_it_be_done_again() {
     with_small_disk(
         "disk::full::a_full_disk_stops_init_with_its_name_and_room_lets_it_be_done_again",
-        "256k",
+        "512k",
         |disk| {
             let project = disk.join("project");
             std::fs::create_dir_all(&project).unwrap();

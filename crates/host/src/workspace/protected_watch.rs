@@ -77,7 +77,9 @@ impl ProtectedWatch {
     /// Reads them again and returns the changes.
     pub(crate) async fn end(self) -> Vec<Change> {
         let (after, _) = survey(&self.workspace, self.sources, self.git_is_open).await;
-        changes_between(&self.before, &after, &self.trees)
+        let mut trees = self.trees;
+        trees.extend(own_trees(&self.workspace, &after));
+        changes_between(&self.before, &after, &trees)
     }
 
     /// Refuses a workspace whose protected paths cannot be compared, also if this process is killed.
@@ -97,7 +99,7 @@ impl Workspace {
     /// The protected paths that changed since they were stored. Blocks.
     pub(super) fn protected_changes(&self, stored: &StoredProtected) -> Vec<Change> {
         let (after, _) = look(self, &stored.sources, stored.git_is_open);
-        changes_between(&stored.files, &after, &own_trees(self, &stored.files))
+        changes_between(&stored.files, &after, &own_trees(self, &after))
     }
 }
 
@@ -111,11 +113,17 @@ pub(super) fn is_not_compared(change: &Change) -> bool {
     change.after == Some(NOT_COMPARED)
 }
 
-/// `trees`: the work trees of steps. What git notes about a new work tree is no change either: none of before reads it.
+/// `trees`: the work trees of steps, before and after. One that came or went is no change.
 fn changes_between(before: &Manifest, after: &Manifest, trees: &BTreeSet<String>) -> Vec<Change> {
-    let known: BTreeSet<&str> = before.files.keys().filter_map(|path| work_tree_of(path)).collect();
+    let names = |manifest: &Manifest| -> BTreeSet<String> {
+        let names = manifest.files.keys().filter_map(|path| work_tree_of(path));
+        names.map(str::to_owned).collect()
+    };
+    let (then, now) = (names(before), names(after));
     let is_of_tree = |path: &&String| {
-        work_tree_of(path).is_some_and(|name| trees.contains(name) || !known.contains(name))
+        work_tree_of(path).is_some_and(|name| {
+            then.contains(name) != now.contains(name) && (name.is_empty() || trees.contains(name))
+        })
     };
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
     let paths = paths.into_iter().filter(|path| !is_of_tree(path));
@@ -379,12 +387,13 @@ mod tests {
             git_is_open: false,
             before,
             nested: BTreeSet::new(),
+            trees: BTreeSet::new(),
             unstored: None,
         };
         assert!(watch(Manifest::default()).require_complete().is_ok());
         let refused = watch(truncated.clone()).require_complete().unwrap_err();
         assert!(refused.failure().code == kb_base::diagnostic::Code::PATH_PROTECTED);
-        let grown = changes_between(&Manifest::default(), &truncated);
+        let grown = changes_between(&Manifest::default(), &truncated, &BTreeSet::new());
         assert!(grown.len() == 1 && workspace.is_of_protected(&grown[0]));
     }
 }
