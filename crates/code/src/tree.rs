@@ -4,14 +4,20 @@ use crate::language::{Definition, Language, Only};
 use crate::markdown;
 use crate::symbol::{Symbol, Usage};
 use std::collections::BTreeSet;
-use tree_sitter::{Node, Parser, Tree};
+use std::ops::ControlFlow;
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-/// The definitions of a file, in the order of the file.
-pub fn symbols(text: &str, language: Language) -> Vec<Symbol> {
+/// The definitions of a file, in the order of the file; `None` if `stop` ended it. `stop` is asked often: a text can be
+/// made so that it takes minutes.
+pub fn symbols(
+    text: &str,
+    language: Language,
+    stop: &mut dyn FnMut() -> bool,
+) -> Option<Vec<Symbol>> {
     let Some((grammar, definitions)) = language.grammar() else {
-        return markdown::headings(text);
+        return Some(markdown::headings(text));
     };
-    let Some(tree) = parse(text, &grammar) else { return Vec::new() };
+    let tree = parse(text, &grammar, stop)?;
     let mut found = Vec::new();
     // The definitions around the node of the walk, with their depth in the tree.
     let mut around: Vec<(u32, String, &'static str)> = Vec::new();
@@ -43,13 +49,19 @@ pub fn symbols(text: &str, language: Language) -> Vec<Symbol> {
         });
         around.push((depth, name, kind));
     });
-    found
+    Some(found)
 }
 
-/// The places where a name stands in the code of a file, one for each line. None for Markdown.
-pub fn usages(text: &str, language: Language, name: &str) -> Vec<Usage> {
-    let Some((grammar, definitions)) = language.grammar() else { return Vec::new() };
-    let Some(tree) = parse(text, &grammar) else { return Vec::new() };
+/// The places where a name stands in the code of a file, one for each line, and nowhere in Markdown; `None` if `stop` ended
+/// it, as in [`symbols`].
+pub fn usages(
+    text: &str,
+    language: Language,
+    name: &str,
+    stop: &mut dyn FnMut() -> bool,
+) -> Option<Vec<Usage>> {
+    let Some((grammar, definitions)) = language.grammar() else { return Some(Vec::new()) };
+    let tree = parse(text, &grammar, stop)?;
     let mut found: Vec<Usage> = Vec::new();
     let mut defined_at = BTreeSet::new();
     walk(&tree, |node, _| {
@@ -67,7 +79,7 @@ pub fn usages(text: &str, language: Language, name: &str) -> Vec<Usage> {
             None => found.push(Usage { line, defines, text: line_of(text, node) }),
         }
     });
-    found
+    Some(found)
 }
 
 /// Nodes that hold statements, such as the branch of an `if`.
@@ -79,10 +91,19 @@ const LINE_CHARS: usize = 300;
 /// Kinds of definitions whose functions are methods.
 const METHOD_OWNERS: &[&str] = &["class", "impl", "trait", "interface"];
 
-fn parse(text: &str, grammar: &tree_sitter::Language) -> Option<Tree> {
+fn parse(
+    text: &str,
+    grammar: &tree_sitter::Language,
+    stop: &mut dyn FnMut() -> bool,
+) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(grammar).ok()?;
-    parser.parse(text, None)
+    let mut go_on = |_: &ParseState| match stop() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    parser.parse_with_options(&mut |at, _| &text.as_bytes()[at..], None, Some(options))
 }
 
 /// Visits all nodes in the order of the file, with their depth. It needs no stack of its own, so no file is nested too
@@ -183,6 +204,22 @@ fn line_of(text: &str, node: Node<'_>) -> String {
 mod tests {
     use super::*;
 
+    fn symbols(text: &str, language: Language) -> Vec<Symbol> {
+        super::symbols(text, language, &mut || false).unwrap()
+    }
+
+    #[test]
+    fn a_text_that_takes_long_can_be_stopped() {
+        let (hostile, mut asked) = ("a<".repeat(20_000), 0);
+        let mut stop = || {
+            asked += 1;
+            asked > 100
+        };
+        assert_eq!(super::symbols(&hostile, Language::TypeScript, &mut stop), None);
+        assert_eq!(asked, 101);
+        assert_eq!(usages(&hostile, Language::TypeScript, "a", &mut || true), None);
+    }
+
     /// The definitions as `kind container.name first-last`.
     fn outline(path: &str, text: &str) -> Vec<String> {
         let language = Language::of_path(path).expect("a known ending");
@@ -253,7 +290,7 @@ mod tests {
     #[test]
     fn a_usage_is_code_and_neither_comment_nor_text() {
         let text = "fn go() {}\n// go\nfn main() { go(); go(); println!(\"go\"); s.go(); }\nfn gone() {}\n";
-        let found = usages(text, Language::Rust, "go");
+        let found = usages(text, Language::Rust, "go", &mut || false).unwrap();
         let lines: Vec<_> = found.iter().map(|usage| (usage.line, usage.defines)).collect();
         assert_eq!(lines, [(1, true), (3, false)]);
         assert_eq!(found[1].text, "fn main() { go(); go(); println!(\"go\"); s.go(); }");

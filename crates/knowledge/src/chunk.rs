@@ -26,10 +26,11 @@ pub struct Chunk {
 }
 
 /// The parts of a file in the order of its lines. Each line with a letter or digit is in at least one. The path decides
-/// the language; a file of none is cut into windows.
-pub fn chunks(path: &str, text: &str) -> Vec<Chunk> {
+/// the language; a file of none, and one at which `stop` said so, is cut into windows.
+pub fn chunks(path: &str, text: &str, stop: &mut dyn FnMut() -> bool) -> Vec<Chunk> {
     let lines: Vec<&str> = text.lines().collect();
-    let found = Language::of_path(path).map(|language| kb_code::symbols(text, language));
+    let language = Language::of_path(path);
+    let found = language.and_then(|language| kb_code::symbols(text, language, stop));
     let symbols = found.unwrap_or_default();
     // The innermost definition of each line.
     let mut owner: Vec<Option<usize>> = vec![None; lines.len()];
@@ -102,7 +103,7 @@ mod tests {
 
     /// The parts as `symbol first-last`.
     fn shown(path: &str, text: &str) -> Vec<String> {
-        let all = chunks(path, text).into_iter();
+        let all = chunks(path, text, &mut || false).into_iter();
         all.map(|part| format!("{} {}-{}", part.symbol, part.start, part.end)).collect()
     }
 
@@ -113,7 +114,7 @@ mod tests {
             shown("a.rs", rust),
             [" 1-3", "S 4-8", "S 9-9", "S.f 10-13", "S.g 14-14", "h 16-16"]
         );
-        assert_eq!(chunks("a.rs", rust)[0].names, ["X"]);
+        assert_eq!(chunks("a.rs", rust, &mut || false)[0].names, ["X"]);
     }
 
     #[test]
@@ -138,7 +139,7 @@ mod tests {
             ("x.md", include_str!("../../../docs/glossary.md")),
             ("x", include_str!("../../../Cargo.toml")),
         ] {
-            let parts = chunks(path, text);
+            let parts = chunks(path, text, &mut || false);
             for (at, line) in (1u32..).zip(text.lines()) {
                 let covered = parts.iter().any(|part| (part.start..=part.end).contains(&at));
                 assert!(covered || !line.contains(char::is_alphanumeric), "{path}:{at}");

@@ -68,6 +68,10 @@ impl Project {
 }
 
 impl Files for Project {
+    fn patience(&self) -> Box<dyn FnMut() -> bool> {
+        Box::new(|| false)
+    }
+
     fn list(&self) -> Vec<(String, Stamp)> {
         let stamp = |time: i64| Stamp { size: 1, mtime: time, ctime: time };
         self.files.borrow().iter().map(|(path, (_, time))| (path.clone(), stamp(*time))).collect()

@@ -60,6 +60,7 @@ pub(crate) use path_error::wrong_kind;
 pub use path_glob::PathGlob;
 pub(crate) use path_rules::PathRules;
 pub(crate) use path_text::shown;
+pub(crate) use project_index::patience;
 pub use project_index::{FileQuestion, IndexedFiles};
 pub(crate) use protected_watch::ProtectedWatch;
 pub(crate) use repository::repository_outside;

@@ -15,6 +15,8 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Maximum size of a file that is indexed, in bytes. Larger ones are generated, or data.
 const MAX_FILE: u64 = 1 << 20;
@@ -111,7 +113,20 @@ impl FileAccess {
     }
 }
 
+/// How long the structure of one file may take to read.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Says when the structure of one file took too long to read, or the work was cancelled.
+pub(crate) fn patience(cancel: CancellationToken) -> Box<dyn FnMut() -> bool> {
+    let began = kb_clock::instant();
+    Box::new(move || cancel.is_cancelled() || began.elapsed() > PATIENCE)
+}
+
 impl Files for IndexedFiles {
+    fn patience(&self) -> Box<dyn FnMut() -> bool> {
+        patience(CancellationToken::new())
+    }
+
     fn list(&self) -> Vec<(String, Stamp)> {
         let mut found = Vec::new();
         let Ok(start) = self.workspace.locate(".") else { return found };

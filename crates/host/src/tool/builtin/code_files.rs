@@ -1,12 +1,14 @@
 //! The common part of the tools that read source files as code: which files, and how much of them.
 
 use crate::tool::call::{CallResult, Refusal};
+use crate::workspace::patience;
 use crate::workspace::{FileAccess, PathGlob};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Json};
-use kb_code::Language;
+use kb_base::value::{Failure, Json, counted};
+use kb_code::{Language, Symbol, Usage};
 use kb_core::evidence::FileKind;
 use serde_json::json;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -28,13 +30,36 @@ pub(super) struct CodeFiles<'a> {
 }
 
 /// A file that is read as code.
-pub(super) struct CodeFile {
+pub(super) struct CodeFile<'a> {
     pub(super) path: String,
     pub(super) language: Language,
     /// Its text, masked.
     pub(super) text: String,
     /// Whether the call names this file and not a directory.
     pub(super) is_named: bool,
+    cancel: &'a CancellationToken,
+    /// Number of files that took too long.
+    slow: &'a Cell<u32>,
+}
+
+impl CodeFile<'_> {
+    /// Its definitions; none if that takes too long.
+    pub(super) fn symbols(&self) -> Vec<Symbol> {
+        self.in_time(|stop| kb_code::symbols(&self.text, self.language, stop))
+    }
+
+    /// The places where a name stands in its code; none if that takes too long.
+    pub(super) fn usages(&self, name: &str) -> Vec<Usage> {
+        self.in_time(|stop| kb_code::usages(&self.text, self.language, name, stop))
+    }
+
+    fn in_time<T>(&self, read: impl FnOnce(&mut dyn FnMut() -> bool) -> Option<Vec<T>>) -> Vec<T> {
+        let mut patience = patience(self.cancel.clone());
+        read(&mut *patience).unwrap_or_else(|| {
+            self.slow.set(self.slow.get() + 1);
+            Vec::new()
+        })
+    }
 }
 
 impl CodeFiles<'_> {
@@ -44,18 +69,27 @@ impl CodeFiles<'_> {
         &self,
         key: &str,
         word: Option<&str>,
-        mut read: impl FnMut(&CodeFile) -> Vec<Json>,
+        mut read: impl FnMut(&CodeFile<'_>) -> Vec<Json>,
     ) -> Result<CallResult, Refusal> {
         let glob = self.glob.map(PathGlob::anywhere).transpose()?;
         let located = self.files.locate(self.path.unwrap_or("."))?;
         let limit = self.max_results.unwrap_or(MAX_RESULTS);
-        let (mut found, mut large) = (Vec::new(), 0);
+        let (mut found, mut large, slow) = (Vec::new(), 0, Cell::new(0));
+        let cancel = self.cancel;
+        let file_of = |path, language, text, is_named| CodeFile {
+            path,
+            language,
+            text,
+            is_named,
+            cancel,
+            slow: &slow,
+        };
         if located.kind() != FileKind::Directory {
             let file = self.files.workspace.open_file(&located)?;
             let path = &located.shown;
             let language = Language::of_path(path).ok_or_else(|| no_code(path))?;
             let text = self.text(file).ok_or_else(|| not_read(path))?;
-            found = read(&CodeFile { path: path.clone(), language, text, is_named: true });
+            found = read(&file_of(path.clone(), language, text, true));
         } else {
             let prefix = located.prefix(&self.files.workspace);
             self.files.walk(&located, None, glob.as_ref(), self.cancel, &mut |entry| {
@@ -66,10 +100,14 @@ impl CodeFiles<'_> {
                     let text = text.filter(|text| word.is_none_or(|word| text.contains(word)));
                     if let Some(text) = text {
                         let path = format!("{prefix}{}", entry.shown);
-                        found.extend(read(&CodeFile { path, language, text, is_named: false }));
+                        found.extend(read(&file_of(path, language, text, false)));
                     }
                 }
-                if found.len() > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if found.len() > limit || cancel.is_cancelled() {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             });
         }
         let mut notes = Vec::new();
@@ -81,6 +119,12 @@ impl CodeFiles<'_> {
         }
         if large > 0 {
             notes.push(format!("{large} files above {} MiB were not read", MAX_FILE >> 20));
+        }
+        if slow.get() > 0 {
+            notes.push(format!(
+                "{} took too long to read as code",
+                counted(slow.get() as usize, "file")
+            ));
         }
         let mut result = json!({ key: found });
         if !notes.is_empty() {

@@ -32,7 +32,7 @@ pub(super) fn definition() -> impl Tool {
     FileTool::new("code:find-definition", |args: &Args, files, cancel| {
         let asked = Asked::new(&args.name);
         args.files(files, cancel).collect("definitions", Some(asked.name), |file| {
-            let all = kb_code::symbols(&file.text, file.language);
+            let all = file.symbols();
             let named = all.iter().filter(|symbol| asked.is(symbol));
             named.map(|symbol| symbol_json(file, symbol)).collect()
         })
@@ -51,7 +51,7 @@ fn find_usages(
 ) -> Result<CallResult, Refusal> {
     let name = Asked::new(&args.name).name;
     args.files(files, cancel).collect("usages", Some(name), |file| {
-        let all = kb_code::usages(&file.text, file.language, name).into_iter();
+        let all = file.usages(name).into_iter();
         let shown = all.map(|usage| {
             json!({
                 "path": file.path,

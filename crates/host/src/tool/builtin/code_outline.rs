@@ -24,7 +24,7 @@ pub(super) fn tool() -> impl Tool {
         let asked = CodeFiles { files, cancel, path, glob, max_results: args.max_results };
         asked.collect("symbols", None, |file| {
             let depth = args.depth.unwrap_or(if file.is_named { u32::MAX } else { 1 });
-            let all = kb_code::symbols(&file.text, file.language);
+            let all = file.symbols();
             let shown = all.iter().filter(|symbol| symbol.depth < depth);
             shown.map(|symbol| symbol_json(file, symbol)).collect()
         })
@@ -32,7 +32,7 @@ pub(super) fn tool() -> impl Tool {
 }
 
 /// A definition as the tools show it.
-pub(super) fn symbol_json(file: &CodeFile, symbol: &Symbol) -> Json {
+pub(super) fn symbol_json(file: &CodeFile<'_>, symbol: &Symbol) -> Json {
     json!({
         "path": file.path,
         "name": symbol.name,

@@ -76,7 +76,7 @@ fn outline(
     let sources = CodeFiles { files, cancel, path, glob: None, max_results: Some(MAX_FILES) };
     let mut mapped: Vec<Mapped> = Vec::new();
     let read = sources.collect("files", asked.as_ref().map(|asked| asked.name), |file| {
-        let all = kb_code::symbols(&file.text, file.language);
+        let all = file.symbols();
         let symbols = match &asked {
             Some(asked) => within(&all, asked),
             None => all,
