@@ -250,23 +250,26 @@ fn a_start_whose_process_is_missing_is_started_by_its_key() {
     let _holder = holder.start();
     until("the first run", || scratch.has("held"));
     let mut client = Client::connect(&scratch);
-    let start = json!({"id": "p", "key": "k1"});
+    // The id of the run follows from the key: no other test has this one.
+    let start = json!({"id": "p", "key": "missing"});
     let run = client.call("playbook_run", start.clone())["run"].as_str().unwrap().to_owned();
     assert_eq!(client.call("run_show", json!({"run": run}))["status"], "queued");
-    // Its process waits for the concurrency group, and is killed before it has created the run.
-    let kill = || {
+    // Its process waits for the concurrency group, and is killed before it has created the run. The server is stopped
+    // before, so that it does not record the end.
+    let processes = || -> Vec<Pid> {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let is_its = |entry: &std::fs::DirEntry| {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&line).contains(&format!("--fire\0{run}"))
         };
-        let found = entries.filter(is_its).map(|entry| {
-            let pid: i32 = entry.file_name().to_str().unwrap().parse().unwrap();
-            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-        });
-        found.count() > 0
+        let pid = |entry: std::fs::DirEntry| {
+            Pid::from_raw(entry.file_name().to_str().unwrap().parse().unwrap()).unwrap()
+        };
+        entries.filter(is_its).map(pid).collect()
     };
-    until("its process is killed", kill);
+    until("its process", || !processes().is_empty());
+    kill_process(Pid::from_child(&client.child), Signal::STOP).unwrap();
+    processes().into_iter().for_each(|pid| kill_process(pid, Signal::KILL).unwrap());
     drop(client);
     let mut second = Client::connect(&scratch);
     assert_eq!(second.call("run_show", json!({"run": run}))["status"], "queued");

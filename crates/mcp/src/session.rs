@@ -67,7 +67,8 @@ fn record_end(context: &ProjectContext, run: &RunId) -> Result<(), ServiceError>
     }
     let store = TriggerStore::open(&context.state_dir)?;
     if let Some(fire) = store.fire_of(run)?.filter(|fire| fire.state.is_open()) {
-        let reason = format!("the run did not start: {said}");
+        let why = if said.is_empty() { "its process ended without a message" } else { &*said };
+        let reason = format!("the run did not start: {why}");
         let end = FireState::Ended(RunEnd::Failed);
         store.ended(&fire, end, Some(&reason), context.clock().wall())?;
     }

@@ -62,7 +62,7 @@ mod tests {
                 "`changed` asks for the work of a step",
             ),
             (json!({"fil": "a"}), "fil"),
-            (json!({"file": "{{ params.x }}"}), "params"),
+            (json!({"file": "{{ params.x }}"}), "unknown parameter"),
             (json!("x"), "a check"),
         ] {
             let error = load(check.clone()).unwrap_err();
