@@ -74,6 +74,8 @@ fn workspace_is_the_project_in_path_rules() {
     call(settings, "tool: 'fs:read', input: {path: sub/a.txt}").code(0);
     refused(settings, "tool: 'fs:read', input: {path: out.txt}");
     refused(settings, "tool: 'fs:read', input: {path: sub/.env}");
+    let named = "tools: {security: {file_read: {allowed_paths: ['/workspace/a.txt']}}}\n";
+    refused(named, "tool: 'fs:read', input: {path: sub/a.txt}");
     for whole in ["/workspace", "/workspace/", "/workspace/**"] {
         let settings =
             format!("tools: {{security: {{file_read: {{allowed_paths: ['{whole}']}}}}}}\n");

@@ -157,7 +157,7 @@ fn the_tool_security_of_003_is_a_setting() {
     let (found, _) = settings(&document("security-003-12-3.yml"));
     assert_eq!(found.tool_security["http:request"].enabled, Some(false));
     let allowed = found.tool_security["fs:write"].allowed_paths.clone();
-    assert_eq!(allowed, [["/workspace/output/**", "output/**"]]);
+    assert_eq!(allowed, [["/workspace/output/**", "./output/**"]]);
 }
 
 #[test]

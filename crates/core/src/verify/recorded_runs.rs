@@ -130,10 +130,15 @@ impl<'a> RecordedRun<'a> {
         }
     }
 
-    /// Whether a script that could not be analysed may contain a command with these words.
+    /// Whether a script that could not be analysed may contain a command with these words. What it expands can have become
+    /// any operand, such as `$f` in a loop.
     pub(super) fn may_contain(&self, argv: &[String]) -> bool {
         let contains = |text: &String| {
-            argv.iter().all(|word| text.contains(word.as_str())) && !argv.is_empty()
+            let expands = text.contains(['$', '*', '`']);
+            let is_in = |(at, word): (usize, &String)| {
+                text.contains(word.as_str()) || at > 0 && expands && !word.starts_with('-')
+            };
+            argv.iter().enumerate().all(is_in) && !argv.is_empty()
         };
         self.script.unparsed.as_ref().is_some_and(contains)
     }

@@ -191,3 +191,18 @@ fn another_program_or_folder_is_another_command() {
         .run("cd /work && python3 -m unittest", 0);
     check(&here, &[(report("python3 -m unittest"), Passed, "")]);
 }
+
+#[test]
+fn what_a_loop_expands_may_be_the_claimed_operand() {
+    let script = "for f in calc util; do python3 -m py_compile src/$f.py; done";
+    let step = Step::fixed().run(script, 0);
+    let report = |command: &str| json!({"modified": ["src/calc.py"], "commands": [command]});
+    doubted(&step, &report("python3 -m py_compile src/util.py"));
+    check(
+        &step,
+        &[
+            (report("make build"), Failed, "make build"),
+            (report("python3 --check src/util.py"), Failed, "python3 --check"),
+        ],
+    );
+}

@@ -135,7 +135,7 @@ fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
     let both = |text: String| {
         let below = match text.strip_prefix("/workspace") {
             Some("" | "/") => Some("**".to_owned()),
-            Some(rest) => rest.strip_prefix('/').map(str::to_owned),
+            Some(rest) => rest.strip_prefix('/').map(|below| format!("./{below}")),
             None => None,
         };
         [Some(text), below].into_iter().flatten()
