@@ -53,7 +53,7 @@
 //! | [`jsonrpc`] | `jsonrpc` | JSON-RPC lines with a program of others: requests, answers, limits | value, process |
 //! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process, jsonrpc |
 //! | [`code`] (pure) | `code` | definitions and usages in source files, by the syntax trees of seven languages | – |
-//! | [`knowledge`] | `knowledge` | search terms of texts | value, database, code |
+//! | [`knowledge`] | `knowledge` | retrieval: search terms, the parts of a file, the index of the project files | value, database, code |
 //! | [`memory`] | `memory` | what is remembered across runs: entries, their rules and their store | value, redaction, database, knowledge |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, verify, attempt, database, code, knowledge |
 //! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |

@@ -55,7 +55,7 @@ const MODULES: &[Module] = &[
     impure("jsonrpc", "JSON-RPC lines with a program of others: requests, answers, limits"),
     impure("mcpclient", "the client of MCP servers: protocol, limits, checked declarations"),
     pure("code", "definitions and usages in source files, by the syntax trees of seven languages"),
-    impure("knowledge", "search terms of texts"),
+    impure("knowledge", "retrieval: search terms, the parts of a file, the index of the project files"),
     impure("memory", "what is remembered across runs: entries, their rules and their store"),
     impure("workspace", "the project files: path guard, manifests, watching, text diffs"),
     impure("http", "the HTTP client, address rules, redirects"),

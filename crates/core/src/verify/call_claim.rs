@@ -7,7 +7,7 @@ use super::normalized_path::normalized;
 use super::own_record::without_own;
 use super::tool_tier;
 use super::unseen_work;
-use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose, Verdict};
+use crate::evidence::{EvidenceKind, Invocation, InvocationStatus, Purpose};
 use kb_base::value::{Json, JsonMap};
 use kb_language::toolspec::{Text, ToolCatalog};
 use serde_json::json;
@@ -125,14 +125,8 @@ impl CallClaim {
         tools: &ToolCatalog,
     ) -> (Finding, Json) {
         let (finding, evidence) = self.compared(trace, root, tools);
-        match finding.reason {
-            Some(reason) if self.denied && finding.verdict == Verdict::Failed => {
-                let text =
-                    format!("{reason}; what stands beside it can mean that it was not called");
-                (Finding::inconclusive(text), evidence)
-            }
-            _ => (finding, evidence),
-        }
+        let finding = if self.denied { finding.doubted_as("was not called") } else { finding };
+        (finding, evidence)
     }
 
     fn compared(&self, trace: &[Invocation], root: &str, tools: &ToolCatalog) -> (Finding, Json) {

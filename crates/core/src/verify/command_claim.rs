@@ -189,11 +189,8 @@ impl CommandClaim {
             worst = finding;
         }
         calls.dedup();
-        if self.denied && worst.verdict == Verdict::Failed {
-            worst = Finding::inconclusive(format!(
-                "{}; what stands beside it can mean that it did not run",
-                worst.reason.unwrap_or_default()
-            ));
+        if self.denied {
+            worst = worst.doubted_as("did not run");
         }
         (worst, json!({"calls": calls, "exitCode": code}))
     }

@@ -1,5 +1,6 @@
 //! Whether the last commit has what a step changed.
 
+use super::gate::Gate;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::statement::{Act, Statement};
@@ -7,12 +8,10 @@ use super::statement::{Act, Statement};
 /// Most changed files that are compared with a commit.
 const FILES: usize = 200;
 
-/// The query for the changed files, if a statement says that something was committed.
-pub(super) fn committed_query(
-    statements: &[Statement],
-    changes: &RecordedChanges<'_>,
-) -> Option<ObservationQuery> {
-    statements.iter().any(|said| said.act == Some(Act::Committed)).then(|| query(changes))
+/// The query for the files that a step changed, if a statement says that something was committed.
+pub(super) fn committed_query(statements: &[Statement], gate: &Gate) -> Option<ObservationQuery> {
+    let is_said = statements.iter().any(|said| said.act == Some(Act::Committed));
+    is_said.then(|| query(&RecordedChanges::of(&gate.trace, gate.unwatched)))
 }
 
 fn query(changes: &RecordedChanges<'_>) -> ObservationQuery {

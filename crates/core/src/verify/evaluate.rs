@@ -55,8 +55,7 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let edited = edited.into_iter().chain(suites).flatten();
     let stated = stated_queries(&claims.stated);
     let names = name_queries(&claims.statements, &gate.root);
-    let committed =
-        committed_query(&claims.statements, &RecordedChanges::of(&gate.trace, gate.unwatched));
+    let committed = committed_query(&claims.statements, gate);
     let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
     let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());

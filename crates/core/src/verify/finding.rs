@@ -43,4 +43,12 @@ impl Finding {
         let Finding { verdict, reason, warning } = self;
         CheckDetail { check, verdict, warning, reason, evidence }
     }
+
+    /// A failure is only doubt, because what stands beside the claim can mean that it `was not done`, or the like.
+    pub(super) fn doubted_as(self, denial: &str) -> Finding {
+        let Some(reason) = self.reason.as_ref().filter(|_| self.verdict == Verdict::Failed) else {
+            return self;
+        };
+        Finding::inconclusive(format!("{reason}; what stands beside it can mean that it {denial}"))
+    }
 }

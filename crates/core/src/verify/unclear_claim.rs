@@ -28,9 +28,7 @@ pub(super) fn or_unclear(
         ));
     }
     if claim.denied {
-        return Finding::inconclusive(format!(
-            "{reason}; what stands beside it can mean that it was not done"
-        ));
+        return finding.doubted_as("was not done");
     }
     let query = ObservationQuery::Location(claim.path.clone());
     let exists =

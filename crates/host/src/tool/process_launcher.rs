@@ -150,19 +150,6 @@ impl ProcessLauncher {
         self.supervisor.confined(confinement.with_scratch(next_scratch()))
     }
 
-    /// Starts processes for which neither the project, nor what the sandbox opens for writing, nor the state of `kb`, with
-    /// the work trees of steps, exists, and which are otherwise free; `None` where this machine cannot hide them.
-    pub fn without_project(&self) -> Option<Supervisor> {
-        let everything = Confinement::to([PathBuf::from("/")]).with_network(Network::Open);
-        let untrusted = self.base().untrusted().iter();
-        let untrusted = untrusted.filter_map(|path| path.canonicalize().ok());
-        let root = self.workspace.root().to_owned();
-        let hidden = self.workspace.state_of_kb().iter().cloned().chain([root]).chain(untrusted);
-        let hidden = everything.with_hidden(hidden);
-        let can_hide = self.can_confine() && self.supervisor.can_hide_paths();
-        can_hide.then(|| self.supervisor.confined(hidden.with_scratch(next_scratch())))
-    }
-
     /// Whether the settings say that the author trusts what commands execute.
     pub fn trusts_steps(&self) -> bool {
         self.settings.sandbox_steps == AuthorSandbox::Never

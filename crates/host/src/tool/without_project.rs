@@ -4,8 +4,8 @@ use super::opened_paths::{OpenedPaths, require_unseen};
 use super::process_launcher::{ProcessLauncher, kernel, next_scratch};
 use kb_base::value::Failure;
 use kb_language::definition::NetworkAccess;
-use kb_process::{Confinement, Supervisor};
-use std::path::{Path, PathBuf};
+use kb_process::{Confinement, Network, Supervisor};
+use std::path::PathBuf;
 
 impl ProcessLauncher {
     /// Starts processes that see neither the project nor what `sandbox` opens for writing, whatever else they read: a folder
@@ -25,14 +25,27 @@ impl ProcessLauncher {
             .with_unwritten([root.to_owned()])
             .with_network(kernel(network))
             .with_scratch(next_scratch());
-        let written =
-            [root].into_iter().chain(self.base().untrusted().iter().map(PathBuf::as_path));
-        let written: Vec<PathBuf> =
-            written.filter(|path| path.exists()).map(Path::to_owned).collect();
+        let written = self.written_by_models();
         if !self.unconfined().can_hide_paths() {
             let seen = self.unconfined().confined(confinement.clone());
             written.iter().try_for_each(|path| require_unseen(path, &seen))?;
         }
         Ok(self.unconfined().confined(confinement.with_hidden(closed).with_hidden(written)))
+    }
+
+    /// Starts processes for which neither the project, nor what the sandbox opens for writing, nor the state of `kb`, with
+    /// the work trees of steps, exists, and which are otherwise free; `None` where this machine cannot hide them.
+    pub fn without_project(&self) -> Option<Supervisor> {
+        let everything = Confinement::to([PathBuf::from("/")]).with_network(Network::Open);
+        let state = self.workspace().state_of_kb().iter().cloned();
+        let hidden = everything.with_hidden(state.chain(self.written_by_models()));
+        let can_hide = self.can_confine() && self.unconfined().can_hide_paths();
+        can_hide.then(|| self.unconfined().confined(hidden.with_scratch(next_scratch())))
+    }
+
+    /// The project, and what the sandbox opens for writing, without links. What does not exist is left out.
+    fn written_by_models(&self) -> Vec<PathBuf> {
+        let opened = self.base().untrusted().iter().filter_map(|path| path.canonicalize().ok());
+        [self.root().to_owned()].into_iter().chain(opened).collect()
     }
 }
