@@ -77,7 +77,7 @@
 //! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, evidence, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`mcp`] | `mcp` | the MCP server: playbooks and runs as tools of a client | diagnostic, value, redaction, definition, attempt, wire, trigger, service, serve |
 //! | [`lsp`] | `kb` | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, definition, plan, project, service |
-//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, process, wire, trigger, service, serve, web, mcp, lsp |
+//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, process, agent, wire, trigger, service, serve, web, mcp, lsp |
 //! <!-- end: modules -->
 //!
 //! # Guarantees

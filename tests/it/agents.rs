@@ -5,15 +5,15 @@ use crate::alive;
 use crate::scratch::{Said, Scratch, has_kernel_sandbox, until};
 use serde_json::Value;
 
-const AGENT: &str = include_str!("agents/agent.py");
+pub(crate) const AGENT: &str = include_str!("agents/agent.py");
 
-const PLAYBOOK: &str = "schema: kb.playbook/1\nid: p\nparams: [{name: what, required: true}]\nsteps:\n  \
+pub(crate) const PLAYBOOK: &str = "schema: kb.playbook/1\nid: p\nparams: [{name: what, required: true}]\nsteps:\n  \
     - {id: a, specialist: coder, task: '{{params.what}}', verify: {maxReworks: REWORKS, expectChanges: false}}\n";
 
 /// A project whose specialist `coder` is the agent of `agents/agent.py`, with these further keys.
 fn project(reworks: u32, more: &str) -> Scratch {
     let coder = format!(
-        "schema: kb.specialist/1\nid: coder\nrole: You write.\nagent: {{command: [python3, agent.py]}}\n\
+        "schema: kb.specialist/1\nid: coder\nrole: You write.\nagent: {{tools: own, command: [python3, agent.py]}}\n\
          output: {{schema: {{filesCreated?: 'string[]', commandsRun?: 'string[]'}}}}\n{more}"
     );
     Scratch::new(&[
@@ -26,13 +26,13 @@ fn project(reworks: u32, more: &str) -> Scratch {
 const WRITES: &str = "tools: ['fs:read', 'fs:write']\n";
 
 /// Lets the agent do this, one thing a line.
-fn run(scratch: &Scratch, lines: &[&str]) -> Said {
+pub(crate) fn run(scratch: &Scratch, lines: &[&str]) -> Said {
     let what = format!("what={}", lines.join("\n"));
     scratch.kb(&["playbook", "run", "p", "--param", &what, "--json"])
 }
 
 /// The calls of the last run: tool and status.
-fn calls(scratch: &Scratch) -> Vec<String> {
+pub(crate) fn calls(scratch: &Scratch) -> Vec<String> {
     let audit = scratch.json(&["run", "audit", "@last", "--json"]);
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let one = |call: &Value| ["tool", "status"].map(|key| text(&call[key])).join(" ");
@@ -40,12 +40,12 @@ fn calls(scratch: &Scratch) -> Vec<String> {
 }
 
 /// The texts of all notes of a run.
-fn notes(said: &Said) -> String {
+pub(crate) fn notes(said: &Said) -> String {
     let notes = said.events().into_iter().filter(|event| event["type"] == "step:note");
     notes.map(|note| note["text"].as_str().unwrap_or_default().to_owned() + "\n").collect()
 }
 
-fn verdicts(said: &Said) -> Vec<Value> {
+pub(crate) fn verdicts(said: &Said) -> Vec<Value> {
     let gates = said.events().into_iter().filter(|event| event["type"] == "verification:complete");
     gates.map(|event| event["verdict"].clone()).collect()
 }
@@ -271,16 +271,16 @@ fn an_agent_must_be_installed_and_have_the_mode() {
     let start = |agent: &str| {
         let scratch = project(0, WRITES);
         let text = scratch.read(".kb/specialists/coder.yml");
-        let text = text.replace("agent: {command: [python3, agent.py]}", agent);
+        let text = text.replace("agent: {tools: own, command: [python3, agent.py]}", agent);
         scratch.write(".kb/specialists/coder.yml", &text);
         scratch
     };
-    let missing = start("agent: {name: opencode, command: [no-such-agent]}");
+    let missing = start("agent: {name: opencode, tools: own, command: [no-such-agent]}");
     run(&missing, &["answer x"]).code(1).says(&["KB1402", "the agent `opencode` did not start"]);
     missing
         .kb(&["doctor"])
         .says(&["the program `no-such-agent` of the agent of `coder` does not exist"]);
-    let mode = start("agent: {command: [python3, agent.py], mode: yolo}");
+    let mode = start("agent: {tools: own, command: [python3, agent.py], mode: yolo}");
     run(&mode, &["answer x"]).code(1).says(&["KB1405", "has no mode `yolo`; it has `default`"]);
     let created = Scratch::new(&[]);
     created.kb(&["specialist", "new", "mine", "--agent", "opencode"]).code(0);
@@ -315,8 +315,10 @@ fn the_project_is_not_on_the_way_to_an_agent_with_a_secret_or_a_network() {
         let text = scratch.read(".kb/specialists/coder.yml");
         let agent = agent.replace("ROOT", &root);
         let env = env.replace("ROOT", &root);
-        let text =
-            text.replace("agent: {command: [python3, agent.py]}", &format!("{agent}\n{more}"));
+        let text = text.replace(
+            "agent: {tools: own, command: [python3, agent.py]}",
+            &format!("{agent}\n{more}"),
+        );
         scratch.write(".kb/specialists/coder.yml", &text);
         let text = scratch
             .read("playbooks/p.yml")
@@ -330,21 +332,21 @@ fn the_project_is_not_on_the_way_to_an_agent_with_a_secret_or_a_network() {
     };
     const KEY: &str = "env: {KEY: 'env:KEY'}";
     const OPEN: &str = "network: open";
-    let secret = format!("agent: {{command: [python3, agent.py], {KEY}}}");
+    let secret = format!("agent: {{tools: own, command: [python3, agent.py], {KEY}}}");
     for (agent, more, env) in [
         (secret.as_str(), "", ""),
-        ("agent: {command: [python3, agent.py]}", OPEN, ""),
-        ("agent: {command: [sh, -c, 'exec python3 ROOT/agent.py']}", OPEN, ""),
-        ("agent: {command: [cat], env: {BASH_ENV: 'ROOT/agent.py'}}", OPEN, ""),
-        ("agent: {command: [cat]}", OPEN, "env: {PYTHONPATH: ROOT},"),
-        ("agent: {command: [python3, agent.py]}", "", "env: {KEY: '{{secrets.KEY}}'},"),
+        ("agent: {tools: own, command: [python3, agent.py]}", OPEN, ""),
+        ("agent: {tools: own, command: [sh, -c, 'exec python3 ROOT/agent.py']}", OPEN, ""),
+        ("agent: {tools: own, command: [cat], env: {BASH_ENV: 'ROOT/agent.py'}}", OPEN, ""),
+        ("agent: {tools: own, command: [cat]}", OPEN, "env: {PYTHONPATH: ROOT},"),
+        ("agent: {tools: own, command: [python3, agent.py]}", "", "env: {KEY: '{{secrets.KEY}}'},"),
     ] {
         let said = start(agent, more, env);
         said.code(1).says(&["KB1402", "which a model could write", "outside of the project"]);
     }
     // What names no file is not found, because the working directory is another one.
     for agent in ["[python3, -m, agent]", "[sh, -c, 'exec python3 ./agent.py']", "[python3, .]"] {
-        let said = start(&format!("agent: {{command: {agent}}}"), OPEN, "");
+        let said = start(&format!("agent: {{tools: own, command: {agent}}}"), OPEN, "");
         let said = said.code(1).says(&["KB1402"]);
         assert!(!said.err.contains("a model could write"), "{said:?}");
     }

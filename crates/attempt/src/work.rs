@@ -110,7 +110,10 @@ impl StepWork {
             }
             StepWork::Specialist(work) => {
                 let Specialist { id, digest, model, agent, .. } = &*work.specialist;
-                let agent = agent.as_ref().map(|own| (&own.name, &own.argv, &own.mode, &own.model));
+                let agent = agent.as_ref().map(|own| {
+                    let tools = format!("{:?}", own.tools);
+                    (&own.name, &own.argv, &own.mode, &own.model, tools)
+                });
                 let schema = work.output_schema.as_ref().map(|schema| schema.json().clone());
                 let name = model.model.as_deref().unwrap_or_default();
                 // As texts, because references contain times.

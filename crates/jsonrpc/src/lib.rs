@@ -11,4 +11,4 @@ mod wire;
 pub use channel::{Cancelling, Channel, Replies};
 pub use conversation::Answerer;
 pub use fault::Fault;
-pub use wire::{Answer, NO_METHOD, RemoteError, refusal, result};
+pub use wire::{Answer, Incoming, NO_METHOD, RemoteError, notification, refusal, result};

@@ -12,7 +12,7 @@ pub(crate) fn request(id: u64, method: &str, params: &Json) -> String {
 }
 
 /// The line of a notification.
-pub(crate) fn notification(method: &str, params: &Json) -> String {
+pub fn notification(method: &str, params: &Json) -> String {
     json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
 }
 
@@ -43,16 +43,20 @@ pub struct RemoteError {
 
 /// A line of the program.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Incoming {
+pub enum Incoming {
+    /// The answer to the request with this id.
     Answer(u64, Answer),
+    /// A request: its id, its method and its parameters, null if there are none.
     Request(Json, String, Json),
+    /// A notification: its method and its parameters, null if there are none.
     Notification(String, Json),
     /// No message, such as a line of a log.
     Noise,
 }
 
 impl Incoming {
-    pub(crate) fn of(line: &str) -> Incoming {
+    /// Reads a line.
+    pub fn of(line: &str) -> Incoming {
         let Ok(Json::Object(mut message)) = serde_json::from_str::<Json>(line) else {
             return Incoming::Noise;
         };

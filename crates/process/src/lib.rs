@@ -34,6 +34,7 @@ mod spawn;
 mod start_order;
 mod supervisor;
 mod temporary;
+mod this_program;
 mod watchdog;
 mod watched;
 
@@ -51,3 +52,4 @@ pub use sandbox::{Confinement, KernelSandbox, Network, Reach, SandboxCap};
 pub use session::{Session, SessionError};
 pub use spawn::Spawn;
 pub use supervisor::Supervisor;
+pub use this_program::this_program;

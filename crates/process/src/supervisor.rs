@@ -107,6 +107,22 @@ impl Supervisor {
         Supervisor { at_home: true, ..self }
     }
 
+    /// The same supervisor, whose confined processes also read these paths.
+    #[must_use]
+    pub fn also_reading(self, paths: impl IntoIterator<Item = PathBuf>) -> Supervisor {
+        let confinement = self.confinement.map(|own| Arc::new((*own).clone().with_read(paths)));
+        Supervisor { confinement, ..self }
+    }
+
+    /// The temporary directory of its processes. Those of another sandbox do not see it.
+    pub fn private_directory(&self) -> Option<PathBuf> {
+        let instance = Instance::of_process(&self.base);
+        match &self.confinement {
+            None => instance.steps_directory(),
+            Some(own) => instance.scratch(own.scratch()).map(|scratch| scratch.temporary),
+        }
+    }
+
     /// What the processes of this supervisor may do with a path. Reads directories.
     pub fn reach(&self, path: &Path) -> Reach {
         let private = Instance::of_process(&self.base).temporary_directory();
@@ -269,10 +285,7 @@ impl Supervisor {
             ));
         }
         let scratch = self.confinement.as_ref().and_then(|own| instance.scratch(own.scratch()));
-        let temporary = match &self.confinement {
-            None => instance.steps_directory(),
-            Some(_) => scratch.as_ref().map(|scratch| scratch.temporary.clone()),
-        };
+        let temporary = self.private_directory();
         let env = self.environment(spawn, temporary.as_deref());
         let cwd = temporary.as_deref().filter(|_| self.at_home && self.has_own_home());
         let cwd = cwd.unwrap_or(&spawn.cwd);

@@ -4,6 +4,7 @@ mod call;
 mod diff;
 mod list;
 mod pin;
+mod relay;
 mod serve;
 mod tools;
 
@@ -19,6 +20,8 @@ pub(super) enum McpCommand {
     Diff(diff::Args),
     Call(call::Args),
     Serve(serve::Args),
+    #[command(hide = true)]
+    Relay(relay::Args),
 }
 
 pub(super) fn run(
@@ -33,5 +36,6 @@ pub(super) fn run(
         McpCommand::Diff(args) => diff::run(args, environment, terminal),
         McpCommand::Call(args) => call::run(args, environment, terminal),
         McpCommand::Serve(args) => serve::run(args, environment),
+        McpCommand::Relay(args) => relay::run(&args),
     }
 }

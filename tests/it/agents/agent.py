@@ -4,12 +4,16 @@
 #   show PATH             reads a file through the client, and says what it got
 #   ask KIND PATH         asks for a permission, and says what it got
 #   run COMMAND           reports a command that it did not run
+#   tools                 says the names of the tools of its MCP server
+#   tool NAME JSON        calls one of them, and says what it got
+#   send LINE             sends a line to the server, and says what it got
 #   say TEXT              a message before the last one
 #   answer TEXT           the last message
 #   later LINE            what to do in the second turn
 #   hang, exit, flood, refuse, noise, alien, huge
 import json
 import os
+import subprocess
 import sys
 
 CWD = "."
@@ -56,6 +60,39 @@ def ask(method, **params):
             return answer
 
 
+SERVERS = []
+SERVER = [None]
+
+
+def connect():
+    own = SERVERS[0]
+    argv = [own["command"], *own["args"]]
+    SERVER[0] = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    answer = invoke("initialize", **hello)
+    tell(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+    return answer
+
+
+def tell(line):
+    SERVER[0].stdin.write(line + "\n")
+    SERVER[0].stdin.flush()
+
+
+def invoke(method, **params):
+    if SERVER[0] is None:
+        connect()
+    NEXT[0] += 1
+    tell(json.dumps({"jsonrpc": "2.0", "id": NEXT[0], "method": method, "params": params}))
+    while True:
+        line = SERVER[0].stdout.readline()
+        if not line:
+            return {"error": "the server is gone"}
+        answer = json.loads(line)
+        if answer.get("id") == NEXT[0]:
+            return answer
+
+
 def option(kind):
     return {"optionId": kind, "name": kind, "kind": kind}
 
@@ -75,6 +112,11 @@ def perform(line):
         answer = ask("fs/write_text_file", path=full, content=text + "\n")
         if "error" in answer:
             say(f"[{answer['error']['code']} {answer['error']['message']}]")
+    elif word == "cat":
+        try:
+            say(f"[{open(full).read()}]")
+        except OSError as error:
+            say(f"[{error.strerror}]")
     elif word == "show":
         answer = ask("fs/read_text_file", path=full)
         said = answer.get("result", {}).get("content") or answer.get("error")
@@ -87,6 +129,19 @@ def perform(line):
         say(f"[{kind}: {outcome.get('optionId', outcome['outcome'])}]")
     elif word == "run":
         report("execute", rest, rawInput={"command": rest})
+    elif word == "tools":
+        listed = invoke("tools/list")["result"]["tools"]
+        say(f"[{' '.join(tool['name'] for tool in listed)}]")
+    elif word == "tool":
+        answer = invoke("tools/call", name=path, arguments=json.loads(text))
+        result = answer.get("result") or answer
+        shown = "".join(part["text"] for part in result.get("content", []))
+        say(f"[{path} {'failed' if result.get('isError') else 'done'}: {shown or json.dumps(result)}]")
+    elif word == "send":
+        if SERVER[0] is None:
+            connect()
+        tell(rest)
+        say(f"[{SERVER[0].stdout.readline().strip()}]")
     elif word == "say":
         say(rest)
         report("think", "Thinks")
@@ -139,6 +194,7 @@ while True:
         send({"id": request["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}}})
     elif method == "session/new":
         CWD = params["cwd"]
+        SERVERS = params["mcpServers"]
         modes = {"currentModeId": "default", "availableModes": [{"id": "default", "name": "Default"}]}
         send({"id": request["id"], "result": {"sessionId": SESSION, "modes": modes}})
     elif method == "session/prompt":

@@ -130,6 +130,8 @@ pub struct Invocation {
 pub const STEP_PROCESS: &str = "run";
 /// The name under which the process of a coding agent is recorded, with the files that it changed.
 pub const AGENT_PROCESS: &str = "agent";
+/// `tools` among the arguments of [`AGENT_PROCESS`]: the agent worked with tools of `kb`, each call of which is recorded.
+pub const WITH_TOOLS_OF_KB: &str = "kb";
 /// What the names of the calls begin with that a coding agent reports.
 pub const REPORTED: &str = "reported:";
 /// The name under which the runtime records changes of files that earlier attempts of a step left. They start at the
@@ -144,6 +146,12 @@ impl Invocation {
     pub fn is_tool_call(&self) -> bool {
         let is_own = [STEP_PROCESS, AGENT_PROCESS, FILES_BEFORE].contains(&self.tool.as_str());
         self.purpose == Purpose::Execution && !is_own
+    }
+
+    /// Whether it is the process of a coding agent that works with tools of its own, whose calls nothing records.
+    pub fn works_unseen(&self) -> bool {
+        self.tool == AGENT_PROCESS
+            && self.args.get("tools").is_none_or(|tools| tools != WITH_TOOLS_OF_KB)
     }
 
     /// The status code with which a server refused a request that was sent, such as 404 and 500.

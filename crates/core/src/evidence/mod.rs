@@ -28,7 +28,7 @@ pub use handoff::{
 };
 pub use invocation::{
     AGENT_PROCESS, EvidenceKind, EvidenceRef, FILES_BEFORE, Invocation, InvocationStatus, Purpose,
-    REPORTED, RUN_CHECK, STEP_PROCESS, ToolTrace,
+    REPORTED, RUN_CHECK, STEP_PROCESS, ToolTrace, WITH_TOOLS_OF_KB,
 };
 pub use judgement::{FOLLOW_UP, Judgement, SUBMIT_VERIFICATION, VERIFICATION_WARNING};
 pub use merged::{Merged, MergedTree};

@@ -1,6 +1,7 @@
 //! What the client offers to an agent, and the events that it makes of what the agent says.
 
 use super::asked::{Asked, Wanted};
+use super::offered_tools::Called;
 use super::report::Update;
 use kb_base::value::Json;
 use kb_jsonrpc::{Answerer, NO_METHOD, refusal};
@@ -17,6 +18,8 @@ pub(crate) enum Event {
     Told(Update),
     /// It asks for something and waits.
     Asked(Asked),
+    /// It calls a tool of the specialist and waits.
+    Called(Called),
 }
 
 /// The client of one session. What concerns another session is refused or not heard.

@@ -3,6 +3,7 @@
 use super::client::{Client, Event};
 use super::fault::AgentFault;
 use super::setup;
+use super::tool_server::{ToolOffer, ToolServer};
 use super::wire::Wire;
 use kb_jsonrpc::{Channel, Fault};
 use kb_language::definition::CodingAgent;
@@ -23,6 +24,8 @@ pub(crate) struct AgentSession {
     pub(crate) wire: Wire,
     /// What the agent says by itself, in order.
     pub(crate) events: mpsc::Receiver<Event>,
+    /// The tools of the specialist, if the agent works with them.
+    tools: Option<ToolServer>,
 }
 
 impl AgentSession {
@@ -31,25 +34,31 @@ impl AgentSession {
         process: Session,
         agent: &CodingAgent,
         cwd: &str,
+        offer: Option<ToolOffer>,
     ) -> Result<AgentSession, AgentFault> {
         let (events, received) = mpsc::channel(WAITING);
+        // Its calls are events too. They keep no session alive.
+        let tools = offer.map(|offer| ToolServer::start(offer, events.downgrade())).transpose();
+        let tools = tools.map_err(|error| {
+            AgentFault::Over(Fault::NotStarted(format!("its tools cannot be offered: {error}")))
+        })?;
         let session = Arc::<OnceLock<String>>::default();
         let client = Client { events, session: session.clone() };
         let wire = Wire { channel: Channel::of(process, client), session };
         let open = async {
-            let (id, offered) = setup::open(&wire, agent, cwd).await?;
+            let (id, offered) = setup::open(&wire, agent, cwd, tools.as_ref()).await?;
             // From here on its updates are heard.
             let _ = wire.session.set(id.clone());
             setup::choose(&wire, agent, &id, &offered).await
         };
         let opened = tokio::time::timeout(START, open).await;
         opened.unwrap_or(Err(AgentFault::Silent("session/new", START)))?;
-        Ok(AgentSession { wire, events: received })
+        Ok(AgentSession { wire, events: received, tools })
     }
 
     /// Ends the process and its descendants. Events that are still to come are lost.
     pub(crate) async fn end(self) -> Result<ProcessResult, Fault> {
-        drop(self.events);
+        drop((self.events, self.tools));
         self.wire.channel.end(GRACE).await
     }
 }

@@ -1,9 +1,10 @@
 //! The first requests to an agent: the version of the protocol, a session, its mode and its model.
 
 use super::fault::AgentFault;
+use super::tool_server::ToolServer;
 use super::wire::Wire;
 use kb_base::value::Json;
-use kb_language::definition::CodingAgent;
+use kb_language::definition::{AgentTools, CodingAgent};
 use serde_json::json;
 
 /// The version of the protocol.
@@ -16,11 +17,14 @@ pub(super) async fn open(
     wire: &Wire,
     agent: &CodingAgent,
     cwd: &str,
+    tools: Option<&ToolServer>,
 ) -> Result<(String, Json), AgentFault> {
+    // With the tools of `kb` it has no files of the project.
+    let has_files = agent.tools == AgentTools::Own;
     let params = json!({
         "protocolVersion": VERSION,
         "clientCapabilities": {
-            "fs": {"readTextFile": !agent.reads_itself, "writeTextFile": true},
+            "fs": {"readTextFile": has_files && !agent.reads_itself, "writeTextFile": has_files},
             "terminal": false,
         },
         "clientInfo": {"name": "kb", "title": "kb", "version": env!("CARGO_PKG_VERSION")},
@@ -33,7 +37,12 @@ pub(super) async fn open(
         }
         None => return Err(AgentFault::broken("it names no version of the protocol")),
     }
-    let opened = wire.ask("session/new", &json!({"cwd": cwd, "mcpServers": []})).await?;
+    let servers: Vec<Json> = tools.iter().map(|tools| tools.declaration()).collect();
+    let mut params = json!({"cwd": cwd, "mcpServers": servers});
+    if let Some(meta) = agent.session_meta() {
+        params["_meta"] = meta;
+    }
+    let opened = wire.ask("session/new", &params).await?;
     match opened.get("sessionId").and_then(Json::as_str) {
         Some(id) if !id.is_empty() && id.len() <= ID => Ok((id.to_owned(), opened)),
         _ => Err(AgentFault::broken("it gave no usable id of a session")),

@@ -4,6 +4,7 @@ use super::open_agent::{Interrupted, Worker};
 use super::pending_call::PendingCall;
 use super::report::StopReason;
 use super::runner::Attempt;
+use super::tool_call::answer_of;
 use super::turn::GiveUpReason;
 use crate::agent::{
     AgentFault, Asked, CallReport, CallState, Event, FileRead, FileWrite, Permission, Update,
@@ -15,9 +16,11 @@ use kb_base::value::{Digest, Failure, Json, one_line};
 use kb_core::evidence::{
     CallRequest, Invocation, InvocationStatus, Note, Payload, Purpose, REPORTED, Record,
 };
+use kb_language::definition::AgentTools;
 use kb_language::toolspec::{FILE_READER, FILE_WRITER, NeededTools};
 use serde_json::json;
 use std::collections::BTreeMap;
+use tokio_util::sync::CancellationToken;
 
 /// Maximum size of the text of a turn, in bytes.
 const TEXT: usize = 1 << 20;
@@ -96,18 +99,19 @@ impl Attempt<'_> {
                 }
                 self.answer(asked, heard, wire, worker).await?;
             }
+            Event::Called(called) => self.call_tool_of_kb(called, heard, worker).await?,
         }
         Ok(())
     }
 
     /// The id of the next call of the turn.
-    fn call_id(&self, heard: &mut Heard) -> String {
+    pub(super) fn call_id(&self, heard: &mut Heard) -> String {
         heard.calls += 1;
         format!("call_{}_{}_{}", self.request.attempt, self.turn_of_call(), heard.calls)
     }
 
     /// Counts a call, as far as the limits allow another one.
-    async fn count_call(&self) -> Result<(), StopReason> {
+    pub(super) async fn count_call(&self) -> Result<(), StopReason> {
         let state = self.conversation.state();
         if state.tool_calls >= state.max_tool_calls {
             return Err(StopReason::GaveUp(GiveUpReason::ToolCalls));
@@ -184,7 +188,7 @@ impl Attempt<'_> {
     }
 
     /// What the agent wrote before a call is a message of its own.
-    async fn end_message(&mut self, heard: &mut Heard) -> Result<(), StopReason> {
+    pub(super) async fn end_message(&mut self, heard: &mut Heard) -> Result<(), StopReason> {
         if heard.text.trim().is_empty() {
             return Ok(());
         }
@@ -228,12 +232,17 @@ impl Attempt<'_> {
     /// Whether the agent may make a call of its own: where the specialist may call the tools that do the same.
     async fn decide(&mut self, permission: &Permission) -> Result<bool, StopReason> {
         let call = &permission.call;
+        let with_tools_of_kb =
+            self.agent.as_ref().is_some_and(|agent| agent.tools == AgentTools::Kb);
         let refusal = match NeededTools::of_kind(call.kind()) {
             _ if !permission.can_be_allowed() => {
                 Some("it offers no permission for one call alone".to_owned())
             }
-            None => Some(format!("no tool of kb does what `{}` does", call.kind())),
+            // The policy answers the call itself.
+            None if with_tools_of_kb && self.names_tool_of_kb(call) => None,
             Some(NeededTools::Nothing) => None,
+            _ if with_tools_of_kb => Some("it works with the tools of kb".to_owned()),
+            None => Some(format!("no tool of kb does what `{}` does", call.kind())),
             Some(NeededTools::AnyOf(tools)) => {
                 let refusals = tools.iter().map(|tool| self.why_not(tool, &call.paths));
                 let refusals: Option<Vec<String>> = refusals.collect();
@@ -302,11 +311,11 @@ impl Attempt<'_> {
     ) -> Result<Result<Json, Failure>, StopReason> {
         self.count_call().await?;
         let call = pending(self.call_id(heard), tool, args);
-        self.call_recorded(&call).await
+        Ok(answer_of(self.call_recorded(&call, &CancellationToken::new()).await?))
     }
 }
 
-fn pending(id: String, tool: &str, args: Json) -> PendingCall {
+pub(super) fn pending(id: String, tool: &str, args: Json) -> PendingCall {
     let request = CallRequest { id, tool: tool.to_owned(), args };
     PendingCall { request, started: false, as_text: false }
 }

@@ -14,7 +14,7 @@ use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, Money, OutcomeKind};
 use kb_core::evidence::{Note, Payload, Record};
-use kb_language::definition::{CodingAgent, ServerValue};
+use kb_language::definition::{AgentTools, CodingAgent, ServerValue};
 use std::time::Duration;
 
 /// How long an agent may take to end a turn that was cancelled.
@@ -68,6 +68,7 @@ impl Attempt<'_> {
     async fn start_agent(&mut self, agent: &CodingAgent) -> Result<OpenAgent, StopReason> {
         let specialist = self.work.specialist.clone();
         let mut env = self.agent_env(agent).await?;
+        agent.switch_tools_off(&mut env);
         env.extend(self.request.env.iter().cloned());
         env.extend(self.request.identity());
         let start = AgentStart {
@@ -77,7 +78,8 @@ impl Attempt<'_> {
             cwd: self.request.cwd.clone(),
             network: specialist.network,
             has_secret: agent.env.iter().any(|(_, value)| matches!(value, ServerValue::Secret(_))),
-            writes: specialist.writes(),
+            tools: agent.tools,
+            writes: agent.tools == AgentTools::Own && specialist.writes(),
             evidence: self.request.evidence,
         };
         self.context.recorder.progress(Progress::Model(agent.name.clone()));
@@ -85,17 +87,18 @@ impl Attempt<'_> {
         let toolset = self.toolset.clone();
         let started = toolset.start_agent(start, &self.context.cancel).await;
         let (session, process) = started.map_err(|failure| refused(failure, agent))?;
-        let cwd = process.cwd.clone();
+        let (cwd, offer) = (process.cwd.clone(), self.tool_offer(agent, &process));
         let opened = tokio::select! {
             biased;
             () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
             _woken = self.deadline.passed() => return Err(StopReason::TimedOut),
-            opened = AgentSession::open(session, agent, &cwd) => opened,
+            opened = AgentSession::open(session, agent, &cwd, offer) => opened,
         };
         let session = opened.map_err(|fault| stopped(&fault, agent, false))?;
         let text = format!("the agent `{}` has started: {}", agent.name, agent.argv.join(" "));
         self.record(Record::Note(Note::info(text))).await?;
-        let worker = Worker { process, argv: agent.argv.clone(), since, parts: 0, cost: None };
+        let (argv, tools) = (agent.argv.clone(), agent.tools);
+        let worker = Worker { process, argv, tools, since, parts: 0, cost: None };
         Ok(OpenAgent { session, worker, began, counted: Money::ZERO })
     }
 
@@ -162,7 +165,7 @@ impl Attempt<'_> {
         prompt: &str,
         heard: &mut Heard,
     ) -> Result<crate::agent::TurnEnd, Interrupted> {
-        let OpenAgent { session: AgentSession { wire, events }, worker, .. } = open;
+        let OpenAgent { session: AgentSession { wire, events, .. }, worker, .. } = open;
         let wire: &Wire = wire;
         let mut turn = std::pin::pin!(wire.prompt(prompt));
         let mut hears = true;

@@ -64,11 +64,15 @@ pub(super) fn plan_of(text: &str) -> Option<String> {
     (text.chars().count() >= 40).then(|| text[..end].to_owned())
 }
 
+/// The name of a tool in the form that models accept.
+pub(super) fn plain_name(name: &str) -> String {
+    name.replace([':', '.', '-', '/'], "_").to_ascii_lowercase()
+}
+
 /// The name of the tool that the model means: many write `fs_read` or `fs.read` for `fs:read`.
 pub(super) fn canonical_name(tools: &[String], name: String) -> String {
-    let plain = |text: &str| text.replace([':', '.', '-', '/'], "_").to_ascii_lowercase();
     let known = tools.iter().map(String::as_str).chain([SUBMIT]);
     let exact = known.clone().find(|tool| *tool == name);
-    let alike = || known.clone().find(|tool| plain(tool) == plain(&name));
+    let alike = || known.clone().find(|tool| plain_name(tool) == plain_name(&name));
     exact.or_else(alike).map(str::to_owned).unwrap_or(name)
 }

@@ -9,6 +9,7 @@
 mod account;
 mod agent_heard;
 mod agent_prompt;
+mod agent_tools;
 mod agent_turn;
 mod approval;
 mod brief;

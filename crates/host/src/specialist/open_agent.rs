@@ -4,7 +4,10 @@ use super::report::StopReason;
 use crate::agent::{AgentFault, AgentSession};
 use crate::tool::AgentProcess;
 use kb_base::value::{Digest, Money, Timestamp};
-use kb_core::evidence::{AGENT_PROCESS, Change, Invocation, InvocationStatus, Purpose};
+use kb_core::evidence::{
+    AGENT_PROCESS, Change, Invocation, InvocationStatus, Purpose, WITH_TOOLS_OF_KB,
+};
+use kb_language::definition::AgentTools;
 use serde_json::json;
 
 /// A coding agent whose session is open.
@@ -20,6 +23,8 @@ pub(super) struct OpenAgent {
 pub(super) struct Worker {
     pub(super) process: AgentProcess,
     pub(super) argv: Vec<String>,
+    /// Which tools it works with.
+    pub(super) tools: AgentTools,
     /// When it started, or when its changes were recorded last.
     pub(super) since: Timestamp,
     /// How often its changes were recorded.
@@ -37,7 +42,10 @@ impl Worker {
         changes: Vec<Change>,
     ) -> Invocation {
         self.parts += 1;
-        let args = json!({"argv": self.argv});
+        let mut args = json!({"argv": self.argv});
+        if self.tools == AgentTools::Kb {
+            args["tools"] = json!(WITH_TOOLS_OF_KB);
+        }
         let at = std::mem::replace(&mut self.since, now);
         Invocation {
             id: format!("agent_{attempt}_{}", self.parts),

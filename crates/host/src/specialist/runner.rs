@@ -218,7 +218,7 @@ impl<'a> Attempt<'a> {
         let mut conversation = Conversation::begin(Brief {
             attempt: request.attempt,
             system: match &agent {
-                Some(_) => agent_prompt::system(specialist, &submission),
+                Some(agent) => agent_prompt::system(specialist, agent.tools, &submission),
                 None => prompt::system(specialist, &tools, &submission, &context_limits),
             },
             task: prompt::task(work, fitted),

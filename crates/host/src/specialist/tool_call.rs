@@ -15,6 +15,7 @@ use kb_core::evidence::{Invocation, InvocationStatus, Payload, Phase, Purpose, R
 use kb_core::redaction::MASK;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// How long a cancelled tool may take to end, so that its result is recorded.
 const GRACE: Duration = Duration::from_secs(10);
@@ -113,7 +114,7 @@ impl Attempt<'_> {
         }
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));
         self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
-        let (result, invocation) = self.execute(&pending).await?;
+        let (result, invocation) = self.execute(&pending, &CancellationToken::new()).await?;
         let changed = protected_change(&result);
         self.record_result(result, invocation).await?;
         changed.map_or(Ok(()), |failure| Err(StopReason::ProtectedPathsChanged(failure)))
@@ -141,6 +142,7 @@ impl Attempt<'_> {
     async fn execute(
         &mut self,
         pending: &PendingCall,
+        withdrawn: &CancellationToken,
     ) -> Result<(CallResult, Invocation), StopReason> {
         let cancel = self.context.cancel.child_token();
         let call = self.tool_call(pending);
@@ -150,6 +152,10 @@ impl Attempt<'_> {
             result = &mut result => return Ok(result),
             () = self.context.cancel.cancelled() => StopReason::Cancelled,
             _woken = self.deadline.passed() => StopReason::TimedOut,
+            () = withdrawn.cancelled() => {
+                cancel.cancel();
+                return Ok(result.await);
+            }
         };
         cancel.cancel();
         tokio::time::timeout(GRACE, result).await.map_err(|_| reason)
@@ -194,22 +200,24 @@ impl Attempt<'_> {
         self.record(Record::ToolResult { turn, invocation, result }).await
     }
 
-    /// Executes a call of a coding agent between the records of its start and its result.
+    /// Executes a call of a coding agent between the records of its start and its result. It is stopped if the agent
+    /// withdraws it.
     pub(super) async fn call_recorded(
         &mut self,
         pending: &PendingCall,
-    ) -> Result<Result<Json, Failure>, StopReason> {
+        withdrawn: &CancellationToken,
+    ) -> Result<CallResult, StopReason> {
         self.record(self.start_record(pending)).await?;
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));
         self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
         let (result, invocation) = if arguments(&pending.args).contains(MASK) {
             self.not_executed(pending, InvocationStatus::Denied, masked())
         } else {
-            self.execute(pending).await?
+            self.execute(pending, withdrawn).await?
         };
-        let (changed, answer) = (protected_change(&result), answer_of(&result));
-        self.record_result(result, invocation).await?;
-        changed.map_or(Ok(answer), |failure| Err(StopReason::ProtectedPathsChanged(failure)))
+        let changed = protected_change(&result);
+        self.record_result(result.clone(), invocation).await?;
+        changed.map_or(Ok(result), |failure| Err(StopReason::ProtectedPathsChanged(failure)))
     }
 
     /// The result of a call that is refused.
@@ -248,10 +256,10 @@ fn protected_change(result: &CallResult) -> Option<Failure> {
 }
 
 /// The result of a call for who asked for it.
-fn answer_of(result: &CallResult) -> Result<Json, Failure> {
-    match &result.failure {
-        Some(failure) => Err(failure.clone()),
-        None => Ok(result.result.clone()),
+pub(super) fn answer_of(result: CallResult) -> Result<Json, Failure> {
+    match result.failure {
+        Some(failure) => Err(failure),
+        None => Ok(result.result),
     }
 }
 

@@ -6,10 +6,10 @@ use super::watched_process::{Origin, Records, WatchedStart, Watching};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, limits};
 use kb_core::evidence::{Change, ProcessEvidence};
-use kb_language::definition::NetworkAccess;
+use kb_language::definition::{AgentTools, NetworkAccess};
 use kb_language::toolspec::COMMAND_RUNNER;
 use kb_process::{BaseEnvironment, ProcessResult, Session, Spawn};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,9 @@ pub struct AgentStart {
     pub network: NetworkAccess,
     /// Whether it gets a secret.
     pub has_secret: bool,
-    /// Whether it may change files of the project.
+    /// Which tools it works with.
+    pub tools: AgentTools,
+    /// Whether it may change files of the project by itself.
     pub writes: bool,
     /// Whether the changes of files are recorded.
     pub evidence: bool,
@@ -41,6 +43,10 @@ pub struct AgentProcess {
     evidence: bool,
     /// The absolute path of its working directory.
     pub cwd: String,
+    /// A folder that its processes see.
+    pub folder: Option<PathBuf>,
+    /// Whether it sees the project: what it does there by itself is compared.
+    sees_project: bool,
 }
 
 /// What is known of a coding agent that has ended.
@@ -62,8 +68,8 @@ impl Toolbox {
         start: AgentStart,
         cancel: &CancellationToken,
     ) -> Result<(Session, AgentProcess), Failure> {
-        let AgentStart { specialist, argv, mut env, cwd, network, has_secret, writes, evidence } =
-            start;
+        let AgentStart { specialist, argv, mut env, cwd, network, has_secret, .. } = start;
+        let AgentStart { tools, writes, evidence, .. } = start;
         let caller = Caller::Specialist {
             id: specialist.clone(),
             allow_list: vec![COMMAND_RUNNER.to_owned()],
@@ -72,9 +78,13 @@ impl Toolbox {
         self.may_start(&specialist, &caller)?;
         let files = self.context(&self.tools().entry(COMMAND_RUNNER)).files;
         let cwd = files.cwd(&cwd).map_err(|error| error.failure())?;
+        let processes = &self.shared.processes;
+        // With the tools of `kb`, the project exists only behind them.
+        let sees_project = tools == AgentTools::Own || !processes.can_confine();
         let is_lent = network == NetworkAccess::Open || has_secret || self.has_secret(&env);
-        if is_lent {
-            self.require_outside(&argv, &env)?;
+        let starts_at_home = is_lent || !sees_project;
+        if starts_at_home {
+            self.require_outside(&argv, &env, is_lent)?;
             env.push(("PATH".to_owned(), trusted_path(&env, self.shared.processes.base())));
         }
         let spawn = Spawn {
@@ -87,26 +97,30 @@ impl Toolbox {
             idle: None,
             max_stream: limits::STREAM_BYTES,
         };
-        let processes = &self.shared.processes;
         let hidden = processes.hidden(&caller).await?;
         let scratch = self.scratch;
+        let program = kb_process::this_program();
         let supervisor = |nested| {
-            let supervisor = if writes {
+            let supervisor = if !sees_project {
+                processes.without_workspace(network)?
+            } else if writes {
                 processes.of(&caller, scratch, nested, hidden.clone())?
             } else {
                 processes.of_server(network, hidden.clone())?
             };
-            let supervisor = supervisor.with_own_home();
-            Ok(if is_lent { supervisor.started_at_home() } else { supervisor })
+            let supervisor = supervisor.with_own_home().also_reading(program.clone());
+            Ok(if starts_at_home { supervisor.started_at_home() } else { supervisor })
         };
+        let evidence = evidence && sees_project;
         let start = self.watch_agent(evidence);
         let watching = start.watch(&spawn, Origin::Others(&supervisor)).await?;
         let session = watching.supervisor.session(spawn, cancel).await;
         let session = session.map_err(|reason| not_started(&reason))?;
-        self.in_session.store(true, Ordering::Release);
+        self.in_session.store(sees_project, Ordering::Release);
         let toolbox = self.clone();
-        let cwd = cwd.display().to_string();
-        Ok((session, AgentProcess { toolbox, watching, evidence, cwd }))
+        let folder = watching.supervisor.private_directory();
+        let cwd = folder.clone().filter(|_| !sees_project).unwrap_or(cwd).display().to_string();
+        Ok((session, AgentProcess { toolbox, watching, evidence, cwd, folder, sees_project }))
     }
 
     /// Whether a variable has the value of a secret, whichever definition gave it.
@@ -117,7 +131,12 @@ impl Toolbox {
     /// Refuses an agent with a network or a secret whose command or variables name the project: a model could have
     /// written what they name. Nothing else leads there, because the agent starts in its home folder, without the
     /// folders of `PATH` that commands can write.
-    fn require_outside(&self, argv: &[String], env: &[(String, String)]) -> Result<(), Failure> {
+    fn require_outside(
+        &self,
+        argv: &[String],
+        env: &[(String, String)],
+        is_lent: bool,
+    ) -> Result<(), Failure> {
         let processes = &self.shared.processes;
         let root = processes.root().to_string_lossy();
         let names_project = |text: &str| text.contains(&*root);
@@ -129,10 +148,20 @@ impl Toolbox {
             (None, Some((name, value))) => ("environment", format!("{name}={value}")),
             (None, None) => return Ok(()),
         };
-        let message = format!(
-            "has `network: open` or a secret, and its {place} names `{what}`, which a model could write"
-        );
-        let help = "install the agent outside of the project";
+        let message = if is_lent {
+            format!(
+                "has `network: open` or a secret, and its {place} names `{what}`, which a model could write"
+            )
+        } else {
+            format!(
+                "works with the tools of kb, so the project does not exist for it, and its {place} names `{what}`"
+            )
+        };
+        let help = if is_lent {
+            "install the agent outside of the project"
+        } else {
+            "install the agent outside of the project, or let it work with its own tools: `tools: own`"
+        };
         Err(Failure::new(Code::AGENT_NOT_STARTED, message).help(help))
     }
 
@@ -203,6 +232,11 @@ impl Toolbox {
 }
 
 impl AgentProcess {
+    /// Whether it sees the project and could change it by itself.
+    pub fn sees_project(&self) -> bool {
+        self.sees_project
+    }
+
     /// The files that it changed since its start, or since this was asked before. `None` if there are none.
     pub async fn changes_so_far(&mut self) -> Option<Vec<Change>> {
         self.toolbox.watch_agent(self.evidence).so_far(&mut self.watching).await
@@ -210,7 +244,7 @@ impl AgentProcess {
 
     /// Compares the files after the end of the process.
     pub async fn end(self, exited: ProcessResult) -> AgentEnd {
-        let AgentProcess { toolbox, watching, evidence, cwd: _ } = self;
+        let AgentProcess { toolbox, watching, evidence, .. } = self;
         let ended = toolbox.watch_agent(evidence).end(watching, exited).await;
         toolbox.in_session.store(false, Ordering::Release);
         AgentEnd { process: ended.process, changes: ended.changes, failure: ended.failure }

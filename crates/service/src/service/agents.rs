@@ -79,7 +79,7 @@ agent:
 # The agent talks to its model. Commands that check its work have the same network.
 network: open
 
-# What it may do by itself: files that it may write, and commands that it may run where it asks for permission.
+# The tools that it works with: each call is recorded, and gates check its claims against the record.
 tools: [\"fs:*\", \"shell:exec\"]
 
 limits:

@@ -2,10 +2,10 @@
 
 use super::choice_list::choices;
 use crate::definition::model::{
-    ApprovalLevel, AuthorSandbox, Backoff, CacheScope, ClaimPolicy, ConflictPolicy, ContextProfile,
-    EvidenceMode, FailurePolicy, InconclusivePolicy, MergePolicy, NamedForm, NetworkAccess,
-    NotifyEvent, OnError, OnItemError, Order, ParamType, ProcessChoice, PromptRecording, Reasoning,
-    RunEnd, RunIf, SignatureEncoding, SyncMode, WorkspaceMode,
+    AgentTools, ApprovalLevel, AuthorSandbox, Backoff, CacheScope, ClaimPolicy, ConflictPolicy,
+    ContextProfile, EvidenceMode, FailurePolicy, InconclusivePolicy, MergePolicy, NamedForm,
+    NetworkAccess, NotifyEvent, OnError, OnItemError, Order, ParamType, ProcessChoice,
+    PromptRecording, Reasoning, RunEnd, RunIf, SignatureEncoding, SyncMode, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::toolspec::ToolLevel;
@@ -229,6 +229,11 @@ choices! {
         "loopback" => NetworkAccess::Loopback,
         "none" => NetworkAccess::None,
         "open" => NetworkAccess::Open,
+    }
+    /// `tools` of a coding agent.
+    AGENT_TOOLS, AGENT_TOOLS_NAMES: AgentTools = {
+        "kb" => AgentTools::Kb,
+        "own" => AgentTools::Own,
     }
     /// `transport` of an MCP server: whether it is spoken to over HTTP.
     SERVER_TRANSPORT, SERVER_TRANSPORT_NAMES: bool = {

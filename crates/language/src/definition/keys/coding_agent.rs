@@ -1,6 +1,7 @@
 //! Keys of coding agents: `agents` of the settings, and `agent` of a specialist.
 
-use super::table::KeyType::{ListOrOne, Map, MapOf, OneOf, Pattern, Text};
+use super::choices::AGENT_TOOLS_NAMES;
+use super::table::KeyType::{Choice, ListOrOne, Map, MapOf, OneOf, Pattern, Text};
 use super::table::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
 
 /// `agents` of the settings.
@@ -47,4 +48,10 @@ const AGENT_KEYS: &[KeySpec] = &[
     key("model", Text, "Model of the session, as the agent names it.")
         .default("that of the agent")
         .example("opus"),
+    key(
+        "tools",
+        Choice(AGENT_TOOLS_NAMES),
+        "`kb`: it works with the tools of the specialist, each call of which is recorded. `own`: it works with its own tools.",
+    )
+    .default("kb"),
 ];

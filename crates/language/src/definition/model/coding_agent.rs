@@ -2,6 +2,7 @@
 
 use super::ServerValue;
 use kb_base::diagnostic::Span;
+use kb_base::value::Json;
 use std::time::Duration;
 
 /// A coding agent that settings or a specialist define.
@@ -19,8 +20,20 @@ pub struct CodingAgent {
     pub mode: Option<String>,
     /// The model of the session, as the agent names it; `None`: its default.
     pub model: Option<String>,
+    /// Which tools it works with.
+    pub tools: AgentTools,
     /// Position of the definition.
     pub span: Span,
+}
+
+/// Which tools a coding agent works with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AgentTools {
+    /// Those of the specialist. Each call is recorded, and the agent itself changes nothing in the project.
+    #[default]
+    Kb,
+    /// Its own. What they do is only reported, and their changes of files are compared.
+    Own,
 }
 
 /// An agent that `kb` knows by name.
@@ -38,6 +51,22 @@ pub struct KnownAgent {
     pub key: &'static str,
     /// Whether it reads files by itself: it takes the answer that a file does not exist for a failure.
     pub reads_itself: bool,
+    /// How its own tools are switched off.
+    pub tools_off: ToolsOff,
+}
+
+/// How the own tools of an agent are switched off, as far as it has settings for that.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ToolsOff {
+    /// Variables with a JSON object, to which the settings are added.
+    pub env: &'static [(&'static str, &'static str)],
+    /// `_meta` of `session/new`: a JSON object.
+    pub meta: Option<&'static str>,
+}
+
+impl ToolsOff {
+    /// It has no settings for that: its permission requests are refused, and the sandbox holds it.
+    const NONE: ToolsOff = ToolsOff { env: &[], meta: None };
 }
 
 /// The agents that `kb` knows by name.
@@ -49,6 +78,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         key: "ANTHROPIC_API_KEY",
         reads_itself: false,
+        tools_off: ToolsOff { env: &[], meta: Some(r#"{"disableBuiltInTools": true}"#) },
     },
     KnownAgent {
         name: "codex",
@@ -57,6 +87,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "npm install -g @agentclientprotocol/codex-acp",
         key: "OPENAI_API_KEY",
         reads_itself: false,
+        tools_off: ToolsOff::NONE,
     },
     KnownAgent {
         name: "gemini",
@@ -65,6 +96,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "npm install -g @google/gemini-cli",
         key: "GEMINI_API_KEY",
         reads_itself: true,
+        tools_off: ToolsOff::NONE,
     },
     KnownAgent {
         name: "goose",
@@ -73,6 +105,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "see https://github.com/block/goose",
         key: "OPENAI_API_KEY",
         reads_itself: false,
+        tools_off: ToolsOff::NONE,
     },
     KnownAgent {
         name: "opencode",
@@ -81,6 +114,13 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "npm install -g opencode-ai",
         key: "ANTHROPIC_API_KEY",
         reads_itself: false,
+        tools_off: ToolsOff {
+            env: &[(
+                "OPENCODE_CONFIG_CONTENT",
+                r#"{"permission": {"*": "deny", "kb_*": "allow"}}"#,
+            )],
+            meta: None,
+        },
     },
 ];
 
@@ -102,6 +142,7 @@ impl KnownAgent {
             reads_itself: self.reads_itself,
             mode: None,
             model: None,
+            tools: AgentTools::default(),
             span,
         }
     }
@@ -113,11 +154,85 @@ impl CodingAgent {
     /// Time limit of an attempt without `timeout`.
     pub const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
+    /// The known agent that it is, by its name or its program.
+    fn known(&self) -> Option<&'static KnownAgent> {
+        let program =
+            self.argv.first().map(|program| program.rsplit('/').next().unwrap_or(program));
+        let has_program = |known: &&KnownAgent| known.argv.first().copied() == program;
+        KnownAgent::find(&self.name).or_else(|| KNOWN_AGENTS.iter().find(has_program))
+    }
+
     /// How its program is installed, if that is known.
     pub fn install(&self) -> Option<&'static str> {
-        KNOWN_AGENTS
-            .iter()
-            .find(|known| known.argv.first().copied() == self.argv.first().map(String::as_str))
-            .map(|known| known.install)
+        self.known().map(|known| known.install)
+    }
+
+    /// How its own tools are switched off, if it works with those of the specialist.
+    fn tools_off(&self) -> Option<ToolsOff> {
+        self.known().map(|known| known.tools_off).filter(|_| self.tools == AgentTools::Kb)
+    }
+
+    /// `_meta` of the request for a session.
+    pub fn session_meta(&self) -> Option<Json> {
+        serde_json::from_str(self.tools_off()?.meta?).ok()
+    }
+
+    /// Adds to the values of its variables what switches its own tools off.
+    pub fn switch_tools_off(&self, env: &mut Vec<(String, String)>) {
+        for (name, settings) in self.tools_off().iter().flat_map(|off| off.env) {
+            let before = env.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str());
+            let mut merged =
+                before.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+            if let Ok(settings) = serde_json::from_str(settings) {
+                add_to(&mut merged, settings);
+            }
+            env.retain(|(own, _)| own != name);
+            env.push(((*name).to_owned(), merged.to_string()));
+        }
+    }
+}
+
+/// Adds settings to others; where both say something, the added ones hold.
+fn add_to(settings: &mut Json, added: Json) {
+    match (settings, added) {
+        (Json::Object(own), Json::Object(added)) => {
+            for (key, value) in added {
+                add_to(own.entry(key).or_insert(Json::Null), value);
+            }
+        }
+        (own, added) => *own = added,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kb_base::diagnostic::SourceId;
+    use serde_json::json;
+
+    #[test]
+    fn the_settings_of_the_user_stay_and_the_own_tools_are_off() {
+        let agent = KnownAgent::find("opencode").unwrap().agent(Span::new(SourceId(0), 0, 0));
+        let own = json!({"provider": {"p": {}}, "permission": {"bash": "allow"}});
+        let mut env = vec![("OPENCODE_CONFIG_CONTENT".to_owned(), own.to_string())];
+        agent.switch_tools_off(&mut env);
+        let [(_, value)] = env.as_slice() else { panic!("{env:?}") };
+        let found: Json = serde_json::from_str(value).unwrap();
+        let permission = json!({"bash": "allow", "*": "deny", "kb_*": "allow"});
+        assert_eq!(found, json!({"provider": {"p": {}}, "permission": permission}));
+        let mut env = Vec::new();
+        CodingAgent { tools: AgentTools::Own, ..agent }.switch_tools_off(&mut env);
+        assert!(env.is_empty());
+    }
+
+    #[test]
+    fn the_settings_that_switch_tools_off_are_objects() {
+        for known in &KNOWN_AGENTS {
+            let texts =
+                known.tools_off.env.iter().map(|(_, text)| *text).chain(known.tools_off.meta);
+            for text in texts {
+                assert!(serde_json::from_str::<kb_base::value::JsonMap>(text).is_ok(), "{text}");
+            }
+        }
     }
 }

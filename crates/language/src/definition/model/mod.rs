@@ -36,7 +36,7 @@ pub use budget::{Budget, GlobalLimits};
 pub use cache::{Cache, CacheScope};
 pub use capability::Capability;
 pub use catalog::{Catalog, RefusedDefinitions};
-pub use coding_agent::{CodingAgent, KNOWN_AGENTS, KnownAgent};
+pub use coding_agent::{AgentTools, CodingAgent, KNOWN_AGENTS, KnownAgent};
 pub use concurrency::{Concurrency, ConflictPolicy};
 pub use context::{ContextProfile, Reasoning, Retrieval};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};

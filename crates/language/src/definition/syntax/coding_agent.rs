@@ -2,6 +2,7 @@
 
 use super::mcp::{command_of, variables};
 use super::{Decoder, Fields, Node};
+use crate::definition::keys::choices::AGENT_TOOLS;
 use crate::definition::keys::coding_agent as keys;
 use crate::definition::mcp::is_server_name;
 use crate::definition::model::{CodingAgent, KNOWN_AGENTS, KnownAgent, Settings, Specialist};
@@ -143,6 +144,7 @@ fn with_keys(
     env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
     env.extend(own);
     let (mode, model) = (fields.text("mode", decoder), fields.text("model", decoder));
+    let tools = fields.choice("tools", AGENT_TOOLS, decoder);
     let before =
         |of: fn(&CodingAgent) -> &Option<String>| base.as_ref().and_then(|b| of(b).clone());
     let agent = CodingAgent {
@@ -151,6 +153,7 @@ fn with_keys(
         reads_itself: base.as_ref().is_some_and(|base| base.reads_itself),
         mode: mode.or_else(|| before(|base| &base.mode)),
         model: model.or_else(|| before(|base| &base.model)),
+        tools: tools.or(base.as_ref().map(|base| base.tools)).unwrap_or_default(),
         span: fields.span,
         argv,
     };
