@@ -98,10 +98,8 @@ fn parse(
 ) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(grammar).ok()?;
-    let mut go_on = |_: &ParseState| match stop() {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    };
+    let mut go_on =
+        |_: &ParseState| if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let options = ParseOptions::new().progress_callback(&mut go_on);
     parser.parse_with_options(&mut |at, _| &text.as_bytes()[at..], None, Some(options))
 }

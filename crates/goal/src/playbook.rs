@@ -200,9 +200,12 @@ impl Subtask {
 
     /// The outputs that it receives.
     fn input(&self, known: &BTreeSet<&str>) -> JsonMap {
-        let output = |id: &String| match known.contains(&**id) && is_plain(id) {
-            true => json!(format!("{{{{steps['{id}'].output}}}}")),
-            false => literal(id),
+        let output = |id: &String| {
+            if known.contains(&**id) && is_plain(id) {
+                json!(format!("{{{{steps['{id}'].output}}}}"))
+            } else {
+                literal(id)
+            }
         };
         if !self.inputs.is_empty() {
             return self.inputs.iter().map(|(key, id)| (key.clone(), output(id))).collect();

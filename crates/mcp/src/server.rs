@@ -43,9 +43,10 @@ pub async fn serve(environment: Environment) -> Result<(), ServiceError> {
     };
     let running = handler.serve((input, output)).await.map_err(|error| failed(&error))?;
     running.waiting().await.map_err(|error| failed(&error))?;
-    match exceeded.load(Ordering::Relaxed) {
-        true => Err(failed(&format!("a line is longer than {MAX_MESSAGE} bytes"))),
-        false => Ok(()),
+    if exceeded.load(Ordering::Relaxed) {
+        Err(failed(&format!("a line is longer than {MAX_MESSAGE} bytes")))
+    } else {
+        Ok(())
     }
 }
 

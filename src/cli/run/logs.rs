@@ -116,9 +116,10 @@ fn no_attempt(args: &Args, known: &BTreeSet<(u32, u32)>) -> CliError {
     let known: Vec<String> = known.collect();
     CliError::Usage {
         message: format!("the step `{step}` has no {asked}"),
-        help: Some(match known.is_empty() {
-            true => "the step has not started".to_owned(),
-            false => format!("there are, as ITERATION.ATTEMPT: {}", known.join(", ")),
+        help: Some(if known.is_empty() {
+            "the step has not started".to_owned()
+        } else {
+            format!("there are, as ITERATION.ATTEMPT: {}", known.join(", "))
         }),
     }
 }

@@ -241,9 +241,12 @@ impl Collected {
         }
         let Some(handoff) = entry.handoff.as_ref().filter(|_| entry.passes_on()) else { return };
         let told = |texts: &[String]| -> Vec<SessionLine> {
-            let told = |text: &String| match entry.succeeded() {
-                true => line(text),
-                false => line(&cut_to_tokens(&format!("{UNCONFIRMED}{text}"), DECISION_TOKENS)),
+            let told = |text: &String| {
+                if entry.succeeded() {
+                    line(text)
+                } else {
+                    line(&cut_to_tokens(&format!("{UNCONFIRMED}{text}"), DECISION_TOKENS))
+                }
             };
             texts.iter().map(told).collect()
         };
@@ -252,9 +255,10 @@ impl Collected {
         state.blockers.extend(told(&handoff.blockers));
         let all = handoff.artifacts.iter().enumerate();
         let all = all.map(|(n, artifact)| reference(step, n, artifact, at));
-        state.artifacts.extend(all.map(|artifact| match entry.succeeded() {
-            true => artifact,
-            false => {
+        state.artifacts.extend(all.map(|artifact| {
+            if entry.succeeded() {
+                artifact
+            } else {
                 ArtifactRef { preview: format!("{UNCONFIRMED}{}", artifact.preview), ..artifact }
             }
         }));

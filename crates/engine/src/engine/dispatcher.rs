@@ -52,9 +52,10 @@ async fn run_to_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError>
         dispatcher.attempts.stop_all().await;
     }
     let RunContext { parts, run, epoch, .. } = &dispatcher.context;
-    match dispatcher.abandoned {
-        true => parts.journal.abandon(run, *epoch).await,
-        false => parts.journal.release(run, *epoch).await,
+    if dispatcher.abandoned {
+        parts.journal.abandon(run, *epoch).await
+    } else {
+        parts.journal.release(run, *epoch).await
     }
     ended?;
     Ok(dispatcher.summary())

@@ -71,9 +71,10 @@ impl ScriptPlayer {
             format!("its keys are {}", keys.join(", "))
         };
         let (attempt, own) = (origin.place.own.attempt, origin.place.own.instance());
-        let above = match origin.place.callers.is_empty() {
-            true => String::new(),
-            false => format!(" (`{}`)", origin.place),
+        let above = if origin.place.callers.is_empty() {
+            String::new()
+        } else {
+            format!(" (`{}`)", origin.place)
         };
         ModelError::ScriptEnded {
             message: format!(

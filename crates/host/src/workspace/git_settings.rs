@@ -91,9 +91,10 @@ impl GitSources {
 
     /// The same for the settings of the user and of the machine, where they have any.
     pub(super) fn of_user(&self, top: &Path) -> Named {
-        match self.files_of_user().iter().any(|file| file.exists()) {
-            true => self.named(&self.listed(GitList::User), top),
-            false => Named::default(),
+        if self.files_of_user().iter().any(|file| file.exists()) {
+            self.named(&self.listed(GitList::User), top)
+        } else {
+            Named::default()
         }
     }
 

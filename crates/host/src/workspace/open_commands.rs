@@ -132,9 +132,10 @@ impl Workspace {
 impl OpenCommand {
     /// `None` if the file was removed meanwhile.
     fn read(run: RunId, path: PathBuf) -> Option<OpenCommand> {
-        let stored = match is_found(&path) {
-            true => read(&path).transpose()?.map(Stored::Found),
-            false => read(&path).transpose()?.map(Stored::Before),
+        let stored = if is_found(&path) {
+            read(&path).transpose()?.map(Stored::Found)
+        } else {
+            read(&path).transpose()?.map(Stored::Before)
         };
         Some(OpenCommand { run, path, stored })
     }

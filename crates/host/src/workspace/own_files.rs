@@ -144,9 +144,10 @@ impl Workspace {
             .map_err(io)?;
         let shared = shares_blocks(&copy, &from);
         let to = (!shared).then_some(&mut copy);
-        let digest = match state.size > MAX_HASHED {
-            true => copy_data(&mut from, to, state.size),
-            false => copy_and_hash(&mut from, to, keep),
+        let digest = if state.size > MAX_HASHED {
+            copy_data(&mut from, to, state.size)
+        } else {
+            copy_and_hash(&mut from, to, keep)
         };
         let digest = digest.map_err(io)?;
         copy.set_permissions(Permissions::from_mode(state.mode & 0o777)).map_err(io)?;

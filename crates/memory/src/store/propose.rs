@@ -44,9 +44,10 @@ impl MemoryStore {
             let entry = by_id(connection, &draft.id)?;
             let entry = entry.ok_or_else(|| MemoryError::Unknown(draft.id.clone()))?;
             let others: Vec<String> = others.into_iter().filter(|id| *id != entry.id).collect();
-            Ok(match others.is_empty() {
-                true => Admitted::New(entry),
-                false => Admitted::Conflict(entry, others),
+            Ok(if others.is_empty() {
+                Admitted::New(entry)
+            } else {
+                Admitted::Conflict(entry, others)
             })
         })
     }

@@ -118,9 +118,10 @@ pub fn query_index(
     };
     let answer = files.ask(&asked, &|_| true);
     let answer = answer.map_err(|error| {
-        let of = match matches!(error, PathError::BadGlob { .. }) {
-            true => ServiceError::refused,
-            false => ServiceError::environment,
+        let of = if matches!(error, PathError::BadGlob { .. }) {
+            ServiceError::refused
+        } else {
+            ServiceError::environment
         };
         of(error.failure())
     })?;

@@ -53,12 +53,13 @@ async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Re
     let run = async |words: &[String], stdin: &str| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         git.run_with(root, &words, stdin).await.map_err(|failure| {
-            let help = match failure.message.contains("clean filter") {
-                true => Some(
+            let help = if failure.message.contains("clean filter") {
+                Some(
                     "`git:commit` executes no filter; commit the file with `run: git commit`"
                         .to_owned(),
-                ),
-                false => failure.help.clone(),
+                )
+            } else {
+                failure.help.clone()
             };
             failed(Failure { help, ..*failure })
         })

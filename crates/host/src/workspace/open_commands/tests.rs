@@ -134,9 +134,10 @@ async fn accepted_changes_count_as_there_before() {
         story.remove(".envrc");
         std::fs::create_dir_all(story.root.path().join("sub/.git")).unwrap();
         story.write("sub/.git/config");
-        match is_killed {
-            true => drop(watch),
-            false => story.end(&workspace, watch).await,
+        if is_killed {
+            drop(watch)
+        } else {
+            story.end(&workspace, watch).await
         }
         let mut command = story.open();
         let shown = command.changed(&story.project);

@@ -162,10 +162,11 @@ fn left(context: &ProjectContext, journal: &dyn Journal) -> Result<Vec<Left>, Se
             ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
         })?;
         let changed = command.changed(&workspace);
-        match changed.is_empty() {
+        if changed.is_empty() {
             // What people change later is no change of this command.
-            true => command.forget_if_undone(&workspace, context.clock().of_files()),
-            false => all.push(Left { command, root, changed }),
+            command.forget_if_undone(&workspace, context.clock().of_files());
+        } else {
+            all.push(Left { command, root, changed });
         }
     }
     Ok(all)
