@@ -290,26 +290,24 @@ async fn work_that_was_to_change_something_and_did_not_is_not_done() {
 fn policies_only_narrow() {
     use kb::definition::{ApprovalLevel, AuthorSandbox, Settings, ToolSecurity};
     let tool = kb::value::ToolName::new("fs:write").unwrap();
-    let open = Settings {
-        allowed_hosts: vec!["a".into(), "b".into()],
-        critical_unapproved_at: Some(ApprovalLevel::None),
-        sandbox_steps: AuthorSandbox::Never,
-        ..Settings::default()
-    };
-    let mut strict =
-        Settings { allowed_hosts: vec!["b".into(), "c".into()], ..Settings::default() };
+    let mut open = Settings::default();
+    open.tools.http.allow_private = vec!["a".into(), "b".into()];
+    open.sandbox.critical_unapproved_at = ApprovalLevel::None;
+    open.sandbox.steps = AuthorSandbox::Never;
+    let mut strict = Settings::default();
+    strict.tools.http.allow_private = vec!["b".into(), "c".into()];
     let security = ToolSecurity {
         enabled: Some(false),
         denied_paths: vec!["secret/**".into()],
         ..ToolSecurity::default()
     };
-    strict.tool_security.insert(tool.clone(), security);
+    strict.tools.security.tools.insert(tool.clone(), security);
     for narrowed in [open.narrowed_by(&strict), strict.narrowed_by(&open)] {
-        assert_eq!(narrowed.allowed_hosts, ["b"]);
-        assert_eq!(narrowed.critical_unapproved_at, Some(ApprovalLevel::Kernel));
-        assert_eq!(narrowed.sandbox_steps, AuthorSandbox::Auto);
-        assert_eq!(narrowed.tool_security[&tool].enabled, Some(false));
-        assert_eq!(narrowed.tool_security[&tool].denied_paths, ["secret/**"]);
+        assert_eq!(narrowed.tools.http.allow_private, ["b"]);
+        assert_eq!(narrowed.sandbox.critical_unapproved_at, ApprovalLevel::Kernel);
+        assert_eq!(narrowed.sandbox.steps, AuthorSandbox::Auto);
+        assert_eq!(narrowed.tools.security.tools[&tool].enabled, Some(false));
+        assert_eq!(narrowed.tools.security.tools[&tool].denied_paths, ["secret/**"]);
     }
 }
 

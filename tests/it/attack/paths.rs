@@ -751,7 +751,8 @@ fn a_racing_swap_does_not_go_around_the_settings() {
     let security = ToolSecurity { denied_paths, ..ToolSecurity::default() };
     let name = serde_json::from_value(json!("file_read")).ok();
     let name = name.unwrap_or_else(|| kb::value::ToolName::new("file_read").unwrap());
-    let settings = Settings { tool_security: [(name, security)].into(), ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.tools.security.tools.insert(name, security);
     let files = vec![("open.txt", "harmless"), ("x/.env", MARK)];
     let bench = Setup { settings, files, ..Setup::default() }.bench();
     symlink("x/.env", bench.dir.path().join("aside")).unwrap();

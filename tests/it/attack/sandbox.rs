@@ -183,11 +183,9 @@ async fn reads_no_secrets(supervisor: &Supervisor) {
     assert_eq!(shell(&bench, &tried(&open)).await.result["stdout"], expected);
     check(&bench, home.path(), &[("ls OUT", false), ("ls OUT/.config", false)]).await;
 
-    let settings = Settings {
-        sandbox_read: vec!["~/Documents".into()],
-        sandbox_write: vec!["~/other-project".into()],
-        ..Settings::default()
-    };
+    let mut settings = Settings::default();
+    settings.sandbox.read = vec!["~/Documents".into()];
+    settings.sandbox.write = vec!["~/other-project".into()];
     let rows = [
         ("cat OUT/Documents/letter.txt", true),
         ("echo x > OUT/Documents/letter.txt", false),
@@ -530,7 +528,8 @@ async fn reads_by_rule(supervisor: &Supervisor, globs: &[&str]) {
     let globs = globs.iter().map(|glob| (*glob).to_owned()).collect();
     let security = ToolSecurity { allowed_paths: vec![globs], ..ToolSecurity::default() };
     let name = kb::value::ToolName::new("fs:read").unwrap();
-    let settings = Settings { tool_security: [(name, security)].into(), ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.tools.security.tools.insert(name, security);
     let files = [("sub/a.txt", "inside"), ("sub/deep/b", "inside"), ("out.txt", "secret")];
     let bench = confined(supervisor, &files, settings);
     let rows = [
@@ -607,7 +606,8 @@ async fn hides(security: ToolSecurity, rows: &[(&str, bool)]) {
         ("notes/a.md", "inside"),
     ];
     let name = kb::value::ToolName::new("fs:read").unwrap();
-    let settings = Settings { tool_security: [(name, security)].into(), ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.tools.security.tools.insert(name, security);
     let can_hide = |supervisor: &&Supervisor| has_kernel_sandbox() && supervisor.can_hide_paths();
     for supervisor in supervisors().iter().filter(can_hide) {
         let bench = confined(supervisor, &files, settings.clone());
@@ -625,7 +625,8 @@ async fn a_command_is_denied_if_too_many_files_are_forbidden() {
     let denied = vec!["many/*.key".to_owned()];
     let security = ToolSecurity { denied_paths: denied, ..ToolSecurity::default() };
     let name = kb::value::ToolName::new("fs:read").unwrap();
-    let settings = Settings { tool_security: [(name, security)].into(), ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.tools.security.tools.insert(name, security);
     let can_hide = |supervisor: &&Supervisor| has_kernel_sandbox() && supervisor.can_hide_paths();
     for supervisor in supervisors().iter().filter(can_hide) {
         let bench = confined(supervisor, &[("many/a.key", "secret")], settings.clone());

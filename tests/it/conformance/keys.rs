@@ -1,11 +1,11 @@
 //! Each key of every definition file, black-box: a value that loads, and a value that is refused with its
-//! code at the line where the key is written. The cases are in `tests/conformance/keys/`; the tables of
-//! keys say which cases there must be.
+//! code at the line where the key is written. Both follow from the declaration of the key; the files in
+//! `tests/conformance/keys/` say where the map of a table stands, and what else a key needs.
 
 use crate::scratch::{Said, Scratch};
-use kb::definition::{DefinitionFile, KeySpec, KeyType};
+use kb::definition::{DefinitionFile, KeySpec, KeyTable, KeyType};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,22 +22,101 @@ struct TableCases {
     /// The file; `@` stands for the entries of the map.
     text: String,
     /// Entries that the map has beside the key.
+    #[serde(default)]
     others: Map<String, Value>,
+    /// The keys with values or entries that do not follow from the declaration.
+    #[serde(default)]
     keys: BTreeMap<String, KeyCase>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Deserialize, Default, Clone, PartialEq)]
+#[serde(deny_unknown_fields, default)]
 struct KeyCase {
-    /// Absent: the key is allowed nowhere in this map.
+    /// A value that loads. Absent: the key is allowed nowhere in this map.
     valid: Option<Value>,
-    /// Absent: the key takes any value, so it is written twice.
+    /// A value that is refused. Absent: the key takes any value, so it is written twice.
     refused: Option<Value>,
     /// The code that refuses it.
     code: String,
     /// Further entries of the map; null removes an entry of the table.
-    #[serde(default)]
     others: Map<String, Value>,
+}
+
+impl KeyCase {
+    /// The case that follows from the declaration of a key, with what its row says in place of it.
+    fn of(key: &KeySpec, row: Option<&KeyCase>) -> KeyCase {
+        let row = row.cloned().unwrap_or_default();
+        let refused = refused(&key.ty);
+        let code = refused.as_ref().map_or("KB0107", |(_, code)| code);
+        KeyCase {
+            valid: row.valid.or_else(|| valid(key)),
+            code: if row.code.is_empty() { code.to_owned() } else { row.code },
+            refused: row.refused.or(refused.map(|(value, _)| value)),
+            others: row.others,
+        }
+    }
+}
+
+/// The example of a key, its default, or a value of its type. `None`: the key takes none.
+fn valid(key: &KeySpec) -> Option<Value> {
+    let written = [key.example, key.default].into_iter().filter(|text| !text.is_empty());
+    let written = written.filter_map(|text| serde_yaml::from_str::<Value>(text).ok());
+    written.chain(of_type(&key.ty)).find(|value| is_of_type(value, &key.ty))
+}
+
+fn of_type(ty: &KeyType) -> Option<Value> {
+    Some(match ty {
+        KeyType::Forbidden => return None,
+        KeyType::Boolean => json!(true),
+        KeyType::Integer(least, most) => json!((*least).max(1).min(*most)),
+        KeyType::Number(least, most) => {
+            json!(if least.is_finite() { least.max(0.5).min(*most) } else { 0.5 })
+        }
+        KeyType::Duration => json!("90s"),
+        KeyType::Choice(names) => json!(names[names.len() - 1]),
+        KeyType::Constant(text) => json!(text),
+        _ => json!("words"),
+    })
+}
+
+/// Whether a text of the reference is a value of a type, and not a description of one.
+fn is_of_type(value: &Value, ty: &KeyType) -> bool {
+    match ty {
+        KeyType::Forbidden => false,
+        KeyType::Boolean => value.is_boolean(),
+        KeyType::Integer(..) | KeyType::Number(..) => value.is_number(),
+        KeyType::Duration => {
+            value.as_str().is_some_and(|text| kb::value::parse_duration(text).is_ok())
+        }
+        KeyType::Choice(names) => value.as_str().is_some_and(|text| names.contains(&text)),
+        KeyType::Map(_) | KeyType::MapOf(_) | KeyType::AnyMap => value.is_object(),
+        _ => true,
+    }
+}
+
+/// A value that no key of a type takes, with the code that refuses it. `None`: any value is of the type.
+fn refused(ty: &KeyType) -> Option<(Value, &'static str)> {
+    Some(match ty {
+        KeyType::Any | KeyType::Forbidden => return None,
+        KeyType::Boolean => (json!("perhaps"), "KB0105"),
+        KeyType::Integer(0, _) => (json!(-1), "KB0112"),
+        KeyType::Integer(..) => (json!(0), "KB0112"),
+        KeyType::Number(..) => (json!("much"), "KB0105"),
+        KeyType::Duration => (json!("soon"), "KB0112"),
+        KeyType::Choice(_) => (json!("quick"), "KB0112"),
+        KeyType::Constant(_) => (json!("kb.other/9"), "KB0113"),
+        KeyType::Schema => (json!(["string", "integer"]), "KB0215"),
+        KeyType::Map(_) | KeyType::MapOf(_) | KeyType::AnyMap => (json!("words"), "KB0105"),
+        KeyType::OneOf(_) => (json!([[]]), "KB0105"),
+        KeyType::Steps | KeyType::List(_) => (json!(7), "KB0105"),
+        KeyType::Text
+        | KeyType::Scalar
+        | KeyType::Template
+        | KeyType::ScalarTemplate
+        | KeyType::Expression
+        | KeyType::Pattern(_)
+        | KeyType::ListOrOne(_) => (json!({"a": "b"}), "KB0105"),
+    })
 }
 
 /// A definition file with one key, and what must become of it.
@@ -88,10 +167,13 @@ impl TableCases {
     }
 
     fn all(&self) -> Vec<Written> {
-        let both = self.keys.iter().flat_map(|(key, case)| {
-            let valid = case.valid.iter().map(|value| self.written(key, case, value, false));
+        let both = tables().filter(|table| table.name == self.table).flat_map(KeyTable::keys);
+        let both = both.flat_map(|key| {
+            let (name, case) = (key.name, KeyCase::of(key, self.keys.get(key.name)));
+            let valid = case.valid.iter().map(|value| self.written(name, &case, value, false));
             let refused = case.refused.as_ref().or(case.valid.as_ref());
-            valid.chain(refused.map(|value| self.written(key, case, value, true)))
+            let refused = refused.map(|value| self.written(name, &case, value, true));
+            valid.chain(refused).collect::<Vec<_>>()
         });
         both.collect()
     }
@@ -210,45 +292,43 @@ fn a_value_of_each_key_loads_and_another_is_refused_where_it_is_written() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
 
-/// Which forms of a case a key needs, from its type: a value that loads, and one that is refused.
-fn needed(key: &KeySpec) -> (bool, bool) {
-    match key.ty {
-        KeyType::Forbidden => (false, true),
-        KeyType::Any => (true, false),
-        _ => (true, true),
-    }
+/// Every table, once.
+fn tables() -> impl Iterator<Item = &'static KeyTable> {
+    let all = DefinitionFile::ALL.into_iter().flat_map(DefinitionFile::all_tables);
+    all.map(|table| (table.name, table)).collect::<BTreeMap<_, _>>().into_values()
 }
 
 #[test]
-fn each_key_of_each_table_has_a_valid_and_an_invalid_case() {
-    let mut given = BTreeMap::new();
-    for cases in cases() {
-        for (key, case) in cases.keys {
-            let name = (cases.table.clone(), key);
-            assert!(given.insert(name.clone(), case).is_none(), "{name:?} has two cases");
-        }
-    }
+fn each_table_has_a_place_in_a_file_and_each_row_says_more_than_the_declaration() {
     let mut wrong = BTreeSet::new();
-    let mut known = BTreeSet::new();
-    for table in DefinitionFile::ALL.into_iter().flat_map(DefinitionFile::all_tables) {
-        for key in table.keys() {
-            let name = (table.name.to_owned(), key.name.to_owned());
-            let (valid, refused) = needed(key);
-            match given.get(&name) {
-                None => drop(wrong.insert(format!("{name:?} has no case"))),
-                Some(case) if case.valid.is_some() != valid => {
-                    wrong.insert(format!("{name:?} needs a valid case: {valid}"));
-                }
-                Some(case) if case.refused.is_none() && refused => {
-                    wrong.insert(format!("{name:?} has no case that is refused"));
-                }
-                Some(_) => {}
-            }
-            known.insert(name);
+    let cases = cases();
+    let named: BTreeSet<&str> = cases.iter().map(|cases| cases.table.as_str()).collect();
+    assert_eq!(named.len(), cases.len(), "a table has two places");
+    let tables: BTreeMap<&str, &KeyTable> = tables().map(|table| (table.name, table)).collect();
+    assert_eq!(named, tables.keys().copied().collect());
+    for (cases, (key, row)) in
+        cases.iter().flat_map(|cases| cases.keys.iter().map(move |row| (cases, row)))
+    {
+        let Some(spec) = tables[cases.table.as_str()].key(key) else {
+            wrong.insert(format!("`{key}` of {} is no key", cases.table));
+            continue;
+        };
+        let derived = KeyCase::of(spec, None);
+        if row.others.is_empty() && KeyCase::of(spec, Some(row)) == derived {
+            wrong.insert(format!("`{key}` of {} needs no row", cases.table));
         }
     }
-    let extra = given.keys().filter(|name| !known.contains(name));
-    wrong.extend(extra.map(|name| format!("{name:?} is no key")));
+    for cases in &cases {
+        for key in tables[cases.table.as_str()].keys() {
+            let case = KeyCase::of(key, cases.keys.get(key.name));
+            if case.valid.is_none() && case.refused.is_none() {
+                wrong.insert(format!(
+                    "`{}` of {} needs a row with `refused`",
+                    key.name, cases.table
+                ));
+            }
+        }
+    }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(known.len() > 600, "{} keys", known.len());
+    assert!(tables.values().flat_map(|table| table.keys()).count() > 600);
 }

@@ -271,7 +271,7 @@ impl<'a> House<'a> {
             provider,
             toolbox: toolbox.clone(),
             agents: None,
-            max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
+            max_input_tokens: kb::definition::LlmSettings::default().max_input_tokens,
             context: None,
             reasoning: None,
             judge: Default::default(),

@@ -126,9 +126,9 @@ fn the_agent_of_003_8_loads() {
 #[test]
 fn the_escalation_of_000_12_5_is_a_setting() {
     let (found, said) = settings(&document("escalation.yml"));
-    assert_eq!(found.escalation.per_specialist, Some(2));
-    assert_eq!(found.escalation.max_cost_usd, Some(1.0));
-    assert_eq!(found.escalation.ladders["implementer"], [Tier::Medium, Tier::Large]);
+    assert_eq!(found.orchestrator.escalation.per_specialist, Some(2));
+    assert_eq!(found.orchestrator.escalation.max_cost_usd, Some(1.0));
+    assert_eq!(found.orchestrator.escalation.ladders["implementer"], [Tier::Medium, Tier::Large]);
     insta::assert_snapshot!(said, @r#"
     "#);
 }
@@ -136,8 +136,15 @@ fn the_escalation_of_000_12_5_is_a_setting() {
 #[test]
 fn the_tool_security_of_003_is_a_setting() {
     let (found, _) = settings(&document("security-003-4-5.yml"));
-    let allowed: Vec<&str> =
-        found.allowed_tools.as_ref().expect("a list").iter().map(|tool| tool.as_str()).collect();
+    let allowed: Vec<&str> = found
+        .tools
+        .security
+        .allowed
+        .as_ref()
+        .expect("a list")
+        .iter()
+        .map(|tool| tool.as_str())
+        .collect();
     assert_eq!(
         allowed,
         [
@@ -150,13 +157,13 @@ fn the_tool_security_of_003_is_a_setting() {
             "memory:propose"
         ]
     );
-    let write = &found.tool_security["fs:write"];
+    let write = &found.tools.security.tools["fs:write"];
     assert_eq!((write.enabled, write.requires_approval), (Some(false), Some(true)));
-    assert_eq!(found.tool_security["fs:read"].denied_paths, ["**/.env", "**/secrets/**"]);
+    assert_eq!(found.tools.security.tools["fs:read"].denied_paths, ["**/.env", "**/secrets/**"]);
 
     let (found, _) = settings(&document("security-003-12-3.yml"));
-    assert_eq!(found.tool_security["http:request"].enabled, Some(false));
-    let allowed = found.tool_security["fs:write"].allowed_paths.clone();
+    assert_eq!(found.tools.security.tools["http:request"].enabled, Some(false));
+    let allowed = found.tools.security.tools["fs:write"].allowed_paths.clone();
     assert_eq!(allowed, [["/workspace/output/**", "./output/**"]]);
 }
 

@@ -26,21 +26,21 @@ const FULL: &str = r#"{
 fn json_settings_are_read_whole() {
     let (found, said) = settings(FULL);
     assert_eq!(said, "");
-    assert_eq!(found.tiers[&Tier::Small].endpoint.as_deref(), Some("http://127.0.0.1:8080/v1"));
-    assert_eq!(found.tiers[&Tier::Large].price.expect("a price").cached_input, Some(0.3));
-    assert_eq!(found.undecided.inconclusive, Some(InconclusivePolicy::Fail));
-    assert_eq!(found.tool_security["shell:exec"].enabled, Some(false));
-    assert_eq!(found.tool_security["fs:delete"].denied_paths, ["**/.env"]);
-    assert_eq!(found.allowed_hosts, ["localhost:8080"]);
+    assert_eq!(found.llm.tiers[&Tier::Small].endpoint.as_deref(), Some("http://127.0.0.1:8080/v1"));
+    assert_eq!(found.llm.tiers[&Tier::Large].price.expect("a price").cached_input, Some(0.3));
+    assert_eq!(found.undecided().inconclusive, Some(InconclusivePolicy::Fail));
+    assert_eq!(found.tools.security.tools["shell:exec"].enabled, Some(false));
+    assert_eq!(found.tools.security.tools["fs:delete"].denied_paths, ["**/.env"]);
+    assert_eq!(found.tools.http.allow_private, ["localhost:8080"]);
     assert_eq!(found.secrets["TOKEN"], SecretSource::Env("GITHUB_TOKEN".into()));
     assert_eq!(
         found.secrets["CMD"],
         SecretSource::Command(vec!["pass".into(), "show".into(), "x".into()])
     );
-    assert_eq!(found.env_pass, ["CI"]);
-    assert_eq!(found.sandbox_require, Some(ApprovalLevel::Process));
-    assert_eq!(found.sync, SyncMode::Full);
-    assert_eq!(found.max_parallel, Some(4));
+    assert_eq!(found.env.pass, ["CI"]);
+    assert_eq!(found.sandbox.require, Some(ApprovalLevel::Process));
+    assert_eq!(found.journal.sync, SyncMode::Full);
+    assert_eq!(found.limits.max_parallel, Some(4));
 }
 
 #[test]
@@ -104,4 +104,18 @@ fn a_playbook_is_in_one_queue() {
         said.trim(),
         "error KB0221 1:57 the playbook `y` is in the queues `a` and `b` | name it in one queue"
     );
+}
+
+/// The default that the reference shows is the value: both come from one text.
+#[test]
+fn the_default_of_an_absent_key_is_the_one_that_the_reference_shows() {
+    let settings = kb::definition::Settings::default();
+    assert_eq!(settings.cache.max_mib, 1024);
+    assert_eq!((settings.journal.step_log_mib, settings.journal.run_log_mib), (64, 4096));
+    assert_eq!(settings.llm.max_input_tokens, 4000);
+    assert_eq!((settings.memory.max_tokens, settings.memory.max_entries), (1200, 2000));
+    assert_eq!(settings.memory.archive_after.as_secs(), 90 * 24 * 3600);
+    assert_eq!(settings.sandbox.critical_unapproved_at.as_str(), "kernel");
+    assert_eq!(settings.sandbox.processes.as_str(), "auto");
+    assert_eq!(settings.verifier.inconclusive.max_retries, 1);
 }

@@ -48,7 +48,7 @@ fn what_restricts_an_agent_of_claude_code_refuses_the_run() {
 fn global_limits_of_the_settings_are_limits() {
     let (found, said) = settings("security: {global_limits: {max_api_calls_per_minute: 60}}\n");
     assert!(found.not_yet.is_empty() && said.is_empty(), "{said}");
-    assert_eq!(found.global.calls_per_minute, Some(60));
+    assert_eq!(found.security.global_limits.calls_per_minute, Some(60));
 }
 
 #[test]

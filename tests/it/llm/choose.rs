@@ -10,7 +10,9 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 fn settings(tiers: &[(Tier, TierSettings)]) -> Settings {
-    Settings { tiers: tiers.iter().cloned().collect(), ..Settings::default() }
+    let mut settings = Settings::default();
+    settings.llm.tiers = tiers.iter().cloned().collect();
+    settings
 }
 
 fn tier(provider: Option<&str>, model: &str, endpoint: Option<&str>) -> TierSettings {
@@ -134,10 +136,9 @@ fn a_tier_that_cannot_be_asked_says_why_and_what_gives_a_model() {
 #[test]
 fn a_price_of_the_settings_holds_for_a_gateway_on_this_machine() {
     let own = ModelPrice { input: 3.0, output: 15.0, cached_input: None, cache_write: None };
-    let gateway = Settings {
-        prices: BTreeMap::from([("claude-x".to_owned(), own)]),
-        ..settings(&[(Tier::Medium, tier(None, "claude-x", Some("http://127.0.0.1:4000/v1")))])
-    };
+    let mut gateway =
+        settings(&[(Tier::Medium, tier(None, "claude-x", Some("http://127.0.0.1:4000/v1")))]);
+    gateway.llm.prices.insert("claude-x".to_owned(), own);
     let tiers = Tiers::from(&gateway, &env(&[]));
     assert_eq!(tiers.target(Tier::Medium, None).unwrap().price, Some(own));
     assert_eq!(tiers.target(Tier::Small, Some("claude-x")).unwrap().price, Some(own));

@@ -6,7 +6,6 @@ use kb::evidence::CallRequest;
 use kb::llm::*;
 use kb::value::{Money, OutcomeKind, Tier};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 fn provider(name: &str, model: &str, endpoint: &str) -> GenaiProvider {
     let price = ModelPrice { input: 3.0, output: 15.0, cached_input: Some(0.3), cache_write: None };
@@ -18,8 +17,8 @@ fn provider(name: &str, model: &str, endpoint: &str) -> GenaiProvider {
         price: Some(price),
         ..TierSettings::default()
     };
-    let settings =
-        Settings { tiers: BTreeMap::from([(Tier::Medium, tier)]), ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.llm.tiers.insert(Tier::Medium, tier);
     GenaiProvider::new(Tiers::from(&settings, &env(&[("MY_KEY", KEY)])))
 }
 

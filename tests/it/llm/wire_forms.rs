@@ -6,7 +6,6 @@ use kb::evidence::CallRequest;
 use kb::llm::*;
 use kb::value::{Money, Tier};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use wiremock::{MockServer, ResponseTemplate};
 
@@ -22,8 +21,8 @@ fn provider(name: &str, model: &str, endpoint: &str, stream: bool) -> GenaiProvi
         stream: Some(stream),
         ..TierSettings::default()
     };
-    let settings =
-        Settings { tiers: BTreeMap::from([(Tier::Medium, tier)]), ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.llm.tiers.insert(Tier::Medium, tier);
     GenaiProvider::new(Tiers::from(&settings, &env(&[("MY_KEY", KEY)])))
 }
 

@@ -12,7 +12,8 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 fn allowing(hosts: &[&str]) -> Bench {
     let allowed_hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-    let settings = Settings { allowed_hosts, ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.tools.http.allow_private = allowed_hosts;
     Setup { settings, ..Setup::default() }.bench()
 }
 

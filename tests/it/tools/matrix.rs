@@ -2,7 +2,7 @@
 
 use super::bench::{Setup, call_of};
 use crate::proof;
-use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
+use kb::definition::{ApprovalLevel, Settings, ToolRules, ToolSecurity};
 use kb::toolspec::{ToolLevel, ToolSpec};
 use kb::value::ToolName;
 use serde_json::json;
@@ -48,12 +48,13 @@ fn settings(tool: &str, cell: Cell) -> Settings {
         requires_approval: cell.requires,
         ..ToolSecurity::default()
     };
-    Settings {
-        tool_security: [(name(tool), security)].into(),
-        allowed_tools: cell.allowed.map(|with| if with { vec![name(tool)] } else { vec![] }),
-        critical_unapproved_at: cell.unapproved_at,
-        ..Settings::default()
-    }
+    let mut settings = Settings::default();
+    settings.tools.security = ToolRules {
+        tools: [(name(tool), security)].into(),
+        allowed: cell.allowed.map(|with| if with { vec![name(tool)] } else { vec![] }),
+    };
+    settings.sandbox.critical_unapproved_at = cell.unapproved_at.unwrap_or_default();
+    settings
 }
 
 fn cells() -> impl Iterator<Item = Cell> {

@@ -17,7 +17,9 @@ fn name(text: &str) -> ToolName {
 }
 
 fn secured(tool: &str, security: ToolSecurity) -> Settings {
-    Settings { tool_security: [(name(tool), security)].into(), ..Settings::default() }
+    let mut settings = Settings::default();
+    settings.tools.security.tools.insert(name(tool), security);
+    settings
 }
 
 fn globs(globs: &[&str]) -> Vec<String> {
@@ -82,7 +84,8 @@ async fn every_violation_of_the_schema_is_named() {
 #[tokio::test]
 async fn the_settings_narrow_for_everybody() {
     let off = ToolSecurity { enabled: Some(false), ..Default::default() };
-    let only = Settings { allowed_tools: Some(vec![name("file_read")]), ..Settings::default() };
+    let mut only = Settings::default();
+    only.tools.security.allowed = Some(vec![name("file_read")]);
     let cases = [
         (secured("file_write", off.clone()), "fs:write", false),
         (secured("file_write", off.clone()), "fs:delete", false),

@@ -165,8 +165,8 @@ async fn a_specialist_needs_an_approval_or_the_sandbox() {
         (false, None, Some(None), true),
     ];
     for (yes, sandbox, wanted, allowed) in cases {
-        let settings =
-            kb::definition::Settings { critical_unapproved_at: wanted, ..Default::default() };
+        let mut settings = kb::definition::Settings::default();
+        settings.sandbox.critical_unapproved_at = wanted.unwrap_or_default();
         let setup = Setup { settings, yes, sandbox: Some(sandbox), ..Setup::default() };
         let bench = setup.bench();
         let (result, _) = bench.make(&by_specialist(json!({"command": "true"}))).await;

@@ -22,7 +22,5 @@ pub const EVENT_BYTES: usize = 32 << 10;
 pub const STREAM_BYTES: usize = 1 << 20;
 /// Maximum size of the result of an expression or template, in bytes.
 pub const RENDERED_BYTES: usize = 4 << 20;
-/// Default of `llm.maxInputTokens`: the tokens that the values in one prompt may have together.
-pub const PROMPT_VALUE_TOKENS: u32 = 4_000;
 /// Characters of a tool result that are sent to a model; `output:read` reads the rest.
 pub const TOOL_RESULT_CHARS: usize = 800;

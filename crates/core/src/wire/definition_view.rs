@@ -1,7 +1,7 @@
 //! The JSON form of playbooks and workflows.
 
 use kb_base::value::Json;
-use kb_language::definition::{DefinitionForm, Param, ParamType, Playbook, Step, StepPhase};
+use kb_language::definition::{DefinitionForm, Param, Playbook, Step, StepPhase};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -107,16 +107,7 @@ impl From<&Param> for ParamView {
     fn from(param: &Param) -> Self {
         ParamView {
             name: param.name.clone(),
-            kind: match param.kind {
-                ParamType::String => "string",
-                ParamType::Integer => "integer",
-                ParamType::Number => "number",
-                ParamType::Boolean => "boolean",
-                ParamType::List => "list",
-                ParamType::Object => "object",
-                ParamType::Path => "path",
-                ParamType::Secret => "secret",
-            },
+            kind: param.kind.as_str(),
             required: param.required,
             default: param.default.clone(),
             description: param.description.clone(),

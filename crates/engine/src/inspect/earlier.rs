@@ -53,7 +53,7 @@ impl Earlier {
     pub fn read(journal: &dyn Journal, run: &RunId, up_to: u64) -> Result<Earlier, InspectError> {
         let frozen = Frozen::of_run(journal, run)?;
         let (catalog, plan) = frozen.load()?;
-        let rules = frozen.rules(catalog.settings.undecided);
+        let rules = frozen.rules(catalog.settings.undecided());
         let state = State::new(&plan, rules);
         let (ends, kept, handoffs, files) = Default::default();
         let (run, seq, head) = (run.clone(), 0, None);

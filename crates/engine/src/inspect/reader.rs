@@ -137,7 +137,7 @@ impl Reader {
     fn of(journal: Arc<dyn Journal>, row: RunRow) -> Result<Reader, InspectError> {
         let frozen = Frozen::of_run(&*journal, &row.run)?;
         let (catalog, plan) = frozen.load()?;
-        let rules = frozen.rules(catalog.settings.undecided);
+        let rules = frozen.rules(catalog.settings.undecided());
         let translator = Translator::new(row.run.clone(), plan.clone());
         let payloads = Payloads::new(journal.clone());
         let parent = frozen

@@ -53,9 +53,9 @@ impl HostAccess {
             processes: parts.process_launcher(),
             clock: parts.clock.clone(),
             redactor: parts.redactor.clone(),
-            logs: RunLogs::new(parts.settings.logs),
+            logs: RunLogs::new(&parts.settings.journal),
             test_commands: parts.settings.test_commands.as_slice().into(),
-            judge: parts.settings.judge.clone(),
+            judge: parts.settings.verifier.judge.clone(),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use kb_attempt::{Progress, Recorder, Stopped};
 use kb_core::evidence::{OutputPart, Payload, Record};
-use kb_language::definition::LogBudget;
+use kb_language::definition::JournalSettings;
 use kb_process::{OutputListener, Stream};
 use serde_json::json;
 use std::collections::VecDeque;
@@ -33,9 +33,9 @@ pub(super) struct RunLogs {
 
 impl RunLogs {
     /// Nothing is recorded yet.
-    pub(super) fn new(budget: LogBudget) -> Arc<RunLogs> {
+    pub(super) fn new(budget: &JournalSettings) -> Arc<RunLogs> {
         let bytes = |mib: u32| u64::from(mib) << 20;
-        let (step, left) = (bytes(budget.step_mib), AtomicU64::new(bytes(budget.run_mib)));
+        let (step, left) = (bytes(budget.step_log_mib), AtomicU64::new(bytes(budget.run_log_mib)));
         Arc::new(RunLogs { step, left })
     }
 

@@ -97,13 +97,13 @@ impl fmt::Display for TierReport {
 impl Tiers {
     /// The tiers of the settings and the environment. Does not access the network.
     pub fn from(settings: &Settings, env: &BTreeMap<String, String>) -> Tiers {
-        let prices = Prices::new(settings.prices.clone());
+        let prices = Prices::new(settings.llm.prices.clone());
         let mut tiers =
             Tiers { slots: BTreeMap::new(), env: relevant(settings, env), prices, hint: None };
         if tiers.fill_from_endpoint() {
             return tiers;
         }
-        for (tier, own) in &settings.tiers {
+        for (tier, own) in &settings.llm.tiers {
             let target = Target::configured(&complete(own, *tier), &tiers.env, &tiers.prices);
             tiers.slots.insert(*tier, Slot { origin: TierOrigin::Settings, target });
         }
@@ -341,7 +341,7 @@ fn complete(own: &TierSettings, tier: Tier) -> TierSettings {
 fn relevant(settings: &Settings, env: &BTreeMap<String, String>) -> Environment {
     let own = ["KB_LLM_ENDPOINT", "KB_LLM_MODEL", "KB_LLM_API_KEY"];
     let known = KNOWN.iter().flat_map(|known| known.keys.iter().copied());
-    let named = settings.tiers.values().filter_map(|tier| tier.api_key_env.as_deref());
+    let named = settings.llm.tiers.values().filter_map(|tier| tier.api_key_env.as_deref());
     let mut relevant = Environment::default();
     relevant.take(own.into_iter().chain(known).chain(named), env);
     relevant

@@ -94,7 +94,7 @@ impl Policy {
     }
 
     fn is_enabled(&self, spec: &ToolSpec) -> bool {
-        let allowed = match &self.settings.allowed_tools {
+        let allowed = match &self.settings.tools.security.allowed {
             None => true,
             // Its results were allowed when they were created.
             Some(_) if spec.always_allowed => true,
@@ -118,7 +118,7 @@ impl Policy {
                 spec.name
             ));
         }
-        let required = self.settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
+        let required = self.settings.sandbox.critical_unapproved_at;
         (spec.needs_approval() && self.sandbox < required).then(|| {
             format!(
                 "`{}` requires approval: the sandbox level is `{}`, and \
@@ -132,7 +132,7 @@ impl Policy {
 
     /// The entries of `tools.security` that cover a tool.
     fn security<'a>(&'a self, spec: &'a ToolSpec) -> impl Iterator<Item = &'a ToolSecurity> + 'a {
-        let entries = self.settings.tool_security.iter();
+        let entries = self.settings.tools.security.tools.iter();
         entries.filter(move |(entry, _)| spec.is_covered_by(entry.as_str())).map(|(_, rules)| rules)
     }
 }

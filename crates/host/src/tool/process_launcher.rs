@@ -138,7 +138,7 @@ impl ProcessLauncher {
     pub fn reading(&self, network: NetworkAccess) -> Supervisor {
         let root = self.workspace.root();
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
-        let mut read = opened.readable(&self.settings.sandbox_read);
+        let mut read = opened.readable(&self.settings.sandbox.read);
         let untrusted = self.base().untrusted().iter();
         let untrusted: Vec<String> = untrusted.map(|path| path.display().to_string()).collect();
         read.extend(opened.readable(&untrusted));
@@ -152,7 +152,7 @@ impl ProcessLauncher {
 
     /// Whether the settings say that the author trusts what commands execute.
     pub fn trusts_steps(&self) -> bool {
-        self.settings.sandbox_steps == AuthorSandbox::Never
+        self.settings.sandbox.steps == AuthorSandbox::Never
     }
 
     /// The files of the project, and of what the sandbox opens for writing, that the words of a command name: its program,
@@ -281,12 +281,12 @@ impl ProcessLauncher {
         }
         let root = self.workspace.root();
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
-        let mut write = opened.writable(&self.settings.sandbox_write)?;
+        let mut write = opened.writable(&self.settings.sandbox.write)?;
         write.retain(|path| {
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
             !real.starts_with(root) && !root.starts_with(&real)
         });
-        let read = opened.readable(&self.settings.sandbox_read);
+        let read = opened.readable(&self.settings.sandbox.read);
         let (closed, read_only) = opened.closed();
         let project = self.readable().unwrap_or_else(|| vec![root.to_owned()]);
         let confinement = Confinement::default().with_read(project);
@@ -308,7 +308,7 @@ impl ProcessLauncher {
     pub(super) fn opens_git(&self, opening: Option<&SandboxOpening>) -> bool {
         let own = opening.map_or(&[][..], |opening| &opening.write);
         let git = self.workspace.root().join(".git");
-        let mut opened = self.settings.sandbox_write.iter().chain(own);
+        let mut opened = self.settings.sandbox.write.iter().chain(own);
         !self.can_confine()
             || !self.supervisor.can_hide_paths()
             || opened.any(|path| own_path(self.root(), Path::new(path)).is_some_and(|at| at == git))
@@ -330,9 +330,9 @@ impl ProcessLauncher {
         let is_apart = || require_state_apart(&self.workspace, &self.supervisor);
         self.state_is_apart.get_or_init(is_apart).clone()?;
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
-        let mut write = opened.writable(&self.settings.sandbox_write)?;
+        let mut write = opened.writable(&self.settings.sandbox.write)?;
         write.extend(opened.writable(opening.map_or(&[], |opening| &opening.write))?);
-        let mut read = opened.readable(&self.settings.sandbox_read);
+        let mut read = opened.readable(&self.settings.sandbox.read);
         read.extend(opened.readable(opening.map_or(&[], |opening| &opening.read)));
         let (hidden, read_only) = opened.closed();
         let git_data = write.iter().any(|path| *path == root.join(".git"));

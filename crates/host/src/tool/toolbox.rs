@@ -117,7 +117,7 @@ impl Toolbox {
         let rules_of =
             |spec: &Arc<ToolSpec>| (spec.name.to_string(), Arc::new(policy.path_rules(spec)));
         let rules = registry.catalog().tools().map(rules_of).collect();
-        let http = HttpClient::new(&parts.settings.allowed_hosts);
+        let http = HttpClient::new(&parts.settings.tools.http.allow_private);
         let processes = parts.process_launcher();
         let ToolboxParts { workspace, redactor, .. } = parts.clone();
         let memory = parts.attempt_memory();
@@ -172,7 +172,9 @@ impl Toolbox {
     #[must_use]
     pub fn narrowed(&self, rules: &ToolRules) -> Toolbox {
         let parts = self.shared.parts.clone();
-        let settings = Arc::new(rules.narrow(&parts.settings));
+        let mut settings = (*parts.settings).clone();
+        settings.tools.security = settings.tools.security.narrowed_by(rules);
+        let settings = Arc::new(settings);
         let narrowed = Toolbox::new(ToolboxParts { settings, ..parts });
         Toolbox { limit: self.limit, idle: self.idle, ..narrowed }
     }
@@ -279,7 +281,7 @@ impl Toolbox {
 
     /// How often a probe that could not decide is repeated.
     pub(super) fn probe_retries(&self) -> u32 {
-        self.shared.parts.settings.probe_retries
+        self.shared.parts.settings.verifier.inconclusive.probe_retries()
     }
 
     /// The output of a successful call, for the verifier; `None` if it is no evidence or exceeds 64 KiB.

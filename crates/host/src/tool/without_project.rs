@@ -13,7 +13,7 @@ impl ProcessLauncher {
     pub(super) fn without_workspace(&self, network: NetworkAccess) -> Result<Supervisor, Failure> {
         let root = self.root();
         let mut opened = OpenedPaths::new(self.workspace(), self.unconfined());
-        let read = opened.readable(&self.settings().sandbox_read);
+        let read = opened.readable(&self.settings().sandbox.read);
         let is_outside = |path: &PathBuf| {
             let real = path.canonicalize().unwrap_or_default();
             !real.starts_with(root) && !root.starts_with(real)

@@ -7,9 +7,10 @@ use super::by_capability;
 use super::check::named_specialists;
 use super::mcp::{McpLock, of_specialists, with_server};
 use super::same_ids::unique;
+use super::settings::settings;
 use super::syntax::{
     Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text,
-    read_yaml, script, settings, specialist, split_front_matter,
+    read_yaml, script, specialist, split_front_matter,
 };
 use super::{
     Catalog, CodingAgent, DefinitionForm, FileBytes, McpServer, PinnedTools, Playbook, Plugin,
@@ -106,8 +107,10 @@ impl Loader {
         decoder.pinned = self.pinned.clone();
         decoder.servers = self.servers.clone();
         decoder.agents = self.agents.clone();
-        decoder.judges_answers =
-            self.settings.as_ref().is_some_and(|(settings, _)| settings.judge_every_answer);
+        decoder.judges_answers = self
+            .settings
+            .as_ref()
+            .is_some_and(|(settings, _)| settings.verifier.judge_every_answer);
         let digest = Digest::of(&*file.bytes);
         match file.role {
             FileRole::Playbook | FileRole::Workflow => {
@@ -145,8 +148,8 @@ impl Loader {
         for server in settings.mcp.values() {
             self.tools = with_server(&self.tools, server, &self.pinned);
         }
-        self.servers = Arc::new(settings.mcp.clone());
-        self.agents = Arc::new(settings.agents.clone());
+        self.servers = settings.mcp.clone();
+        self.agents = settings.agents.clone();
     }
 
     /// Adds the tools of the servers that specialists define, and refuses those that define one differently.
@@ -282,8 +285,7 @@ impl Loader {
         // reported and hide the real error.
         let secrets = root.as_ref().and_then(|root| root.get("secrets")?.as_map());
         self.secrets.extend(secrets.into_iter().flatten().map(|(key, _)| key.text.to_string()));
-        let found =
-            root.and_then(|root| Some((settings::settings(&root, &mut decoder)?, root.span)));
+        let found = root.and_then(|root| Some((settings(&root, &mut decoder)?, root.span)));
         let clean = !decoder.has_errors();
         self.diagnostics.extend(decoder.finish());
         let Some((found, span)) = found.filter(|_| clean) else { return };
@@ -320,7 +322,7 @@ impl Loader {
             playbooks.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
         let refused = &mut self.refused.playbooks;
         catalog.playbooks = unique(playbooks, "playbook", refused, &mut self.diagnostics);
-        let named = &catalog.settings.escalation.named;
+        let named = &catalog.settings.orchestrator.escalation.named;
         self.diagnostics.extend(named_specialists::check(named, &catalog));
         catalog.plugins = self.unique_plugins;
         catalog.tools = self.tools;

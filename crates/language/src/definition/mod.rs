@@ -22,6 +22,7 @@ mod mcp;
 pub mod model;
 mod same_ids;
 mod schema;
+mod settings;
 mod step_texts;
 mod syntax;
 mod trigger_links;
@@ -46,5 +47,6 @@ pub use mcp::{
 };
 pub use model::*;
 pub use schema::{Property, Schema, Violation};
+pub use settings::*;
 pub use step_texts::{StepTexts, content_digest};
 pub use trigger_links::link_triggers;

@@ -102,7 +102,7 @@ impl Plan {
         }
         let graph = graph_of(steps.len(), &edges);
         let order = order::topological(&steps, &graph);
-        let escalation = children.catalog().settings.escalation.clone();
+        let escalation = children.catalog().settings.orchestrator.escalation.clone();
         let below = steps.iter().filter_map(|step| step.child());
         let depth = below.map(|child| child.depth + 1).max().unwrap_or(0);
         let locks = steps.iter().any(PlanStep::locks_workspace);
@@ -112,7 +112,7 @@ impl Plan {
         let start_hooks = (0u32..).zip(&steps).filter(|(_, step)| is_start(step));
         let start_hooks = start_hooks.map(|(i, _)| StepIx(i)).collect();
         let settings = &children.catalog().settings;
-        let (sandbox, opened) = (settings.sandbox_steps, settings.sandbox_write.clone());
+        let (sandbox, opened) = (settings.sandbox.steps, settings.sandbox.write.clone());
         let tools = children.catalog().tools.clone();
         let plugins = plugins::plugins(&steps, children.catalog());
         let servers = servers::servers(&steps, children.catalog());

@@ -20,7 +20,12 @@ pub(super) fn plugins(steps: &[PlanStep], catalog: &Catalog) -> Vec<Arc<Plugin>>
         specialist.tools.iter().map(|tool| &*tool.name).chain(security.map(|name| name.as_str()))
     });
     let settings = &catalog.settings;
-    let of_settings = settings.tool_security.keys().chain(settings.allowed_tools.iter().flatten());
+    let of_settings = settings
+        .tools
+        .security
+        .tools
+        .keys()
+        .chain(settings.tools.security.allowed.iter().flatten());
     let of_settings = of_settings.map(|name| name.as_str());
     let names = own.chain(of_specialists).chain(of_settings);
     let found = names.filter_map(|name| catalog.plugin_of(name));

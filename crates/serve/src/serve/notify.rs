@@ -282,7 +282,7 @@ fn follows_a_failure(served: &Notified<'_>, row: &RunRow) -> Result<bool, Servic
 /// The address of the pages for links.
 fn pages_of(project: &Project) -> Option<String> {
     let address = || address_in(&project.context.state_dir);
-    project.catalog.settings.url.clone().or_else(address)
+    project.catalog.settings.serve.url.clone().or_else(address)
 }
 
 fn wants(hook: &NotifyHook, playbook: &String, event: NotifyEvent) -> bool {

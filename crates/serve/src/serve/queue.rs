@@ -18,7 +18,7 @@ pub(super) fn next<'f>(
     delayed: impl Fn(&Fire) -> bool,
     settings: &Settings,
 ) -> Option<&'f Fire> {
-    let queue = |fire: &Fire| settings.queue_of(&fire.playbook);
+    let queue = |fire: &Fire| settings.serve.queue_of(&fire.playbook);
     let mut busy: BTreeSet<&str> = BTreeSet::new();
     let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
@@ -96,7 +96,8 @@ mod tests {
             queue("deploy", &["deploy", "migrate"], Some(1), 200),
             queue("batch", &["report"], None, 10),
         ];
-        let settings = Settings { queues, ..Settings::default() };
+        let mut settings = Settings::default();
+        settings.serve.queues = queues;
         let next = |open: &[Fire]| {
             let allow = |_: &str| Overlap::Allow;
             next(open, |_| false, allow, |_| false, |_| false, &settings).map(|fire| fire.id)

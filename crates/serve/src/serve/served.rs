@@ -85,7 +85,7 @@ impl ServedProject {
         let stamp = folder.stamp();
         let project = Arc::new(Project::load(folder.clone(), environment));
         let task_stamp = task_stamp(&folder, &project);
-        let journal = context.journal(project.catalog.settings.sync)?;
+        let journal = context.journal(project.catalog.settings.journal.sync)?;
         let triggers = Arc::new(trigger_catalog(&project));
         let (state, _) = watch::channel(ProjectState {
             project: project.clone(),
@@ -136,7 +136,7 @@ impl ServedProject {
             (Some(rest), Some(home)) => home.join(rest),
             _ => self.context.root.join(text),
         };
-        self.project.catalog.settings.projects.iter().map(folder).collect()
+        self.project.catalog.settings.serve.projects.iter().map(folder).collect()
     }
 
     /// Reads the definitions again if a file changed. Returns whether it did. Checks every two seconds,
@@ -196,7 +196,7 @@ impl ServedProject {
             return Ok(false);
         }
         self.pruned = now;
-        let retention = self.project.catalog.settings.retention;
+        let retention = self.project.catalog.settings.journal.retention;
         let age = retention.unwrap_or(DAY * 30).as_millis() as i64;
         self.store.prune(Timestamp(now.0.saturating_sub(age)))?;
         Ok(retention.is_some())
@@ -204,7 +204,7 @@ impl ServedProject {
 
     /// Maximum number of runs that the daemon keeps running for this project.
     pub(super) fn max_runs(&self) -> usize {
-        let own = self.project.catalog.settings.max_runs;
+        let own = self.project.catalog.settings.serve.max_runs;
         own.map_or(self.environment.processors.max(2) as usize, |most| most as usize)
     }
 

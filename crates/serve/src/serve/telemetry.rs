@@ -152,7 +152,7 @@ impl Telemetry {
         let (own, read) = (self.clone(), followed.clone());
         let counted = tokio::task::spawn_blocking(move || own.count(&read)).await;
         counted.unwrap_or(Ok(()))?;
-        let to = followed.project.catalog.settings.traces.clone();
+        let to = followed.project.catalog.settings.serve.traces.clone();
         match to {
             Some(to) => self.export(&followed, &to).await,
             None => run_blocking(|| forget(&followed)),

@@ -62,7 +62,8 @@ impl WebState {
     ) -> WebState {
         let ids = ids(&shared);
         let first = shared.first().map(|one| one.state().project);
-        let user_header = first.and_then(|project| project.catalog.settings.user_header.clone());
+        let user_header =
+            first.and_then(|project| project.catalog.settings.serve.user_header.clone());
         let folders = shared.iter().map(|one| one.context.root.display().to_string()).collect();
         let kept = KeptSessions::new(shared.first().map(|one| one.store.clone()), folders);
         let project = |(id, shared)| Arc::new(WebProject { id, shared });

@@ -194,13 +194,13 @@ fn processes(project: &Project) -> Finding {
             Finding::new(FindingLevel::Ok, "processes", format!("{message}; {more}"))
         }
         None => Finding::new(FindingLevel::Ok, "processes", message),
-        Some(_) if settings.processes == ProcessChoice::Group => Finding::new(
+        Some(_) if settings.sandbox.processes == ProcessChoice::Group => Finding::new(
             FindingLevel::Ok,
             "processes",
             format!("{message}, as set in the settings"),
         ),
         Some(why) => {
-            let short = match settings.processes {
+            let short = match settings.sandbox.processes {
                 ProcessChoice::PidNamespace => FindingLevel::Error,
                 _ => FindingLevel::Warning,
             };
@@ -217,8 +217,8 @@ fn sandbox(project: &Project) -> Finding {
     let base = BaseEnvironment::select(project.context.environment.variables.clone(), &[]);
     let level = kb_host::tool::sandbox_level(base.sandbox_cap());
     let name = level.as_str();
-    let needed = settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
-    if settings.sandbox_require.is_some_and(|required| required > level) {
+    let needed = settings.sandbox.critical_unapproved_at;
+    if settings.sandbox.require.is_some_and(|required| required > level) {
         let message = format!("{name}, below the required level");
         return Finding::new(FindingLevel::Error, "sandbox", message)
             .help("no run starts below the level of `sandbox.require` in the settings");

@@ -348,7 +348,7 @@ fn has_known_suffix(path: &Path) -> bool {
 fn is_missing(name: &str, step: &Step, playbook: &Playbook, settings: &Settings) -> bool {
     let mut declared = step.details().env.iter().chain(&playbook.env).map(|(name, _)| name);
     !BaseEnvironment::provides(name)
-        && !settings.env_pass.iter().any(|passed| passed == name)
+        && !settings.env.pass.iter().any(|passed| passed == name)
         && !declared.any(|declared| declared == name)
 }
 

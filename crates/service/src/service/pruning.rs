@@ -40,7 +40,7 @@ pub fn prune_runs(
     let context = ProjectContext::find(environment)?;
     let older_than = match request.older_than {
         Some(age) => age,
-        None => Project::find(environment)?.catalog.settings.retention.unwrap_or(RETENTION),
+        None => Project::find(environment)?.catalog.settings.journal.retention.unwrap_or(RETENTION),
     };
     let journal = context.journal(Default::default())?;
     let now = context.clock().now();

@@ -1,7 +1,7 @@
 //! Static rule: the settings name specialists as they are spelled.
 
 use crate::definition::model::Catalog;
-use crate::definition::syntax::settings::ORCHESTRATOR;
+use crate::definition::settings::ORCHESTRATOR;
 use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
 
 /// Reports names of `budgetAllocation` and `defaultLadder` that are no specialist: an error if one is alike, and a note

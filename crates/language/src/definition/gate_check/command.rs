@@ -2,10 +2,8 @@
 
 use super::spec::CheckKind;
 use crate::definition::check::{argv, pattern};
-use crate::definition::keys::KeyType::{
-    Boolean, Duration, Integer, List, ListOrOne, Map, ScalarTemplate, Text,
-};
-use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::keys::KeyType::{Boolean, Duration, List, ListOrOne, ScalarTemplate, Text};
+use crate::definition::keys::{KeySpec, key, keys};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -30,29 +28,17 @@ pub struct CommandCheck {
     pub timeout: Option<time::Duration>,
 }
 
-/// `tests:` of a `command` check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TestRequirement {
-    /// Minimum number of tests that ran.
-    pub min_count: u32,
-    /// Whether there must be at least as many as before the step.
-    pub not_fewer: bool,
+keys! {
+    /// Requirements on the tests of a `command` check.
+    pub struct TestRequirement(Debug, Clone, Copy, PartialEq, Eq): TESTS = ("tests", "`tests`") {
+        /// Minimum number of tests that run.
+        min_count: u32 = "minCount", default("1");
+        /// Whether at least as many tests must run as before the step. The command runs before the step too.
+        not_fewer: bool = "notFewer", default("false");
+    }
 }
 
 const ONLY: &[&str] = &["command"];
-
-static TESTS: KeyTable =
-    table("tests", "`tests`", "Requirements on the tests of a `command` check.", &[TESTS_KEYS]);
-
-const TESTS_KEYS: &[KeySpec] = &[
-    key("minCount", Integer(0, u32::MAX), "Minimum number of tests that run.").default("1"),
-    key(
-        "notFewer",
-        Boolean,
-        "Whether at least as many tests must run as before the step. The command runs before the step too.",
-    )
-    .default("false"),
-];
 
 impl CheckKind for CommandCheck {
     const NAME: &'static str = "command";
@@ -83,7 +69,7 @@ impl CheckKind for CommandCheck {
         key("mustFail", Boolean, "Whether the command must end with another exit code than 0.")
             .only(ONLY)
             .default("false"),
-        key("tests", Map(&TESTS), "Requirements on the tests that the command ran.")
+        key("tests", TestRequirement::MAP, "Requirements on the tests that the command ran.")
             .only(ONLY)
             .example("{minCount: 1}"),
         key("timeout", Duration, "Time limit of the command.").only(ONLY).example("5m"),
@@ -96,7 +82,7 @@ impl CheckKind for CommandCheck {
             fields.get("mayChange").map(|node| pattern::globs(node, "mayChange", decoder));
         let must_fail_before = fields.boolean("mustFailBefore", decoder).unwrap_or(false);
         let must_fail = fields.boolean("mustFail", decoder).unwrap_or(false);
-        let tests = fields.get("tests").and_then(|node| tests(node, decoder));
+        let tests = fields.get("tests").and_then(|node| TestRequirement::from_node(node, decoder));
         if let Some((other, span)) = contradiction(fields).filter(|_| must_fail) {
             let message = format!("`mustFail` and `{other}` contradict each other");
             let help = format!("remove `{other}`, which is about a command that exits with 0");
@@ -145,14 +131,6 @@ impl CommandCheck {
 fn contradiction(fields: &Fields<'_>) -> Option<(&'static str, Span)> {
     let keys = ["inputs", "mayChange", "mustFailBefore", "tests"];
     keys.into_iter().find_map(|key| Some((key, fields.entry(key)?.0.span)))
-}
-
-fn tests(node: &Node, decoder: &mut Decoder) -> Option<TestRequirement> {
-    let fields = decoder.fields(node, &TESTS)?;
-    Some(TestRequirement {
-        min_count: fields.integer("minCount", decoder).unwrap_or(1),
-        not_fewer: fields.boolean("notFewer", decoder).unwrap_or(false),
-    })
 }
 
 fn argv_words(node: &Node, decoder: &mut Decoder) -> Option<Vec<Template>> {

@@ -2,42 +2,29 @@
 
 use super::spec::CheckKind;
 use crate::definition::check::pattern;
-use crate::definition::keys::KeyType::{Integer, ListOrOne, Map, Text};
-use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::keys::KeyType::Map;
+use crate::definition::keys::{KeySpec, key, keys};
 use crate::definition::syntax::{Decoder, Fields, Node};
 use crate::expression::Reference;
 use kb_base::diagnostic::{Code, Diagnostic};
 
-/// A `diff` check: limits of the changes between the start of the step and now.
-#[derive(Debug, Clone, Default)]
-pub struct DiffCheck {
-    /// Globs of the only files that may change; `None`: all.
-    pub only: Option<Vec<String>>,
-    /// Globs of files that must not change.
-    pub forbid: Vec<String>,
-    /// Maximum number of changed files.
-    pub max_files: Option<u32>,
-    /// Maximum number of added and removed lines together.
-    pub max_lines: Option<u32>,
+keys! {
+    /// Limits of the changes that the step made since it started, with or without git.
+    pub struct DiffCheck(Debug, Clone, Default): DIFF = ("diff", "a `diff` check") {
+        /// Globs of the only files that may change.
+        only: Option<Vec<String>> = "only" => only, default("all files"), example("[\"src/**\"]");
+        /// Globs of files that must not change.
+        forbid: Vec<String> = "forbid" => pattern::globs, example("[\"**/*.lock\"]");
+        /// Maximum number of changed files.
+        max_files: Option<u32> = "maxFiles", example("10");
+        /// Maximum number of added and removed lines together.
+        max_lines: Option<u32> = "maxLines", example("200");
+    }
 }
 
-static DIFF: KeyTable = table(
-    "diff",
-    "a `diff` check",
-    "Limits of the changes that the step made since it started, with or without git.",
-    &[DIFF_KEYS],
-);
-
-const DIFF_KEYS: &[KeySpec] = &[
-    key("only", ListOrOne(&Text), "Globs of the only files that may change.")
-        .default("all files")
-        .example("[\"src/**\"]"),
-    key("forbid", ListOrOne(&Text), "Globs of files that must not change.")
-        .example("[\"**/*.lock\"]"),
-    key("maxFiles", Integer(0, u32::MAX), "Maximum number of changed files.").example("10"),
-    key("maxLines", Integer(0, u32::MAX), "Maximum number of added and removed lines together.")
-        .example("200"),
-];
+fn only(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Vec<String>> {
+    Some(pattern::globs(node, key, decoder))
+}
 
 impl CheckKind for DiffCheck {
     const NAME: &'static str = "diff";
@@ -51,14 +38,7 @@ impl CheckKind for DiffCheck {
             let problem = Diagnostic::warning(Code::NO_EFFECT, node.span, "`diff` has no limit");
             decoder.push(problem.help("add `only`, `forbid`, `maxFiles` or `maxLines`"));
         }
-        let only = fields.get("only").map(|node| pattern::globs(node, "only", decoder));
-        let forbid = fields.get("forbid").map(|node| pattern::globs(node, "forbid", decoder));
-        Some(DiffCheck {
-            only,
-            forbid: forbid.unwrap_or_default(),
-            max_files: fields.integer("maxFiles", decoder),
-            max_lines: fields.integer("maxLines", decoder),
-        })
+        DiffCheck::of(&fields, decoder)
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {

@@ -1,62 +1,62 @@
 //! `judge:`: a larger model reviews the answer of a specialist.
 
 use super::spec::CheckKind;
-use crate::definition::keys::KeyType::{Choice, Integer, Map, Number, Text};
-use crate::definition::keys::choices::{TIER, TIER_NAMES};
-use crate::definition::keys::{KeySpec, KeyTable, key, table};
-use crate::definition::model::JudgeCheck;
+use crate::definition::keys::KeyType::{self, Integer, Map, Number};
+use crate::definition::keys::{KeySpec, key, keys};
 use crate::definition::syntax::{Decoder, Fields, Node};
 use crate::expression::Reference;
+use kb_base::value::Tier;
 
-/// The keys of a `judge` check and of `verifier.judge`.
-pub(crate) static JUDGE: KeyTable = table(
-    "judge",
-    "`judge`",
-    "The review of an answer by a larger model. It can lower a verdict, never raise one.",
-    &[JUDGE_KEYS],
-);
+keys! {
+    /// The review of an answer by a larger model. It can lower a verdict, never raise one.
+    pub struct JudgeCheck(Debug, Clone, PartialEq, Default): JUDGE = ("judge", "`judge`") {
+        /// Tier of the judge.
+        tier: Option<Tier> = "tier", default("one above that of the specialist");
+        /// Model of the judge; takes precedence over `tier`.
+        model: Option<String> = "model", example("gpt-4o");
+        /// Maximum tokens of the response of the judge, with its reasoning.
+        max_tokens: Option<u32> = "maxTokens" as Integer(1, u32::MAX), default("2048");
+        /// More names than this that no tool result confirms refute the answer.
+        max_unverified: Option<u32> = "maxUnverified", default("3");
+        /// A lower confidence refutes the answer.
+        min_confidence: Option<f64> = "minConfidence" as SHARE, default("0.4");
+        /// A lower confidence makes the check inconclusive.
+        uncertain_below: Option<f64> = "uncertainBelow" as SHARE, default("0.6");
+        /// A lower completeness makes the check inconclusive, after one rework for the gaps.
+        min_completeness: Option<f64> = "minCompleteness" as SHARE, default("0.6");
+        /// Number of gaps that a rework is asked to close.
+        max_gaps: Option<u32> = "maxGaps" as Integer(0, 100), default("2");
+    }
+}
 
-const JUDGE_KEYS: &[KeySpec] = &[
-    key("tier", Choice(TIER_NAMES), "Tier of the judge.")
-        .default("one above that of the specialist"),
-    key("model", Text, "Model of the judge; takes precedence over `tier`.").example("gpt-4o"),
-    key(
-        "maxTokens",
-        Integer(1, u32::MAX),
-        "Maximum tokens of the response of the judge, with its reasoning.",
-    )
-    .default("2048"),
-    key(
-        "maxUnverified",
-        Integer(0, u32::MAX),
-        "More names than this that no tool result confirms refute the answer.",
-    )
-    .default("3"),
-    key("minConfidence", Number(0.0, 1.0), "A lower confidence refutes the answer.").default("0.4"),
-    key("uncertainBelow", Number(0.0, 1.0), "A lower confidence makes the check inconclusive.")
-        .default("0.6"),
-    key(
-        "minCompleteness",
-        Number(0.0, 1.0),
-        "A lower completeness makes the check inconclusive, after one rework for the gaps.",
-    )
-    .default("0.6"),
-    key("maxGaps", Integer(0, 100), "Number of gaps that a rework is asked to close.").default("2"),
-];
+const SHARE: KeyType = Number(0.0, 1.0);
 
-/// Decodes a `judge` check or `verifier.judge`.
-pub(crate) fn judge(node: &Node, decoder: &mut Decoder) -> Option<JudgeCheck> {
-    let fields = decoder.fields(node, &JUDGE)?;
-    Some(JudgeCheck {
-        tier: fields.choice("tier", TIER, decoder),
-        model: fields.text("model", decoder),
-        max_tokens: fields.integer("maxTokens", decoder),
-        max_unverified: fields.integer("maxUnverified", decoder),
-        min_confidence: fields.number("minConfidence", decoder),
-        uncertain_below: fields.number("uncertainBelow", decoder),
-        min_completeness: fields.number("minCompleteness", decoder),
-        max_gaps: fields.integer("maxGaps", decoder),
-    })
+impl JudgeCheck {
+    /// Maximum tokens of a response, if none are set.
+    pub const RESPONSE_TOKENS: u32 = 2_048;
+
+    /// The tier of the judge of a specialist with this tier, if none is set.
+    pub fn tier_above(specialist: Tier) -> Tier {
+        match specialist {
+            Tier::Small => Tier::Medium,
+            Tier::Medium | Tier::Large => Tier::Large,
+        }
+    }
+
+    /// The same with the values of `defaults` in place of missing ones.
+    #[must_use]
+    pub fn or(&self, defaults: &JudgeCheck) -> JudgeCheck {
+        JudgeCheck {
+            tier: self.tier.or(defaults.tier),
+            model: self.model.clone().or_else(|| defaults.model.clone()),
+            max_tokens: self.max_tokens.or(defaults.max_tokens),
+            max_unverified: self.max_unverified.or(defaults.max_unverified),
+            min_confidence: self.min_confidence.or(defaults.min_confidence),
+            uncertain_below: self.uncertain_below.or(defaults.uncertain_below),
+            min_completeness: self.min_completeness.or(defaults.min_completeness),
+            max_gaps: self.max_gaps.or(defaults.max_gaps),
+        }
+    }
 }
 
 impl CheckKind for JudgeCheck {
@@ -66,7 +66,7 @@ impl CheckKind for JudgeCheck {
             .example("{minConfidence: 0.6}")];
 
     fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<JudgeCheck> {
-        judge(node, decoder)
+        JudgeCheck::from_node(node, decoder)
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {

@@ -15,10 +15,10 @@ mod spec;
 pub use command::{CommandCheck, TestRequirement};
 pub use diff::DiffCheck;
 pub use file::{FileCheck, FileCount};
-pub(crate) use judge::{JUDGE, judge};
+pub use judge::JudgeCheck;
 
 use super::keys::{KeyRule, KeySpec, KeyTable, table};
-use super::model::{JudgeCheck, NotYet};
+use super::model::NotYet;
 use super::schema::Schema;
 use super::syntax::{Decoder, Fields, Node};
 use crate::expression::{Expression, Reference};

@@ -1,9 +1,10 @@
 //! Keys of `verify`. The keys of a check are beside its decoder, in `gate_check`.
 
-use super::choices::{CLAIMS_NAMES, ON_FAILED_NAMES, ON_INCONCLUSIVE_NAMES};
-use super::table::KeyType::{Boolean, Choice, Integer, List, Map, Text};
+use super::choice;
+use super::table::KeyType::{Boolean, Integer, List, Map, Text};
 use super::table::{KeySpec, KeyTable, key, table};
 use crate::definition::gate_check::CHECK;
+use crate::definition::model::{ClaimPolicy, FailurePolicy, InconclusivePolicy};
 
 pub(crate) static VERIFY: KeyTable =
     table("verify", "`verify`", "The gate of a step.", &[VERIFY_KEYS]);
@@ -11,7 +12,7 @@ pub(crate) static VERIFY: KeyTable =
 const VERIFY_KEYS: &[KeySpec] = &[
     key(
         "claims",
-        Choice(CLAIMS_NAMES),
+        choice::<ClaimPolicy>(),
         "How strictly claims in the output are compared with the evidence.",
     )
     .default("`strict` for specialists, else `none`"),
@@ -29,11 +30,11 @@ const VERIFY_KEYS: &[KeySpec] = &[
     .example("[summary]"),
     key("checks", List(const { &Map(&CHECK) }), "The checks, in order.")
         .example("[{file: out.txt}]"),
-    key("onFailed", Choice(ON_FAILED_NAMES), "What follows a `failed` verdict.")
+    key("onFailed", choice::<FailurePolicy>(), "What follows a `failed` verdict.")
         .default("`rework` for specialists, else `fail`"),
-    key("onInconclusive", Choice(ON_INCONCLUSIVE_NAMES), "What follows an `inconclusive` verdict.")
+    key("onInconclusive", choice::<InconclusivePolicy>(), "What follows an `inconclusive` verdict.")
         .default("`verifier.inconclusivePolicy` of the settings, else `warn`"),
-    key("onUnchecked", Choice(ON_INCONCLUSIVE_NAMES), "What follows an `unchecked` verdict.")
+    key("onUnchecked", choice::<InconclusivePolicy>(), "What follows an `unchecked` verdict.")
         .default("`verifier.uncheckedPolicy` of the settings, else `warn`"),
     key(
         "maxReworks",

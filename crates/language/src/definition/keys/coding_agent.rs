@@ -1,8 +1,9 @@
 //! Keys of coding agents: `agents` of the settings, and `agent` of a specialist.
 
-use super::choices::AGENT_TOOLS_NAMES;
-use super::table::KeyType::{Choice, ListOrOne, Map, MapOf, OneOf, Pattern, Text};
+use super::choice;
+use super::table::KeyType::{ListOrOne, Map, MapOf, OneOf, Pattern, Text};
 use super::table::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
+use crate::definition::model::AgentTools;
 
 /// `agents` of the settings.
 pub(crate) const AGENTS: KeyType = MapOf(const { &Map(&CODING_AGENT) });
@@ -50,7 +51,7 @@ const AGENT_KEYS: &[KeySpec] = &[
         .example("opus"),
     key(
         "tools",
-        Choice(AGENT_TOOLS_NAMES),
+        choice::<AgentTools>(),
         "`kb`: it works with the tools of the specialist, each call of which is recorded. `own`: it works with its own tools.",
     )
     .default("kb"),

@@ -1,14 +1,15 @@
 //! The keys of `context` of a specialist.
 
-use super::choices::CONTEXT_PROFILE_NAMES;
-use super::table::KeyType::{Boolean, Choice, Integer, Map, Text};
+use super::choice;
+use super::table::KeyType::{Boolean, Integer, Map, Text};
 use super::table::{KeySpec, KeyTable, key, table};
+use crate::definition::model::ContextProfile;
 
 pub(crate) static CONTEXT: KeyTable =
     table("context", "`context`", "Context of a specialist.", &[CONTEXT_KEYS]);
 
 const CONTEXT_KEYS: &[KeySpec] = &[
-    key("profile", Choice(CONTEXT_PROFILE_NAMES), "How much of its conversation the model sees."),
+    key("profile", choice::<ContextProfile>(), "How much of its conversation the model sees."),
     key("system", Text, "System prompt, or additional context next to a `role`.")
         .example("Answer in English."),
     key(

@@ -2,7 +2,8 @@
 
 use super::reach::reach;
 use super::table::KeyTable;
-use super::{playbook, plugin, script, settings, specialist, test};
+use super::{playbook, plugin, script, specialist, test};
+use crate::definition::settings::SETTINGS;
 use std::collections::BTreeMap;
 
 /// A kind of definition file that has its own table of keys.
@@ -49,7 +50,7 @@ impl DefinitionFile {
             DefinitionFile::Plugin => vec![&plugin::PLUGIN, &plugin::PLUGIN_MANIFEST],
             DefinitionFile::Script => vec![&script::SCRIPT],
             DefinitionFile::Test => vec![&test::TEST_FILE],
-            DefinitionFile::Settings => vec![&settings::SETTINGS],
+            DefinitionFile::Settings => vec![&SETTINGS],
         }
     }
 

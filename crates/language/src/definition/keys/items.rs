@@ -1,10 +1,9 @@
 //! Keys of `forEach` and `matrix`.
 
-use super::choices::ON_ITEM_ERROR_NAMES;
-use super::table::KeyType::{
-    Any, AnyMap, Choice, Integer, List, ListOrOne, MapOf, OneOf, Template, Text,
-};
+use super::choice;
+use super::table::KeyType::{Any, AnyMap, Integer, List, ListOrOne, MapOf, OneOf, Template, Text};
 use super::table::{KeyRule, KeySpec, KeyTable, key, table};
+use crate::definition::model::OnItemError;
 
 /// The maximum number of items, as an integer key takes it.
 const MAX_ITEMS: u32 = 100_000;
@@ -44,7 +43,7 @@ const ITEM_KEYS: &[KeySpec] = &[
         .default("the limit of the run"),
     key(
         "onItemError",
-        Choice(ON_ITEM_ERROR_NAMES),
+        choice::<OnItemError>(),
         "After a failed item: `fail` starts no further item, `finish` runs all items and then fails the step, \
          `continue` runs all items and the step succeeds.",
     )

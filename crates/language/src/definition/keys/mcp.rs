@@ -1,10 +1,12 @@
 //! Keys of servers of the Model Context Protocol: `mcp` of the settings, and `mcpServers` of a specialist.
 
-use super::choices::{NETWORK_NAMES, SERVER_TRANSPORT_NAMES};
+use super::choice;
+use super::choice_tables::SERVER_TRANSPORT_NAMES;
 use super::table::KeyType::{
     Choice, Duration, Integer, ListOrOne, Map, MapOf, OneOf, Pattern, Text,
 };
 use super::table::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
+use crate::definition::model::NetworkAccess;
 
 pub(crate) static MCP: KeyTable = table(
     "mcp",
@@ -68,7 +70,7 @@ const SERVER_KEYS: &[KeySpec] = &[
     .example("{TOKEN: \"env:DB_TOKEN\"}"),
     key(
         "network",
-        Choice(NETWORK_NAMES),
+        choice::<NetworkAccess>(),
         "Network of the process: a private loopback interface, none, or that of this machine.",
     )
     .default("none"),

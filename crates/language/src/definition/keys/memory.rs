@@ -1,35 +1,8 @@
 //! Keys of `memory`, in the settings and of a specialist.
 
-use super::choices::MEMORY_KIND_NAMES;
-use super::table::KeyType::{Any, Boolean, Choice, Duration, Integer, ListOrOne, Map};
+use super::choice_tables::MEMORY_KIND_NAMES;
+use super::table::KeyType::{Any, Boolean, Choice, ListOrOne, Map};
 use super::table::{KeySpec, KeyTable, key, table};
-
-pub(crate) static MEMORY_SETTINGS: KeyTable = table(
-    "memorySettings",
-    "`memory`",
-    "What is remembered across runs.",
-    &[MEMORY_SETTINGS_KEYS, AGENT_FILE_KEYS],
-);
-
-const MEMORY_SETTINGS_KEYS: &[KeySpec] = &[
-    key("enabled", Boolean, "Whether specialists are shown entries and can propose some.")
-        .default("false"),
-    key("maxTokens", Integer(200, 8_000), "Maximum tokens of the entries in one prompt.")
-        .default("1200"),
-    key(
-        "maxEntries",
-        Integer(1, 100_000),
-        "Number of entries from which specialists propose no more; people still can.",
-    )
-    .default("2000"),
-    key(
-        "archiveAfter",
-        Duration,
-        "Age since the last passed check from which an entry that no person shared is archived.",
-    )
-    .default("90d")
-    .example("30d"),
-];
 
 pub(crate) static MEMORY_USE: KeyTable = table(
     "memoryUse",
@@ -56,7 +29,7 @@ const MEMORY_USE_KEYS: &[KeySpec] = &[
 ];
 
 /// The form of agent files.
-const AGENT_FILE_KEYS: &[KeySpec] = &[
+pub(crate) const AGENT_FILE_KEYS: &[KeySpec] = &[
     key("shortTerm", Any, "The conversation of an attempt; `context` limits it.")
         .example("{enabled: true}")
         .unused(),

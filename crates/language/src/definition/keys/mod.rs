@@ -5,12 +5,12 @@
 //! [`key_reference`] the pages in `docs/reference/generated`. Start at [`KeyTable`] and
 //! [`DefinitionFile`]; a new key is one line in the table of its map.
 
-pub(crate) mod budget;
 pub(crate) mod checks;
 mod choice_list;
-pub(crate) mod choices;
+pub(crate) mod choice_tables;
 pub(crate) mod coding_agent;
 pub(crate) mod context;
+mod declare;
 mod describe;
 mod file;
 pub(crate) mod items;
@@ -23,10 +23,7 @@ pub(crate) mod playbook;
 pub(crate) mod plugin;
 mod reach;
 mod reference;
-pub(crate) mod sandbox;
 pub(crate) mod script;
-pub(crate) mod serve;
-pub(crate) mod settings;
 pub(crate) mod specialist;
 pub(crate) mod step;
 pub(crate) mod step_parts;
@@ -34,7 +31,9 @@ mod table;
 pub(crate) mod test;
 pub(crate) mod trigger;
 
-pub(in crate::definition) use choice_list::choices;
+pub(crate) use choice_list::Choice;
+pub(in crate::definition) use choice_list::{choice, choices, choices_of};
+pub(in crate::definition) use declare::{higher, keys, sentence, settings};
 pub use file::DefinitionFile;
 pub use json_schema::file_schema;
 pub use reference::key_reference;

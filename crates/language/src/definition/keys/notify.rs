@@ -1,6 +1,6 @@
 //! Keys of `notify:` of the settings.
 
-use super::choices::NOTIFY_EVENT_NAMES;
+use super::choice_tables::NOTIFY_EVENT_NAMES;
 use super::table::KeyType::{Any, Choice, ListOrOne, Map, MapOf, OneOf, Pattern, Text};
 use super::table::{KeyRule, KeySpec, KeyTable, key, table};
 

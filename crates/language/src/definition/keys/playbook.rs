@@ -1,18 +1,18 @@
 //! Keys of playbooks and workflows.
 
-use super::budget::BUDGET;
-use super::choices::{
-    CONFLICT_NAMES, GIT_STATE_NAMES, MERGE_NAMES, ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES,
-    WORKSPACE_NAMES,
-};
+use super::choice;
+use super::choice_tables::TRIGGER_NAMES;
 use super::step::{DEFAULTS, STEP};
 use super::step_parts::HOOKS;
 use super::table::KeyType::{
-    Any, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number, OneOf,
-    Pattern, Scalar, ScalarTemplate, Schema, Template, Text,
+    Any, Boolean, Choice, Constant, List, ListOrOne, Map, MapOf, Number, OneOf, Pattern, Scalar,
+    ScalarTemplate, Schema, Template, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
 use super::trigger::TRIGGERS;
+use crate::definition::model::{
+    Budget, ConflictPolicy, Limits, MergePolicy, Order, ParamType, Requirements, WorkspaceMode,
+};
 
 const ID_PATTERN: &str = "^[a-z][a-z0-9_-]{0,63}$";
 const NAME_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
@@ -71,7 +71,7 @@ const COMMON: &[KeySpec] = &[
     .example("[{id: cleanup, run: rm -rf build}]"),
     key("hooks", Map(&HOOKS), "Steps that follow an event of the run; their failures only warn.")
         .example("{onFailure: [{id: report, run: ./report.sh}]}"),
-    key("requires", Map(&REQUIRES), "What must hold before a run starts.")
+    key("requires", Requirements::MAP, "What must hold before a run starts.")
         .example("{tools: [git], git: clean}"),
     key("outputs", MapOf(&Any), "Outputs of the run, with placeholders.")
         .example("{summary: \"{{test.output.summary}}\"}"),
@@ -81,20 +81,20 @@ const COMMON: &[KeySpec] = &[
         .example("{timeout: 10m}"),
     key(
         "workspace",
-        Choice(WORKSPACE_NAMES),
+        choice::<WorkspaceMode>(),
         "The files of every step that does not set `workspace` itself.",
     )
     .example("worktree"),
     key(
         "merge",
-        Choice(MERGE_NAMES),
+        choice::<MergePolicy>(),
         "How the changes of every step that does not set `merge` itself reach the project.",
     )
     .example("rebase"),
-    key("limits", Map(&LIMITS), "Limits of the run.").example("{maxParallel: 4}"),
-    key("order", Choice(ORDER_NAMES), "`sequential` makes each step depend on the step before it.")
+    key("limits", Limits::MAP, "Limits of the run.").example("{maxParallel: 4}"),
+    key("order", choice::<Order>(), "`sequential` makes each step depend on the step before it.")
         .default("graph"),
-    key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the run.")
+    key("budget", Budget::MAP, "Limits of cost, tokens and tool calls of the run.")
         .example("{maxCostUsd: 1.5}"),
     key(
         "concurrency",
@@ -117,7 +117,7 @@ pub(crate) static PARAM: KeyTable =
 
 const PARAM_KEYS: &[KeySpec] = &[
     key("name", Pattern(NAME_PATTERN), "Name of the parameter.").required().example("topic"),
-    key("type", Choice(PARAM_TYPE_NAMES), "Type of the value.").default("string"),
+    key("type", choice::<ParamType>(), "Type of the value.").default("string"),
     key("required", Boolean, "Whether a run needs a value.").default("false"),
     key("default", Any, "Value if none is given.").example("\".\""),
     key("prompt", Text, "Question that asks for the value on a terminal.").example("Which file?"),
@@ -139,34 +139,6 @@ const PARAM_KEYS: &[KeySpec] = &[
     key("schema", Schema, "Schema of the value.").example("{files: \"string[]\"}"),
 ];
 
-pub(crate) static LIMITS: KeyTable =
-    table("limits", "`limits`", "Limits of a run.", &[LIMITS_KEYS]);
-
-const LIMITS_KEYS: &[KeySpec] = &[
-    key("maxParallel", Integer(1, 100_000), "Maximum parallel steps.")
-        .default("number of processors, at least 2")
-        .example("4"),
-    key("timeout", Duration, "Time limit of the whole run.").example("1h"),
-    key("failFast", Boolean, "Whether the first failure cancels all steps that have not ended.")
-        .default("false"),
-];
-
-pub(crate) static REQUIRES: KeyTable = table(
-    "requires",
-    "`requires`",
-    "What must hold before a run starts. Everything is checked before the run is created.",
-    &[REQUIRES_KEYS],
-);
-
-const REQUIRES_KEYS: &[KeySpec] = &[
-    key("tools", ListOrOne(&Text), "Programs that are in `PATH`.").example("[git, cargo]"),
-    key("files", ListOrOne(&Text), "Paths or globs of project files; each matches a file.")
-        .example("[Cargo.toml]"),
-    key("env", ListOrOne(&Text), "Environment variables that are set and not empty.")
-        .example("[DEPLOY_TARGET]"),
-    key("git", Choice(GIT_STATE_NAMES), "`clean`: the project is a git work tree without changes."),
-];
-
 pub(crate) static CONCURRENCY: KeyTable =
     table("concurrency", "`concurrency`", "The concurrency group of a run.", &[CONCURRENCY_KEYS]);
 
@@ -176,7 +148,7 @@ const CONCURRENCY_KEYS: &[KeySpec] = &[
         .example("\"deploy-{{target}}\""),
     key(
         "onConflict",
-        Choice(CONFLICT_NAMES),
+        choice::<ConflictPolicy>(),
         "`queue` waits for the other run, `skip` does not start, `cancelRunning` cancels the other run.",
     )
     .default("queue"),

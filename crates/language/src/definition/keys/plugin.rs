@@ -1,11 +1,13 @@
 //! Keys of plugins.
 
-use super::choices::{LEVEL_NAMES, NETWORK_NAMES};
+use super::choice;
 use super::table::KeyType::{
-    AnyMap, Boolean, Choice, Constant, Duration, Expression, List, Map, OneOf, Pattern, Scalar,
-    Schema, Text,
+    AnyMap, Boolean, Constant, Duration, Expression, List, Map, OneOf, Pattern, Scalar, Schema,
+    Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
+use crate::definition::model::NetworkAccess;
+use crate::toolspec::ToolLevel;
 
 pub(crate) static PLUGIN: KeyTable = table(
     "plugin",
@@ -33,8 +35,8 @@ const PLUGIN_KEYS: &[KeySpec] = &[
     .example("[python3, tools/deploy.py]"),
     key("input", Map(&PLUGIN_INPUT), "Arguments of a call.").default("no arguments"),
     key("output", Map(&PLUGIN_OUTPUT), "Result of a call.").required(),
-    key("level", Choice(LEVEL_NAMES), "Risk level of a call.").default("critical"),
-    key("network", Choice(NETWORK_NAMES), "The network that the program can use.").default("none"),
+    key("level", choice::<ToolLevel>(), "Risk level of a call.").default("critical"),
+    key("network", choice::<NetworkAccess>(), "The network that the program can use.").default("none"),
     key("timeout", Duration, "Time limit of a call.").default("2m"),
     key(
         "probes",
@@ -60,9 +62,9 @@ const MANIFEST_KEYS: &[KeySpec] = &[
         "Program of the tools that name none; the variable `KB_TOOL` is the id of the tool.",
     )
     .example("[python3, tools/deploy.py]"),
-    key("level", Choice(LEVEL_NAMES), "Risk level of the tools that name none.")
+    key("level", choice::<ToolLevel>(), "Risk level of the tools that name none.")
         .default("critical"),
-    key("network", Choice(NETWORK_NAMES), "The network of the tools that name none.")
+    key("network", choice::<NetworkAccess>(), "The network of the tools that name none.")
         .default("none"),
     key("timeout", Duration, "Time limit of a call of the tools that name none.").default("2m"),
     key("tools", List(const { &Map(&MANIFEST_TOOL) }), "The tools.")
@@ -89,8 +91,8 @@ const MANIFEST_TOOL_KEYS: &[KeySpec] = &[
         "Result of a call. Without a schema, claims about it are `inconclusive`.",
     )
     .default("any JSON value"),
-    key("level", Choice(LEVEL_NAMES), "Risk level of a call.").default("as in the manifest"),
-    key("network", Choice(NETWORK_NAMES), "The network that the program can use.")
+    key("level", choice::<ToolLevel>(), "Risk level of a call.").default("as in the manifest"),
+    key("network", choice::<NetworkAccess>(), "The network that the program can use.")
         .default("as in the manifest"),
     key("timeout", Duration, "Time limit of a call.").default("as in the manifest"),
     key("probes", List(const { &Map(&PROBE) }), "Checks after each successful call.")

@@ -3,7 +3,8 @@
 use super::describe::{key_text, table_text};
 use super::reach::reach;
 use super::table::{KeySpec, KeyTable, KeyType, Support};
-use super::{checks, playbook, plugin, script, settings, specialist, step, test};
+use super::{checks, playbook, plugin, script, specialist, step, test};
+use crate::definition::settings::SETTINGS;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages, in order, each with the tables that it starts with. A table is on the first page whose
@@ -17,7 +18,7 @@ const PAGES: &[(&str, &str, &[&KeyTable])] = &[
         "Keys of specialists",
         &[&specialist::SPECIALIST, &specialist::PROFILE, &specialist::AGENT],
     ),
-    ("settings", "Keys of the settings", &[&settings::SETTINGS]),
+    ("settings", "Keys of the settings", &[&SETTINGS]),
     ("plugin", "Keys of plugins", &[&plugin::PLUGIN, &plugin::PLUGIN_MANIFEST]),
     ("script", "Keys of scripts", &[&script::SCRIPT]),
     ("test", "Keys of test files", &[&test::TEST_FILE]),

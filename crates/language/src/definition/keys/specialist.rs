@@ -1,18 +1,17 @@
 //! Keys of specialists: the file `kb.specialist/1`, the `agent:` form, and agent profiles.
 
-use super::choices::{
-    CONTEXT_PROFILE_NAMES, INPUT_POLICY_NAMES, NETWORK_NAMES, OUTPUT_FORMAT_NAMES, REASONING_NAMES,
-    TIER_NAMES,
-};
+use super::choice_tables::{INPUT_POLICY_NAMES, OUTPUT_FORMAT_NAMES};
 use super::coding_agent::AGENT_OF_SPECIALIST;
 use super::context::CONTEXT;
-use super::settings::{GLOBAL_LIMITS, SECURITY};
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
     Scalar, Schema, Text,
 };
 use super::table::{KeySpec, KeyTable, KeyType, key, table};
-use super::{mcp::SERVER_ITEM, memory::MEMORY_KEY};
+use super::{choice, mcp::SERVER_ITEM, memory::MEMORY_KEY};
+use crate::definition::model::{ContextProfile, Example, NetworkAccess, Reasoning};
+use crate::definition::settings::{GLOBAL_LIMITS, SECURITY};
+use kb_base::value::Tier;
 
 pub(crate) static SPECIALIST: KeyTable = table(
     "specialist",
@@ -66,7 +65,7 @@ const MAX_TOKENS: KeySpec = key(
 )
 .default("the limit of the model, at most 16,384");
 const REASONING: KeySpec =
-    key("reasoning", Choice(REASONING_NAMES), "How long the model reasons before it responds.")
+    key("reasoning", choice::<Reasoning>(), "How long the model reasons before it responds.")
         .default("`llm.reasoning` of the settings")
         .example("medium");
 const TOOLS: KeyType = ListOrOne(&Text);
@@ -85,7 +84,7 @@ const CAPABILITIES_KEY: KeySpec = key(
 
 const NETWORK_KEY: KeySpec = key(
     "network",
-    Choice(NETWORK_NAMES),
+    choice::<NetworkAccess>(),
     "Network of its commands and of the commands that check its work: a private loopback interface, none, or that of this machine.",
 )
 .default("loopback");
@@ -105,13 +104,13 @@ const COMMON: &[KeySpec] = &[
     key("role", Text, "System prompt.").example("You review Rust code."),
     key(
         "context",
-        OneOf(const { &[Choice(CONTEXT_PROFILE_NAMES), Map(&CONTEXT)] }),
+        OneOf(const { &[choice::<ContextProfile>(), Map(&CONTEXT)] }),
         "How much of its conversation the model sees: lengths of tool results, and when older messages become a summary. A map sets more context.",
     )
     .default("`llm.context` of the settings")
     .example("standard"),
     key("staticContext", Text, "Context that is part of every prompt.").example("The project uses Rust 2024."),
-    key("examples", List(const { &Map(&EXAMPLE) }), "Examples of past tasks for the prompt.").example("[{task: Rename a flag, approach: Search and edit, outcome: 3 files changed}]"),
+    key("examples", List(const { &Example::MAP }), "Examples of past tasks for the prompt.").example("[{task: Rename a flag, approach: Search and edit, outcome: 3 files changed}]"),
     key("llm", Map(&LLM), "Choice of the model.").example("{tier: small}"),
     key("limits", Map(&LIMITS), "Limits of one attempt.").example("{maxSteps: 10}"),
     FORCED_REASONING,
@@ -209,7 +208,7 @@ const AGENT_KEYS: &[KeySpec] = &[
         .example("[fs:read]"),
     NETWORK_KEY,
     CAPABILITIES_KEY,
-    key("context", Choice(CONTEXT_PROFILE_NAMES), "How much of its conversation the model sees.")
+    key("context", choice::<ContextProfile>(), "How much of its conversation the model sees.")
         .default("`llm.context` of the settings"),
     AGENT_LOOP_KEY,
     key("limits", Map(&AGENT_LIMITS), "Limits of one attempt.")
@@ -276,15 +275,6 @@ const DISPLAY_KEYS: &[KeySpec] = &[
     key("color", Any, "Color of the name.").example("blue").unused(),
 ];
 
-pub(crate) static EXAMPLE: KeyTable =
-    table("example", "an example", "An example of a past task.", &[EXAMPLE_KEYS]);
-
-const EXAMPLE_KEYS: &[KeySpec] = &[
-    key("task", Text, "The task.").example("Rename a flag").required(),
-    key("approach", Text, "How the task was done.").example("Search and edit").required(),
-    key("outcome", Text, "The result.").example("3 files changed").required(),
-];
-
 const FORCED_REASONING: KeySpec = key(
     "forcedReasoningInterval",
     Integer(1, 100),
@@ -308,10 +298,14 @@ pub(crate) static LLM: KeyTable =
     table("llm", "`llm`", "The model of a specialist.", &[LLM_KEYS, GENERATION]);
 
 const LLM_KEYS: &[KeySpec] = &[
-    key("tier", Choice(TIER_NAMES), "Model tier.").default("medium"),
-    key("ladder", ListOrOne(&Choice(TIER_NAMES)), "Tiers to escalate through, in ascending order.")
-        .default("`defaultLadder` of the settings")
-        .example("[small, medium]"),
+    key("tier", choice::<Tier>(), "Model tier.").default("medium"),
+    key(
+        "ladder",
+        ListOrOne(const { &choice::<Tier>() }),
+        "Tiers to escalate through, in ascending order.",
+    )
+    .default("`defaultLadder` of the settings")
+    .example("[small, medium]"),
 ];
 
 const GENERATION: &[KeySpec] = &[

@@ -1,21 +1,20 @@
 //! Keys of steps, and of `defaults`, which sets them for all steps. The keys of one kind are beside its
 //! decoder, in `kind`.
 
-use super::budget::BUDGET;
 use super::checks::VERIFY;
-use super::choices::{
-    AUTHOR_SANDBOX_NAMES, EVIDENCE_NAMES, MERGE_NAMES, ON_ERROR_NAMES, RUN_IF_NAMES,
-    WORKSPACE_NAMES,
-};
+use super::choice;
 use super::items::{FOR_EACH, ITEMS, MATRIX};
-use super::sandbox::STEP_SANDBOX;
-use super::step_parts::{CACHE, HOOKS, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
+use super::step_parts::{HOOKS, LOOP, RECOVERY, RETRY, STEP_OUTPUT};
 use super::table::KeyType::{
-    Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
-    OneOf, Pattern, ScalarTemplate, Template, Text,
+    Any, Boolean, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf, OneOf,
+    Pattern, ScalarTemplate, Template, Text,
 };
 use super::table::{KeyRule, KeyScope, KeySpec, KeyTable, key, table};
 use crate::definition::kind;
+use crate::definition::model::{
+    AuthorSandbox, Budget, Cache, EvidenceMode, MergePolicy, OnError, RunIf, SandboxOpening,
+    Timeout, WorkspaceMode,
+};
 
 pub(crate) static STEP: KeyTable =
     table("step", "a step", "One step.", &[kind::KEYS, ID, kind::OWN_KEYS, COMMON, STEP_HOOKS])
@@ -67,14 +66,14 @@ const COMMON: &[KeySpec] = &[
         .example("\"{{test.output.failed}} > 0\""),
     key(
         "runIf",
-        Choice(RUN_IF_NAMES),
+        choice::<RunIf>(),
         "Join: which statuses of the dependencies let the step run.",
     )
     .scope(KeyScope::Attempts)
     .default("allSucceeded"),
     key("input", Any, "Structured input of a specialist, or arguments of a tool.")
         .example("{path: out.txt, content: \"{{text}}\"}"),
-    key("timeout", OneOf(const { &[Duration, Map(&TIMEOUT)] }), "Time limit of one attempt.")
+    key("timeout", OneOf(const { &[Duration, Timeout::MAP] }), "Time limit of one attempt.")
         .scope(KeyScope::Attempts)
         .example("10m"),
     key("retry", Map(&RETRY), "Retry policy.").scope(KeyScope::Attempts).example("{max: 2}"),
@@ -95,7 +94,7 @@ const COMMON: &[KeySpec] = &[
     key("verify", Map(&VERIFY), "Gate that decides whether the step counts as done.")
         .scope(KeyScope::Gate)
         .example("{checks: [{file: out.txt}]}"),
-    key("onError", Choice(ON_ERROR_NAMES), "`continue` tolerates a failure of this step.")
+    key("onError", choice::<OnError>(), "`continue` tolerates a failure of this step.")
         .scope(KeyScope::Attempts)
         .default("fail"),
     key("env", MapOf(&ScalarTemplate), "Environment variables of its processes.")
@@ -105,23 +104,23 @@ const COMMON: &[KeySpec] = &[
         .example("[database]"),
     key(
         "workspace",
-        Choice(WORKSPACE_NAMES),
+        choice::<WorkspaceMode>(),
         "The files of the step: those of the project, with the `workspace` lock (`exclusive`) or without \
          it (`shared`), or those of a git worktree or a copy.",
     )
     .default("`exclusive` for specialists with a writing tool"),
     key(
         "merge",
-        Choice(MERGE_NAMES),
+        choice::<MergePolicy>(),
         "How the changes of a step with a worktree or a copy reach the project.",
     )
     .scope(KeyScope::Attempts)
     .default("patch"),
-    key("evidence", Choice(EVIDENCE_NAMES), "Whether file changes of its processes are recorded.")
+    key("evidence", choice::<EvidenceMode>(), "Whether file changes of its processes are recorded.")
         .default("`full` if its checks need them"),
     key(
         "sandbox",
-        OneOf(const { &[Choice(AUTHOR_SANDBOX_NAMES), Map(&STEP_SANDBOX)] }),
+        OneOf(const { &[choice::<AuthorSandbox>(), SandboxOpening::MAP] }),
         "Whether its commands run in the sandbox of specialists: with `auto` after the start of a specialist \
          of the run that can write files, until a person has answered an `approve` step, and if they read a \
          foreign value. A map is `always` and opens what it names.",
@@ -129,7 +128,7 @@ const COMMON: &[KeySpec] = &[
     .only(AUTHOR)
     .default("auto")
     .example("{network: open}"),
-    key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the step.")
+    key("budget", Budget::MAP, "Limits of cost, tokens and tool calls of the step.")
         .scope(KeyScope::Attempts)
         .example("{maxTokens: 50000}"),
     key(
@@ -148,7 +147,7 @@ const COMMON: &[KeySpec] = &[
         .example("{until: \"{{review.verdict}} == 'passed'\", max: 3}"),
     key(
         "cache",
-        OneOf(const { &[Boolean, Map(&CACHE)] }),
+        OneOf(const { &[Boolean, Cache::MAP] }),
         "Takes the result of an earlier execution with the same key, and stores the own one.",
     )
     .scope(KeyScope::Attempts)

@@ -1,20 +1,14 @@
 //! Keys of the maps inside a step.
 
-use super::choices::{BACKOFF_NAMES, CACHE_SCOPE_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
+use super::choice;
+use super::choice_tables::{OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
 use super::table::KeyType::{
-    Choice, Duration, Expression, Integer, List, ListOrOne, Map, OneOf, Pattern, ScalarTemplate,
-    Schema, Steps, Template, Text,
+    Choice, Duration, Expression, Integer, List, ListOrOne, Map, OneOf, Pattern, Schema, Steps,
+    Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
 use crate::definition::gate_check::CHECK;
-
-pub(crate) static TIMEOUT: KeyTable =
-    table("timeout", "`timeout`", "Time limits of one attempt.", &[TIMEOUT_KEYS]);
-
-const TIMEOUT_KEYS: &[KeySpec] = &[
-    key("attempt", Duration, "Limit of the whole attempt.").example("10m"),
-    key("idle", Duration, "Limit without any output, tool call or token.").example("60s"),
-];
+use crate::definition::model::Backoff;
 
 pub(crate) static RETRY: KeyTable =
     table("retry", "`retry`", "The retry policy of a step.", &[RETRY_MAX, ON, DELAYS]);
@@ -29,7 +23,7 @@ const ON: &[KeySpec] = &[key("on", OUTCOMES, "Outcomes that are retried.")
 const OUTCOMES: super::KeyType = ListOrOne(&Pattern(OUTCOME_PATTERN));
 
 const DELAYS: &[KeySpec] = &[
-    key("backoff", Choice(BACKOFF_NAMES), "How the delay grows from one retry to the next.")
+    key("backoff", choice::<Backoff>(), "How the delay grows from one retry to the next.")
         .default("exponential"),
     key("initial", Duration, "Delay before the first retry.").default("1s"),
     key("maxDelay", Duration, "Maximum delay.").default("60s"),
@@ -80,30 +74,10 @@ const LOOP_KEYS: &[KeySpec] = &[
     .required()
     .example("\"{{review.output.done}}\""),
     key("max", Integer(1, 1000), "Maximum number of passes.").default("10"),
-    key("backoff", Choice(BACKOFF_NAMES), "How the delay grows from one pass to the next.")
+    key("backoff", choice::<Backoff>(), "How the delay grows from one pass to the next.")
         .default("fixed"),
     key("initial", Duration, "Delay before the second pass.").default("none; 1s with `backoff`"),
     key("maxDelay", Duration, "Maximum delay.").default("60s"),
-];
-
-pub(crate) static CACHE: KeyTable = table(
-    "cache",
-    "`cache`",
-    "When a step takes its result from an earlier execution.",
-    &[CACHE_KEYS],
-);
-
-const CACHE_KEYS: &[KeySpec] = &[
-    key("key", ScalarTemplate, "A text that is a part of the key; without `inputs`, it stands for the files that the step reads.")
-        .example("\"{{version}}\""),
-    key("inputs", ListOrOne(&Template), "Globs of the files that the step reads; `!` excludes files.")
-        .default("all files that are not ignored; none for `http` steps, and none with `key`")
-        .example("[\"src/**\", Cargo.toml]"),
-    key("outputs", ListOrOne(&Template), "Globs of ignored files that belong to the result; other changed files always do.")
-        .example("[\"dist/**\"]"),
-    key("ttl", Duration, "Age from which a stored result is not used.").example("24h"),
-    key("scope", Choice(CACHE_SCOPE_NAMES), "Which steps share results: all of the `project` that do the same, the same `step` of the playbook, or those of one `run`.")
-        .default("project"),
 ];
 
 pub(crate) static STEP_OUTPUT: KeyTable =

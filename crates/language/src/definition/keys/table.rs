@@ -188,6 +188,22 @@ impl KeySpec {
         KeySpec { support: Support::RunRefused, ..self }
     }
 
+    /// The least and the highest integer that it takes.
+    pub(in crate::definition) fn integers(&self) -> (u32, u32) {
+        match self.ty {
+            KeyType::Integer(least, most) => (least, most),
+            _ => (0, u32::MAX),
+        }
+    }
+
+    /// The least and the highest number that it takes.
+    pub(in crate::definition) fn numbers(&self) -> (f64, f64) {
+        match self.ty {
+            KeyType::Number(least, most) => (least, most),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
     /// The snake_case spelling, if it differs from the canonical name.
     pub fn snake_case(&self) -> Option<String> {
         let mut snake = String::new();

@@ -1,13 +1,12 @@
 //! Keys of test files: tests of playbooks, for `kb playbook test`.
 
-use super::choices::{
-    EXPECTED_STATUS_NAMES, EXPECTED_STEP_STATUS_NAMES, FAILURE_KIND_NAMES, VERDICT_NAMES,
-};
+use super::choice;
 use super::table::KeyType::{
-    Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number,
-    OneOf, Scalar, Text,
+    Any, AnyMap, Boolean, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number, OneOf,
+    Scalar, Text,
 };
 use super::table::{KeyRule, KeySpec, KeyTable, key, table};
+use kb_base::value::{OutcomeKind, RunStatus, StepStatus, Verdict};
 
 pub(crate) static TEST_FILE: KeyTable = table(
     "testFile",
@@ -122,7 +121,7 @@ const STUB_KEYS: &[KeySpec] = &[
     key("output", Any, "The attempt succeeds with this output.")
         .example("{url: \"https://example.com\"}"),
     key("error", Text, "The attempt fails with this message.").example("the server is down"),
-    key("kind", Choice(FAILURE_KIND_NAMES), "Kind of the failure, for `retry.on` and `recovery`.")
+    key("kind", choice::<OutcomeKind>(), "Kind of the failure, for `retry.on` and `recovery`.")
         .default("tool_error, or exit with `exitCode`"),
     key("exitCode", Integer(0, 255), "Exit code of the process."),
     key("delay", Duration, "Duration of the attempt.").example("200ms"),
@@ -204,12 +203,12 @@ pub(crate) static EXPECT: KeyTable = table(
 );
 
 const EXPECT_KEYS: &[KeySpec] = &[
-    key("status", Choice(EXPECTED_STATUS_NAMES), "Status of the run.").default("succeeded"),
-    key("steps", MapOf(&Choice(EXPECTED_STEP_STATUS_NAMES)), "Statuses of steps and items.")
+    key("status", choice::<RunStatus>(), "Status of the run.").default("succeeded"),
+    key("steps", MapOf(const { &choice::<StepStatus>() }), "Statuses of steps and items.")
         .example("{build: succeeded, publish: skipped}"),
     key("attempts", MapOf(&Integer(0, u32::MAX)), "Numbers of attempts of steps and items.")
         .example("{build: 2}"),
-    key("verdicts", MapOf(&Choice(VERDICT_NAMES)), "Verdicts of gates of steps and items.")
+    key("verdicts", MapOf(const { &choice::<Verdict>() }), "Verdicts of gates of steps and items.")
         .example("{implement: passed}"),
     key(
         "errors",

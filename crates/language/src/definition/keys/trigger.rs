@@ -1,12 +1,12 @@
 //! Keys of `on:`, the triggers of a playbook.
 
-use super::choices::{
-    KEEP_NAMES, OVERLAP_NAMES, RUN_END_NAMES, SIGNATURE_ENCODING_NAMES, WEBHOOK_FORM_NAMES,
-};
+use super::choice;
 use super::table::KeyType::{
-    Any, Choice, Duration, Expression, Integer, ListOrOne, Map, MapOf, OneOf, Pattern, Text,
+    Any, Duration, Expression, Integer, ListOrOne, Map, MapOf, OneOf, Pattern, Text,
 };
 use super::table::{KeySpec, KeyTable, KeyType, key, table};
+use crate::definition::model::{NamedForm, RunEnd, SignatureEncoding};
+use crate::schedule::{Keep, Overlap};
 
 pub(crate) static TRIGGERS: KeyTable = table(
     "on",
@@ -57,7 +57,7 @@ const COMMON: &[KeySpec] = &[
 const fn overlap(default: &'static str) -> KeySpec {
     key(
         "overlap",
-        Choice(OVERLAP_NAMES),
+        choice::<Overlap>(),
         "What happens to a start while a run that the trigger started has not ended.",
     )
     .default(default)
@@ -118,7 +118,7 @@ const CATCH_UP_KEYS: &[KeySpec] = &[
     key("window", Duration, "How old a time may be to be started late.").required().example("6h"),
     key(
         "keep",
-        Choice(KEEP_NAMES),
+        choice::<Keep>(),
         "`latest` starts one run for all late times, `all` one for each.",
     )
     .default("latest"),
@@ -148,7 +148,7 @@ const WEBHOOK_KEYS: &[KeySpec] = &[
         .example("deploy"),
     key(
         "form",
-        OneOf(const { &[Choice(WEBHOOK_FORM_NAMES), Map(&SIGNATURE)] }),
+        OneOf(const { &[choice::<NamedForm>(), Map(&SIGNATURE)] }),
         "How requests are signed: by Standard Webhooks, in the form of a service, or as a map says.",
     )
     .default("standard")
@@ -176,7 +176,7 @@ const SIGNATURE_KEYS: &[KeySpec] = &[
     key("prefix", Text, "What stands before the signature in the header.")
         .default("nothing")
         .example("\"sha256=\""),
-    key("encoding", Choice(SIGNATURE_ENCODING_NAMES), "How the signature is written.")
+    key("encoding", choice::<SignatureEncoding>(), "How the signature is written.")
         .default("hex"),
     key(
         "timestamp",
@@ -254,5 +254,6 @@ pub(crate) static RUN: KeyTable = table(
 
 const RUN_KEYS: &[KeySpec] = &[
     key("playbook", Text, "Id of the playbook whose runs count.").required().example("build"),
-    key("status", ListOrOne(&Choice(RUN_END_NAMES)), "Which ends count.").default("succeeded"),
+    key("status", ListOrOne(const { &choice::<RunEnd>() }), "Which ends count.")
+        .default("succeeded"),
 ];

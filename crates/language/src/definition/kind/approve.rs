@@ -2,8 +2,8 @@
 
 use super::execution::{Ask, Execution, OnReject, OnTimeout, OutputForm};
 use super::spec::{KindRules, StepType};
-use crate::definition::keys::KeyType::{self, Choice, Map, OneOf};
-use crate::definition::keys::{KeySpec, KeyTable, choices, key, table};
+use crate::definition::keys::KeyType::{self, Map, OneOf};
+use crate::definition::keys::{KeySpec, KeyTable, choice, key, table};
 use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
@@ -23,15 +23,6 @@ pub struct ApproveStep {
     pub on_reject: Option<OnReject>,
 }
 
-choices! {
-    /// The values of `onTimeout`.
-    ON_TIMEOUT, ON_TIMEOUT_NAMES: OnTimeout = {
-        "approve" => OnTimeout::Approve,
-        "reject" => OnTimeout::Reject,
-        "fail" => OnTimeout::Fail,
-    }
-}
-
 static APPROVE: KeyTable =
     table("approve", "`approve`", "The request of an `approve` step.", &[APPROVE_KEYS]);
 
@@ -42,7 +33,7 @@ const APPROVE_KEYS: &[KeySpec] = &[
         .example("1h"),
     key(
         "onTimeout",
-        Choice(ON_TIMEOUT_NAMES),
+        choice::<OnTimeout>(),
         "What follows when the time limit has passed; needs a `timeout`.",
     )
     .default("fail"),
@@ -115,7 +106,7 @@ impl StepType for Box<ApproveStep> {
             .required(&fields, "message")
             .and_then(|node| decoder.template(node, "message", Secrets::Refused));
         let timeout = fields.duration("timeout", decoder);
-        let on_timeout = fields.choice("onTimeout", ON_TIMEOUT, decoder);
+        let on_timeout = fields.choice("onTimeout", decoder);
         if let (Some((key, _)), None) = (fields.entry("onTimeout"), fields.get("timeout")) {
             let message = "`onTimeout` needs a `timeout`".to_owned();
             decoder.bad_value(

@@ -3,6 +3,7 @@
 
 use super::answer::AnswerRule;
 use crate::definition::gate_check::Check;
+use crate::definition::keys::choices;
 use crate::expression::{EvalError, Scope, Template};
 use kb_base::diagnostic::Span;
 use kb_base::value::{DefinitionId, Json, SpecialistId, StepId};
@@ -74,16 +75,18 @@ pub struct OnReject {
     pub max: u32,
 }
 
-/// What follows when the timeout of a question passes without a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnTimeout {
-    /// As if a person had approved.
-    Approve,
-    /// As if a person had rejected.
-    Reject,
-    /// The step fails with a timeout.
-    #[default]
-    Fail,
+choices! {
+    /// What follows when the timeout of a question passes without a reply.
+    #[derive(Default)]
+    pub enum OnTimeout {
+        /// As if a person had approved.
+        Approve = "approve",
+        /// As if a person had rejected.
+        Reject = "reject",
+        /// The step fails with a timeout.
+        #[default]
+        Fail = "fail",
+    }
 }
 
 /// The moment that a step waits for.

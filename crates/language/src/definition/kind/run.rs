@@ -3,8 +3,8 @@
 use super::execution::{Effects, Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::check::{argv, shell_text};
-use crate::definition::keys::KeyType::{Choice, List, OneOf, ScalarTemplate, Text};
-use crate::definition::keys::{KeySpec, choices, key};
+use crate::definition::keys::KeyType::{List, OneOf, ScalarTemplate, Text};
+use crate::definition::keys::{KeySpec, choice, choices, key};
 use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
@@ -29,24 +29,17 @@ pub enum RunCommand {
     Argv(Box<[Template]>),
 }
 
-/// `parse:` of a `run` step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OutputParse {
-    /// The text of stdout without its last newline.
-    #[default]
-    Text,
-    /// One JSON value, parsed from stdout.
-    Json,
-    /// The lines of stdout as a list.
-    Lines,
-}
-
 choices! {
-    /// The values of `parse`.
-    PARSE, PARSE_NAMES: OutputParse = {
-        "text" => OutputParse::Text,
-        "json" => OutputParse::Json,
-        "lines" => OutputParse::Lines,
+    /// `parse:` of a `run` step.
+    #[derive(Default)]
+    pub enum OutputParse {
+        /// The text of stdout without its last newline.
+        #[default]
+        Text = "text",
+        /// One JSON value, parsed from stdout.
+        Json = "json",
+        /// The lines of stdout as a list.
+        Lines = "lines",
     }
 }
 
@@ -58,7 +51,7 @@ impl StepType for RunStep {
     )
     .example("[cargo, test]")];
     const OWN_KEYS: &'static [KeySpec] =
-        &[key("parse", Choice(PARSE_NAMES), "How stdout becomes the output.")
+        &[key("parse", choice::<OutputParse>(), "How stdout becomes the output.")
             .only(&["run"])
             .default("text")];
     const RULES: KindRules = KindRules {
@@ -73,7 +66,7 @@ impl StepType for RunStep {
         decoder: &mut Decoder,
         _: &mut Vec<NotYet>,
     ) -> Option<RunStep> {
-        let parse = fields.choice("parse", PARSE, decoder);
+        let parse = fields.choice("parse", decoder);
         let command = match node.as_seq() {
             Some(words) => RunCommand::Argv(argv_words(words, node.span, decoder)?.into()),
             None if node.as_text().is_some() => {

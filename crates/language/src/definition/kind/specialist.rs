@@ -119,9 +119,10 @@ impl StepType for Box<SpecialistStep> {
     ) -> Option<Box<SpecialistStep>> {
         let by_capability = KINDS.iter().all(|kind| fields.entry(kind).is_none());
         let kind = if fields.entry("agent").is_some() { "agent" } else { "specialist" };
-        let id = match by_capability {
-            true => SpecialistId::new(UNRESOLVED).ok(),
-            false => specialist_id(kind, node, decoder),
+        let id = if by_capability {
+            SpecialistId::new(UNRESOLVED).ok()
+        } else {
+            specialist_id(kind, node, decoder)
         };
         one_task(node, fields, decoder);
         let inline = fields.get("task").or_else(|| fields.get("prompt"));

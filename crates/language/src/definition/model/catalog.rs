@@ -1,7 +1,8 @@
 //! The result of loading: every valid definition by id, and the ids of the invalid ones.
 
-use super::{McpServer, Playbook, Plugin, Settings, Specialist, Step};
+use super::{McpServer, Playbook, Plugin, Specialist, Step};
 use crate::definition::mcp::{LOCK_PATH, McpLock, PinnedServer};
+use crate::definition::settings::Settings;
 use crate::toolspec::{ToolCatalog, ToolNamespace};
 use kb_base::diagnostic::Sources;
 use kb_base::value::{DefinitionId, SpecialistId};
@@ -65,7 +66,7 @@ impl Catalog {
         let steps = self.playbooks.values().flat_map(|playbook| steps_of(playbook));
         let own = steps.filter_map(|step| step.details().sandbox.as_ref());
         let own = own.flat_map(|sandbox| sandbox.opening.write.iter().cloned());
-        self.settings.sandbox_write.iter().cloned().chain(own).collect()
+        self.settings.sandbox.write.iter().cloned().chain(own).collect()
     }
 
     /// The server with this name, if what is pinned of it is what its command declared.

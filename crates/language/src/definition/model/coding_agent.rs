@@ -1,6 +1,7 @@
 //! [`CodingAgent`]: a program that does the work of a specialist, spoken to by the Agent Client Protocol.
 
 use super::ServerValue;
+use crate::definition::keys::choices;
 use kb_base::diagnostic::Span;
 use kb_base::value::Json;
 use std::time::Duration;
@@ -26,14 +27,16 @@ pub struct CodingAgent {
     pub span: Span,
 }
 
-/// Which tools a coding agent works with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum AgentTools {
-    /// Those of the specialist. Each call is recorded, and the agent itself changes nothing in the project.
-    #[default]
-    Kb,
-    /// Its own. What they do is only reported, and their changes of files are compared.
-    Own,
+choices! {
+    /// Which tools a coding agent works with.
+    #[derive(Default)]
+    pub enum AgentTools {
+        /// Those of the specialist. Each call is recorded, and the agent itself changes nothing in the project.
+        #[default]
+        Kb = "kb",
+        /// Its own. What they do is only reported, and their changes of files are compared.
+        Own = "own",
+    }
 }
 
 /// An agent that `kb` knows by name.

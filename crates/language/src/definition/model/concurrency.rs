@@ -1,5 +1,6 @@
 //! `concurrency:` of a playbook and `locks:` of steps.
 
+use crate::definition::keys::choices;
 use crate::expression::Template;
 
 /// `concurrency:` of a playbook: its runs do not execute at the same time as others of the group.
@@ -11,14 +12,16 @@ pub struct Concurrency {
     pub on_conflict: ConflictPolicy,
 }
 
-/// `onConflict` of `concurrency`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ConflictPolicy {
-    /// The new run waits for its turn.
-    #[default]
-    Queue,
-    /// The new run does not start.
-    Skip,
-    /// The other run is cancelled; then the new one starts.
-    CancelRunning,
+choices! {
+    /// `onConflict` of `concurrency`.
+    #[derive(Default)]
+    pub enum ConflictPolicy {
+        /// The new run waits for its turn.
+        #[default]
+        Queue = "queue",
+        /// The new run does not start.
+        Skip = "skip",
+        /// The other run is cancelled; then the new one starts.
+        CancelRunning = "cancelRunning",
+    }
 }

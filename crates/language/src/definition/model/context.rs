@@ -1,47 +1,28 @@
 //! How much of a conversation a model sees, and how long it may reason.
 
-/// `context` of a specialist, `llm.context` of the settings: how long tool results may be, and when
-/// older messages are replaced by a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContextProfile {
-    /// For small context windows: results of 800 characters, compression from five messages on.
-    Compact,
-    /// Files of 16,000 characters, other results of 4,000, compression from 60 % of the window on.
-    Standard,
-    /// Files of 48,000 characters, other results of 12,000, compression from 60 % of the window on.
-    Wide,
-}
+use crate::definition::keys::choices;
 
-impl ContextProfile {
-    /// The name in definitions.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ContextProfile::Compact => "compact",
-            ContextProfile::Standard => "standard",
-            ContextProfile::Wide => "wide",
-        }
+choices! {
+    /// `context` of a specialist, `llm.context` of the settings: how long tool results may be, and when
+    /// older messages are replaced by a summary.
+    pub enum ContextProfile {
+        /// For small context windows: results of 800 characters, compression from five messages on.
+        Compact = "compact",
+        /// Files of 16,000 characters, other results of 4,000, compression from 60 % of the window on.
+        Standard = "standard",
+        /// Files of 48,000 characters, other results of 12,000, compression from 60 % of the window on.
+        Wide = "wide",
     }
-}
 
-/// `reasoning` of `llm`: how long a model may reason before it responds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reasoning {
-    /// Little reasoning.
-    Low,
-    /// The usual amount.
-    Medium,
-    /// Much reasoning, for difficult tasks.
-    High,
-}
-
-impl Reasoning {
-    /// The name in definitions.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Reasoning::Low => "low",
-            Reasoning::Medium => "medium",
-            Reasoning::High => "high",
-        }
+    /// `reasoning` of `llm`: how long a model may reason before it responds.
+    #[derive(PartialOrd, Ord)]
+    pub enum Reasoning {
+        /// Little reasoning.
+        Low = "low",
+        /// The usual amount.
+        Medium = "medium",
+        /// Much reasoning, for difficult tasks.
+        High = "high",
     }
 }
 

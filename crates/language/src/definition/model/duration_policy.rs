@@ -1,28 +1,31 @@
 //! Timeouts, retries and backoff of a step.
 
+use crate::definition::keys::{choices, keys};
 use kb_base::value::OutcomeSelector;
 use std::time::Duration;
 
-/// `timeout:`: the time limits of one attempt. Execution and verification count; time in a queue
-/// does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Timeout {
-    /// Limit of the whole attempt; `None`: unlimited.
-    pub attempt: Option<Duration>,
-    /// Limit without any output, tool call or token; `None`: unlimited.
-    pub idle: Option<Duration>,
+keys! {
+    /// Time limits of one attempt.
+    pub struct Timeout(Debug, Clone, Copy, PartialEq, Eq, Default): TIMEOUT = ("timeout", "`timeout`") {
+        /// Limit of the whole attempt.
+        attempt: Option<Duration> = "attempt", example("10m");
+        /// Limit without any output, tool call or token.
+        idle: Option<Duration> = "idle", example("60s");
+    }
 }
 
-/// `backoff:`: how the delay grows from one retry to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Backoff {
-    /// The same delay each time.
-    Fixed,
-    /// `initial`, then 2 × `initial`, 3 × `initial`, …
-    Linear,
-    /// Doubled each time.
-    #[default]
-    Exponential,
+choices! {
+    /// `backoff:`: how the delay grows from one retry to the next.
+    #[derive(Default)]
+    pub enum Backoff {
+        /// The same delay each time.
+        Fixed = "fixed",
+        /// `initial`, then 2 × `initial`, 3 × `initial`, …
+        Linear = "linear",
+        /// Doubled each time.
+        #[default]
+        Exponential = "exponential",
+    }
 }
 
 /// `retry:`: another attempt with the same work after a delay.

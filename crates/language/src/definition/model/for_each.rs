@@ -1,5 +1,6 @@
 //! `forEach:` and `matrix:`: one step instance per item (fan-out).
 
+use crate::definition::keys::choices;
 use crate::expression::{Template, ValueTemplate};
 
 /// `forEach:` or `matrix:` of a step.
@@ -19,16 +20,18 @@ pub struct ForEach {
     pub collect: Option<ValueTemplate>,
 }
 
-/// `onItemError:`: what the failure of an item means for its step and the other items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnItemError {
-    /// The step fails; items that have not started are cancelled.
-    #[default]
-    Fail,
-    /// All items run, then the step fails.
-    Finish,
-    /// All items run, and the step does not fail.
-    Continue,
+choices! {
+    /// `onItemError:`: what the failure of an item means for its step and the other items.
+    #[derive(Default)]
+    pub enum OnItemError {
+        /// The step fails; items that have not started are cancelled.
+        #[default]
+        Fail = "fail",
+        /// All items run, then the step fails.
+        Finish = "finish",
+        /// All items run, and the step does not fail.
+        Continue = "continue",
+    }
 }
 
 impl OnItemError {

@@ -1,7 +1,8 @@
 //! `verify:`, the gate of a step, and its policies. `gate_check` has the checks.
 
-use super::judge::JudgeCheck;
 use crate::definition::gate_check::Check;
+use crate::definition::gate_check::JudgeCheck;
+use crate::definition::keys::choices;
 use kb_base::value::Verdict;
 
 /// `verify:`: the gate that decides whether a step counts as done.
@@ -34,30 +35,30 @@ impl Verify {
     }
 }
 
-/// `claims:`: how strictly claims are compared with evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClaimPolicy {
-    /// A refuted claim fails the gate. The default of specialist steps.
-    Strict,
-    /// A refuted claim is reported; the gate can still pass.
-    Warn,
-    /// Claims are not checked. The default of other steps.
-    None,
-}
+choices! {
+    /// `claims:`: how strictly claims are compared with evidence.
+    pub enum ClaimPolicy {
+        /// A refuted claim fails the gate. The default of specialist steps.
+        Strict = "strict",
+        /// A refuted claim is reported; the gate can still pass.
+        Warn = "warn",
+        /// Claims are not checked. The default of other steps.
+        None = "none",
+    }
 
-/// `onFailed:`: what follows a `failed` verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailurePolicy {
-    /// Another attempt by the same specialist, with the evidence of what failed.
-    Rework,
-    /// Another attempt with the same work.
-    Retry,
-    /// Another attempt with the next tier of the specialist's ladder.
-    EscalateModel,
-    /// The verdict is reported; the step succeeds.
-    Warn,
-    /// The step fails without another attempt.
-    Fail,
+    /// `onFailed:`: what follows a `failed` verdict.
+    pub enum FailurePolicy {
+        /// Another attempt by the same specialist, with the evidence of what failed.
+        Rework = "rework",
+        /// Another attempt with the same work.
+        Retry = "retry",
+        /// Another attempt with the next tier of the specialist's ladder.
+        EscalateModel = "escalateModel",
+        /// The verdict is reported; the step succeeds.
+        Warn = "warn",
+        /// The step fails without another attempt.
+        Fail = "fail",
+    }
 }
 
 /// What follows each verdict that is neither `passed` nor `failed`, as one level states it: a step, or
@@ -90,13 +91,14 @@ impl Undecided {
     }
 }
 
-/// `onInconclusive:` and `onUnchecked:`: what follows such a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InconclusivePolicy {
-    /// The verdict is reported; the step succeeds.
-    Warn,
-    /// The step fails as if the gate had failed.
-    Fail,
-    /// A person decides whether another attempt follows.
-    AskUser,
+choices! {
+    /// `onInconclusive:` and `onUnchecked:`: what follows such a verdict.
+    pub enum InconclusivePolicy {
+        /// The verdict is reported; the step succeeds.
+        Warn = "warn",
+        /// The step fails as if the gate had failed.
+        Fail = "fail",
+        /// A person decides whether another attempt follows.
+        AskUser = "askUser",
+    }
 }

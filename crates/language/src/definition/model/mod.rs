@@ -12,7 +12,6 @@ mod duration_policy;
 mod for_each;
 mod gate;
 mod hook;
-mod judge;
 mod mcp;
 mod memory;
 mod network;
@@ -25,14 +24,12 @@ mod repeat;
 mod requirements;
 mod sandbox;
 mod script;
-mod settings;
 mod specialist;
 mod step;
 mod test;
-mod tool_rules;
 mod trigger;
 
-pub use budget::{Budget, GlobalLimits};
+pub use budget::Budget;
 pub use cache::{Cache, CacheScope};
 pub use capability::Capability;
 pub use catalog::{Catalog, RefusedDefinitions};
@@ -43,9 +40,8 @@ pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use for_each::{ForEach, ItemSource, Matrix, OnItemError};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Undecided, Verify};
 pub use hook::{Hook, HookEvent};
-pub use judge::JudgeCheck;
 pub use mcp::{McpServer, PinnedTools, ServerValue};
-pub use memory::{MemorySettings, MemoryUse};
+pub use memory::MemoryUse;
 pub use network::NetworkAccess;
 pub use not_yet::NotYet;
 pub use notify::{NotifyEvent, NotifyHook, NotifyTarget};
@@ -56,10 +52,6 @@ pub use repeat::{Loop, Until};
 pub use requirements::Requirements;
 pub use sandbox::{AuthorSandbox, SandboxOpening, StepSandbox};
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
-pub use settings::{
-    ApprovalLevel, EscalationLimits, LogBudget, ModelPrice, ProcessChoice, PromptRecording, Queue,
-    SecretSource, Settings, SyncMode, TierSettings, ToolSecurity, TraceSettings,
-};
 pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, Specialist};
 pub use step::{
     EvidenceMode, Isolation, MergePolicy, RunIf, Step, StepDetails, StepPhase, WorkspaceMode,
@@ -68,7 +60,6 @@ pub use test::{
     Expectations, Fault, FaultKind, FileExpectation, Located, LocatedMap, ModelFault, Stub,
     StubFailure, TestCase, TestFile, TestReply, TestScript, ToolStub,
 };
-pub use tool_rules::ToolRules;
 pub use trigger::{
     FileTrigger, HeaderSignature, NamedForm, PayloadPath, RunEnd, RunTrigger, SignatureEncoding,
     Trigger, TriggerSource, WHEN_NAMES, Webhook, WebhookForm, is_topic,

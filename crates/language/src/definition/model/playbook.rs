@@ -2,6 +2,8 @@
 
 use super::{Concurrency, NotYet, Requirements, Step, Trigger};
 use crate::definition::Schema;
+use crate::definition::keys::KeyType::Integer;
+use crate::definition::keys::{choices, keys};
 use crate::expression::{Template, ValueMap};
 use kb_base::diagnostic::Span;
 use kb_base::value::{DefinitionId, Digest, Json};
@@ -66,25 +68,29 @@ pub struct Playbook {
     pub not_yet: Vec<NotYet>,
 }
 
-/// `order:`: what determines the order of steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// Dependencies alone.
-    #[default]
-    Graph,
-    /// Each step starts after the step written before it.
-    Sequential,
+choices! {
+    /// `order:`: what determines the order of steps.
+    #[derive(Default)]
+    pub enum Order {
+        /// Dependencies alone.
+        #[default]
+        Graph = "graph",
+        /// Each step starts after the step written before it.
+        Sequential = "sequential",
+    }
 }
 
-/// `limits:` of a playbook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
-    /// Maximum parallel steps. `None`: the number of processors, at least 2.
-    pub max_parallel: Option<u32>,
-    /// Time limit of the whole run; `None`: unlimited.
-    pub timeout: Option<Duration>,
-    /// Whether the first failure cancels all steps that have not ended.
-    pub fail_fast: bool,
+keys! {
+    /// Limits of a run.
+    pub struct Limits(Debug, Clone, Copy, PartialEq, Eq, Default): LIMITS = ("limits", "`limits`") {
+        /// Maximum parallel steps.
+        max_parallel: Option<u32> = "maxParallel" as Integer(1, 100_000),
+            default("number of processors, at least 2"), example("4");
+        /// Time limit of the whole run.
+        timeout: Option<Duration> = "timeout", example("1h");
+        /// Whether the first failure cancels all steps that have not ended.
+        fail_fast: bool = "failFast", default("false");
+    }
 }
 
 /// One entry of `params:`.
@@ -118,24 +124,26 @@ pub struct Param {
     pub span: Span,
 }
 
-/// `type:` of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ParamType {
-    /// Any text; numbers and booleans of a command line stay text.
-    #[default]
-    String,
-    /// A whole number of 64 bits.
-    Integer,
-    /// A whole or decimal number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// A list, given as JSON or comma-separated text.
-    List,
-    /// An object, given as JSON.
-    Object,
-    /// A path inside the workspace, given as text.
-    Path,
-    /// A reference to a secret (`env:NAME`, `file:PATH`), never a literal.
-    Secret,
+choices! {
+    /// `type:` of a parameter.
+    #[derive(Default)]
+    pub enum ParamType {
+        /// Any text; numbers and booleans of a command line stay text.
+        #[default]
+        String = "string",
+        /// A whole number of 64 bits.
+        Integer = "integer",
+        /// A whole or decimal number.
+        Number = "number",
+        /// `true` or `false`.
+        Boolean = "boolean",
+        /// A list, given as JSON or comma-separated text.
+        List = "list",
+        /// An object, given as JSON.
+        Object = "object",
+        /// A path inside the workspace, given as text.
+        Path = "path",
+        /// A reference to a secret (`env:NAME`, `file:PATH`), never a literal.
+        Secret = "secret",
+    }
 }

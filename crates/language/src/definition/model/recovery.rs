@@ -1,6 +1,7 @@
 //! What follows a failure: the rows of `recovery:`, and `onError:`.
 
 use super::RetryPolicy;
+use crate::definition::keys::choices;
 use kb_base::diagnostic::Span;
 use kb_base::value::{OutcomeSelector, SpecialistId};
 use serde::{Deserialize, Serialize};
@@ -8,14 +9,16 @@ use serde::{Deserialize, Serialize};
 /// Maximum of an `askUser` row without `max`: a person is asked after each failure.
 pub const UNLIMITED_QUESTIONS: u32 = 1000;
 
-/// `onError:`: what the failure of a step means for the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnError {
-    /// The run fails, and steps that need this one are blocked.
-    #[default]
-    Fail,
-    /// The failure is tolerated: the status stays `failed`, joins count it as succeeded.
-    Continue,
+choices! {
+    /// `onError:`: what the failure of a step means for the run.
+    #[derive(Default)]
+    pub enum OnError {
+        /// The run fails, and steps that need this one are blocked.
+        #[default]
+        Fail = "fail",
+        /// The failure is tolerated: the status stays `failed`, joins count it as succeeded.
+        Continue = "continue",
+    }
 }
 
 /// `do:` of a row of `recovery`.

@@ -1,6 +1,7 @@
 //! `sandbox:` of a step: whether its commands run in the sandbox, and what that opens.
 
 use super::NetworkAccess;
+use crate::definition::keys::keys;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -16,15 +17,16 @@ pub enum AuthorSandbox {
     Always,
 }
 
-/// The map form of `sandbox:`: what the sandbox of a step's commands opens.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct SandboxOpening {
-    /// The network that they can use.
-    pub network: NetworkAccess,
-    /// Additional paths that they may read; `~/` is the home directory.
-    pub read: Vec<String>,
-    /// Additional paths that they may read and write.
-    pub write: Vec<String>,
+keys! {
+    /// What the sandbox of the commands of a step opens; with it, they always run there.
+    pub struct SandboxOpening(Debug, Clone, Default, PartialEq, Eq, Serialize): STEP_SANDBOX = ("stepSandbox", "`sandbox` of a step") {
+        /// The network that they can use.
+        network: NetworkAccess = "network", default("loopback");
+        /// Additional paths to read; `~/` is the home directory.
+        read: Vec<String> = "read", example("[~/models]");
+        /// Additional paths to read and write.
+        write: Vec<String> = "write", example("[.git]");
+    }
 }
 
 /// What a step of the author says about its sandbox.

@@ -1,10 +1,12 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
 use super::{
-    Capability, CodingAgent, ContextProfile, GlobalLimits, McpServer, MemoryUse, NetworkAccess,
-    NotYet, Reasoning, Retrieval, ToolRules,
+    Capability, CodingAgent, ContextProfile, McpServer, MemoryUse, NetworkAccess, NotYet,
+    Reasoning, Retrieval,
 };
 use crate::definition::Schema;
+use crate::definition::keys::keys;
+use crate::definition::settings::{GlobalLimits, ToolRules};
 use crate::toolspec::ToolSpec;
 use kb_base::diagnostic::Span;
 use kb_base::value::{Digest, SpecialistId, Tier, ToolName};
@@ -166,15 +168,16 @@ impl Specialist {
     }
 }
 
-/// One entry of `examples:`: a past task for the prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Example {
-    /// The task of the example, as a step would give it.
-    pub task: String,
-    /// How the task was done.
-    pub approach: String,
-    /// What the result was.
-    pub outcome: String,
+keys! {
+    /// An example of a past task.
+    pub struct Example(Debug, Clone, PartialEq, Eq): EXAMPLE = ("example", "an example") {
+        /// The task, as a step would give it.
+        task: String = "task", required, example("Rename a flag");
+        /// How the task was done.
+        approach: String = "approach", required, example("Search and edit");
+        /// The result.
+        outcome: String = "outcome", required, example("3 files changed");
+    }
 }
 
 /// `llm:`, or `brain:` of the `agent:` form.

@@ -1,11 +1,12 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
 use super::{
-    Budget, Cache, ForEach, Hook, JudgeCheck, Loop, NotYet, OnError, RecoveryRule, RetryPolicy,
-    StepSandbox, Timeout, Verify,
+    Budget, Cache, ForEach, Hook, Loop, NotYet, OnError, RecoveryRule, RetryPolicy, StepSandbox,
+    Timeout, Verify,
 };
 use crate::definition::Schema;
-use crate::definition::gate_check::Check;
+use crate::definition::gate_check::{Check, JudgeCheck};
+use crate::definition::keys::choices;
 use crate::definition::kind::StepKind;
 use crate::expression::{Expression, Template, ValueTemplate};
 use kb_base::diagnostic::Span;
@@ -181,52 +182,52 @@ impl StepDetails {
     }
 }
 
-/// `runIf:`: the join over the dependencies that matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RunIf {
-    /// Every dependency succeeded.
-    #[default]
-    AllSucceeded,
-    /// No dependency failed; skipped ones do not matter.
-    NoneFailed,
-    /// At least one dependency succeeded.
-    AnySucceeded,
-    /// All dependencies have ended, with any status.
-    AllDone,
-}
+choices! {
+    /// `runIf:`: the join over the dependencies that matter.
+    #[derive(Default)]
+    pub enum RunIf {
+        /// Every dependency succeeded.
+        #[default]
+        AllSucceeded = "allSucceeded",
+        /// No dependency failed; skipped ones do not matter.
+        NoneFailed = "noneFailed",
+        /// At least one dependency succeeded.
+        AnySucceeded = "anySucceeded",
+        /// All dependencies have ended, with any status.
+        AllDone = "allDone",
+    }
 
-/// `evidence:`: whether file changes of a step are recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EvidenceMode {
-    /// Manifests are taken before and after its processes.
-    Full,
-    /// No manifests are taken.
-    None,
-}
+    /// `evidence:`: whether file changes of a step are recorded.
+    pub enum EvidenceMode {
+        /// Manifests are taken before and after its processes.
+        Full = "full",
+        /// No manifests are taken.
+        None = "none",
+    }
 
-/// `workspace:`: the files that a step reads and writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorkspaceMode {
-    /// The project; the step takes the `workspace` lock and excludes other writing steps.
-    Exclusive,
-    /// The project; the step runs in parallel with other writing steps.
-    Shared,
-    /// A git worktree of its own.
-    Worktree,
-    /// A copy of the project of its own.
-    Copy,
-}
+    /// `workspace:`: the files that a step reads and writes.
+    pub enum WorkspaceMode {
+        /// The project; the step takes the `workspace` lock and excludes other writing steps.
+        Exclusive = "exclusive",
+        /// The project; the step runs in parallel with other writing steps.
+        Shared = "shared",
+        /// A git worktree of its own.
+        Worktree = "worktree",
+        /// A copy of the project of its own.
+        Copy = "copy",
+    }
 
-/// `merge:`: how the changes of a step in a worktree or copy reach the project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MergePolicy {
-    /// The changes are written into the project, without a commit.
-    #[default]
-    Patch,
-    /// The commits are rebased onto the current branch of the project.
-    Rebase,
-    /// The changes stay where they are.
-    None,
+    /// `merge:`: how the changes of a step in a worktree or copy reach the project.
+    #[derive(Default)]
+    pub enum MergePolicy {
+        /// The changes are written into the project, without a commit.
+        #[default]
+        Patch = "patch",
+        /// The commits are rebased onto the current branch of the project.
+        Rebase = "rebase",
+        /// The changes stay where they are.
+        None = "none",
+    }
 }
 
 /// The worktree or copy that a step runs in.

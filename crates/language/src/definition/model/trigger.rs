@@ -1,5 +1,6 @@
 //! `on:` of a playbook: what starts a run without a person.
 
+use crate::definition::keys::choices;
 use crate::expression::Expression;
 use crate::schedule::{Overlap, Policy, Schedule};
 use kb_base::diagnostic::Span;
@@ -126,23 +127,24 @@ impl Default for WebhookForm {
     }
 }
 
-/// The forms that have a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NamedForm {
-    /// Standard Webhooks: id, timestamp and body.
-    Standard,
-    /// Standard Webhooks with the header names of Svix.
-    Svix,
-    /// GitHub, Gitea, Forgejo: the body.
-    Github,
-    /// GitLab: its secret token in a header, without a signature.
-    Gitlab,
-    /// Slack: timestamp and body.
-    Slack,
-    /// Stripe: timestamp and body.
-    Stripe,
-    /// `Authorization: Bearer SECRET`, without a signature.
-    Bearer,
+choices! {
+    /// The forms that have a name.
+    pub enum NamedForm {
+        /// Standard Webhooks: id, timestamp and body.
+        Standard = "standard",
+        /// Standard Webhooks with the header names of Svix.
+        Svix = "svix",
+        /// GitHub, Gitea, Forgejo: the body.
+        Github = "github",
+        /// GitLab: its secret token in a header, without a signature.
+        Gitlab = "gitlab",
+        /// Slack: timestamp and body.
+        Slack = "slack",
+        /// Stripe: timestamp and body.
+        Stripe = "stripe",
+        /// `Authorization: Bearer SECRET`, without a signature.
+        Bearer = "bearer",
+    }
 }
 
 /// An HMAC with SHA-256 of the body in a header.
@@ -158,14 +160,16 @@ pub struct HeaderSignature {
     pub timestamp: Option<String>,
 }
 
-/// How the bytes of a signature are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SignatureEncoding {
-    /// Hexadecimal digits.
-    #[default]
-    Hex,
-    /// Base64 with padding.
-    Base64,
+choices! {
+    /// How the bytes of a signature are written.
+    #[derive(Default)]
+    pub enum SignatureEncoding {
+        /// Hexadecimal digits.
+        #[default]
+        Hex = "hex",
+        /// Base64 with padding.
+        Base64 = "base64",
+    }
 }
 
 /// `on.file`: files that are created or changed.
@@ -186,25 +190,15 @@ pub struct RunTrigger {
     pub span: Span,
 }
 
-/// How a run can end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunEnd {
-    /// All steps succeeded or their failures were tolerated.
-    Succeeded,
-    /// It ended as `failed`, whatever the cause.
-    Failed,
-    /// A person stopped it.
-    Cancelled,
-}
-
-impl RunEnd {
-    /// The name in definitions, which is the name of the run status.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunEnd::Succeeded => "succeeded",
-            RunEnd::Failed => "failed",
-            RunEnd::Cancelled => "cancelled",
-        }
+choices! {
+    /// How a run can end.
+    pub enum RunEnd {
+        /// All steps succeeded or their failures were tolerated.
+        Succeeded = "succeeded",
+        /// It ended as `failed`, whatever the cause.
+        Failed = "failed",
+        /// A person stopped it.
+        Cancelled = "cancelled",
     }
 }
 

@@ -3,11 +3,11 @@
 use super::memory::memory_use;
 use super::model_choice::brain;
 use super::specialist::{agent_loop, capabilities, display, finish_role};
-use super::tool_security::{agent_tool_security, global_limits, specialist_security};
+use super::tool_security::{agent_tool_security, specialist_security};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
-use crate::definition::keys::choices::{CONTEXT_PROFILE, NETWORK};
 use crate::definition::model::Specialist;
+use crate::definition::settings::GlobalLimits;
 use kb_base::value::Digest;
 use std::time::Duration;
 
@@ -47,17 +47,19 @@ pub(crate) fn agent(
     if let Some(node) = fields.get("security") {
         specialist_security(node, &mut found, decoder);
     }
-    if let Some(node) = fields.get("globalLimits") {
-        found.global = found.global.lower(global_limits(node, decoder));
+    let limits = fields.get("globalLimits").and_then(|node| GlobalLimits::from_node(node, decoder));
+    if let Some(limits) = limits {
+        found.global = found.global.narrowed_by(&limits);
     }
-    found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
+    found.network = fields.choice("network", decoder).unwrap_or_default();
     if let Some(node) = fields.get("capabilities") {
         capabilities(node, &mut found, decoder);
     }
-    found.context = fields.choice("context", CONTEXT_PROFILE, decoder);
+    found.context = fields.choice("context", decoder);
     bounds(&fields, &mut found, decoder);
     found.singleton = decoder.singleton(&fields);
-    decoder.unsupported_keys(&fields, &mut found.not_yet);
+    decoder.unsupported(&fields);
+    found.not_yet.append(&mut decoder.refused);
     name?;
     finish_role(&mut found);
     Some(found)
@@ -76,7 +78,7 @@ fn tools(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     if let Some(node) = fields.get("security") {
         agent_tool_security(node, found, decoder);
     }
-    decoder.unsupported_keys(&fields, &mut found.not_yet);
+    decoder.unsupported(&fields);
 }
 
 fn bounds(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
@@ -89,6 +91,6 @@ fn bounds(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
             found.limits.timeout = Duration::from_secs(seconds.into());
         }
         found.limits.max_retries = inner.integer("maxRetries", decoder);
-        decoder.unsupported_keys(&inner, &mut found.not_yet);
+        decoder.unsupported(&inner);
     }
 }

@@ -2,11 +2,11 @@
 
 use super::mcp::{command_of, variables};
 use super::{Decoder, Fields, Node};
-use crate::definition::keys::choices::AGENT_TOOLS;
 use crate::definition::keys::coding_agent as keys;
 use crate::definition::mcp::is_server_name;
-use crate::definition::model::{CodingAgent, KNOWN_AGENTS, KnownAgent, Settings, Specialist};
+use crate::definition::model::{CodingAgent, KNOWN_AGENTS, KnownAgent, Specialist};
 use kb_base::diagnostic::{Code, Diagnostic};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Keys that say how `kb` itself calls a model, which an agent does in its own way.
@@ -14,12 +14,16 @@ const OF_A_MODEL: [&str; 6] =
     ["llm", "brain", "context", "forcedReasoningInterval", "agentLoop", "mcpServers"];
 
 /// Decodes `agents:` of the settings. Call it after `secrets:`, whose names it refers to.
-pub(crate) fn agents(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+pub(crate) fn agents(
+    node: &Node,
+    _: &str,
+    decoder: &mut Decoder,
+) -> Arc<BTreeMap<String, Arc<CodingAgent>>> {
+    let mut found = BTreeMap::new();
     let Some(entries) = node.as_map() else {
         decoder.wrong_type(node, "agents", "a map from names to agents");
-        return;
+        return Arc::default();
     };
-    decoder.names.secrets.extend(settings.secrets.keys().cloned());
     for (key, node) in entries {
         if !is_server_name(&key.text) {
             let message = format!("`{}` cannot be the name of an agent", key.text);
@@ -32,9 +36,10 @@ pub(crate) fn agents(node: &Node, settings: &mut Settings, decoder: &mut Decoder
         let Some(fields) = decoder.fields_of(node, &what, &keys::CODING_AGENT) else { continue };
         let known = KnownAgent::find(&key.text).map(|known| known.agent(key.span));
         if let Some(agent) = with_keys(&fields, known, &key.text, decoder) {
-            settings.agents.insert(agent.name.clone(), Arc::new(agent));
+            found.insert(agent.name.clone(), Arc::new(agent));
         }
     }
+    Arc::new(found)
 }
 
 /// Decodes `agent:` of a specialist. Call it before the other keys, whose defaults it changes.
@@ -144,7 +149,7 @@ fn with_keys(
     env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
     env.extend(own);
     let (mode, model) = (fields.text("mode", decoder), fields.text("model", decoder));
-    let tools = fields.choice("tools", AGENT_TOOLS, decoder);
+    let tools = fields.choice("tools", decoder);
     let before =
         |of: fn(&CodingAgent) -> &Option<String>| base.as_ref().and_then(|b| of(b).clone());
     let agent = CodingAgent {

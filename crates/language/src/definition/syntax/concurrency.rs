@@ -2,7 +2,6 @@
 
 use super::{Decoder, Fields, Node, Secrets};
 use crate::definition::keys;
-use crate::definition::keys::choices::{CONFLICT, MERGE};
 use crate::definition::model::{Concurrency, MergePolicy};
 use crate::expression::Root;
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -19,7 +18,7 @@ impl Decoder {
         }
         let fields = self.fields(node, &keys::playbook::CONCURRENCY)?;
         let group = fields.get("group").map(|node| self.group(node));
-        let on_conflict = fields.choice("onConflict", CONFLICT, self).unwrap_or_default();
+        let on_conflict = fields.choice("onConflict", self).unwrap_or_default();
         match group {
             Some(None) => None,
             Some(group) => Some(Concurrency { group, on_conflict }),
@@ -50,7 +49,7 @@ impl Decoder {
     /// Decodes `merge:` of a step in a worktree or copy.
     pub(crate) fn merge(&mut self, fields: &Fields<'_>) -> Option<MergePolicy> {
         let node = fields.get("merge")?;
-        let merge = fields.choice("merge", MERGE, self)?;
+        let merge = fields.choice("merge", self)?;
         let workspace = fields.get("workspace").and_then(Node::as_text).unwrap_or_default();
         match workspace {
             "worktree" => {}

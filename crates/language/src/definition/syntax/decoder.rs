@@ -1,7 +1,8 @@
 //! [`Decoder`]: reads typed values from a tree and collects diagnostics.
 
 use super::{Node, Number, Scalar, ScalarKind, Value, usual_mistake};
-use crate::definition::model::{CodingAgent, McpServer, PinnedTools};
+use crate::definition::keys::Choice;
+use crate::definition::model::{CodingAgent, McpServer, NotYet, PinnedTools};
 use crate::expression::{Names, Root, Style};
 use crate::toolspec::ToolCatalog;
 use kb_base::diagnostic::{Code, Diagnostic, Severity, Span};
@@ -38,6 +39,8 @@ pub(crate) struct Decoder {
     pub(crate) env_sources: Vec<(String, Root)>,
     /// Whether the gate of each specialist step has a judge (`verifier.judgeEveryAnswer`).
     pub(crate) judges_answers: bool,
+    /// What refuses runs, of the maps that are decoded by their declaration.
+    pub(crate) refused: Vec<NotYet>,
     /// Variables that are read where secrets are not allowed.
     pub(crate) env_reads: Vec<(String, Span)>,
 }
@@ -247,6 +250,11 @@ impl Decoder {
                 None
             }
         }
+    }
+
+    /// Decodes one of the texts of `T`.
+    pub(crate) fn choice<T: Choice>(&mut self, node: &Node, key: &str) -> Option<T> {
+        self.one_of(node, key, T::CHOICES)
     }
 
     /// Decodes a text that is one of `choices`.

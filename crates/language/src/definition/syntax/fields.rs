@@ -1,7 +1,7 @@
 //! [`Fields`]: the keys of one map, resolved to the keys of its table.
 
 use super::{Decoder, Key, Node, usual_key};
-use crate::definition::keys::{KeyRule, KeySpec, KeyTable, KeyType};
+use crate::definition::keys::{Choice, KeyRule, KeySpec, KeyTable};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ pub(crate) struct Fields<'n> {
     found: Vec<(&'static KeySpec, &'n Key, &'n Node)>,
     /// Suggestions for unknown keys; a missing key among them is not reported again.
     meant: Vec<&'static str>,
+    /// The map as messages about missing keys name it.
+    called: String,
     /// Position of the map, for missing keys.
     pub(crate) span: Span,
 }
@@ -64,7 +66,7 @@ impl<'n> Fields<'n> {
         wanted: impl Fn(&str) -> bool,
     ) -> Fields<'n> {
         let found = self.found.iter().filter(|(own, ..)| wanted(own.name)).copied().collect();
-        Fields { table, found, meant: Vec::new(), span: self.span }
+        Fields { table, found, called: table.what.to_owned(), meant: Vec::new(), span: self.span }
     }
 
     /// Decodes a text without placeholders.
@@ -89,24 +91,23 @@ impl<'n> Fields<'n> {
 
     /// Decodes an integer in the range that the table declares.
     pub(crate) fn integer(&self, name: &str, decoder: &mut Decoder) -> Option<u32> {
-        let (least, most) = match self.table.key(name).map(|key| key.ty) {
-            Some(KeyType::Integer(least, most)) => (least, most),
-            _ => (0, u32::MAX),
-        };
+        let (least, most) = self.table.key(name)?.integers();
         self.get(name).and_then(|node| decoder.integer(node, name, least, most))
     }
 
     /// Decodes a number in the range that the table declares.
     pub(crate) fn number(&self, name: &str, decoder: &mut Decoder) -> Option<f64> {
-        let (least, most) = match self.table.key(name).map(|key| key.ty) {
-            Some(KeyType::Number(least, most)) => (least, most),
-            _ => (f64::NEG_INFINITY, f64::INFINITY),
-        };
+        let (least, most) = self.table.key(name)?.numbers();
         self.get(name).and_then(|node| decoder.number(node, name, least, most))
     }
 
+    /// Decodes one of the texts of `T`.
+    pub(crate) fn choice<T: Choice>(&self, name: &str, decoder: &mut Decoder) -> Option<T> {
+        self.one_of(name, T::CHOICES, decoder)
+    }
+
     /// Decodes one of `choices`.
-    pub(crate) fn choice<T: Copy>(
+    pub(crate) fn one_of<T: Copy>(
         &self,
         name: &str,
         choices: &[(&str, T)],
@@ -138,7 +139,8 @@ impl Decoder {
             return None;
         };
         let found = Vec::with_capacity(entries.len());
-        let mut fields = Fields { table, found, meant: Vec::new(), span: node.span };
+        let mut fields =
+            Fields { table, found, called: what.to_owned(), meant: Vec::new(), span: node.span };
         for (key, value) in entries {
             match canonical(&key.text, table) {
                 Some(spec) => self.add(&mut fields, spec, key, value),
@@ -188,7 +190,7 @@ impl Decoder {
 
     /// The value of a key that must be present.
     pub(crate) fn required<'n>(&mut self, fields: &Fields<'n>, name: &str) -> Option<&'n Node> {
-        self.required_in(fields, name, fields.what())
+        self.required_in(fields, name, &fields.called)
     }
 
     /// As [`Decoder::required`], with a more precise name of the map for messages.

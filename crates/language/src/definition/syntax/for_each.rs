@@ -2,7 +2,6 @@
 
 use super::{Decoder, Fields, Node, Secrets};
 use crate::definition::check::{name_form, pattern};
-use crate::definition::keys::choices::ON_ITEM_ERROR;
 use crate::definition::keys::items;
 use crate::definition::model::{ForEach, ItemSource, Matrix};
 use crate::expression::ValueTemplate;
@@ -221,7 +220,7 @@ fn options(fields: &Fields<'_>, default_name: &str, decoder: &mut Decoder) -> Fo
     ForEach {
         key: fields.get("key").and_then(|node| decoder.template(node, "key", Secrets::Refused)),
         max_parallel: fields.integer("maxParallel", decoder),
-        on_item_error: fields.choice("onItemError", ON_ITEM_ERROR, decoder).unwrap_or_default(),
+        on_item_error: fields.choice("onItemError", decoder).unwrap_or_default(),
         collect: collect.and_then(|node| decoder.value_template(node, Secrets::Refused)),
         ..bare(&name)
     }

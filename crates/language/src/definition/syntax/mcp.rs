@@ -3,14 +3,13 @@
 use super::environment::is_variable;
 use super::notify::{is_reference, is_url};
 use super::{Decoder, Fields, Node};
-use crate::definition::keys::choices::{NETWORK, SERVER_TRANSPORT};
+use crate::definition::keys::choice_tables::SERVER_TRANSPORT;
 use crate::definition::keys::mcp as keys;
 use crate::definition::mcp::{is_server_name, with_server};
-use crate::definition::model::{
-    McpServer, NetworkAccess, NotYet, ServerValue, Settings, Specialist,
-};
+use crate::definition::model::{McpServer, NetworkAccess, ServerValue, Specialist};
 use crate::toolspec::ToolNamespace;
 use kb_base::diagnostic::{Code, Diagnostic};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +19,14 @@ const RESULT_KIB: u32 = 256;
 const TOOLS: u32 = 200;
 
 /// Decodes `mcp:` of the settings. Call it after `secrets:`, whose names it refers to.
-pub(crate) fn mcp(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, &keys::MCP) else { return };
-    let Some(node) = fields.get("servers") else { return };
+pub(crate) fn mcp(node: &Node, decoder: &mut Decoder) -> BTreeMap<String, Arc<McpServer>> {
+    let mut found = BTreeMap::new();
+    let Some(fields) = decoder.fields(node, &keys::MCP) else { return found };
+    let Some(node) = fields.get("servers") else { return found };
     let Some(entries) = node.as_map() else {
         decoder.wrong_type(node, "servers", "a map from names to servers");
-        return;
+        return found;
     };
-    decoder.names.secrets.extend(settings.secrets.keys().cloned());
     for (key, node) in entries {
         if !is_server_name(&key.text) {
             bad_name(&key.text, key.span, decoder);
@@ -35,10 +34,11 @@ pub(crate) fn mcp(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
         }
         let what = format!("the MCP server `{}`", key.text);
         let Some(fields) = decoder.fields_of(node, &what, &keys::MCP_SERVER) else { continue };
-        if let Some(server) = server(&fields, &key.text, &mut settings.not_yet, decoder) {
-            settings.mcp.insert(server.name.clone(), Arc::new(server));
+        if let Some(server) = server(&fields, &key.text, decoder) {
+            found.insert(server.name.clone(), Arc::new(server));
         }
     }
+    found
 }
 
 /// Decodes `mcpServers:` of a specialist, whose tools it can name from here on.
@@ -50,7 +50,7 @@ pub(crate) fn mcp_servers(node: &Node, found: &mut Specialist, decoder: &mut Dec
     for item in items {
         let server = match item.as_text() {
             Some(name) => of_settings(name, item, decoder),
-            None => defined(item, found, decoder),
+            None => defined(item, decoder),
         };
         let Some(server) = server else { continue };
         if let Some(other) = found.mcp_servers.iter().find(|own| own.name == server.name) {
@@ -101,7 +101,7 @@ fn of_settings(name: &str, node: &Node, decoder: &mut Decoder) -> Option<Arc<Mcp
     None
 }
 
-fn defined(node: &Node, found: &mut Specialist, decoder: &mut Decoder) -> Option<Arc<McpServer>> {
+fn defined(node: &Node, decoder: &mut Decoder) -> Option<Arc<McpServer>> {
     let fields = decoder.fields(node, &keys::MCP_SERVER_ITEM)?;
     let named = decoder.required(&fields, "name")?;
     let name = decoder.text(named, "name")?.to_owned();
@@ -109,7 +109,7 @@ fn defined(node: &Node, found: &mut Specialist, decoder: &mut Decoder) -> Option
         bad_name(&name, named.span, decoder);
         return None;
     }
-    let server = server(&fields, &name, &mut found.not_yet, decoder)?;
+    let server = server(&fields, &name, decoder)?;
     let of_settings = decoder.servers.get(&name).filter(|own| !own.is_same(&server));
     if of_settings.is_some() {
         let message = format!("the settings define the MCP server `{name}` differently");
@@ -128,14 +128,9 @@ fn bad_name(name: &str, span: kb_base::diagnostic::Span, decoder: &mut Decoder) 
 }
 
 /// Decodes a server; `None` for one with errors, and for one that is spoken to over HTTP.
-fn server(
-    fields: &Fields<'_>,
-    name: &str,
-    not_yet: &mut Vec<NotYet>,
-    decoder: &mut Decoder,
-) -> Option<McpServer> {
-    decoder.unsupported_keys(fields, not_yet);
-    let over_http = fields.choice("transport", SERVER_TRANSPORT, decoder);
+fn server(fields: &Fields<'_>, name: &str, decoder: &mut Decoder) -> Option<McpServer> {
+    decoder.unsupported(fields);
+    let over_http = fields.one_of("transport", SERVER_TRANSPORT, decoder);
     let (command, url) = (fields.get("command"), fields.get("url"));
     let meant = ["command", "url"];
     if command.is_some() == url.is_some() {
@@ -169,7 +164,7 @@ fn server(
         name: name.to_owned(),
         argv,
         env,
-        network: fields.choice("network", NETWORK, decoder).unwrap_or(NetworkAccess::None),
+        network: fields.choice("network", decoder).unwrap_or(NetworkAccess::None),
         start_timeout: fields.duration("startTimeout", decoder).unwrap_or(START_TIMEOUT),
         timeout: fields.duration("timeout", decoder).unwrap_or(TIMEOUT),
         max_result: fields.integer("maxResultKib", decoder).unwrap_or(RESULT_KIB) as usize * 1024,

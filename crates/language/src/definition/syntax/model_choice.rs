@@ -2,7 +2,6 @@
 
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
-use crate::definition::keys::choices::{REASONING, TIER};
 use crate::definition::model::Specialist;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Tier;
@@ -10,7 +9,7 @@ use kb_base::value::Tier;
 /// Decodes `llm:` of a specialist: tier, model and temperature.
 pub(crate) fn llm(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, &keys::specialist::LLM) else { return };
-    found.model.tier = fields.choice("tier", TIER, decoder).unwrap_or(found.model.tier);
+    found.model.tier = fields.choice("tier", decoder).unwrap_or(found.model.tier);
     if let Some(node) = fields.get("ladder") {
         found.model.ladder = decoder.ladder(node, "ladder");
     }
@@ -22,10 +21,10 @@ fn generation(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder
     found.model.model = fields.text("model", decoder);
     found.model.temperature = fields.number("temperature", decoder);
     found.model.max_tokens = fields.integer("maxTokens", decoder);
-    found.model.reasoning = fields.choice("reasoning", REASONING, decoder);
+    found.model.reasoning = fields.choice("reasoning", decoder);
     found.model.fallback = fields.get("fallback").and_then(|node| fallback(node, decoder));
     found.model.provider = fields.text("provider", decoder);
-    decoder.unsupported_keys(fields, &mut found.not_yet);
+    decoder.unsupported(fields);
 }
 
 /// Decodes a model name, or `{enabled, model}`.
@@ -52,8 +51,7 @@ impl Decoder {
     /// Decodes a list of tiers in ascending order.
     pub(crate) fn ladder(&mut self, node: &Node, key: &str) -> Vec<Tier> {
         let items = self.list(node, key);
-        let tiers: Vec<Tier> =
-            items.iter().filter_map(|item| self.one_of(item, key, TIER)).collect();
+        let tiers: Vec<Tier> = items.iter().filter_map(|item| self.choice(item, key)).collect();
         if !tiers.is_sorted_by(|a, b| a < b) {
             self.push(
                 Diagnostic::error(

@@ -2,37 +2,34 @@
 
 use super::environment::is_variable;
 use super::{Decoder, Node};
-use crate::definition::keys::choices::NOTIFY_EVENT;
+use crate::definition::keys::choice_tables::NOTIFY_EVENT;
 use crate::definition::keys::notify as keys;
-use crate::definition::model::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath, Settings};
+use crate::definition::model::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::JsonMap;
 
 /// Decodes `notify:`. Call it after `secrets:`, whose names it refers to.
-pub(crate) fn notify(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+pub(crate) fn notify(node: &Node, _: &str, decoder: &mut Decoder) -> Vec<NotifyHook> {
+    let mut found: Vec<NotifyHook> = Vec::new();
     let items = node.as_seq().unwrap_or(std::slice::from_ref(node));
     for (index, item) in items.iter().enumerate() {
-        let Some(hook) = hook(item, index + 1, settings, decoder) else { continue };
-        if settings.notify.iter().any(|other| other.name == hook.name) {
+        let Some(hook) = hook(item, index + 1, decoder) else { continue };
+        if found.iter().any(|other| other.name == hook.name) {
             let message = format!("two hooks of `notify` have the name `{}`", hook.name);
             let help = "give each hook a `name` of its own";
             decoder.push(Diagnostic::error(Code::BAD_SETTING, item.span, message).help(help));
             continue;
         }
-        settings.notify.push(hook);
+        found.push(hook);
     }
+    found
 }
 
-fn hook(
-    node: &Node,
-    position: usize,
-    settings: &Settings,
-    decoder: &mut Decoder,
-) -> Option<NotifyHook> {
+fn hook(node: &Node, position: usize, decoder: &mut Decoder) -> Option<NotifyHook> {
     let fields = decoder.fields(node, &keys::NOTIFY)?;
     let targets = ["webhook", "command", "playbook"].map(|key| fields.get(key));
     let target = match targets {
-        [Some(node), None, None] => webhook(node, settings, decoder),
+        [Some(node), None, None] => webhook(node, decoder),
         [None, Some(node), None] => {
             Some(NotifyTarget::Command(decoder.texts(node, "command"))).filter(is_usable)
         }
@@ -68,7 +65,7 @@ fn is_usable(target: &NotifyTarget) -> bool {
     !matches!(target, NotifyTarget::Command(argv) if argv.is_empty())
 }
 
-fn webhook(node: &Node, settings: &Settings, decoder: &mut Decoder) -> Option<NotifyTarget> {
+fn webhook(node: &Node, decoder: &mut Decoder) -> Option<NotifyTarget> {
     let (url, secret) = match node.as_map() {
         None => (node.clone(), None),
         Some(_) => {
@@ -88,9 +85,10 @@ fn webhook(node: &Node, settings: &Settings, decoder: &mut Decoder) -> Option<No
         None => None,
         Some(node) => {
             let name = decoder.text(node, "secret")?;
-            if !is_reference(name) && !settings.secrets.contains_key(name) {
+            if !is_reference(name) && !decoder.names.secrets.contains(name) {
                 let message = "`secret` names no secret of the settings";
-                let near = decoder.nearest(name, settings.secrets.keys().map(String::as_str));
+                let known = decoder.names.secrets.clone();
+                let near = decoder.nearest(name, known.iter().map(String::as_str));
                 let help = match near {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "write `env:NAME`, `file:PATH`, or a name below `secrets`; never the value itself".to_owned(),
@@ -106,12 +104,12 @@ fn webhook(node: &Node, settings: &Settings, decoder: &mut Decoder) -> Option<No
 }
 
 /// Whether a text is an address of the web.
-pub(super) fn is_url(text: &str) -> bool {
+pub(crate) fn is_url(text: &str) -> bool {
     text.starts_with("https://") || text.starts_with("http://")
 }
 
 /// Whether a text is `env:NAME` or `file:PATH`.
-pub(super) fn is_reference(text: &str) -> bool {
+pub(crate) fn is_reference(text: &str) -> bool {
     match text.split_once(':') {
         Some(("env", name)) => is_variable(name),
         Some(("file", path)) => !path.is_empty(),

@@ -3,7 +3,6 @@
 use super::{Decoder, Fields, Node};
 use crate::definition::check::param_values;
 use crate::definition::keys;
-use crate::definition::keys::choices::PARAM_TYPE;
 use crate::definition::model::{Param, ParamType};
 use crate::definition::schema::Schema;
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -25,7 +24,7 @@ fn param(node: &Node, decoder: &mut Decoder) -> Option<Param> {
     let fields = decoder.fields(node, &keys::playbook::PARAM)?;
     let name_node = decoder.required(&fields, "name");
     let name = name_node.and_then(|node| decoder.text(node, "name"));
-    let kind = fields.choice("type", PARAM_TYPE, decoder);
+    let kind = fields.choice("type", decoder);
     let mut param = Param {
         name: name.unwrap_or_default().to_owned(),
         kind: kind.unwrap_or_default(),

@@ -2,14 +2,14 @@
 
 use super::hooks::{self, HookNode};
 use super::outline::Outline;
-use super::requirements::requirements;
 use super::step::step;
 use super::{Decoder, Fields, Node, Secrets, params, trigger};
 use crate::definition::check::{dependencies, duplicates, name_clash, name_form, secret_variables};
 use crate::definition::keys;
-use crate::definition::keys::choices::{ORDER, TRIGGER};
+use crate::definition::keys::choice_tables::TRIGGER;
 use crate::definition::model::{
-    DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook, Step, StepPhase, Trigger,
+    Budget, DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook, Requirements, Step,
+    StepPhase, Trigger,
 };
 use crate::expression::Style;
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -65,7 +65,7 @@ pub(crate) fn playbook(
         }
         None => Some(own).filter(|own| own.iter().next().is_some()),
     };
-    let order = fields.choice("order", ORDER, decoder);
+    let order = fields.choice("order", decoder);
     let lists = StepLists { fields: &fields, defaults: defaults.as_ref() };
     let mut main = lists.main(steps, what, decoder);
     let mut last = lists.read("finally", finally, StepPhase::Finally, decoder);
@@ -74,7 +74,7 @@ pub(crate) fn playbook(
         decoder.hooks(node);
     }
     let concurrency = fields.get("concurrency").and_then(|node| decoder.concurrency(node));
-    let requires = fields.get("requires").map(|node| requirements(node, decoder));
+    let requires = fields.get("requires").and_then(|node| Requirements::from_node(node, decoder));
     dependencies::check(&outline, &main, &last, decoder);
     if order == Some(Order::Sequential) {
         chain(&mut main);
@@ -89,8 +89,10 @@ pub(crate) fn playbook(
     let description = fields.text("description", decoder);
     let version = fields.get("version").and_then(|node| decoder.scalar(node, "version"));
     let triggers = triggers(&fields, decoder);
-    let limits = fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default();
-    let budget = fields.get("budget").map(|node| decoder.budget(node)).unwrap_or_default();
+    let limits =
+        fields.get("limits").and_then(|node| Limits::from_node(node, decoder)).unwrap_or_default();
+    let budget =
+        fields.get("budget").and_then(|node| Budget::from_node(node, decoder)).unwrap_or_default();
     let script = fields.text("script", decoder);
     let (id, span) = id?;
     Some(Playbook {
@@ -237,17 +239,6 @@ fn chain(steps: &mut [Arc<Step>]) {
     }
 }
 
-fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
-    let Some(fields) = decoder.fields(node, &keys::playbook::LIMITS) else {
-        return Limits::default();
-    };
-    Limits {
-        max_parallel: fields.integer("maxParallel", decoder),
-        timeout: fields.duration("timeout", decoder),
-        fail_fast: fields.boolean("failFast", decoder).unwrap_or(false),
-    }
-}
-
 /// Decodes top-level keys that are not supported yet.
 fn unsupported(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
     decoder.unsupported_keys(fields, not_yet);
@@ -289,7 +280,7 @@ fn on(
         None => Vec::new(),
     };
     if workflow
-        && fields.choice("trigger", TRIGGER, decoder) == Some(true)
+        && fields.one_of("trigger", TRIGGER, decoder) == Some(true)
         && let (Some((_, node)), Some(id)) = (fields.entry("trigger"), id)
     {
         found.push(trigger::automatic(id, params, node.span));

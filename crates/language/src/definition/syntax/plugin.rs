@@ -2,7 +2,6 @@
 
 use super::{Decoder, Fields, Node, Secrets};
 use crate::definition::keys;
-use crate::definition::keys::choices::{LEVEL, NETWORK};
 use crate::definition::model::{NetworkAccess, Plugin, Probe};
 use crate::definition::schema::Schema;
 use crate::expression::{Expression, ValueTemplate};
@@ -71,8 +70,8 @@ fn tool(
         Schema::decode(decoder.required_in(&inner, "schema", "output")?, decoder)
     });
     let of = [Some(fields), manifest];
-    let level = of.iter().flatten().find_map(|of| of.choice("level", LEVEL, decoder));
-    let network = of.iter().flatten().find_map(|of| of.choice("network", NETWORK, decoder));
+    let level = of.iter().flatten().find_map(|of| of.choice("level", decoder));
+    let network = of.iter().flatten().find_map(|of| of.choice("network", decoder));
     let timeout = of.iter().flatten().find_map(|of| of.duration("timeout", decoder));
     let network = network.unwrap_or(NetworkAccess::None);
     let probes = fields.get("probes").map(|node| probes(node, decoder)).unwrap_or_default();

@@ -1,13 +1,13 @@
 //! Decodes `timeout:`, `retry:`, `recovery:` and `budget:`.
 
 use super::{Decoder, Fields, Node};
-use crate::definition::keys::choices::{BACKOFF, RECOVERY_ACTION};
-use crate::definition::keys::{budget, step_parts};
+use crate::definition::keys::choice_tables::RECOVERY_ACTION;
+use crate::definition::keys::step_parts;
 use crate::definition::model::{
-    Backoff, Budget, RecoveryAction, RecoveryRule, RetryPolicy, Timeout, UNLIMITED_QUESTIONS,
+    Backoff, RecoveryAction, RecoveryRule, RetryPolicy, Timeout, UNLIMITED_QUESTIONS,
 };
 use kb_base::diagnostic::{Code, Diagnostic};
-use kb_base::value::{Money, OutcomeKind, OutcomeSelector, SpecialistId};
+use kb_base::value::{OutcomeKind, OutcomeSelector, SpecialistId};
 use std::time::Duration;
 
 impl Decoder {
@@ -16,10 +16,7 @@ impl Decoder {
         if node.as_map().is_none() {
             return Timeout { attempt: self.duration(node, "timeout"), idle: None };
         }
-        let Some(fields) = self.fields(node, &step_parts::TIMEOUT) else {
-            return Timeout::default();
-        };
-        Timeout { attempt: fields.duration("attempt", self), idle: fields.duration("idle", self) }
+        Timeout::from_node(node, self).unwrap_or_default()
     }
 
     /// Decodes `retry:`. Without `on`, steps that run a process also retry after a non-zero exit.
@@ -48,7 +45,7 @@ impl Decoder {
         &mut self,
         fields: &Fields<'_>,
     ) -> (Option<Backoff>, Option<Duration>, Option<Duration>) {
-        let backoff = fields.choice("backoff", BACKOFF, self);
+        let backoff = fields.choice("backoff", self);
         (backoff, fields.duration("initial", self), fields.duration("maxDelay", self))
     }
 
@@ -123,19 +120,6 @@ impl Decoder {
             self.push(Diagnostic::error(Code::BAD_ID, node.span, message).help(help));
         }
         id.ok()
-    }
-
-    /// Decodes `budget:` of a run or a step.
-    pub(crate) fn budget(&mut self, node: &Node) -> Budget {
-        let Some(fields) = self.fields(node, &budget::BUDGET) else {
-            return Budget::default();
-        };
-        Budget {
-            max_cost: fields.number("maxCostUsd", self).map(Money::from_usd),
-            warn_cost: fields.number("warnCostUsd", self).map(Money::from_usd),
-            max_tokens: fields.number("maxTokens", self).map(|n| n as u64),
-            max_tool_calls: fields.number("maxToolCalls", self).map(|n| n as u64),
-        }
     }
 
     fn outcomes(&mut self, node: &Node) -> Vec<OutcomeSelector> {

@@ -4,15 +4,16 @@ use super::coding_agent::coding_agent;
 use super::mcp::{allow_own, mcp_servers};
 use super::memory::memory_use;
 use super::model_choice::{brain, llm};
-use super::tool_security::{global_limits, specialist_security};
+use super::tool_security::specialist_security;
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
-use crate::definition::keys::choices::{CONTEXT_PROFILE, INPUT_POLICY, NETWORK, OUTPUT_FORMAT};
+use crate::definition::keys::choice_tables::{INPUT_POLICY, OUTPUT_FORMAT};
 use crate::definition::kind::profile_path;
 use crate::definition::model::{
     Capability, Example, LoopLimits, LoopPhases, Retrieval, Specialist,
 };
 use crate::definition::schema::Schema;
+use crate::definition::settings::GlobalLimits;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{Digest, SpecialistId};
 use std::time::Duration;
@@ -104,10 +105,11 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     if let Some(node) = fields.get("security") {
         specialist_security(node, found, decoder);
     }
-    if let Some(node) = fields.get("globalLimits") {
-        found.global = found.global.lower(global_limits(node, decoder));
+    let limits = fields.get("globalLimits").and_then(|node| GlobalLimits::from_node(node, decoder));
+    if let Some(limits) = limits {
+        found.global = found.global.narrowed_by(&limits);
     }
-    found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
+    found.network = fields.choice("network", decoder).unwrap_or_default();
     found.constraints = fields.texts("constraints", decoder);
     if let Some(node) = fields.get("capabilities") {
         capabilities(node, found, decoder);
@@ -117,12 +119,13 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
         let schema = inner.and_then(|inner| inner.get("schema"));
         found.input_schema = schema.and_then(|node| Schema::decode(node, decoder));
     }
-    found.strict_input = fields.choice("inputPolicy", INPUT_POLICY, decoder).unwrap_or(false);
+    found.strict_input = fields.one_of("inputPolicy", INPUT_POLICY, decoder).unwrap_or(false);
     if let Some(node) = fields.get("output") {
         found.output_schema = output(node, decoder);
     }
     found.singleton = decoder.singleton(fields);
-    decoder.unsupported_keys(fields, &mut found.not_yet);
+    decoder.unsupported(fields);
+    found.not_yet.append(&mut decoder.refused);
 }
 
 /// Sets the system prompt of a specialist without one from its name and description.
@@ -162,17 +165,17 @@ pub(crate) fn display(node: &Node, found: &mut Specialist, decoder: &mut Decoder
         found.description = Some(description);
     }
     found.emoji = fields.text("emoji", decoder);
-    decoder.unsupported_keys(&fields, &mut found.not_yet);
+    decoder.unsupported(&fields);
 }
 
 /// Decodes `context:`, a profile or a map. `context.system` is the system prompt, or additional context next to a `role`.
 fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     if node.as_text().is_some() {
-        found.context = decoder.one_of(node, "context", CONTEXT_PROFILE);
+        found.context = decoder.choice(node, "context");
         return;
     }
     let Some(fields) = decoder.fields(node, &keys::context::CONTEXT) else { return };
-    found.context = fields.choice("profile", CONTEXT_PROFILE, decoder);
+    found.context = fields.choice("profile", decoder);
     found.retrieval = fields.get("rag").and_then(|node| retrieval(node, decoder));
     if let Some(system) = fields.text("system", decoder) {
         if found.role.is_empty() {
@@ -182,7 +185,7 @@ fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
             found.static_context = Some(format!("{system}\n{rest}").trim_end().to_owned());
         }
     }
-    decoder.unsupported_keys(&fields, &mut found.not_yet);
+    decoder.unsupported(&fields);
 }
 
 /// Decodes `context.rag`; `None` if it is not enabled.
@@ -199,17 +202,7 @@ fn examples(node: &Node, decoder: &mut Decoder) -> Vec<Example> {
         decoder.wrong_type(node, "examples", "a list of `{task, approach, outcome}`");
         return Vec::new();
     };
-    items.iter().filter_map(|item| example(item, decoder)).collect()
-}
-
-fn example(node: &Node, decoder: &mut Decoder) -> Option<Example> {
-    let fields = decoder.fields(node, &keys::specialist::EXAMPLE)?;
-    let mut part = |key: &str| {
-        let node = decoder.required(&fields, key)?;
-        decoder.text(node, key).map(str::to_owned)
-    };
-    let (task, approach, outcome) = (part("task"), part("approach"), part("outcome"));
-    Some(Example { task: task?, approach: approach?, outcome: outcome? })
+    items.iter().filter_map(|item| Example::from_node(item, decoder)).collect()
 }
 
 /// Decodes `limits:`. Returns whether it has `maxSteps`.
@@ -279,14 +272,14 @@ fn capability(node: &Node, found: &mut Specialist, decoder: &mut Decoder) -> Opt
     }
     let description = fields.text("description", decoder);
     let prompt = fields.text("promptTemplate", decoder);
-    decoder.unsupported_keys(&fields, &mut found.not_yet);
+    decoder.unsupported(&fields);
     Some(Capability { name: name?.to_owned(), description, input_schema, output_schema, prompt })
 }
 
 fn output(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
     let fields = decoder.fields(node, &keys::specialist::OUTPUT)?;
     if let (Some(node), Some(false)) =
-        (fields.get("format"), fields.choice("format", OUTPUT_FORMAT, decoder))
+        (fields.get("format"), fields.one_of("format", OUTPUT_FORMAT, decoder))
     {
         decoder.unused("output.format", node.span);
     }

@@ -6,9 +6,8 @@ use super::repeat::checks_of_loop;
 use super::verify::{default_verify, verify};
 use super::{Decoder, Fields, Node, Secrets, Value};
 use crate::definition::keys;
-use crate::definition::keys::choices::{EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
 use crate::definition::kind::{self, Kind, StepKind, kinds};
-use crate::definition::model::{Step, StepDetails, StepPhase, Verify};
+use crate::definition::model::{Budget, Step, StepDetails, StepPhase, Verify};
 use crate::definition::schema::Schema;
 use crate::expression::{Expression, Reference, Root, Template, ValueMap};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -241,8 +240,8 @@ fn body(
     }
     let depends_on = depends_on(fields, decoder);
     let condition = fields.get("condition").and_then(|node| condition(node, decoder));
-    let run_if = fields.choice("runIf", RUN_IF, decoder).unwrap_or_default();
-    let on_error = fields.choice("onError", ON_ERROR, decoder).unwrap_or_default();
+    let run_if = fields.choice("runIf", decoder).unwrap_or_default();
+    let on_error = fields.choice("onError", decoder).unwrap_or_default();
     let retries_exit = kind.is_some_and(|kind| kind.rules.retries_exit);
     decoder.is_code = is_shell_tool(fields);
     let input = fields.get("input").and_then(|node| decoder.value_template(node, secrets));
@@ -254,7 +253,10 @@ fn body(
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
         retry: fields.get("retry").and_then(|node| decoder.retry(node, retries_exit)),
         recovery: fields.get("recovery").map(|node| decoder.recovery(node, specialist)),
-        budget: fields.get("budget").map(|node| Box::new(decoder.budget(node))),
+        budget: fields
+            .get("budget")
+            .and_then(|node| Budget::from_node(node, decoder))
+            .map(Box::new),
         max_attempts: fields.integer("maxAttempts", decoder),
         cache: fields.get("cache").and_then(|node| decoder.cache(node)).map(Box::new),
         repeat: fields.get("loop").and_then(|node| decoder.repeat(node)).map(Box::new),
@@ -262,9 +264,9 @@ fn body(
         env: environment(own_env, defaults, decoder),
         cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
         output_schema: output_schema(fields, decoder),
-        evidence: fields.choice("evidence", EVIDENCE, decoder),
+        evidence: fields.choice("evidence", decoder),
         sandbox: fields.get("sandbox").and_then(|node| decoder.step_sandbox(node)),
-        workspace: fields.choice("workspace", WORKSPACE, decoder),
+        workspace: fields.choice("workspace", decoder),
         merge: decoder.merge(fields),
         locks: decoder.locks(fields),
         hook: None,

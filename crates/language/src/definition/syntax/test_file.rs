@@ -5,9 +5,6 @@ use super::script::script_steps;
 use super::test_parts::{require_one, text, tool_name};
 use super::{Decoder, Fields, Node};
 use crate::definition::check::pattern;
-use crate::definition::keys::choices::{
-    EXPECTED_STATUS, EXPECTED_STEP_STATUS, FAILURE_KIND, VERDICT,
-};
 use crate::definition::keys::test as keys;
 use crate::definition::model::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
@@ -147,7 +144,7 @@ fn stubs(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<Stub>> {
 fn stub(node: &Node, decoder: &mut Decoder) -> Option<Stub> {
     let fields = decoder.fields(node, &keys::STUB)?;
     require_one(&fields, keys::STUB_NAMES, decoder)?;
-    let kind = fields.choice("kind", FAILURE_KIND, decoder);
+    let kind = fields.choice("kind", decoder);
     let result = match fields.text("error", decoder) {
         Some(message) => Err(StubFailure { message, kind }),
         None => Ok(fields.entry("output")?.1.to_json()),
@@ -218,7 +215,7 @@ fn comment(value: &Node, key: &str, decoder: &mut Decoder) -> Option<Option<Stri
 fn expectations(node: &Node, decoder: &mut Decoder) -> Option<Expectations> {
     let fields = decoder.fields(node, &keys::EXPECT)?;
     let status = fields.get("status").and_then(|node| {
-        let value = decoder.one_of(node, "status", EXPECTED_STATUS)?;
+        let value = decoder.choice(node, "status")?;
         Some(Located { value, span: node.span })
     });
     let max_cost = fields.get("maxCost").and_then(|node| {
@@ -228,14 +225,12 @@ fn expectations(node: &Node, decoder: &mut Decoder) -> Option<Expectations> {
     let any = |node: &Node, _: &str, _: &mut Decoder| Some(node.to_json());
     Some(Expectations {
         status,
-        steps: named(&fields, "steps", decoder, |node, _, decoder| {
-            decoder.one_of(node, "steps", EXPECTED_STEP_STATUS)
-        }),
+        steps: named(&fields, "steps", decoder, |node, _, decoder| decoder.choice(node, "steps")),
         attempts: named(&fields, "attempts", decoder, |node, key, decoder| {
             decoder.integer(node, key, 0, u32::MAX)
         }),
         verdicts: named(&fields, "verdicts", decoder, |node, _, decoder| {
-            decoder.one_of(node, "verdicts", VERDICT)
+            decoder.choice(node, "verdicts")
         }),
         errors: named(&fields, "errors", decoder, |node, key, decoder| {
             decoder.text(node, key).map(str::to_owned)

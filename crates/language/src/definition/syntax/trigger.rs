@@ -5,7 +5,6 @@ use super::trigger_values::{constants, payload, require_values, when};
 use super::{Decoder, Fields, Node};
 use crate::definition::check::pattern;
 use crate::definition::keys::KeyTable;
-use crate::definition::keys::choices::{OVERLAP, RUN_END, SIGNATURE_ENCODING, WEBHOOK_FORM};
 use crate::definition::keys::trigger as keys;
 use crate::definition::model::{
     FileTrigger, HeaderSignature, Param, ParamType, PayloadPath, RunEnd, RunTrigger, Trigger,
@@ -149,7 +148,7 @@ fn source(
             let statuses = fields.and_then(|fields| fields.get("status"));
             let statuses = statuses.map(|node| {
                 let items = decoder.list(node, "status");
-                items.iter().filter_map(|item| decoder.one_of(item, "status", RUN_END)).collect()
+                items.iter().filter_map(|item| decoder.choice(item, "status")).collect()
             });
             let statuses = statuses.unwrap_or_else(|| vec![RunEnd::Succeeded]);
             Some(TriggerSource::Run(RunTrigger { playbook, statuses, span: main.span }))
@@ -211,7 +210,7 @@ fn webhook(
 
 fn webhook_form(node: &Node, decoder: &mut Decoder) -> Option<WebhookForm> {
     if node.as_map().is_none() {
-        return decoder.one_of(node, "form", WEBHOOK_FORM).map(WebhookForm::Named);
+        return decoder.choice(node, "form").map(WebhookForm::Named);
     }
     let fields = decoder.fields(node, &keys::SIGNATURE)?;
     decoder.required(&fields, "header");
@@ -231,7 +230,7 @@ fn webhook_form(node: &Node, decoder: &mut Decoder) -> Option<WebhookForm> {
     Some(WebhookForm::Header(HeaderSignature {
         header: header?,
         prefix: fields.text("prefix", decoder).unwrap_or_default().to_owned(),
-        encoding: fields.choice("encoding", SIGNATURE_ENCODING, decoder).unwrap_or_default(),
+        encoding: fields.choice("encoding", decoder).unwrap_or_default(),
         timestamp,
     }))
 }
@@ -262,7 +261,7 @@ fn common(
     };
     let constants = fields.get("params").map(|node| constants(node, params, decoder));
     let payload = fields.get("payload").map(|node| payload(node, source.as_ref(), params, decoder));
-    let overlap = fields.choice("overlap", OVERLAP, decoder);
+    let overlap = fields.choice("overlap", decoder);
     let when = match kind {
         "schedule" => None,
         _ => fields.get("when").and_then(|node| when(node, source.as_ref(), decoder)),

@@ -1,7 +1,6 @@
 //! Decodes `on.schedule`: times, their zone and bounds, and what follows from late ones.
 
 use super::{Decoder, Fields, Node};
-use crate::definition::keys::choices::KEEP;
 use crate::definition::keys::trigger as keys;
 use crate::definition::model::TriggerSource;
 use crate::schedule::{
@@ -163,7 +162,7 @@ fn catch_up(node: &Node, decoder: &mut Decoder) -> CatchUp {
     decoder.required(&fields, "window");
     CatchUp {
         window: fields.duration("window", decoder).unwrap_or_default(),
-        keep: fields.choice("keep", KEEP, decoder).unwrap_or_default(),
+        keep: fields.choice("keep", decoder).unwrap_or_default(),
         max: fields.integer("max", decoder).unwrap_or(default.max),
     }
 }

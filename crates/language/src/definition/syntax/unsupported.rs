@@ -25,6 +25,13 @@ impl Decoder {
         }
     }
 
+    /// As [`Decoder::unsupported_keys`]; what refuses a run is kept until the file is decoded.
+    pub(crate) fn unsupported(&mut self, fields: &Fields<'_>) {
+        let mut refused = std::mem::take(&mut self.refused);
+        self.unsupported_keys(fields, &mut refused);
+        self.refused = refused;
+    }
+
     /// Reports something that is not supported. A run without it would differ from what was asked for, so it is
     /// added to `refused`, and the run is refused.
     pub(crate) fn not_yet(&mut self, what: &str, span: Span, refused: &mut Vec<NotYet>) {

@@ -3,7 +3,6 @@
 use super::{Decoder, Node};
 use crate::definition::gate_check::{Check, checks};
 use crate::definition::keys;
-use crate::definition::keys::choices::{CLAIMS, ON_FAILED, ON_INCONCLUSIVE};
 use crate::definition::model::{ClaimPolicy, FailurePolicy, NotYet, Undecided, Verify};
 use kb_base::diagnostic::{Code, Diagnostic};
 
@@ -36,7 +35,7 @@ pub(crate) fn verify(
         return verify;
     }
     let Some(fields) = decoder.fields(node, &keys::checks::VERIFY) else { return verify };
-    verify.claims = fields.choice("claims", CLAIMS, decoder).unwrap_or(verify.claims);
+    verify.claims = fields.choice("claims", decoder).unwrap_or(verify.claims);
     verify.expect_changes = fields.boolean("expectChanges", decoder);
     verify.commentary = fields.texts("commentary", decoder);
     if let Some(node) = fields.get("checks") {
@@ -46,8 +45,8 @@ pub(crate) fn verify(
         verify.on_failed = on_failed(node, specialist, decoder);
     }
     verify.undecided = Undecided {
-        inconclusive: fields.choice("onInconclusive", ON_INCONCLUSIVE, decoder),
-        unchecked: fields.choice("onUnchecked", ON_INCONCLUSIVE, decoder),
+        inconclusive: fields.choice("onInconclusive", decoder),
+        unchecked: fields.choice("onUnchecked", decoder),
     };
     verify.max_reworks = fields.integer("maxReworks", decoder).unwrap_or(2);
     verify
@@ -83,7 +82,7 @@ pub(super) fn work_checks(
 }
 
 fn on_failed(node: &Node, specialist: bool, decoder: &mut Decoder) -> Option<FailurePolicy> {
-    let policy = decoder.one_of(node, "onFailed", ON_FAILED)?;
+    let policy = decoder.choice(node, "onFailed")?;
     if !specialist && matches!(policy, FailurePolicy::Rework | FailurePolicy::EscalateModel) {
         let text = node.as_text().unwrap_or_default();
         decoder.push(

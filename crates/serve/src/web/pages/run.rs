@@ -131,7 +131,7 @@ fn queued(call: &Call) -> Result<Option<String>, Problem> {
             return Ok(None);
         }
         let state = project.state();
-        let queue = state.project.catalog.settings.queue_of(&fire.playbook);
+        let queue = state.project.catalog.settings.serve.queue_of(&fire.playbook);
         let content = json!({
             "run": id.as_str(),
             "queue": queue.map(|queue| json!({"name": queue.name, "most": queue.max_runs})),

@@ -162,13 +162,14 @@ fn queues(
     for project in projects {
         let state = project.state();
         let settings = &state.project.catalog.settings;
-        let names = settings.queues.iter().map(|queue| queue.name.clone());
+        let names = settings.serve.queues.iter().map(|queue| queue.name.clone());
         let mut waiting: BTreeMap<String, (usize, f64)> =
             names.chain([NO_QUEUE.to_owned()]).map(|name| (name, Default::default())).collect();
         let filter = FireFilter { trigger: None, open: true, limit: usize::MAX };
         let fires = project.shared.store.fires(&filter)?;
         for fire in fires.iter().filter(|fire| fire.state == FireState::Queued) {
-            let queue = settings.queue_of(&fire.playbook).map_or(NO_QUEUE, |queue| &queue.name);
+            let queue =
+                settings.serve.queue_of(&fire.playbook).map_or(NO_QUEUE, |queue| &queue.name);
             let (count, oldest) = waiting.entry(queue.to_owned()).or_default();
             *count += 1;
             *oldest = oldest.max(now.since(fire.at).as_secs_f64());

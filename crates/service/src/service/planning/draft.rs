@@ -76,7 +76,7 @@ impl Draft {
 
     /// Whether a person must approve the plan, whatever the command says (`orchestrator.minConfidence`).
     pub fn is_unsure(&self) -> bool {
-        self.confidence < self.project.catalog.settings.min_confidence.unwrap_or(0.5)
+        self.confidence < self.project.catalog.settings.orchestrator.min_confidence.unwrap_or(0.5)
     }
 
     /// Whether a gate decides if the goal is reached.

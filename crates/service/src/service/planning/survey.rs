@@ -66,5 +66,5 @@ fn folders(paths: &[&String]) -> String {
 /// Whether no setting restricts what tools may do, such as which files they read.
 fn may_read(project: &Project) -> bool {
     let settings = &project.catalog.settings;
-    settings.allowed_tools.is_none() && settings.tool_security.is_empty()
+    settings.tools.security.allowed.is_none() && settings.tools.security.tools.is_empty()
 }

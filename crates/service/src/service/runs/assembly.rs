@@ -11,7 +11,7 @@ use super::remembering;
 use super::secrets::ConfiguredSecrets;
 use crate::service::ServiceError;
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Json, RunId, limits};
+use kb_base::value::{Failure, Json, RunId};
 use kb_clock::RunClock;
 use kb_core::redaction::Redactor;
 use kb_core::run::Rules;
@@ -142,7 +142,7 @@ pub(super) fn assemble(
     redactor: Arc<Redactor>,
 ) -> Result<Assembly, ServiceError> {
     let supervisor = supervisor(context, settings, &plan.opened())?;
-    let journal = context.journal(settings.sync)?;
+    let journal = context.journal(settings.journal.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
     let workspace = workspace(context, frozen)?;
@@ -188,10 +188,10 @@ pub(super) fn assemble(
             toolbox: toolbox.clone(),
             // A script takes the place of agents, as of models.
             agents: frozen.script.is_none().then(|| server_secrets(&secrets)),
-            max_input_tokens: settings.max_input_tokens.unwrap_or(limits::PROMPT_VALUE_TOKENS),
-            context: settings.context,
-            reasoning: settings.reasoning,
-            judge: settings.judge.clone(),
+            max_input_tokens: settings.llm.max_input_tokens,
+            context: settings.llm.context,
+            reasoning: settings.llm.reasoning,
+            judge: settings.verifier.judge.clone(),
             warned: Arc::default(),
             ledger: ledger.clone(),
             clock: clock.clone(),
@@ -203,8 +203,8 @@ pub(super) fn assemble(
         _ => Vec::new(),
     };
     let machine = Machine { process: process_level, sandbox, sandbox_missing };
-    let rules = frozen.rules(settings.undecided);
-    let prompts = settings.prompts;
+    let rules = frozen.rules(settings.undecided());
+    let prompts = settings.journal.prompts;
     let local = LocalExecutor::new(host, toolbox, specialists)
         .with_trees(trees)
         .with_states_before(StatesBefore::of(&context.state_dir, &context.root));
@@ -229,7 +229,7 @@ pub(super) fn assemble(
         parts.executor = Arc::new(local.with_children(children));
     }
     let context = context.clone();
-    let strict = settings.strict;
+    let strict = settings.verifier.strict;
     Ok(Assembly { context, parts, rules, strict, machine })
 }
 
@@ -269,7 +269,7 @@ pub(in crate::service) fn supervisor(
     let supervisor = context.supervisor(settings, opened);
     // It takes milliseconds, and so does what follows, such as the creation of a journal.
     supervisor.begin_to_detect();
-    if settings.processes == ProcessChoice::PidNamespace
+    if settings.sandbox.processes == ProcessChoice::PidNamespace
         && let Some(why) = supervisor.shortfall()
     {
         let message =
@@ -287,7 +287,7 @@ pub(in crate::service) fn available_sandbox(
     supervisor: &Supervisor,
 ) -> Result<ApprovalLevel, ServiceError> {
     let reached = sandbox_level(supervisor.base().sandbox_cap());
-    match settings.sandbox_require {
+    match settings.sandbox.require {
         Some(required) if reached < required => {
             let (required, reached) = (required.as_str(), reached.as_str());
             let message = format!(

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// settings.
 pub(super) fn ledger(plan: &Plan, settings: &Settings, given: RunLimits) -> Ledger {
     let own = plan.playbook().budget;
-    let limits = &settings.escalation;
+    let limits = &settings.orchestrator.escalation;
     let lower = |a: Option<Money>, b: Option<Money>| match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
@@ -32,7 +32,7 @@ pub(super) fn ledger(plan: &Plan, settings: &Settings, given: RunLimits) -> Ledg
         Some((step.id.clone(), *step.details().budget.as_deref()?))
     });
     let shares = &limits.shares;
-    Ledger::new(run, steps).with_shares(shares).with_limits(settings.global)
+    Ledger::new(run, steps).with_shares(shares).with_limits(settings.security.global_limits)
 }
 
 /// The limits of the command line that the run was last resumed with.

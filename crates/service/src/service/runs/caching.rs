@@ -10,13 +10,10 @@ use kb_language::definition::Settings;
 use kb_language::plan::Plan;
 use std::sync::Arc;
 
-/// The size of the cache in MiB, unless the settings say otherwise.
-const DEFAULT_MIB: u32 = 1024;
-
 /// The stored results of a project.
 pub(in crate::service) fn results(context: &ProjectContext, settings: &Settings) -> ResultCache {
-    let mib = settings.cache_mib.unwrap_or(DEFAULT_MIB);
-    ResultCache::new(&context.state_dir, u64::from(mib) << 20, context.clock().clone())
+    let bytes = u64::from(settings.cache.max_mib) << 20;
+    ResultCache::new(&context.state_dir, bytes, context.clock().clone())
 }
 
 /// The use of stored results in a run; `None` if no step has `cache`.
@@ -39,7 +36,8 @@ pub(super) fn of_run(
     };
     let variables = &context.environment.variables;
     let passed = settings
-        .env_pass
+        .env
+        .pass
         .iter()
         .filter_map(|name| Some((name.clone(), variables.get(name)?.clone())));
     let options = CacheOptions { off, refresh, models, passed: passed.collect() };

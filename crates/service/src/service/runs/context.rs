@@ -120,9 +120,9 @@ impl ProjectContext {
     /// these paths for writing.
     pub fn supervisor(&self, settings: &Settings, opened: &[String]) -> Supervisor {
         let variables = self.environment.variables.clone();
-        let base = BaseEnvironment::select(variables, &settings.env_pass);
+        let base = BaseEnvironment::select(variables, &settings.env.pass);
         let base = base.in_project(&self.root, opened);
-        match settings.processes {
+        match settings.sandbox.processes {
             ProcessChoice::Group => Supervisor::new(base).without_namespaces(),
             ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),
         }

@@ -59,5 +59,5 @@ pub(super) async fn tiers(
 /// Maximum number of step instances that run at the same time, where the command line, the definition or
 /// the settings set one.
 pub(super) fn max_parallel(plan: &Plan, settings: &Settings, overrides: &Overrides) -> Option<u32> {
-    overrides.max_parallel.or(plan.playbook().limits.max_parallel).or(settings.max_parallel)
+    overrides.max_parallel.or(plan.playbook().limits.max_parallel).or(settings.limits.max_parallel)
 }

@@ -106,7 +106,7 @@ pub fn retry(
 fn item_of(journal: &dyn Journal, run: &RunId, name: &str) -> Result<InstanceIx, ServiceError> {
     let (catalog, plan) = Frozen::of_run(journal, run)?.load()?;
     require_step(&plan, name)?;
-    let rules = Rules { undecided: catalog.settings.undecided, ..Rules::default() };
+    let rules = Rules { undecided: catalog.settings.undecided(), ..Rules::default() };
     let mut state = State::new(&plan, rules);
     for stored in journal.events(run, 0)? {
         state.apply(&plan, stored.at, &stored.event);

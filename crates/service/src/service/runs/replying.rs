@@ -172,7 +172,7 @@ impl Fitting {
         if let Some(step) = &request.step {
             require_step(&plan, step)?;
         }
-        let rules = Rules { undecided: catalog.settings.undecided, ..Rules::default() };
+        let rules = Rules { undecided: catalog.settings.undecided(), ..Rules::default() };
         let mut state = State::new(&plan, rules);
         for stored in journal.events(run, 0)? {
             state.apply(&plan, stored.at, &stored.event);

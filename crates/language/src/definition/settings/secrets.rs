@@ -1,20 +1,47 @@
-//! Decodes `secrets:` of the settings.
+//! `secrets`: where the value of each secret is stored.
 
-use super::environment::is_variable;
-use super::{Decoder, Node};
-use crate::definition::keys;
-use crate::definition::model::{SecretSource, Settings};
+use crate::definition::keys::KeyType::{self, ListOrOne, Map, OneOf, Pattern, Text};
+use crate::definition::keys::{KeyRule, KeySpec, KeyTable, key, table};
+use crate::definition::syntax::environment::is_variable;
+use crate::definition::syntax::{Decoder, Node};
 use kb_base::diagnostic::{Code, Diagnostic};
+use std::collections::BTreeMap;
+
+/// The source of a secret's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretSource {
+    /// `env:NAME`: an environment variable.
+    Env(String),
+    /// `file:PATH`: the content of a file.
+    File(String),
+    /// `command: [argv]`: the output of a command.
+    Command(Vec<String>),
+}
+
+/// A source in one word, or as a map.
+pub(super) const SECRET_VALUE: KeyType =
+    OneOf(const { &[Pattern("^(env|file):.+"), Map(&SECRET)] });
+
+static SECRET: KeyTable = table("secret", "a secret", "The source of a secret.", &[SECRET_KEYS])
+    .rule(KeyRule::ExactlyOne(&["command", "env", "file"]));
+
+const SECRET_KEYS: &[KeySpec] = &[
+    key("env", Text, "Name of an environment variable.").example("GITHUB_TOKEN"),
+    key("file", Text, "Path of a file.").example(".token"),
+    key("command", ListOrOne(&Text), "Program and arguments that print the value.")
+        .example("[pass, show, github]"),
+];
 
 /// Decodes `secrets:` of the settings.
-pub(crate) fn secrets(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+pub(super) fn secrets(node: &Node, decoder: &mut Decoder) -> BTreeMap<String, SecretSource> {
+    let mut found = BTreeMap::new();
     let Some(entries) = node.as_map() else {
         decoder.wrong_type(
             node,
             "secrets",
             "a map from names to `env:NAME`, `file:PATH` or `{command: [...]}`",
         );
-        return;
+        return found;
     };
     for (key, node) in entries {
         if !is_variable(&key.text) {
@@ -24,14 +51,15 @@ pub(crate) fn secrets(node: &Node, settings: &mut Settings, decoder: &mut Decode
             continue;
         }
         if let Some(source) = secret(node, &key.text, decoder) {
-            settings.secrets.insert(key.text.to_string(), source);
+            found.insert(key.text.to_string(), source);
         }
     }
+    found
 }
 
 fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource> {
     if node.as_map().is_some() {
-        let fields = decoder.fields(node, &keys::settings::SECRET)?;
+        let fields = decoder.fields(node, &SECRET)?;
         let one = |key: &str| fields.get(key);
         return match (one("command"), one("env"), one("file")) {
             (Some(node), None, None) => Some(SecretSource::Command(decoder.texts(node, "command")))
