@@ -31,6 +31,8 @@ pub struct GateRequest {
     pub output_schema: Option<Schema>,
     /// The keys of the output that the author calls commentary, and those that a check reads.
     pub excused: Vec<String>,
+    /// Files that the task asks a specialist for that may write.
+    pub to_make: Vec<String>,
     /// The recorded tool calls of all attempts of this iteration.
     pub trace: Vec<Invocation>,
     /// Whether a command of the step ran whose changes of files were not recorded.

@@ -34,6 +34,8 @@ pub struct Basis {
     test_commands: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     excused: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    to_make: Vec<String>,
     seen: Vec<(ObservationQuery, Observation)>,
 }
 
@@ -84,6 +86,7 @@ impl Basis {
             root: gate.root.clone(),
             test_commands: gate.test_commands.clone(),
             excused: gate.excused.clone(),
+            to_make: gate.to_make.clone(),
             seen: seen.iter().map(|(ask, seen)| (ask.clone(), seen.clone())).collect(),
         }
     }
@@ -131,6 +134,7 @@ impl Basis {
             // The recorded observations say what was looked up.
             looks_up_names: false,
             excused: self.excused,
+            to_make: self.to_make,
             tools,
         };
         Ok((gate, self.seen.into_iter().collect()))

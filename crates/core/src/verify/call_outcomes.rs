@@ -3,8 +3,10 @@
 use super::call_claim::CallClaim;
 use super::finding::Finding;
 use super::gate::Gate;
+use super::normalized_path::normalized;
 use super::tool_tier::finding;
 use crate::evidence::{CheckDetail, EvidenceKind, Invocation, InvocationStatus, Purpose, Verdict};
+use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 use kb_language::toolspec::EvidenceTier;
 use serde_json::json;
@@ -34,6 +36,13 @@ pub(super) fn call_outcomes(gate: &Gate, claimed: &[CallClaim]) -> Vec<CheckDeta
         .collect()
 }
 
+/// Whether a call of the step changed the file that a failed call was to change.
+fn is_changed(gate: &Gate, call: &Invocation) -> bool {
+    let Some(path) = call.args.get("path").and_then(Json::as_str) else { return false };
+    let path = normalized(path, &gate.root);
+    gate.trace.iter().flat_map(|call| &call.changes).any(|change| change.path == path)
+}
+
 /// What the last call of a tool means; `None` if it is an ordinary call of a built-in tool.
 fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
     let (tool, id, spec) = (&call.tool, &call.id, gate.tools.entry(&call.tool));
@@ -44,6 +53,11 @@ fn outcome(gate: &Gate, call: &Invocation) -> Option<Finding> {
     };
     match (call.status, spec.tier) {
         (InvocationStatus::Denied, _) => doubt("was denied"),
+        (InvocationStatus::Failed, EvidenceTier::Recorded)
+            if spec.writes && call.process.is_none() && !is_changed(gate, call) =>
+        {
+            doubt("failed")
+        }
         // Listed only: what the files are is known from the record.
         (InvocationStatus::Failed, EvidenceTier::Recorded) if call.process.is_none() => {
             Some(Finding::unchecked(format!(
@@ -160,6 +174,7 @@ mod tests {
             test_commands: Vec::new(),
             looks_up_names: false,
             excused: Vec::new(),
+            to_make: Vec::new(),
             tools: Default::default(),
         }
     }

@@ -5,11 +5,11 @@
 //! check is for the check to say: [`Decided::is_frozen`].
 
 use super::check::PathGlob;
+use super::ignored_changes::{IgnoredChange, ignored_changes, is_at};
 use super::manifest::{self, Effect};
-use super::observation::{Observation, ObservationQuery, Observations};
+use super::observation::Observations;
 use super::recorded_changes::RecordedChanges;
 use super::runner::{self, TestUse, is_test_file};
-use crate::evidence::{Invocation, Purpose};
 
 /// Folders of tests. A file in them that is no test itself is a helper of all of them.
 const TEST_FOLDERS: &[&str] = &["test", "tests", "spec", "specs", "__tests__"];
@@ -25,7 +25,6 @@ pub(super) struct Deciding<'a> {
     /// The command as one that runs tests, if it is one.
     pub(super) test: Option<&'a TestUse<'a>>,
     pub(super) changes: &'a RecordedChanges<'a>,
-    pub(super) trace: &'a [Invocation],
     pub(super) observations: &'a Observations,
     /// Globs of files that the step may change.
     pub(super) allowed: &'a [String],
@@ -33,11 +32,27 @@ pub(super) struct Deciding<'a> {
     pub(super) fresh_caches: bool,
 }
 
-/// A file that decides what a command does, and that the step changed.
+/// Why the step may have decided the result of a command.
 pub(super) struct Decided {
-    pub(super) path: String,
+    /// A fragment for people.
+    pub(super) reason: String,
+    /// The file that decides; `None` if not all files could be compared.
+    pub(super) path: Option<String>,
     /// Whether a tool call changed it, and nothing of it is the work: settings of the runner, and a script of a shell.
     pub(super) is_frozen: bool,
+}
+
+impl Decided {
+    fn by(path: &str, is_frozen: bool) -> Decided {
+        let reason = format!("the step changed `{path}`, which decides what the command does");
+        Decided { reason, path: Some(path.to_owned()), is_frozen }
+    }
+
+    fn unknown() -> Decided {
+        let reason = "files that ignore rules exclude could not be compared: a folder of the project cannot be read, or \
+                      there are too many";
+        Decided { reason: reason.to_owned(), path: None, is_frozen: false }
+    }
 }
 
 impl Deciding<'_> {
@@ -47,11 +62,15 @@ impl Deciding<'_> {
         let counts = |path: &&str| !allowed.iter().any(|glob| glob.covers(path, true));
         let recorded = self.changes.changed().filter(counts).filter_map(|path| {
             let is_frozen = self.decides(path)? && self.changes.history(path).is_by_tool_call();
-            Some(Decided { path: path.to_owned(), is_frozen })
+            Some(Decided::by(path, is_frozen))
         });
-        let installed = self.installed().filter(counts);
-        let installed = installed.map(|path| Decided { path: path.to_owned(), is_frozen: false });
-        let mut found: Vec<Decided> = recorded.chain(installed).collect();
+        let known = ignored_changes(self.observations);
+        let ignored = known.unwrap_or_default().iter().filter(|file| self.decides_ignored(file));
+        let ignored = ignored.map(|file| file.path.as_str()).filter(counts);
+        let ignored = ignored.map(|path| Decided::by(path, false));
+        let runs_them = self.test.is_some() || runner::uses_installed(self.argv);
+        let unknown = (known.is_none() && runs_them).then(Decided::unknown);
+        let mut found: Vec<Decided> = recorded.chain(ignored).chain(unknown).collect();
         let at = found.iter().position(|decided| decided.is_frozen).unwrap_or(0);
         (!found.is_empty()).then(|| found.swap_remove(at))
     }
@@ -114,27 +133,29 @@ impl Deciding<'_> {
         })
     }
 
-    /// The newest files of folders of installed programs that changed since the first call of the step.
-    fn installed(&self) -> impl Iterator<Item = &str> {
-        let runs_them = self.test.is_some() || runner::is_indirect(self.argv);
-        let mut executed = self.trace.iter().filter(|call| call.purpose == Purpose::Execution);
-        let began = executed.next().map(|call| call.at.0).filter(|_| runs_them);
-        let newest = match self.observations.get(&ObservationQuery::Installed) {
-            Some(Observation::Installed(newest)) => newest.as_slice(),
-            _ => &[],
+    /// Whether an ignored file that changed decides what the command does.
+    fn decides_ignored(&self, file: &IgnoredChange) -> bool {
+        let executed = runner::executed_file(self.argv);
+        let is_executed = executed.is_some_and(|word| is_at(&file.path, word));
+        let by_name = || match self.test {
+            Some(test) => test.is_decided_by(&file.path) || is_test_file(&file.path),
+            None => runner::defines(self.argv, &file.path),
         };
-        let later = newest
-            .iter()
-            .filter(move |file| began.is_some_and(|began| file.ctime_ns / 1_000_000 >= began));
-        later.map(|file| file.path.as_str())
+        is_executed
+            || match &file.folder {
+                Some(folder) if folder.installed => {
+                    let is_below =
+                        |word: &str| word.trim_start_matches("./").starts_with(&folder.path);
+                    self.test.is_some()
+                        || runner::uses_installed(self.argv)
+                        || executed.is_some_and(is_below)
+                }
+                Some(_) | None if is_python_cache(&file.path) => !self.fresh_caches && by_name(),
+                // Results of builds have files of all names.
+                Some(_) => false,
+                None => by_name(),
+            }
     }
-}
-
-/// Whether a path is the file that a word of a command names, from any folder.
-fn is_at(path: &str, word: &str) -> bool {
-    let word = word.trim_start_matches("./");
-    path.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-        || word.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
 }
 
 /// Whether a path is in a folder of compiled Python.

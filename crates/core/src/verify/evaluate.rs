@@ -2,15 +2,16 @@
 
 use super::call_claim;
 use super::call_outcomes::call_outcomes;
-use super::check::{CommandCriterion, Criterion, Facts, JUDGE, evaluate_schema};
+use super::check::{Facts, JUDGE, evaluate_schema};
 use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
 use super::committed::committed_query;
-use super::expected_changes::expected_changes;
+use super::expected_changes::{expected_changes, made_queries};
 use super::failed_commands::{failed_commands, has_failed};
 use super::finding::Finding;
 use super::gate::Gate;
+use super::ignored_changes::IgnoredFiles;
 use super::kept::kept_queries;
 use super::keys::sources;
 use super::later_edits::LaterEdits;
@@ -23,13 +24,13 @@ use super::recheck::WrittenFiles;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::{CommandRecord, RecordedRuns};
 use super::rerun::Rerun;
-use super::runner::{TestCommands, is_indirect};
 use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
 use super::suites;
 use super::support::{Record, name_queries};
 use super::test_claim::TestClaim;
 use super::unread::Partition;
+use super::unrecorded_command::script_queries;
 use crate::evidence::{CheckDetail, Confidence, Invocation, Purpose, Verdict, Verification};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
@@ -59,7 +60,7 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
     let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
-    let installed = installed_query(gate, &known, claims_tests);
+    let ignored = IgnoredFiles::query(gate, claims_tests, |argv| known.contains(argv));
     let mut seen = BTreeSet::new();
     let written = match gate.claims {
         ClaimPolicy::None => Vec::new(),
@@ -75,21 +76,11 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         .chain(stated)
         .chain(names)
         .chain(kept_queries(&claims.statements, &gate.root))
-        .chain(committed);
-    let all = files.chain(named).chain(installed).chain(repeated).chain(checks);
+        .chain(committed)
+        .chain(made_queries(gate))
+        .chain(script_queries(&claims.commands, &gate.trace));
+    let all = files.chain(named).chain(ignored).chain(repeated).chain(checks);
     all.filter(|query| seen.insert(query.clone())).collect()
-}
-
-/// The query for installed programs, if tests or a command of a check can depend on them.
-fn installed_query(
-    gate: &Gate,
-    known: &TestCommands,
-    claims_tests: bool,
-) -> Option<ObservationQuery> {
-    let checks = gate.criteria.iter().filter_map(Criterion::command);
-    let runs_them = |argv: &Vec<String>| known.contains(argv) || is_indirect(argv);
-    let needs = claims_tests || checks.flat_map(CommandCriterion::commands).any(|a| runs_them(&a));
-    needs.then_some(ObservationQuery::Installed)
 }
 
 /// The verdict over the observations. A query without an observation is `inconclusive`.
@@ -132,7 +123,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
         let omitted = coverage.finding(&gate.output, &claims.files, &claims.statements);
         details.extend(omitted.map(|finding| named("complete lists", finding)));
     }
-    details.extend(expected_changes(gate, &claims, &changes));
+    details.extend(expected_changes(gate, &claims, &changes, observations));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
     details.extend(named_findings(&claims.statements, observations).map(|f| named("names", f)));
     let record = Record {
@@ -234,7 +225,7 @@ impl Executed<'_> {
                 && repeated.as_ref().is_some_and(|finding| finding.verdict == Verdict::Passed)
         };
         let (trace, tools, root) = (&gate.trace, &gate.tools, &gate.root);
-        let record = CommandRecord { runs, trace, tools, root };
+        let record = CommandRecord { runs, trace, tools, root, observations };
         let commands = commands.map(|claim| {
             let (finding, evidence) = claim.check(&record);
             let proven = finding.verdict == Verdict::Inconclusive && is_proven(claim);

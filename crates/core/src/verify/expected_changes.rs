@@ -3,16 +3,45 @@
 use super::finding::Finding;
 use super::gate::Gate;
 use super::keys::{is_key, sources};
+use super::names::is_relative;
 use super::normalized_path::normalized;
+use super::observation::{Observation, ObservationQuery, Observations};
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
 use super::statement::{
-    Statement, Token, is_function_word, paths, says_change, says_no_change, summary, tokens,
+    Meaning, Sentence, Statement, Token, is_function_word, means, paths, says_change,
+    says_no_change, summary, tokens,
 };
 use crate::evidence::{CheckDetail, Invocation};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
+
+/// The files that a task asks for: `Create src/greet.py with a function greet`.
+pub fn files_to_make(task: &str) -> Vec<String> {
+    let asks = |sentence: &Sentence| {
+        let mut words = sentence.words.iter().filter(|word| *word != "please");
+        words.next().is_some_and(|word| means(word, Meaning::ToMake))
+    };
+    let sentences: Vec<Sentence> = Sentence::all(task).into_iter().filter(asks).collect();
+    let named = sentences.iter().flat_map(Sentence::located_paths);
+    named.filter(|path| is_relative(path)).map(str::to_owned).take(LISTED).collect()
+}
+
+/// The queries for the files that a task asks for.
+pub(super) fn made_queries(gate: &Gate) -> impl Iterator<Item = ObservationQuery> {
+    let asked = gate.expect_changes.then_some(&gate.to_make).into_iter().flatten();
+    asked.map(|path| ObservationQuery::Location(normalized(path, &gate.root)))
+}
+
+/// A file that the task asks for and that does not exist.
+fn not_made<'g>(gate: &'g Gate, observations: &Observations) -> Option<&'g str> {
+    gate.to_make.iter().map(String::as_str).find(|path| {
+        let query = ObservationQuery::Location(normalized(path, &gate.root));
+        let Some(Observation::Location(Ok(found))) = observations.get(&query) else { return false };
+        found.state.is_none() && found.impossible.is_none()
+    })
+}
 
 /// Maximum number of files in the evidence.
 const LISTED: usize = 20;
@@ -23,6 +52,7 @@ pub(super) fn expected_changes(
     gate: &Gate,
     claims: &OutputClaims,
     changes: &RecordedChanges<'_>,
+    observations: &Observations,
 ) -> Option<CheckDetail> {
     // Where only the tools of the specialist let expect changes, a report of commands can be the work.
     let is_open = !gate.changes_declared && !gate.after_refuted;
@@ -43,7 +73,7 @@ pub(super) fn expected_changes(
             .map_or_else(Finding::passed, Finding::inconclusive),
         (None, _) => {
             let is_said = is_open && says_no_change(&gate.output);
-            unchanged(gate, is_declared || is_said, changes.gap())
+            unchanged(gate, is_declared || is_said, changes.gap(), not_made(gate, observations))
         }
     };
     let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
@@ -51,8 +81,9 @@ pub(super) fn expected_changes(
     Some(finding.into_detail("changes".to_owned(), evidence))
 }
 
-/// The verdict over a step without claims and without changes. `is_declared`: its output says so.
-fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
+/// The verdict over a step without claims and without changes. `is_declared`: its output says so. `not_made`: a file that
+/// the task asks for.
+fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>, not_made: Option<&str>) -> Finding {
     let nothing = "it claims nothing and no change was recorded";
     if let Some(gap) = gap {
         return Finding::inconclusive(format!(
@@ -81,6 +112,11 @@ fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>) -> Finding {
     }
     if gate.changes_declared {
         return with_help(&format!("the step was to change files, but {nothing}"));
+    }
+    if let Some(path) = not_made {
+        return with_help(&format!(
+            "the task asks for `{path}`, which does not exist, and {nothing}"
+        ));
     }
     if says_change(summary(&gate.output)) {
         return with_help(

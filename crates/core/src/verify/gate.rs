@@ -36,6 +36,8 @@ pub struct Gate {
     pub looks_up_names: bool,
     /// The keys of the output that the author calls commentary, and those that a check reads.
     pub excused: Vec<String>,
+    /// Files that the task asks for.
+    pub to_make: Vec<String>,
     /// The tools of the run.
     pub tools: ToolCatalog,
 }
@@ -57,6 +59,7 @@ impl Gate {
             test_commands: Vec::new(),
             looks_up_names: false,
             excused: Vec::new(),
+            to_make: Vec::new(),
             tools: ToolCatalog::default(),
         }
     }

@@ -37,6 +37,7 @@ mod failed_commands;
 mod failed_tests;
 mod finding;
 mod gate;
+mod ignored_changes;
 mod judging;
 mod kept;
 mod keys;
@@ -78,12 +79,14 @@ pub use basis::{Basis, IncompleteBasis};
 pub use check::*;
 pub use commands_before::commands_before;
 pub use evaluate::{evaluate, queries};
+pub use expected_changes::files_to_make;
 pub use gate::Gate;
+pub use ignored_changes::{IgnoredChange, IgnoredFiles, IgnoredFolder};
 pub use judging::{JudgeQuestion, judge_question};
 pub use names::asks_for_new;
 pub use observation::{
-    CommandEnd, CommandRun, InstalledFile, JudgeReply, Location, MatchedFile, NamePlace, NamesSeen,
-    Observation, ObservationError, ObservationQuery, Observations,
+    CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, NamePlace, NamesSeen, Observation,
+    ObservationError, ObservationQuery, Observations,
 };
 pub use run_before::{RUN_BEFORE, check_args};
 pub use sandbox_needs::{SandboxNeed, commands_of, sandbox_needs};

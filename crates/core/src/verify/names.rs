@@ -74,7 +74,11 @@ pub(super) fn named_findings<'s>(
 
 /// Whether a task asks for something that does not exist yet, such as a plan or a new file.
 pub fn asks_for_new(task: &str) -> bool {
-    Sentence::all(task).iter().any(|sentence| sentence.has(Meaning::ToCome)) || !is_readable(task)
+    Sentence::all(task).iter().any(is_to_come) || !is_readable(task)
+}
+
+fn is_to_come(sentence: &Sentence) -> bool {
+    sentence.has(Meaning::ToCome) || sentence.has(Meaning::ToMake)
 }
 
 /// Whether a text is in a script whose words are known.
@@ -90,9 +94,8 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
     };
     let mut found = Vec::new();
     for sentence in statements.iter().map(|said| &said.sentence).filter(|own| !denies(own)) {
-        let is_there = !sentence.has(Meaning::Unreal)
-            && !sentence.has(Meaning::ToCome)
-            && is_readable(&sentence.text);
+        let is_there =
+            !sentence.has(Meaning::Unreal) && !is_to_come(sentence) && is_readable(&sentence.text);
         let paths = sentence.located_paths().into_iter().filter(|path| is_relative(path));
         found.extend(paths.map(|name| Named { name, is_path: true, is_there }));
         let names = sentence.names().into_iter().map(|name| name.trim_end_matches("()"));
@@ -103,7 +106,7 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
 }
 
 /// Whether a path can be one of the project: no pattern, no placeholder, not above or outside of it.
-fn is_relative(path: &str) -> bool {
+pub(super) fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '~', '$'])
         && !path.contains(['*', '{', '<', '$', '?', '\\'])
         && !path.split('/').any(|part| part == "..")

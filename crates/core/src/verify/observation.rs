@@ -2,6 +2,7 @@
 //!
 //! Journals contain these types, so their serialised names cannot change.
 
+use super::ignored_changes::{IgnoredChange, IgnoredFiles};
 use crate::evidence::{FileState, Judgement, ProcessEvidence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,8 +16,8 @@ pub enum ObservationQuery {
     Location(String),
     /// Whether ignore rules exclude a path, so that scans do not record changes to it.
     Ignored(String),
-    /// The newest file of each folder of installed programs, such as `node_modules` and `.venv`.
-    Installed,
+    /// The ignored files that changed since a moment.
+    IgnoredChanges(IgnoredFiles),
     /// Which of these files the last commit has as they are on disk.
     Committed(Vec<String>),
     /// The files that a path or glob matches.
@@ -50,8 +51,8 @@ pub enum Observation {
     Location(Result<Location, ObservationError>),
     /// Whether ignore rules exclude a path.
     Ignored(bool),
-    /// The newest file of each folder of installed programs.
-    Installed(Vec<InstalledFile>),
+    /// The ignored files that changed; `None` if they could not be compared.
+    IgnoredChanges(Option<Vec<IgnoredChange>>),
     /// The files that the last commit has as they are on disk; of those that are gone, the ones that it has not.
     Committed(Vec<String>),
     /// The matching files, in path order.
@@ -119,16 +120,6 @@ pub enum NamePlace {
     Unclear,
     /// In none of these places, and everything was searched.
     Nowhere,
-}
-
-/// The file in a folder of installed programs that was changed last.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InstalledFile {
-    /// Relative to the workspace.
-    pub path: String,
-    /// When the kernel changed it last, in nanoseconds since 1970.
-    pub ctime_ns: i64,
 }
 
 /// A file that matches a pattern.

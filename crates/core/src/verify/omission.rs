@@ -115,18 +115,19 @@ impl<'a> Coverage<'a> {
                 "the output says that nothing else was changed, but the step changed the mode of `{path}`"
             )));
         }
-        let unnamed = self.unnamed.iter().find(|path| self.by_file_tool(path));
-        let Some(path) = unnamed.or(self.unnamed.first()) else {
+        let of = |is: &dyn Fn(&str) -> bool| self.unnamed.iter().find(|path| is(path));
+        let meant = of(&|path| self.by_file_tool(path)).or_else(|| of(&|path| self.is_meant(path)));
+        let Some(path) = meant.or(self.unnamed.first()) else {
             return self.denied(output, claims);
         };
         if statements.iter().any(says_only) {
             let reason = format!(
                 "the output says that nothing else was changed, but the step changed `{path}`"
             );
-            return Some(match self.by_file_tool(path) && !self.unclear.contains(path) {
+            return Some(match self.is_meant(path) && !self.unclear.contains(path) {
                 true => Finding::failed(format!("{reason}, which the output does not name")),
                 false => Finding::inconclusive(format!(
-                    "{reason}, which only a command or an earlier attempt wrote, or a text names in part"
+                    "{reason}, which only an earlier attempt wrote, a command as a by-product, or a text names in part"
                 )),
             });
         }

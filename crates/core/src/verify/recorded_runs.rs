@@ -1,5 +1,6 @@
 //! The commands that the runtime recorded for one step, with what their exit codes prove.
 
+use super::observation::Observations;
 use super::shell::{CommandLine, CommandUse, Script};
 use super::sourced_files::SourcedFiles;
 use crate::evidence::{
@@ -31,6 +32,7 @@ pub(super) struct CommandRecord<'r> {
     pub(super) tools: &'r ToolCatalog,
     /// The absolute path of the workspace.
     pub(super) root: &'r str,
+    pub(super) observations: &'r Observations,
 }
 
 const CHANGED_SOURCE: &str = "the script sources a file that the step changed";

@@ -143,6 +143,15 @@ impl<'v> Walk<'_, 'v> {
                 let around = around.filter(|around| around.is_entry).unwrap_or(own);
                 fields.iter().for_each(|(key, value)| self.field(key, value, around));
             }
+            // The words of a command.
+            Json::Array(words)
+                if around.is_some_and(|around| around.is_entry)
+                    && !words.is_empty()
+                    && words.iter().all(Json::is_string)
+                    && self.is_claim(value, around) =>
+            {
+                self.found.read += 1;
+            }
             Json::Array(items) if !items.is_empty() => {
                 self.keys.push(Step::Item);
                 let depth = self.keys.len();

@@ -4,11 +4,68 @@ use super::call_claim::names_tool;
 use super::command_claim::CommandClaim;
 use super::command_text::{has_in_order, plain};
 use super::finding::Finding;
+use super::observation::{Observation, ObservationQuery};
 use super::recorded_runs::{CommandRecord, RecordedRun};
+use super::runner::{canonical, executed_file};
+use super::shell::{CommandUse, Script};
 use super::statement::{Meaning, means};
 use super::unseen_work;
+use crate::evidence::Invocation;
+use std::collections::BTreeSet;
+
+/// The queries whether scripts of the project that the step executed name the programs of claimed commands.
+pub(super) fn script_queries(
+    claims: &[CommandClaim],
+    trace: &[Invocation],
+) -> Vec<ObservationQuery> {
+    let scripts = trace.iter().filter_map(Script::of_call);
+    let executed: Vec<String> = scripts
+        .flat_map(|script| script.commands)
+        .filter_map(|used| own_script(&used).map(str::to_owned))
+        .collect();
+    let programs: BTreeSet<String> = claims.iter().filter_map(program_of).collect();
+    let pairs =
+        executed.iter().flat_map(|file| programs.iter().map(move |program| (file, program)));
+    pairs.map(|(file, program)| names_program(file, program)).collect()
+}
+
+fn names_program(file: &str, program: &str) -> ObservationQuery {
+    let count = Some(format!(r"\b{}\b", regex::escape(program)));
+    ObservationQuery::Files { pattern: file.to_owned(), count }
+}
+
+/// The script of the project that a command executes.
+fn own_script(used: &CommandUse) -> Option<&str> {
+    let file = executed_file(&used.argv)?.trim_start_matches("./");
+    let is_plain = !file.starts_with('/') && !file.contains(['*', '?', '[', '{', '!']);
+    is_plain.then_some(file)
+}
+
+/// The program of a claim about one command.
+fn program_of(claim: &CommandClaim) -> Option<String> {
+    claim.only_command().map(canonical)?.into_iter().next()
+}
 
 impl CommandClaim {
+    /// A recorded script of the project that names the program of the claim.
+    fn script_with_it<'r>(
+        &self,
+        record: &CommandRecord<'r>,
+    ) -> Option<(String, &'r RecordedRun<'r>)> {
+        let program = program_of(self)?;
+        let has_it = |script: &&str| {
+            let query = names_program(script, &program);
+            let Some(Observation::Files(Ok(files))) = record.observations.get(&query) else {
+                return false;
+            };
+            files.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
+        };
+        record.runs.iter().rev().find_map(|run| {
+            let mut scripts = run.script.commands.iter().filter_map(own_script);
+            Some((scripts.find(has_it)?.to_owned(), run))
+        })
+    }
+
     /// The verdict over a command that no call ran. A text with more than the command, or with no command, refutes nothing.
     pub(super) fn unrecorded(&self, name: &str, record: &CommandRecord<'_>) -> Finding {
         let runs = record.runs;
@@ -51,6 +108,12 @@ impl CommandClaim {
         };
         if is_cut && let Some(run) = runs.iter().rev().find(runs_it) {
             return Finding::inconclusive(format!("{reason}; it may mean call `{}`", run.call.id));
+        }
+        if let Some((script, run)) = self.script_with_it(record) {
+            return Finding::inconclusive(format!(
+                "{reason} by this name; call `{}` ran `{script}`, which names the program",
+                run.call.id
+            ));
         }
         let has_note = self.text.ends_with(')') && self.text.contains(" (");
         if means(&first, Meaning::Nothing) || means(&first, Meaning::Success) || has_note {

@@ -27,13 +27,11 @@ pub(super) fn doubt(
                 argv: &used.argv,
                 test: Some(test),
                 changes: &changes,
-                trace: edits.trace,
                 observations: edits.observations,
                 allowed: &[],
                 fresh_caches: false,
             };
-            let path = deciding.changed()?.path;
-            Some(format!("the step changed `{path}`, which decides what it runs"))
+            Some(deciding.changed()?.reason)
         })
         .or_else(|| {
             let file = moved_away(run, used)?;

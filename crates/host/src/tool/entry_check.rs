@@ -110,7 +110,7 @@ fn failed_check(files: &Workspace, checks: &[Json]) -> Option<String> {
                 | ObservationQuery::Committed(_)
                 | ObservationQuery::Command { .. }
                 | ObservationQuery::Names(_)
-                | ObservationQuery::Installed
+                | ObservationQuery::IgnoredChanges(_)
                 | ObservationQuery::Judge => Observation::Stopped,
             };
             (query, seen)

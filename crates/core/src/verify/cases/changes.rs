@@ -37,7 +37,7 @@ fn compiled_files_that_a_step_wrote_decide() {
         Step::fixed().run("cp x.pyc src/__pycache__/", 0).changing(cache, Some("planted"));
     for planted in [by_tests, by_hand.test(2, 0), Step::fixed().write(cache, "planted").test(2, 0)]
     {
-        check(&planted, &[(passed.clone(), Inconclusive, "which decides what it runs")]);
+        check(&planted, &[(passed.clone(), Inconclusive, "which decides what the command does")]);
     }
 }
 

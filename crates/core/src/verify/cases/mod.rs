@@ -4,14 +4,15 @@ mod changes;
 mod commands;
 mod content;
 mod honest;
+mod ignored;
 mod lists;
 mod numbers;
 mod other_checks;
 mod results;
 
 use super::{
-    CommandEnd, CommandRun, Gate, Location, MatchedFile, NamesSeen, Observation, ObservationQuery,
-    Observations, evaluate, queries,
+    CommandEnd, CommandRun, Criterion, Gate, IgnoredChange, Location, MatchedFile, NamesSeen,
+    Observation, ObservationQuery, Observations, evaluate, queries,
 };
 use crate::evidence::{
     Change, FileKind, FileState, Invocation, InvocationStatus, ProcessEndKind, ProcessEvidence,
@@ -43,6 +44,12 @@ struct Step {
     /// Whether the specialist only reads, and an attempt before was refuted.
     only_reads: bool,
     again: bool,
+    /// The ignored files that changed.
+    ignored: Vec<IgnoredChange>,
+    /// Files that the task asks for.
+    to_make: Vec<String>,
+    /// The checks of the gate.
+    criteria: Vec<Criterion>,
 }
 
 impl Step {
@@ -152,7 +159,7 @@ impl Step {
 
     fn gate(&self, report: &Json) -> Gate {
         Gate {
-            criteria: Vec::new(),
+            criteria: self.criteria.clone(),
             claims: ClaimPolicy::Strict,
             expect_changes: !self.only_reads,
             changes_declared: false,
@@ -165,6 +172,7 @@ impl Step {
             test_commands: self.test_commands.clone(),
             looks_up_names: self.only_reads,
             excused: Vec::new(),
+            to_make: self.to_make.clone(),
             tools: Default::default(),
         }
     }
@@ -192,7 +200,14 @@ impl Step {
                 }))
             }
             ObservationQuery::Ignored(_) => Observation::Ignored(false),
-            ObservationQuery::Installed => Observation::Installed(Vec::new()),
+            ObservationQuery::IgnoredChanges(asked) => {
+                let is_installed = |file: &IgnoredChange| {
+                    file.folder.as_ref().is_some_and(|folder| folder.installed)
+                };
+                let own = self.ignored.iter();
+                let own = own.filter(|file| is_installed(file) || asked.includes(&file.path));
+                Observation::IgnoredChanges(Some(own.cloned().collect()))
+            }
             ObservationQuery::Committed(paths) => {
                 let is_same = |path: &&String| self.head.get(*path) == self.files.get(*path);
                 Observation::Committed(paths.iter().filter(is_same).cloned().collect())

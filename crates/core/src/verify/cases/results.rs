@@ -216,7 +216,7 @@ fn a_line_that_ends_or_leaves_out_a_test_of_before_is_doubt() {
         with(json!({"modified": ["src/calc.py", "tests/test_a.py"], "testResult": "passed"}));
     for line in ["return", "raise unittest.SkipTest('x')", "self.skipTest('x')", "@expectedFailure"]
     {
-        check(&edited(line), &[(report.clone(), Inconclusive, "decides what it runs")]);
+        check(&edited(line), &[(report.clone(), Inconclusive, "decides what the command does")]);
     }
     for line in ["self.other()", "return self.check(2)", "# checks the passed value"] {
         check(&edited(line), &[(report.clone(), Passed, "")]);

@@ -1,7 +1,8 @@
 //! `command` checks: a command exits with 0, and the step did not change the files that decide.
 
-use super::super::deciding::{Decided, Deciding, is_python_cache};
+use super::super::deciding::{Deciding, is_python_cache};
 use super::super::finding::Finding;
+use super::super::ignored_changes::{ignored_changes, is_input};
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
 use super::super::run_before::run_before;
@@ -144,6 +145,12 @@ impl CommandCriterion {
         if let Some(gap) = changes.gap().filter(|_| !self.inputs.is_empty()) {
             return Finding::inconclusive(format!("exit code 0, but {gap}"));
         }
+        if let Some(path) = self.ignored_input(facts) {
+            return Finding::inconclusive(format!(
+                "exit code 0, but `{path}` changed since the step began; `inputs` of the check names it, and ignore rules \
+                 hide what it was"
+            ));
+        }
         let failed_before = self.must_fail_before.then(|| must_have_failed(before)).flatten();
         failed_before
             .or_else(|| self.too_few(run, before))
@@ -161,24 +168,22 @@ impl CommandCriterion {
                 argv,
                 test: test.as_ref(),
                 changes: facts.changes,
-                trace: facts.trace,
                 observations: facts.observations,
                 allowed: &self.may_change,
                 fresh_caches: true,
             };
             deciding.changed()
         });
-        let Decided { path, is_frozen } = changed.max_by_key(|decided| decided.is_frozen)?;
-        let reason = format!(
-            "exit code 0, but the step changed `{path}`, which decides what the command does"
-        );
-        Some(match is_frozen {
-            true => Finding::failed(format!(
+        let decided = changed.max_by_key(|decided| decided.is_frozen)?;
+        let reason = format!("exit code 0, but {}", decided.reason);
+        Some(match (decided.is_frozen, &decided.path) {
+            (true, _) => Finding::failed(format!(
                 "{reason}: undo the change; if it belongs to the work, the author of the check names the file in `mayChange`"
             )),
-            false => Finding::inconclusive(format!(
+            (false, Some(_)) => Finding::inconclusive(format!(
                 "{reason}; name it in `inputs` of the check to forbid that, or in `mayChange` to allow it"
             )),
+            (false, None) => Finding::inconclusive(reason),
         })
     }
 
@@ -213,6 +218,15 @@ impl CommandCriterion {
             // Without a summary before the step there was no test, or its code did not compile.
             Some(_) => None,
         }
+    }
+
+    /// An ignored file of `inputs` that changed since the step began.
+    fn ignored_input<'f>(&self, facts: &Facts<'f>) -> Option<&'f str> {
+        let is_read = |path: &&str| {
+            self.inputs.iter().any(|glob| is_input(path, glob)) && !is_python_cache(path)
+        };
+        let changed = ignored_changes(facts.observations)?.iter().map(|file| file.path.as_str());
+        changed.filter(is_read).next()
     }
 
     fn changed_inputs<'c>(&self, changes: &RecordedChanges<'c>) -> Vec<&'c str> {

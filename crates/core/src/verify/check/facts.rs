@@ -31,7 +31,7 @@ pub(super) fn not_observed(observation: &Observation) -> Finding {
     match observation {
         Observation::Stopped => Finding::inconclusive("the gate was stopped"),
         Observation::Location(_)
-        | Observation::Installed(_)
+        | Observation::IgnoredChanges(_)
         | Observation::Ignored(_)
         | Observation::Committed(_)
         | Observation::Files(_)

@@ -1,6 +1,6 @@
 //! Which files of a project decide what a command does, and which file it executes.
 
-use super::table::{INDIRECT, INTERPRETERS, MAKE, MANIFESTS, RUNNERS, Runner};
+use super::table::{INDIRECT, INTERPRETERS, LAUNCHERS, MAKE, MANIFESTS, RUNNERS, Runner};
 use super::words::{fits, has, program};
 
 /// Whether a path is a manifest of a project, which has settings of its tests beside much else.
@@ -40,6 +40,20 @@ pub(in crate::verify) fn is_shell_script(argv: &[String]) -> bool {
 /// Whether a command runs what a file of the project says, such as a target of `make` or a script of `npm`.
 pub(in crate::verify) fn is_indirect(argv: &[String]) -> bool {
     argv.first().is_some_and(|word| has(INDIRECT, &program(word)))
+}
+
+/// Whether a command can run what is installed in the project: by a target or script, or by a launcher such as `npx`.
+pub(in crate::verify) fn uses_installed(argv: &[String]) -> bool {
+    let launches = |words: &&[&str]| {
+        argv.iter().map(String::as_str).zip(words.iter()).filter(|(a, b)| a == *b).count()
+            == words.len()
+    };
+    is_indirect(argv) || LAUNCHERS.iter().any(|words| launches(&words))
+}
+
+/// Whether a file decides what one of the known runners does.
+pub(in crate::verify) fn decides_any(path: &str) -> bool {
+    RUNNERS.iter().any(|runner| is_among(runner.files, path))
 }
 
 /// Whether a file says what a target or a script behind a command does.

@@ -11,8 +11,8 @@ mod words;
 use super::shell::Script;
 use files::is_among;
 pub(super) use files::{
-    defines, executed_file, executes_project, is_definition, is_indirect, is_manifest, is_name,
-    is_shell_script, names_runner,
+    decides_any, defines, executed_file, executes_project, is_definition, is_manifest, is_name,
+    is_shell_script, names_runner, uses_installed,
 };
 use table::{
     DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,
@@ -188,7 +188,7 @@ pub(super) fn hides_failures(test: &TestUse<'_>, assigned: &[String]) -> Option<
 /// The form under which all forms of a command of a runner are equal: `npm t` is `npm test`,
 /// `python3 -m pytest` is `pytest`.
 pub(super) fn canonical(argv: &[String]) -> Vec<String> {
-    let Some((Some(runner), rest)) = recognise(argv) else { return argv.to_vec() };
+    let Some((Some(runner), rest)) = recognise(argv) else { return plain_python(argv) };
     let is_program = |word: &&String| has(runner.programs, &program(word));
     let name = argv.iter().find(is_program).map_or(String::new(), |word| program(word));
     // Targets and scripts of other names are other commands.
@@ -203,6 +203,15 @@ pub(super) fn canonical(argv: &[String]) -> Vec<String> {
     let rest = rest.into_iter().filter(|word| !is_shown(word));
     let words = [name, verb].into_iter().filter(|word| !word.is_empty()).chain(rest);
     words.map(str::to_owned).collect()
+}
+
+/// A command whose `python3` is `python`. One of a folder, and one of a version such as `python3.9`, is another program.
+fn plain_python(argv: &[String]) -> Vec<String> {
+    let mut argv = argv.to_vec();
+    if let Some(first) = argv.first_mut().filter(|first| *first == "python3") {
+        *first = "python".to_owned();
+    }
+    argv
 }
 
 /// Whether a command that ran may be, or may have started, the tests of a claimed one: another form of the same runner, or

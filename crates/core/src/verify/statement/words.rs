@@ -47,6 +47,8 @@ pub(in crate::verify) enum Meaning {
     Absent,
     /// What does not exist yet: a plan, or the order to make something.
     ToCome,
+    /// Asks for something new.
+    ToMake,
     /// Joins two statements in one sentence.
     Joint,
     /// Plans and texts of others, as words of a key.
@@ -58,7 +60,7 @@ use Meaning as M;
 use std::sync::LazyLock;
 
 /// Each word is the beginning of a word; one that ends in `$` is the whole word. Of acts the first with a word counts.
-const WORDS: [(Meaning, &str); 38] = [
+const WORDS: [(Meaning, &str); 39] = [
     (
         M::Act(Act::Kept),
         "untouched unchanged unmodified intact$ unverändert unberührt нетронут неизмен",
@@ -185,10 +187,13 @@ const WORDS: [(Meaning, &str); 38] = [
     (M::Absent, "missing absent nonexistent отсутств fehlt$ fehlen$ fehlend"),
     (
         M::ToCome,
-        "plan propos design$ designs$ draft suggest recommend add$ create$ creates$ write$ implement$ introduce$ generate$ build$ make$ \
-         scaffold extract$ split$ move$ rename$ migrate refactor$ future todo$ спланир предлож проект добав$ добавить добавьте созда$ \
-         создать создайте напиш реализуй реализовать будущ entwirf entwurf vorschl vorschlag hinzufügen anlegen erstelle$ erstellen \
-         schreibe$ künftig proposer créer crear ajouter añadir",
+        "plan propos design$ designs$ draft suggest recommend extract$ split$ move$ rename$ migrate refactor$ future todo$ спланир \
+         предлож проект будущ entwirf entwurf vorschl vorschlag künftig proposer",
+    ),
+    (
+        M::ToMake,
+        "add$ create$ creates$ write$ implement$ introduce$ generate$ build$ make$ scaffold добав$ добавить добавьте созда$ создай \
+         создать создайте напиш реализуй реализовать hinzufügen anlegen erstelle$ erstellen schreibe$ créer crear ajouter añadir",
     ),
     (
         M::Joint,

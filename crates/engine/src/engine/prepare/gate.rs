@@ -10,6 +10,7 @@ use crate::engine::trees::tree;
 use kb_attempt::{GateOf, GateRequest, JudgeSubject, Received};
 use kb_base::value::{Json, JsonMap, Timestamp, json_strings};
 use kb_core::evidence::{Invocation, Payload, Purpose, Record, SessionBrief};
+use kb_core::verify::files_to_make;
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
 use kb_language::expression::{EvalError, Reference, Root};
 use kb_language::plan::Plan;
@@ -40,7 +41,8 @@ pub(in crate::engine) fn gate(
     scope: &RunScope<'_>,
     inputs: GateInputs<'_>,
 ) -> Result<(GateRequest, Snapshot), EvalError> {
-    let received = received(scope, &inputs)?.map(Arc::new);
+    let task = task(scope, &inputs)?;
+    let received = received(scope, &inputs, task.as_deref())?.map(Arc::new);
     let judged = received.as_deref().and_then(|received| judged(scope, &inputs, received));
     let GateInputs {
         work: Attempt { instance: ix, .. }, output, trace, known, plan, killed, ..
@@ -59,6 +61,8 @@ pub(in crate::engine) fn gate(
         (None, None) if is_specialist => (Vec::new(), ClaimPolicy::Strict, writes),
         (None, None) => (Vec::new(), ClaimPolicy::None, false),
     };
+    let to_make =
+        task.filter(|_| expect_changes).map(|task| files_to_make(&task)).unwrap_or_default();
     let references: Vec<Reference> = checks.iter().flat_map(references).collect();
     let excused = excused(step, &references);
     let snapshot = Snapshot::of(&references, scope);
@@ -77,6 +81,7 @@ pub(in crate::engine) fn gate(
         output,
         output_schema: step.details().output_schema.clone(),
         excused,
+        to_make,
         unwatched: is_unwatched(step, &trace),
         trace,
         env: env(scope, step)?,
@@ -109,20 +114,35 @@ fn excused(step: &Step, references: &[Reference]) -> Vec<String> {
 /// Most bytes of results that a gate loads.
 const RESULTS: u64 = 16 << 20;
 
+/// The task of the specialist of a step.
+fn task(scope: &RunScope<'_>, inputs: &GateInputs<'_>) -> Result<Option<String>, EvalError> {
+    let step = &scope.plan.step(scope.state.instance(inputs.work.instance).step).step;
+    let StepKind::Specialist(own) = &step.kind else { return Ok(None) };
+    let input = input(scope, step)?;
+    let (task, _) = rendered_task(scope, own.task.as_ref(), input.as_ref(), inputs.task_files)?;
+    Ok(Some(task))
+}
+
+fn input(scope: &RunScope<'_>, step: &Step) -> Result<Option<Json>, EvalError> {
+    step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()
+}
+
 /// What the specialist of a step received, if the names in its answer are looked up or a judge reads it.
-fn received(scope: &RunScope<'_>, inputs: &GateInputs<'_>) -> Result<Option<Received>, EvalError> {
+fn received(
+    scope: &RunScope<'_>,
+    inputs: &GateInputs<'_>,
+    task: Option<&str>,
+) -> Result<Option<Received>, EvalError> {
     let ix = inputs.work.instance;
     let planned = scope.plan.step(scope.state.instance(ix).step);
-    let StepKind::Specialist(step) = &planned.step.kind else { return Ok(None) };
+    let Some(task) = task.map(str::to_owned) else { return Ok(None) };
     let Some(specialist) = scope.state.specialist(scope.plan, ix) else { return Ok(None) };
     let counts = planned.step.verify().is_none_or(claims_count);
     let looks_up = counts && !specialist.writes();
     if !looks_up && planned.step.judge().is_none() {
         return Ok(None);
     }
-    let input =
-        planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
-    let (task, _) = rendered_task(scope, step.task.as_ref(), input.as_ref(), inputs.task_files)?;
+    let input = input(scope, &planned.step)?;
     let own = [
         Some(&specialist.role),
         specialist.static_context.as_ref(),

@@ -2,7 +2,7 @@
 
 use super::command_record::recorded;
 use super::committed;
-use super::installed;
+use super::ignored_changes;
 use super::names::{self, Material};
 use crate::executor::host_access::HostAccess;
 use crate::executor::last_line::{ends, last_line};
@@ -244,7 +244,7 @@ fn with_real_names(
         ObservationQuery::Command { .. }
         | ObservationQuery::Names(_)
         | ObservationQuery::Committed(_)
-        | ObservationQuery::Installed
+        | ObservationQuery::IgnoredChanges(_)
         | ObservationQuery::Judge => ask.clone(),
     }
 }
@@ -285,6 +285,12 @@ fn with_masked_names(seen: Observation, redactor: &Redactor) -> Observation {
                 ..location
             }))
         }
+        Observation::IgnoredChanges(Some(mut found)) => {
+            for file in &mut found {
+                file.path = redactor.mask_text(&file.path).into_owned();
+            }
+            Observation::IgnoredChanges(Some(found))
+        }
         other => other,
     }
 }
@@ -293,7 +299,9 @@ fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
     match ask {
         ObservationQuery::Location(path) => Observation::Location(location(workspace, path)),
         ObservationQuery::Ignored(path) => Observation::Ignored(workspace.ignores(path)),
-        ObservationQuery::Installed => Observation::Installed(installed::newest(workspace)),
+        ObservationQuery::IgnoredChanges(asked) => {
+            Observation::IgnoredChanges(ignored_changes::changed(workspace, asked))
+        }
         ObservationQuery::Files { pattern, count } => {
             Observation::Files(matched_files(workspace, pattern, count.as_deref()))
         }

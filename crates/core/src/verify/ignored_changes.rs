@@ -1,0 +1,110 @@
+//! Files that ignore rules exclude and that changed since the step began: scans do not record them, but the kernel dates
+//! them.
+
+use super::check::{CommandCriterion, Criterion, PathGlob};
+use super::gate::Gate;
+use super::observation::{Observation, ObservationQuery, Observations};
+use super::runner::{self, is_test_file};
+use crate::evidence::{Invocation, Purpose, STEP_PROCESS};
+use kb_base::value::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Which of the ignored files that changed a gate needs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IgnoredFiles {
+    /// The start of the first call of the step.
+    pub since: Timestamp,
+    /// Files that commands of checks execute, and globs of their inputs.
+    pub named: Vec<String>,
+}
+
+/// An ignored file that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IgnoredChange {
+    /// Relative to the workspace.
+    pub path: String,
+    /// The ignored folder with the file; `None` if the file alone is ignored.
+    pub folder: Option<IgnoredFolder>,
+}
+
+/// An ignored folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IgnoredFolder {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Whether it holds installed programs, such as `node_modules` and `.venv`. Of its files one is named.
+    pub installed: bool,
+}
+
+impl IgnoredFiles {
+    /// The query for the files, if tests or a command of a check can depend on them.
+    pub(super) fn query(
+        gate: &Gate,
+        claims_tests: bool,
+        runs_tests: impl Fn(&[String]) -> bool,
+    ) -> Option<ObservationQuery> {
+        let since = began(&gate.trace)?;
+        let checks: Vec<&CommandCriterion> =
+            gate.criteria.iter().filter_map(Criterion::command).collect();
+        let commands: Vec<Vec<String>> = checks.iter().flat_map(|check| check.commands()).collect();
+        let executed = commands.iter().filter_map(|argv| runner::executed_file(argv));
+        let inputs = checks.iter().flat_map(|check| &check.inputs).map(String::as_str);
+        let inputs = inputs.filter(|glob| !literal_start(glob).is_empty());
+        let mut named: Vec<String> = executed.chain(inputs).map(str::to_owned).collect();
+        named.sort();
+        named.dedup();
+        let depends = |argv: &Vec<String>| runs_tests(argv) || runner::uses_installed(argv);
+        let needs = claims_tests || !named.is_empty() || commands.iter().any(depends);
+        needs.then_some(ObservationQuery::IgnoredChanges(IgnoredFiles { since, named }))
+    }
+
+    /// Whether a file outside folders of installed programs can decide what a command does.
+    pub fn includes(&self, path: &str) -> bool {
+        let is_named = |name: &String| is_at(path, name) || is_input(path, name);
+        runner::decides_any(path) || is_test_file(path) || self.named.iter().any(is_named)
+    }
+}
+
+/// When the first call of a specialist began. What a command of the author writes is the work of the step.
+fn began(trace: &[Invocation]) -> Option<Timestamp> {
+    let by_others =
+        |call: &&Invocation| call.purpose == Purpose::Execution && call.tool != STEP_PROCESS;
+    trace.iter().find(by_others).map(|call| call.at)
+}
+
+/// The observed changes; `None` if the files could not be compared.
+pub(super) fn ignored_changes(observations: &Observations) -> Option<&[IgnoredChange]> {
+    let seen = observations.values().find_map(|seen| match seen {
+        Observation::IgnoredChanges(found) => Some(found.as_deref()),
+        Observation::Location(_)
+        | Observation::Ignored(_)
+        | Observation::Committed(_)
+        | Observation::Files(_)
+        | Observation::Names(_)
+        | Observation::Command(_)
+        | Observation::Judge(_)
+        | Observation::Stopped => None,
+    });
+    seen.unwrap_or(Some(&[]))
+}
+
+/// Whether a glob of `inputs` names an ignored file: it must begin with a name, so that `**` is about no build results.
+pub(super) fn is_input(path: &str, glob: &str) -> bool {
+    !literal_start(glob).is_empty() && PathGlob::new(glob).covers(path, false)
+}
+
+/// The part of a glob before its first wildcard.
+fn literal_start(glob: &str) -> &str {
+    let glob = glob.trim_start_matches("./");
+    glob.split(['*', '?', '[', '{', '!']).next().unwrap_or_default()
+}
+
+/// Whether a path is the file that a word of a command names, from any folder.
+pub(super) fn is_at(path: &str, word: &str) -> bool {
+    let word = word.trim_start_matches("./");
+    path.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        || word.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
+}
