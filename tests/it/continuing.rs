@@ -455,3 +455,24 @@ fn a_killed_gate_of_a_kept_result_goes_on_without_a_model() {
     let said = scratch.kb(&["run", "verify", "@last"]).code(1);
     said.says(&["KB0865", "the result of `think`, which a gate of this run judged again", &first]);
 }
+
+#[test]
+fn a_step_whose_file_is_gone_runs_again() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps:\n\
+                \x20 - {id: w, run: 'echo x > n.txt; echo w >> ../log', verify: {checks: [{file: n.txt}]}}\n\
+                \x20 - {id: kept, run: 'echo y > m.txt; echo kept >> ../log'}\n\
+                \x20 - {id: after, dependsOn: [w, kept], run: 'test -e ok'}\n";
+    let again = |args: &[&str]| {
+        let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+        scratch.kb(&["playbook", "run", "p"]).code(1);
+        std::fs::remove_file(scratch.root().join("n.txt")).unwrap();
+        scratch.write("m.txt", "edited by a person");
+        scratch.write("ok", "");
+        let said = scratch.kb(&[&["run", "retry", "@last"], args].concat()).code(0);
+        assert!(scratch.has("n.txt"), "{}", said.stderr);
+        assert_eq!(scratch.read("m.txt"), "edited by a person");
+        assert!(said.stderr.contains("n.txt"), "{}", said.stderr);
+    };
+    again(&[]);
+    again(&["--with-current"]);
+}

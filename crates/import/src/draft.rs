@@ -134,9 +134,10 @@ impl Draft {
         original: &Positioned,
         map: &mut Vec<(&'static str, Out)>,
     ) {
-        let script = failing_script(&[format!("line {line}: {why}")], Some(original));
+        let why_here = format!("line {line}: {why}");
+        let script = failing_script(std::slice::from_ref(&why_here), Some(original));
         self.report.placed(line, why);
-        map.push(("run", script.into()));
+        map.push(("run", Out::Noted(vec![format!("TODO {why_here}")], Box::new(script.into()))));
     }
 
     /// Adds a specialist unless one of that id was added.

@@ -139,7 +139,12 @@ fn write_items(items: &[Out], depth: usize, text: &mut String) {
 
 fn map(entries: &[(String, Out)], depth: usize, text: &mut String) {
     for (index, (name, value)) in entries.iter().enumerate() {
-        // The first entry of an item follows the dash.
+        // The first entry of an item follows the dash, so its comments have no line.
+        if let Out::Noted(comments, _) = value
+            && text.ends_with('\n')
+        {
+            write_comments(comments, depth, text);
+        }
         if index > 0 || text.ends_with('\n') || text.is_empty() {
             text.push_str(&"  ".repeat(depth));
         }
@@ -159,7 +164,7 @@ fn write(value: &Out, depth: usize, text: &mut String) {
             text.push('\n');
             write_items(items, depth + 1, text);
         }
-        // Comments stand above the items of lists only.
+        // Comments stand above the items of lists and the keys of maps.
         Out::Noted(_, inner) => write(inner, depth, text),
         Out::Map(entries) => {
             text.push('\n');

@@ -328,7 +328,7 @@ impl<'a> House<'a> {
             if self.story.name == "retried" {
                 self.scratch.write("fixed", "");
             }
-            StartMode::Retry { from: Vec::new(), alone: false }
+            StartMode::retry(Vec::new(), false)
         } else if waits {
             let (by, answer, comment) = ("somebody".into(), None, None);
             let reply =

@@ -41,8 +41,9 @@ pub struct Comparison<'a> {
     pub now: Version<'a>,
     /// The state in which the earlier run is.
     pub state: &'a State,
-    /// Of the steps of the earlier run: a file that the step read and that has changed since the run.
-    pub changed_reads: &'a BTreeMap<StepIx, String>,
+    /// Of the steps of the earlier run: a file that the step read and that has changed since the run, or one that it left
+    /// and that is gone.
+    pub changed_files: &'a BTreeMap<StepIx, RerunReason>,
     /// Steps of the new version that run again on request.
     pub again: &'a BTreeSet<StepIx>,
 }
@@ -90,6 +91,8 @@ pub enum RerunReason {
     Parameter(String),
     /// It reads `run`, which is another run now.
     Run,
+    /// A file that it left is gone.
+    Gone(String),
     /// A file that it read has changed since the earlier run.
     File(String),
     /// Some of its items succeeded in files of their own, and the changes did not reach the project.
@@ -121,6 +124,7 @@ impl fmt::Display for RerunReason {
             RerunReason::TaskFile(path) => write!(f, "`{path}` changed"),
             RerunReason::Parameter(name) => write!(f, "the parameter `{name}` changed"),
             RerunReason::Run => f.write_str("it reads `run`"),
+            RerunReason::Gone(path) => write!(f, "its file `{path}` is gone"),
             RerunReason::File(path) => write!(f, "it read `{path}`, which has changed since"),
             RerunReason::NotMerged => {
                 f.write_str("its changes were not all merged in the earlier run")
@@ -204,7 +208,7 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
     let changed = |ignored| {
         changed_definition((before, was), (now, planned), ignored)
             .or_else(|| changed_value(before, now, planned))
-            .or_else(|| facts.changed_reads.get(&old).cloned().map(RerunReason::File))
+            .or_else(|| facts.changed_files.get(&old).cloned())
     };
     match changed(ignored) {
         Some(why) => {

@@ -166,6 +166,17 @@ impl State {
         }
     }
 
+    /// The steps that did not succeed, without `finally` steps.
+    pub fn unsuccessful(&self, plan: &Plan) -> Vec<InstanceIx> {
+        let again = |status: StepStatus| {
+            matches!(status, StepStatus::Failed | StepStatus::Blocked | StepStatus::Cancelled)
+        };
+        let is_main = |at: usize| plan.steps()[at].step.phase == StepPhase::Main;
+        let steps = self.instances.iter().take(plan.steps().len()).enumerate();
+        let steps = steps.filter(|(at, own)| again(own.status) && is_main(*at));
+        steps.map(|(at, _)| InstanceIx(at as u32)).collect()
+    }
+
     /// Whether another run executes it.
     pub fn is_child(&self) -> bool {
         self.rules.is_child

@@ -150,8 +150,8 @@ impl Dispatcher {
             StartMode::Start { .. } | StartMode::Resume | StartMode::Answer { .. } => {
                 Input::Recovered { cancel: None, alive }
             }
-            StartMode::Retry { from, alone } => {
-                let reason = "requested by `kb run retry`".into();
+            StartMode::Retry { from, alone, reason } => {
+                let reason = self.context.parts.redactor.mask(reason);
                 Input::Reset { roots: from, alone, reason }
             }
             StartMode::Cancel { by } => {

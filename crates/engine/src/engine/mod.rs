@@ -58,6 +58,6 @@ pub use payloads::Payloads;
 pub use read_faults::ReadFaults;
 pub use scope::{RunScope, Snapshot};
 pub use secrets::Secrets;
-pub use setup::{Parts, RunControl, Setup, StartMode, Summary, Update};
+pub use setup::{Parts, RETRIED, RunControl, Setup, StartMode, Summary, Update};
 pub use verified_result::{VerifiedResult, VerifiedResults};
 pub use write_fault::WriteFaults;

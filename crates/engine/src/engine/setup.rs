@@ -68,6 +68,9 @@ pub struct Setup {
     pub earlier: EarlierWork,
 }
 
+/// The reason of a retry.
+pub const RETRIED: &str = "requested by `kb run retry`";
+
 /// How a lease owner starts or continues a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StartMode {
@@ -88,6 +91,8 @@ pub enum StartMode {
         from: Vec<InstanceIx>,
         /// Whether the steps after them keep their results.
         alone: bool,
+        /// Why, as human-readable text.
+        reason: String,
     },
     /// Reply to what waits for a person, and continue.
     Answer {
@@ -101,6 +106,13 @@ pub enum StartMode {
         /// Who requests it, as human-readable text.
         by: String,
     },
+}
+
+impl StartMode {
+    /// A retry of these instances, or of all steps that did not succeed, as a person requests it.
+    pub fn retry(from: Vec<InstanceIx>, alone: bool) -> StartMode {
+        StartMode::Retry { from, alone, reason: RETRIED.to_owned() }
+    }
 }
 
 /// A control of a running run.

@@ -7,9 +7,10 @@ use crate::journal::{Journal, StoredEvent};
 use kb_base::value::{Digest, RunId, StepId};
 use kb_core::evidence::{EvidenceKind, Handoff, Invocation};
 use kb_core::run::{Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, State, StepStatus};
-use kb_language::definition::{Catalog, StepTexts, content_digest};
+use kb_language::definition::{Catalog, MergePolicy, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// An earlier run, read up to one of its events.
@@ -150,6 +151,37 @@ impl Earlier {
             let differs = |path: &&String| digest_now(path) != last(path).copied().flatten();
             let step = self.state.instance(ix).step;
             paths.iter().find(differs).and_then(|path| found.insert(step, path.clone()));
+        }
+        found
+    }
+
+    /// Of each step whose changes are in the project: a file that it left and that no longer exists.
+    pub fn gone_files(&self, journal: &dyn Journal, root: &Path) -> BTreeMap<StepIx, String> {
+        let before = self.reads_before(journal);
+        let own = self.files.written.iter().map(|(ix, paths)| (*ix, paths, &self.files));
+        let earlier = before.iter().flat_map(|(instances, facts)| {
+            let written = move |(ix, there): &(InstanceIx, InstanceIx)| {
+                Some((*ix, facts.written.get(there)?, facts))
+            };
+            instances.iter().filter_map(written)
+        });
+        let stays = |ix: InstanceIx| {
+            let isolation = self.plan.step(self.state.instance(ix).step).isolation();
+            isolation.is_none_or(|isolation| isolation.merge != MergePolicy::None)
+        };
+        let mut found = BTreeMap::new();
+        for (ix, paths, facts) in own.chain(earlier) {
+            let is_gone = |path: &&String| {
+                let last = self.files.last.get(*path).or_else(|| facts.last.get(*path));
+                last.is_some_and(Option::is_some) && root.join(path).symlink_metadata().is_err()
+            };
+            let instance = self.state.instance(ix);
+            if instance.status == StepStatus::Succeeded
+                && stays(ix)
+                && let Some(path) = paths.iter().find(is_gone)
+            {
+                found.insert(instance.step, path.clone());
+            }
         }
         found
     }

@@ -18,7 +18,7 @@ impl Decider<'_> {
         if !self.state.status.has_ended() {
             return self.recovered(None, None);
         }
-        let chosen = if roots.is_empty() { self.unsuccessful() } else { roots };
+        let chosen = if roots.is_empty() { self.state.unsuccessful(self.plan) } else { roots };
         if chosen.is_empty() {
             return;
         }
@@ -46,17 +46,6 @@ impl Decider<'_> {
         if self.state.open_main == 0 {
             self.settle_open(StepPhase::Finally);
         }
-    }
-
-    fn unsuccessful(&self) -> Vec<InstanceIx> {
-        let again = |s: StepStatus| {
-            matches!(s, StepStatus::Failed | StepStatus::Blocked | StepStatus::Cancelled)
-        };
-        let steps = self.state.instances().take(self.plan.steps().len());
-        steps
-            .filter(|(ix, i)| again(i.status) && self.step(*ix).phase == StepPhase::Main)
-            .map(|(ix, _)| ix)
-            .collect()
     }
 
     /// Items of failed `forEach` steps that did not succeed. If a dependency of the step is reset too,

@@ -5,7 +5,7 @@
 
 use kb_attempt::open_regular;
 use kb_base::value::{Digest, Hasher, JsonMap, RunId, StepId};
-use kb_core::run::{Choice, Comparison, Preset, Version, choose, continues_child};
+use kb_core::run::{Choice, Comparison, Preset, RerunReason, Version, choose, continues_child};
 use kb_engine::engine::VerifiedResults;
 use kb_engine::inspect::{BaseRun, Earlier};
 use kb_engine::journal::{Journal, JournalError};
@@ -38,7 +38,11 @@ pub(super) fn choices(
     let texts = own.map(StepTexts::of).unwrap_or_default();
     let files = files.iter().map(|file| (file.path.clone(), content_digest(file))).collect();
     let (old_texts, old_files) = (earlier.texts(), earlier.file_digests());
-    let changed_reads = earlier.changed_reads(journal, &|path| file_digest(&root.join(path)));
+    let reads = earlier.changed_reads(journal, &|path| file_digest(&root.join(path)));
+    let reads = reads.into_iter().map(|(step, path)| (step, RerunReason::File(path)));
+    let gone = earlier.gone_files(journal, root).into_iter();
+    let gone = gone.map(|(step, path)| (step, RerunReason::Gone(path)));
+    let changed_files = reads.chain(gone).collect();
     let facts = Comparison {
         before: Version {
             plan: &earlier.plan,
@@ -49,7 +53,7 @@ pub(super) fn choices(
         },
         now: Version { plan, texts: &texts, params, task_files, files: &files },
         state: &earlier.state,
-        changed_reads: &changed_reads,
+        changed_files: &changed_files,
         again,
     };
     choose(&facts)

@@ -14,12 +14,13 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, RunId};
 use kb_core::redaction::{Mask, Redactor};
 use kb_core::run::{InstanceIx, Rules, RunStatus, State};
-use kb_engine::engine::StartMode;
+use kb_engine::engine::{RETRIED, StartMode};
 use kb_engine::inspect::{Earlier, Frozen, find_run, require_as_recorded, require_step};
 use kb_engine::journal::Journal;
 use kb_host::llm::Tiers;
 use kb_language::plan::Plan;
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The result of [`cancel`].
@@ -91,15 +92,38 @@ pub fn retry(
         }
         RetryFrom::Step(_) | RetryFrom::Only(_) | RetryFrom::Unsuccessful => None,
     };
+    let unsuccessful = unsuccessful(&*journal, &run, &context.root)?;
     reopen(context, &*journal, run, overrides, |plan| {
         let step = |name: &str| step_of(plan, name).map(|ix| InstanceIx(ix.0));
         let instance = |name: &str| item.map_or_else(|| step(name), Ok);
         Ok(match from {
-            RetryFrom::Unsuccessful => StartMode::Retry { from: Vec::new(), alone: false },
-            RetryFrom::Step(step) => StartMode::Retry { from: vec![instance(step)?], alone: false },
-            RetryFrom::Only(step) => StartMode::Retry { from: vec![instance(step)?], alone: true },
+            RetryFrom::Unsuccessful => unsuccessful,
+            RetryFrom::Step(step) => StartMode::retry(vec![instance(step)?], false),
+            RetryFrom::Only(step) => StartMode::retry(vec![instance(step)?], true),
         })
     })
+}
+
+/// The steps that did not succeed, and those that left a file that is gone.
+fn unsuccessful(
+    journal: &dyn Journal,
+    run: &RunId,
+    root: &Path,
+) -> Result<StartMode, ServiceError> {
+    let earlier = Earlier::read(journal, run, u64::MAX)?;
+    let gone = earlier.gone_files(journal, root);
+    if gone.is_empty() {
+        return Ok(StartMode::retry(Vec::new(), false));
+    }
+    let mut from = earlier.state.unsuccessful(&earlier.plan);
+    from.extend(gone.keys().map(|step| InstanceIx(step.0)));
+    from.sort();
+    from.dedup();
+    let listed = gone.iter().map(|(step, path)| {
+        format!("`{path}` of step `{}` is gone", earlier.plan.step(*step).step.id)
+    });
+    let reason = format!("{RETRIED}; {}", listed.collect::<Vec<_>>().join(", "));
+    Ok(StartMode::Retry { from, alone: false, reason })
 }
 
 /// The number of an item by its name, such as `fetch[b]`.

@@ -99,7 +99,7 @@ impl Shared {
         let opened = self.lease(&child.run, &child.plan, |status| match status {
             _ if cancelled => StartMode::Cancel { by: "its parent run".to_owned() },
             RunStatus::Failed | RunStatus::Cancelled if !fresh => {
-                StartMode::Retry { from: Vec::new(), alone: false }
+                StartMode::retry(Vec::new(), false)
             }
             RunStatus::Running
             | RunStatus::Waiting
