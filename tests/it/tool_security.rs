@@ -96,10 +96,15 @@ fn a_misspelt_specialist_of_a_share_or_ladder_is_an_error() {
         ]);
         scratch.kb(&["playbook", "validate"]).code(code)
     };
-    check("budgetAllocation: {researcher: 30, orchestrator: 10, architect: 5}", 0)
+    check("budgetAllocation: {researcher: 30, orchestrator: 10, architect: 5}", 2)
         .says(&["KB0402", "there is no specialist `architect`"]);
+    check("budgetAllocation: {researcher: 30, orchestrator: 10}", 0);
     check("budgetAllocation: {orchestator: 30}", 2).says(&["did you mean `orchestrator`?"]);
-    for wrong in ["budgetAllocation: {resercher: 30}", "defaultLadder: {reseacher: [small]}"] {
+    for wrong in [
+        "budgetAllocation: {resercher: 30}",
+        "budgetAllocation: {RESEARCHER: 30, researcher-agent: 5}",
+        "defaultLadder: {reseacher: [small]}",
+    ] {
         check(wrong, 2).says(&["KB0402", "did you mean `researcher`?"]);
     }
 }

@@ -212,7 +212,9 @@ impl Handoff {
 }
 
 fn artifact(value: &Json) -> Option<Artifact> {
-    let kind = ArtifactKind::named(value.get("type")?.as_str()?)?;
+    // A kind that is not known, or none, is no reason to lose the content.
+    let kind = value.get("type").and_then(Json::as_str).and_then(ArtifactKind::named);
+    let kind = kind.unwrap_or(ArtifactKind::Fact);
     let content = match value.get("content")? {
         Json::Null => return None,
         Json::String(text) => text.clone(),
@@ -271,6 +273,9 @@ mod tests {
         assert!(found.decisions.iter().all(|text| estimated_tokens(text) <= DECISION_TOKENS));
         assert!(found.blockers.iter().all(|text| estimated_tokens(text) <= BLOCKER_TOKENS));
         assert!(found.artifacts.iter().all(|a| a.preview.chars().count() <= PREVIEW_CHARS));
+        let odd = json!({"artifacts": [{"type": "poem", "content": "x"}, {"content": "y"}]});
+        let kinds = Handoff::decode(&odd).artifacts.into_iter().map(|own| own.kind);
+        assert_eq!(kinds.collect::<Vec<_>>(), [ArtifactKind::Fact; 2]);
         let huge = json!({"artifacts": [{"type": "fact", "content": "x".repeat(300 << 10)}]});
         assert!(Handoff::decode(&huge).bounded().artifacts[0].preview.contains("was left out"));
     }

@@ -9,7 +9,7 @@ use super::git_settings::GitSources;
 use super::ignore_rules::{IgnoreFiles, IgnoreRules, ParsedIgnoreFiles};
 use super::own_writes::OwnWrites;
 use super::path_error::{PathError, refused, wrong_kind};
-use super::path_text::{shown, stored_forms};
+use super::path_text::{in_project, shown, stored_forms};
 use super::protected_paths::ProtectedPaths;
 use super::state_before::{StateBefore, StatesBefore};
 use super::tracked_files::TrackedFiles;
@@ -288,6 +288,7 @@ impl Workspace {
                 let rest = given.strip_prefix(root).ok()?.to_string_lossy().into_owned();
                 Some((i, if rest.is_empty() { ".".to_owned() } else { rest }))
             })
+            .or_else(|| Some((0, in_project(given)?)))
             .ok_or_else(|| PathError::Outside(path.to_owned()))
     }
 

@@ -23,6 +23,16 @@ pub(crate) fn stored_forms(text: &str) -> Vec<PathBuf> {
     all
 }
 
+/// `/workspace` is the project in many documents. Where a folder of that name exists, it is that folder.
+const PROJECT: &str = "/workspace";
+
+/// The rest of a path below `/workspace`.
+pub(super) fn in_project(path: &Path) -> Option<String> {
+    let rest = path.strip_prefix(PROJECT).ok().filter(|_| !Path::new(PROJECT).exists())?;
+    let rest = rest.to_str()?;
+    Some(if rest.is_empty() { ".".to_owned() } else { rest.to_owned() })
+}
+
 /// What stands for a byte, before two hexadecimal digits.
 const ESCAPE: &str = "\\x";
 

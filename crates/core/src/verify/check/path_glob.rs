@@ -11,7 +11,9 @@ pub(in crate::verify) struct PathGlob<'g> {
 
 impl<'g> PathGlob<'g> {
     pub(in crate::verify) fn new(glob: &'g str) -> Self {
-        let text = glob.strip_prefix("./").unwrap_or(glob).trim_end_matches('/');
+        // `/workspace` is the project in many documents.
+        let text = glob.strip_prefix("./").or(glob.strip_prefix("/workspace/")).unwrap_or(glob);
+        let text = text.trim_end_matches('/');
         PathGlob { text, matcher: Glob::of_paths(text).ok() }
     }
 
