@@ -31,7 +31,7 @@ fn project(playbook: &str) -> Scratch {
     ])
 }
 
-fn git(scratch: &Scratch, args: &[&str]) -> String {
+pub(crate) fn git(scratch: &Scratch, args: &[&str]) -> String {
     let mut command = std::process::Command::new("git");
     command.args(args).current_dir(scratch.root());
     for name in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
@@ -278,6 +278,7 @@ fn nothing_of_the_configuration_of_a_repository_is_executed() {
     ] {
         git(&scratch, &["config", key, &hook]);
     }
+    git(&scratch, &["config", "diff.trustExitCode", "true"]);
     git(&scratch, &["config", "commit.gpgSign", "true"]);
     git(&scratch, &["config", "filter.x.required", "true"]);
     std::fs::write(scratch.root().join(".git/info/attributes"), "* filter=x diff=x merge=x\n")

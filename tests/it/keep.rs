@@ -70,7 +70,7 @@ fn choices(after: &str, params: Value, ends: &[(&str, StepStatus)], again: &[&st
         before: before.version(),
         now: now.version(),
         state: &state,
-        changed_reads: &BTreeMap::new(),
+        changed_files: &BTreeMap::new(),
         again: &again,
     };
     let text = |choice: Choice| match choice {

@@ -1,6 +1,7 @@
 //! `tools.security` in the settings, through the binary: groups, path rules, entries that narrow
 //! together, and names of tools that do not exist yet.
 
+use crate::isolation::git;
 use crate::running::Start;
 use crate::scratch::{Said, Scratch};
 
@@ -135,6 +136,30 @@ fn read_rules_apply_to_every_tool_that_reads() {
             refused(&settings, step);
         }
     }
+}
+
+/// What a tool tells about a file by accepting or refusing a call is read from it, and so is what is in the repository.
+#[test]
+fn read_rules_apply_to_tools_that_remember_and_commit() {
+    let settings =
+        "tools: {security: {'fs:read': {denied_paths: [out.txt]}}}\nmemory: {enabled: true}\n";
+    let propose = "kind: fact, text: One sentence about nothing at all.";
+    for more in [
+        "anchors: [{path: out.txt, excerpt: SECRET}]",
+        "checks: [{file: '*.txt'}]",
+        "checks: [{file: {path: out.txt, count: {pattern: SECRET, min: 1}}}]",
+    ] {
+        let step = format!("tool: 'memory:propose', input: {{{propose}, {more}}}");
+        let said = call(settings, &step);
+        assert!(said.code == 1 && said.out.contains("KB060"), "{more}: {}", said.out);
+    }
+    let commit = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, tool: 'git:commit', input: {paths: ['.'], message: x}}]\n";
+    let files = [("playbooks/p.yml", commit), ("out.txt", "SECRET")];
+    let scratch = Scratch::new(&files);
+    scratch.write(".kb/kb.config.yml", settings);
+    git(&scratch, &["init", "--quiet"]);
+    scratch.kb(&["playbook", "run", "p"]).code(1).says(&["out.txt"]);
+    assert_eq!(git(&scratch, &["ls-files", "--stage"]), "");
 }
 
 #[test]

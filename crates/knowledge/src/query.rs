@@ -221,7 +221,7 @@ impl Contents<'_> {
         let why: BTreeSet<&String> = matched.iter().filter_map(|term| words.get(term)).collect();
         Seen::Hit(Hit {
             path: found.path.clone(),
-            symbol: found.symbol.clone(),
+            symbol: files.mask(&found.symbol),
             lines: found.lines,
             sha256: *sha256,
             why: why.into_iter().cloned().collect(),

@@ -123,7 +123,7 @@ fn presets(earlier: &Simulation<'_>) -> Vec<Preset> {
         before: version,
         now: version,
         state,
-        changed_reads: &BTreeMap::new(),
+        changed_files: &BTreeMap::new(),
         again: &BTreeSet::new(),
     });
     let preset = |(ix, choice): (StepIx, Choice)| {

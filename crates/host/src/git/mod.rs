@@ -156,7 +156,12 @@ impl Git {
             env.push((format!("GIT_CONFIG_KEY_{index}"), (*name).to_owned()));
             env.push((format!("GIT_CONFIG_VALUE_{index}"), (*value).to_owned()));
         }
-        let argv = ["git"].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
+        let mut argv: Vec<String> =
+            ["git"].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
+        // `diff.external` has no value that switches it off.
+        if let Some(at) = argv.iter().position(|arg| arg == "diff") {
+            argv.insert(at + 1, "--no-ext-diff".to_owned());
+        }
         let spawn = Spawn {
             argv,
             own_program: true,

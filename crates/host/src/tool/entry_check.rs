@@ -66,6 +66,40 @@ pub(super) fn anchors_hold(
     Ok(digests)
 }
 
+/// Maximum number of bytes of a file that an anchor names.
+const ANCHORED: u64 = 4 << 20;
+
+/// Refuses checks that would tell about files that the tool may not read.
+///
+/// # Errors
+///
+/// The first such file.
+pub(super) fn require_readable(files: &FileAccess, checks: &[Json]) -> Result<(), Refusal> {
+    let Ok(checks) = load_checks(checks) else { return Ok(()) };
+    let scope = kb_language::expression::NoValues;
+    let criteria = checks.iter().map(|check| Criterion::resolve(check, &scope)).collect();
+    for query in queries(&Gate::of_checks(criteria)) {
+        let (ObservationQuery::Files { pattern, .. } | ObservationQuery::Location(pattern)) = query
+        else {
+            continue;
+        };
+        let matched = matched_files(&files.workspace, &pattern, None).unwrap_or_default();
+        let names = matched.into_iter().map(|file| file.path).chain([pattern]);
+        for name in names {
+            let located = files.locate(&name).is_ok();
+            if !located
+                && (!files.permit(&name)
+                    || files.workspace.symlink_stat(&name).is_ok_and(|state| state.is_some()))
+            {
+                let message =
+                    format!("the settings do not allow `{}` to read `{name}`", files.tool);
+                return Err(Refusal::denied(Failure::new(Code::POLICY_DENIED, message)));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The anchor with the digest of its file as it is now.
 ///
 /// # Errors
@@ -73,6 +107,12 @@ pub(super) fn anchors_hold(
 /// A path that the tool may not read, or no file, and an excerpt that the file does not have.
 pub(super) fn anchored(files: &FileAccess, anchor: Anchor) -> Result<Anchor, Refusal> {
     let located = files.locate(&anchor.path)?;
+    let size = files.workspace.symlink_stat(&located.shown)?.map_or(0, |state| state.size);
+    if size > ANCHORED {
+        let message =
+            format!("`{}` has {size} bytes; an anchor has at most {ANCHORED}", located.shown);
+        return Err(Refusal::failed(Failure::new(Code::MEMORY_REFUSED, message)));
+    }
     let bytes = files.workspace.read_file(&located.shown)?;
     let text = String::from_utf8_lossy(&bytes);
     if anchor.excerpt.as_ref().is_some_and(|excerpt| !text.contains(excerpt.as_str())) {

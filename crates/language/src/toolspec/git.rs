@@ -32,6 +32,7 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             },
             "required": ["commit", "files"],
         }),
+        reads_files: true,
         writes: true,
         done: "Committed".into(),
         subject: texts(["message"]),

@@ -101,6 +101,7 @@ fn propose() -> ToolSpec {
             },
             "required": ["id", "state"],
         }),
+        reads_files: true,
         done: "Proposed memory".into(),
         subject: texts(["text"]),
         ..ToolSpec::base()
@@ -173,6 +174,7 @@ fn contribute() -> ToolSpec {
             "additionalProperties": false,
         }),
         output: answer(),
+        reads_files: true,
         done: "Contributed knowledge".into(),
         subject: texts(["content"]),
         ..ToolSpec::base()

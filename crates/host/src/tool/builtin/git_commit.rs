@@ -64,15 +64,21 @@ async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Re
             failed(Failure { help, ..*failure })
         })
     };
+    // What is staged can be read from the repository, so the rules are asked before.
+    let changed = [
+        "--literal-pathspecs",
+        "ls-files",
+        "-z",
+        "--modified",
+        "--deleted",
+        "--others",
+        "--exclude-standard",
+    ];
+    require_permitted(&run(&with_paths(&changed), "").await?, context)?;
     run(&with_paths(&["--literal-pathspecs", "add", "--all"]), "").await?;
     let staged = ["--literal-pathspecs", "diff", "--cached", "--relative", "--name-only", "-z"];
     let staged = run(&with_paths(&staged), "").await?;
-    let files: Vec<&str> = staged.split('\0').filter(|path| !path.is_empty()).collect();
-    if let Some(path) = files.iter().find(|path| !context.files.permit(path)) {
-        let message =
-            format!("`{path}` must not be committed: the path rules of `git:commit` forbid it");
-        return Err(Refusal::denied(Failure::new(Code::POLICY_DENIED, message)));
-    }
+    let files = require_permitted(&staged, context)?;
     if files.is_empty() {
         return Ok(CallResult::success(json!({"commit": null, "files": []})));
     }
@@ -96,6 +102,21 @@ async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Re
         status: None,
     });
     Ok(result)
+}
+
+/// The paths of a list of git, if the path rules of the tool, which include those for reading, permit each.
+fn require_permitted<'p>(
+    listed: &'p str,
+    context: &CallContext<'_>,
+) -> Result<Vec<&'p str>, Refusal> {
+    let files: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
+    match files.iter().find(|path| !context.files.permit(path)) {
+        None => Ok(files),
+        Some(path) => {
+            let message = format!("`{path}` must not be committed: the path rules forbid it");
+            Err(Refusal::denied(Failure::new(Code::POLICY_DENIED, message)))
+        }
+    }
 }
 
 fn require_inside(path: &str) -> Result<(), Refusal> {

@@ -2,7 +2,7 @@
 
 use crate::tool::call::{Call, CallResult, Refusal};
 use crate::tool::context::{CallContext, Tool, arguments, cancelled};
-use crate::tool::entry_check::anchored;
+use crate::tool::entry_check::{anchored, require_readable};
 use crate::tool::run_memory::{AttemptMemory, Proposed};
 use crate::workspace::FileAccess;
 use futures::future::BoxFuture;
@@ -154,6 +154,7 @@ fn propose_entry(
     }
     let kind = kind(&args.kind)?;
     load_checks(&args.checks).map_err(|why| refused(&why, "use `file` checks of a gate"))?;
+    require_readable(files, &args.checks)?;
     let anchors = args.anchors.into_iter().map(|anchor| anchored(files, anchor));
     let proposed = Proposed {
         kind,

@@ -29,14 +29,17 @@ pub(super) fn survey(project: &Project) -> Result<String, ServiceError> {
     let mut paths: Vec<&String> = manifest.files.keys().filter(own).collect();
     paths.sort_by_key(|path| (path.matches('/').count(), (*path).clone()));
     let mut text = String::new();
+    let mut listed = 0;
     for path in paths.iter().take(PATHS) {
         if text.len() + path.len() > PATH_CHARS {
             break;
         }
-        text.push_str(path);
+        // A name with a line break is no two names.
+        text.extend(path.chars().map(|c| if c.is_control() { ' ' } else { c }));
         text.push('\n');
+        listed += 1;
     }
-    let left_out = paths.len() - text.lines().count();
+    let left_out = paths.len() - listed;
     if left_out > 0 {
         text.push_str(&format!(
             "({left_out} more: {})\n",
