@@ -107,7 +107,7 @@ handlerOn: {exit: {command: touch exited}}
     let (scratch, _) = runs(("ssh.yaml", text), "ssh", 1, &["exited"]);
     let playbook = scratch.read(".kb/playbooks/ssh.yml");
     assert!(!playbook.contains("run: touch wiped"), "{playbook}");
-    assert!(playbook.contains("    # TODO line 4: `steps.wipe.executor"), "{playbook}");
+    assert!(playbook.contains("    # TODO line 3: `steps.wipe.executor"), "{playbook}");
     scratch.kb(&["playbook", "run", "ssh", "--only", "wipe"]).code(1);
     assert!(!scratch.has("wiped"));
 }

@@ -116,7 +116,8 @@ impl<'a> Coverage<'a> {
             )));
         }
         let of = |is: &dyn Fn(&str) -> bool| self.unnamed.iter().find(|path| is(path));
-        let meant = of(&|path| self.by_file_tool(path)).or_else(|| of(&|path| self.is_meant(path)));
+        let meant =
+            of(&|path| self.by_file_tool(path)).or_else(|| of(&|path| self.is_edited(path)));
         let Some(path) = meant.or(self.unnamed.first()) else {
             return self.denied(output, claims);
         };
@@ -124,12 +125,16 @@ impl<'a> Coverage<'a> {
             let reason = format!(
                 "the output says that nothing else was changed, but the step changed `{path}`"
             );
-            return Some(match self.is_meant(path) && !self.unclear.contains(path) {
-                true => Finding::failed(format!("{reason}, which the output does not name")),
-                false => Finding::inconclusive(format!(
-                    "{reason}, which only an earlier attempt wrote, a command as a by-product, or a text names in part"
-                )),
-            });
+            return Some(
+                match (self.by_file_tool(path) || self.is_edited(path))
+                    && !self.unclear.contains(path)
+                {
+                    true => Finding::failed(format!("{reason}, which the output does not name")),
+                    false => Finding::inconclusive(format!(
+                        "{reason}, which only an earlier attempt wrote, a command as a by-product, or a text names in part"
+                    )),
+                },
+            );
         }
         let (kinds, missing) = (listed_kinds(output, claims), missing_kinds(output));
         if kinds.is_empty() && missing.is_empty() {
@@ -179,6 +184,13 @@ impl<'a> Coverage<'a> {
     /// Whether a file tool of the last attempt changed a path. A report of a rework can mean its own attempt.
     fn by_file_tool(&self, path: &str) -> bool {
         self.own(path).any(|call| call.process.is_none())
+    }
+
+    /// Whether the last attempt changed an old file of code that people write.
+    fn is_edited(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let existed = self.changes.history(path).before().is_some();
+        existed && is_code(path) && is_written_by_hand(name) && self.own(path).next().is_some()
     }
 
     /// Whether a change is no by-product: a file tool made it, or a command that names the file or changed an old one.

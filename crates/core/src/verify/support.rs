@@ -11,7 +11,7 @@ use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
 use super::statement::{Act, Meaning, Sentence, Statement, means};
 use crate::evidence::FileState;
-use crate::evidence::Invocation;
+use crate::evidence::{Invocation, is_code};
 use kb_language::toolspec::ToolCatalog;
 
 /// Most names of statements that are looked up in files.
@@ -300,17 +300,21 @@ impl Record<'_> {
         let name = name.trim_end_matches("()");
         let is_about =
             |own: &&str| paths.is_empty() || paths.iter().any(|path| self.is_same(own, path));
-        let diffs = |path| self.changes.history(path).diffs().unwrap_or_default();
-        let mut hunks = self
-            .changes
-            .changed()
-            .filter(is_about)
-            .flat_map(diffs)
-            .flat_map(|diff| diff.split("\n@@").collect::<Vec<_>>());
-        hunks.any(|hunk| {
+        let hunks = |path: &'_ str| -> Vec<(bool, &str)> {
+            let is_code = is_code(path);
+            let diffs = self.changes.history(path).diffs().unwrap_or_default();
+            let hunks = diffs.into_iter().flat_map(|diff| diff.split("\n@@"));
+            hunks.map(|hunk| (is_code, hunk)).collect()
+        };
+        let mut hunks = self.changes.changed().filter(is_about).flat_map(hunks);
+        hunks.any(|(is_code, hunk)| {
             let lines: Vec<&str> = hunk.lines().collect();
+            let has = |line: &str| match is_code {
+                true => has_word(without_comment(line), name),
+                false => has_word(line, name),
+            };
             let with = |mark: char| {
-                lines.iter().filter(|line| line.starts_with(mark) && has_word(line, name)).count()
+                lines.iter().filter(|line| line.starts_with(mark) && has(line)).count()
             };
             // What stood there before was not added.
             if adds {
@@ -344,4 +348,16 @@ fn has_word(text: &str, name: &str) -> bool {
             let begins = !name.starts_with(is_part) || !before.ends_with(is_part);
             begins && (!name.ends_with(is_part) || !after.starts_with(is_part))
         })
+}
+
+/// A line of a difference of code up to its comment. Of `#`, the marks of attributes and of preprocessors begin none.
+fn without_comment(line: &str) -> &str {
+    let begins = |(at, _): &(usize, char)| {
+        let rest = &line[*at..];
+        let is_mark =
+            ["//", "/*", "--", "<!--", "\"\"\""].iter().any(|mark| rest.starts_with(mark));
+        let is_attribute = |c: char| c == '[' || c == '!' || c.is_ascii_alphabetic();
+        is_mark || rest.strip_prefix('#').is_some_and(|rest| !rest.starts_with(is_attribute))
+    };
+    line.char_indices().skip(1).find(begins).map_or(line, |(at, _)| &line[..at])
 }

@@ -47,6 +47,8 @@ struct FileFacts {
     read: BTreeMap<InstanceIx, BTreeSet<String>>,
     /// Files that an instance changed.
     written: BTreeMap<InstanceIx, BTreeSet<String>>,
+    /// Whether each changed file existed after its last recorded change.
+    left: BTreeMap<String, bool>,
 }
 
 impl Earlier {
@@ -172,8 +174,8 @@ impl Earlier {
         let mut found = BTreeMap::new();
         for (ix, paths, facts) in own.chain(earlier) {
             let is_gone = |path: &&String| {
-                let last = self.files.last.get(*path).or_else(|| facts.last.get(*path));
-                last.is_some_and(Option::is_some) && root.join(path).symlink_metadata().is_err()
+                let left = self.files.left.get(*path).or_else(|| facts.left.get(*path));
+                left == Some(&true) && root.join(path).symlink_metadata().is_err()
             };
             let instance = self.state.instance(ix);
             if instance.status == StepStatus::Succeeded
@@ -329,6 +331,7 @@ impl FileFacts {
             if change.after.is_none() || after.is_some() {
                 self.last.insert(change.path.clone(), after);
             }
+            self.left.insert(change.path.clone(), change.after.is_some());
             self.written.entry(ix).or_default().insert(change.path.clone());
         }
     }
