@@ -4,10 +4,10 @@
 //! A change of such a file leaves open whether the work is right or the command says so by itself. Whether it refutes a
 //! check is for the check to say: [`Decided::is_frozen`].
 
-use super::check::PathGlob;
-use super::ignored_changes::{IgnoredChange, ignored_changes, is_at};
+use super::ignored_files::{IgnoredChange, is_at};
 use super::manifest::{self, Effect};
-use super::observation::Observations;
+use super::observation::{Observation, Observations};
+use super::path_glob::PathGlob;
 use super::recorded_changes::RecordedChanges;
 use super::runner::{self, TestUse, is_test_file};
 
@@ -161,4 +161,20 @@ impl Deciding<'_> {
 /// Whether a path is in a folder of compiled Python.
 pub(super) fn is_python_cache(path: &str) -> bool {
     path.split('/').any(|part| part == "__pycache__")
+}
+
+/// The observed changes; `None` if the files could not be compared.
+pub(super) fn ignored_changes(observations: &Observations) -> Option<&[IgnoredChange]> {
+    let seen = observations.values().find_map(|seen| match seen {
+        Observation::IgnoredChanges(found) => Some(found.as_deref()),
+        Observation::Location(_)
+        | Observation::Ignored(_)
+        | Observation::Committed(_)
+        | Observation::Files(_)
+        | Observation::Names(_)
+        | Observation::Command(_)
+        | Observation::Judge(_)
+        | Observation::Stopped => None,
+    });
+    seen.unwrap_or(Some(&[]))
 }

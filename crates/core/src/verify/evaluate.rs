@@ -2,7 +2,7 @@
 
 use super::call_claim;
 use super::call_outcomes::call_outcomes;
-use super::check::{Facts, JUDGE, evaluate_schema};
+use super::check::{CommandCriterion, Criterion, Facts, JUDGE, evaluate_schema};
 use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
@@ -11,7 +11,7 @@ use super::expected_changes::{expected_changes, made_queries};
 use super::failed_commands::{failed_commands, has_failed};
 use super::finding::Finding;
 use super::gate::Gate;
-use super::ignored_changes::IgnoredFiles;
+use super::ignored_files::{IgnoredFiles, began, literal_start};
 use super::kept::kept_queries;
 use super::keys::sources;
 use super::later_edits::LaterEdits;
@@ -24,6 +24,7 @@ use super::recheck::WrittenFiles;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::{CommandRecord, RecordedRuns};
 use super::rerun::Rerun;
+use super::runner;
 use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
 use super::suites;
@@ -60,7 +61,7 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
     let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
-    let ignored = IgnoredFiles::query(gate, claims_tests, |argv| known.contains(argv));
+    let ignored = ignored_query(gate, claims_tests, |argv| known.contains(argv));
     let mut seen = BTreeSet::new();
     let written = match gate.claims {
         ClaimPolicy::None => Vec::new(),
@@ -81,6 +82,27 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         .chain(script_queries(&claims.commands, &gate.trace));
     let all = files.chain(named).chain(ignored).chain(repeated).chain(checks);
     all.filter(|query| seen.insert(query.clone())).collect()
+}
+
+/// The query for ignored files, if tests or a command of a check can depend on them.
+fn ignored_query(
+    gate: &Gate,
+    claims_tests: bool,
+    runs_tests: impl Fn(&[String]) -> bool,
+) -> Option<ObservationQuery> {
+    let since = began(&gate.trace)?;
+    let checks: Vec<&CommandCriterion> =
+        gate.criteria.iter().filter_map(Criterion::command).collect();
+    let commands: Vec<Vec<String>> = checks.iter().flat_map(|check| check.commands()).collect();
+    let executed = commands.iter().filter_map(|argv| runner::executed_file(argv));
+    let inputs = checks.iter().flat_map(|check| &check.inputs).map(String::as_str);
+    let inputs = inputs.filter(|glob| !literal_start(glob).is_empty());
+    let mut named: Vec<String> = executed.chain(inputs).map(str::to_owned).collect();
+    named.sort();
+    named.dedup();
+    let depends = |argv: &Vec<String>| runs_tests(argv) || runner::uses_installed(argv);
+    let needs = claims_tests || !named.is_empty() || commands.iter().any(depends);
+    needs.then_some(ObservationQuery::IgnoredChanges(IgnoredFiles { since, named }))
 }
 
 /// The verdict over the observations. A query without an observation is `inconclusive`.

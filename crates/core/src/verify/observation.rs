@@ -2,7 +2,7 @@
 //!
 //! Journals contain these types, so their serialised names cannot change.
 
-use super::ignored_changes::{IgnoredChange, IgnoredFiles};
+use super::ignored_files::{IgnoredChange, IgnoredFiles};
 use crate::evidence::{FileState, Judgement, ProcessEvidence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

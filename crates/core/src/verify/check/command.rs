@@ -1,14 +1,14 @@
 //! `command` checks: a command exits with 0, and the step did not change the files that decide.
 
-use super::super::deciding::{Deciding, is_python_cache};
+use super::super::deciding::{Deciding, ignored_changes, is_python_cache};
 use super::super::finding::Finding;
-use super::super::ignored_changes::{ignored_changes, is_input};
+use super::super::ignored_files::is_input;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
+use super::super::path_glob::PathGlob;
 use super::super::recorded_changes::RecordedChanges;
 use super::super::run_before::run_before;
 use super::super::shell::Script;
 use super::facts::{Evaluation, Facts, not_observed};
-use super::path_glob::PathGlob;
 use crate::evidence::{ProcessEndKind, ProcessEvidence, TestCounts};
 use kb_base::value::Json;
 use kb_language::definition::{CommandCheck, refuse_computed_code, refuse_options};

@@ -1,9 +1,9 @@
 //! `diff` checks: which files a step changed since it started, and by how many lines.
 
 use super::super::finding::Finding;
+use super::super::path_glob::PathGlob;
 use super::super::recorded_changes::RecordedChanges;
 use super::facts::{Evaluation, Facts};
-use super::path_glob::PathGlob;
 use kb_base::value::counted;
 use kb_language::definition::DiffCheck;
 use serde::{Deserialize, Serialize};

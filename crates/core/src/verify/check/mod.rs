@@ -10,7 +10,6 @@ mod expression;
 mod facts;
 mod file;
 mod judge;
-mod path_glob;
 mod schema;
 
 pub use command::CommandCriterion;
@@ -19,7 +18,6 @@ pub use expression::ExpressionCriterion;
 pub(super) use facts::Facts;
 pub use file::FileCriterion;
 pub use judge::JudgeCriterion;
-pub(super) use path_glob::PathGlob;
 pub(super) use schema::{digest, evaluate as evaluate_schema};
 
 use super::finding::Finding;

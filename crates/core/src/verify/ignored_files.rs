@@ -1,9 +1,7 @@
 //! Files that ignore rules exclude and that changed since the step began: scans do not record them, but the kernel dates
 //! them.
 
-use super::check::{CommandCriterion, Criterion, PathGlob};
-use super::gate::Gate;
-use super::observation::{Observation, ObservationQuery, Observations};
+use super::path_glob::PathGlob;
 use super::runner::{self, is_test_file};
 use crate::evidence::{Invocation, Purpose, STEP_PROCESS};
 use kb_base::value::Timestamp;
@@ -29,7 +27,7 @@ pub struct IgnoredChange {
     pub folder: Option<IgnoredFolder>,
 }
 
-/// An ignored folder.
+/// A folder that ignore rules exclude, with all files in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IgnoredFolder {
@@ -40,27 +38,6 @@ pub struct IgnoredFolder {
 }
 
 impl IgnoredFiles {
-    /// The query for the files, if tests or a command of a check can depend on them.
-    pub(super) fn query(
-        gate: &Gate,
-        claims_tests: bool,
-        runs_tests: impl Fn(&[String]) -> bool,
-    ) -> Option<ObservationQuery> {
-        let since = began(&gate.trace)?;
-        let checks: Vec<&CommandCriterion> =
-            gate.criteria.iter().filter_map(Criterion::command).collect();
-        let commands: Vec<Vec<String>> = checks.iter().flat_map(|check| check.commands()).collect();
-        let executed = commands.iter().filter_map(|argv| runner::executed_file(argv));
-        let inputs = checks.iter().flat_map(|check| &check.inputs).map(String::as_str);
-        let inputs = inputs.filter(|glob| !literal_start(glob).is_empty());
-        let mut named: Vec<String> = executed.chain(inputs).map(str::to_owned).collect();
-        named.sort();
-        named.dedup();
-        let depends = |argv: &Vec<String>| runs_tests(argv) || runner::uses_installed(argv);
-        let needs = claims_tests || !named.is_empty() || commands.iter().any(depends);
-        needs.then_some(ObservationQuery::IgnoredChanges(IgnoredFiles { since, named }))
-    }
-
     /// Whether a file outside folders of installed programs can decide what a command does.
     pub fn includes(&self, path: &str) -> bool {
         let is_named = |name: &String| is_at(path, name) || is_input(path, name);
@@ -69,26 +46,10 @@ impl IgnoredFiles {
 }
 
 /// When the first call of a specialist began. What a command of the author writes is the work of the step.
-fn began(trace: &[Invocation]) -> Option<Timestamp> {
+pub(super) fn began(trace: &[Invocation]) -> Option<Timestamp> {
     let by_others =
         |call: &&Invocation| call.purpose == Purpose::Execution && call.tool != STEP_PROCESS;
     trace.iter().find(by_others).map(|call| call.at)
-}
-
-/// The observed changes; `None` if the files could not be compared.
-pub(super) fn ignored_changes(observations: &Observations) -> Option<&[IgnoredChange]> {
-    let seen = observations.values().find_map(|seen| match seen {
-        Observation::IgnoredChanges(found) => Some(found.as_deref()),
-        Observation::Location(_)
-        | Observation::Ignored(_)
-        | Observation::Committed(_)
-        | Observation::Files(_)
-        | Observation::Names(_)
-        | Observation::Command(_)
-        | Observation::Judge(_)
-        | Observation::Stopped => None,
-    });
-    seen.unwrap_or(Some(&[]))
 }
 
 /// Whether a glob of `inputs` names an ignored file: it must begin with a name, so that `**` is about no build results.
@@ -97,7 +58,7 @@ pub(super) fn is_input(path: &str, glob: &str) -> bool {
 }
 
 /// The part of a glob before its first wildcard.
-fn literal_start(glob: &str) -> &str {
+pub(super) fn literal_start(glob: &str) -> &str {
     let glob = glob.trim_start_matches("./");
     glob.split(['*', '?', '[', '{', '!']).next().unwrap_or_default()
 }
