@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 /// Verdict and reason of a step that changed src/shop.py, by its report and a line of its gate.
 fn judged(gate: &str, more: &Value) -> (String, String) {
-    let edit =
-        json!({"path": "src/shop.py", "old": "import json", "new": "import json  # used by load"});
+    let edit = json!({"path": "src/shop.py", "old": "import json", "new": "import json, sys  # used by load"});
     let mut report = json!({"modified": ["src/shop.py"], "summary": "Changed src/shop.py."});
     for (key, value) in more.as_object().unwrap() {
         report[key] = value.clone();
@@ -78,7 +77,7 @@ fn a_gate_passes_if_every_statement_was_read_or_is_no_claim() {
         ("", json!({"summary": "I have changed `src/shop.py`, and also modified the file."})),
         ("", json!({"summary": "No other files were changed.", "filesChanged": 1})),
         ("", json!({"summary": "Изменен файл src/shop.py."})),
-        ("", json!({"summary": "Added `used` to src/shop.py.", "linesChanged": 1})),
+        ("", json!({"summary": "Added `sys` to src/shop.py.", "linesChanged": 1})),
         (", commentary: [summary]", json!({"summary": "Callers know better than this."})),
         (", checks: [{expr: \"a.output.mood == 'fine'\"}]", json!({"mood": "fine"})),
     ] {

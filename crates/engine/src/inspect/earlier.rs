@@ -5,7 +5,7 @@ use super::BaseRun;
 use super::{Frozen, InspectError};
 use crate::journal::{Journal, StoredEvent};
 use kb_base::value::{Digest, RunId, StepId};
-use kb_core::evidence::{EvidenceKind, Handoff, Invocation};
+use kb_core::evidence::{EvidenceKind, Handoff, Invocation, Verdict};
 use kb_core::run::{Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, State, StepStatus};
 use kb_language::definition::{Catalog, MergePolicy, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
@@ -157,7 +157,9 @@ impl Earlier {
         found
     }
 
-    /// Of each step whose changes are in the project: a file that it left and that no longer exists.
+    /// Of each step whose changes are in the project: a file that it left and that no longer exists. Where its changes were
+    /// not recorded, these are the files that its gate found, unless a step after it succeeded: that one can have used
+    /// them up.
     pub fn gone_files(&self, journal: &dyn Journal, root: &Path) -> BTreeMap<StepIx, String> {
         let before = self.reads_before(journal);
         let own = self.files.written.iter().map(|(ix, paths)| (*ix, paths, &self.files));
@@ -167,25 +169,52 @@ impl Earlier {
             };
             instances.iter().filter_map(written)
         });
-        let stays = |ix: InstanceIx| {
-            let isolation = self.plan.step(self.state.instance(ix).step).isolation();
-            isolation.is_none_or(|isolation| isolation.merge != MergePolicy::None)
-        };
+        let is_gone = |path: &str| root.join(path).symlink_metadata().is_err();
         let mut found = BTreeMap::new();
-        for (ix, paths, facts) in own.chain(earlier) {
-            let is_gone = |path: &&String| {
-                let left = self.files.left.get(*path).or_else(|| facts.left.get(*path));
-                left == Some(&true) && root.join(path).symlink_metadata().is_err()
+        for (ix, paths, facts) in own.chain(earlier).filter(|(ix, ..)| self.counts(*ix)) {
+            let left = |path: &String| {
+                let left = self.files.left.get(path).or_else(|| facts.left.get(path));
+                left == Some(&true) && is_gone(path)
             };
-            let instance = self.state.instance(ix);
-            if instance.status == StepStatus::Succeeded
-                && stays(ix)
-                && let Some(path) = paths.iter().find(is_gone)
-            {
-                found.insert(instance.step, path.clone());
+            if let Some(path) = paths.iter().find(|path| left(path)) {
+                found.insert(self.state.instance(ix).step, path.clone());
             }
         }
+        for (ix, instance) in self.state.instances() {
+            if found.contains_key(&instance.step) || !self.counts(ix) || self.is_used(instance.step)
+            {
+                continue;
+            }
+            let path = verified_files(instance).find(|path| is_gone(path));
+            path.and_then(|path| found.insert(instance.step, path.to_owned()));
+        }
         found
+    }
+
+    /// Whether an instance succeeded and its changes are in the project.
+    fn counts(&self, ix: InstanceIx) -> bool {
+        let instance = self.state.instance(ix);
+        let isolation = self.plan.step(instance.step).isolation();
+        instance.status == StepStatus::Succeeded
+            && isolation.is_none_or(|isolation| isolation.merge != MergePolicy::None)
+    }
+
+    /// Whether a step succeeded that depends on this one.
+    fn is_used(&self, step: StepIx) -> bool {
+        let mut open = vec![step];
+        let mut seen = BTreeSet::new();
+        while let Some(step) = open.pop() {
+            for dependent in self.plan.dependents(step).map(|dependent| dependent.step) {
+                let instance = self.state.instance(InstanceIx(dependent.0));
+                if instance.status == StepStatus::Succeeded {
+                    return true;
+                }
+                if seen.insert(dependent) {
+                    open.push(dependent);
+                }
+            }
+        }
+        false
     }
 
     /// For the results that this run kept itself: their instances here and in the run that executed
@@ -311,6 +340,15 @@ impl Earlier {
             handoff: self.handoffs.get(&ix).cloned(),
         })
     }
+}
+
+/// The files that the `file` checks of a gate found.
+fn verified_files(instance: &Instance) -> impl Iterator<Item = &str> {
+    let checks = instance.verification().into_iter().flat_map(|found| &found.checks);
+    let checks =
+        checks.filter(|own| own.verdict == Verdict::Passed && own.check.starts_with("file "));
+    let files = checks.filter_map(|own| own.evidence.as_ref()?.get("files")?.as_array());
+    files.flatten().filter_map(|path| path.as_str())
 }
 
 impl FileFacts {

@@ -29,7 +29,7 @@ settings! {
         [own] warn_cost_usd: Option<f64> = "warnCostUsdThreshold" as Number(0.0, f64::INFINITY);
         /// Shares of the budget of a run in percent, by specialist id; `orchestrator` is the share of judges and summaries.
         [own] shares: BTreeMap<String, u32> = "budgetAllocation" as MapOf(&Integer(0, 100)) => shares,
-            example("{researcher: 30, implementer: 60, orchestrator: 10}");
+            example("{implementer: 60, orchestrator: 10}");
         /// Tiers to escalate through, by specialist id.
         [own] ladders: BTreeMap<String, Vec<Tier>> = "defaultLadder" as MapOf(const { &ListOrOne(const { &choice::<Tier>() }) }) => ladders,
             example("{implementer: [medium, large]}");
