@@ -85,17 +85,21 @@ fn ignored_programs_that_a_check_executes_raise_doubt() {
 #[test]
 fn ignored_files_of_inputs_raise_doubt_if_the_glob_begins_with_a_name() {
     let report = json!({"modified": ["src/calc.py"]});
-    for (glob, verdict) in
-        [("local/**", Inconclusive), ("local/data.txt", Inconclusive), ("**", Passed)]
-    {
+    let hidden = "ignore rules hide";
+    let changed = "the step changed";
+    for (glob, verdict, reason) in [
+        ("local/**", Inconclusive, hidden),
+        ("local/data.txt", Inconclusive, hidden),
+        ("**", Failed, changed),
+        ("*/data.txt", Passed, ""),
+    ] {
         let step = Step {
             ignored: vec![below("local", false, "local/data.txt")],
             criteria: vec![command(&["true"], &[glob])],
             repeated: Some(0),
             ..Step::over(&[("src/calc.py", "x = 1\n")]).edit("src/calc.py", "1", "2")
         };
-        let reason = if verdict == Passed { "the step changed" } else { "ignore rules hide" };
-        check(&step, &[(report.clone(), if glob == "**" { Failed } else { verdict }, reason)]);
+        check(&step, &[(report.clone(), verdict, reason)]);
     }
 }
 
@@ -107,11 +111,11 @@ fn a_file_that_the_task_asks_for_must_come() {
     };
     let report = json!({"result": "Here is what I found in the code.", "summary": "Done."});
     let refuted = (report.clone(), Failed, "the task asks for `calc/mul.py`");
-    check(&step("Create calc/mul.py with a function mul."), &[refuted.clone()]);
+    check(&step("Create calc/mul.py with a function mul."), std::slice::from_ref(&refuted));
     check(&step("Please write `calc/mul.py`."), &[refuted]);
     let open = (report, Inconclusive, "expected to change files");
-    check(&step("Write a summary of docs/a.md."), &[open.clone()]);
-    check(&step("Check calc/mul.py."), &[open.clone()]);
+    check(&step("Write a summary of docs/a.md."), std::slice::from_ref(&open));
+    check(&step("Check calc/mul.py."), std::slice::from_ref(&open));
     check(&step("Plan the split of docs/a.md into docs/b.md."), &[open]);
 }
 

@@ -225,8 +225,9 @@ impl CommandCriterion {
         let is_read = |path: &&str| {
             self.inputs.iter().any(|glob| is_input(path, glob)) && !is_python_cache(path)
         };
-        let changed = ignored_changes(facts.observations)?.iter().map(|file| file.path.as_str());
-        changed.filter(is_read).next()
+        let mut changed =
+            ignored_changes(facts.observations)?.iter().map(|file| file.path.as_str());
+        changed.find(is_read)
     }
 
     fn changed_inputs<'c>(&self, changes: &RecordedChanges<'c>) -> Vec<&'c str> {

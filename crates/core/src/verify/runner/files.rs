@@ -44,11 +44,10 @@ pub(in crate::verify) fn is_indirect(argv: &[String]) -> bool {
 
 /// Whether a command can run what is installed in the project: by a target or script, or by a launcher such as `npx`.
 pub(in crate::verify) fn uses_installed(argv: &[String]) -> bool {
-    let launches = |words: &&[&str]| {
-        argv.iter().map(String::as_str).zip(words.iter()).filter(|(a, b)| a == *b).count()
-            == words.len()
+    let launches = |words: &[&str]| {
+        argv.len() > words.len() && argv.iter().zip(words).all(|(own, word)| own == word)
     };
-    is_indirect(argv) || LAUNCHERS.iter().any(|words| launches(&words))
+    is_indirect(argv) || LAUNCHERS.iter().any(|words| launches(words))
 }
 
 /// Whether a file decides what one of the known runners does.
