@@ -22,7 +22,7 @@ pub fn load_checks(values: &[Json]) -> Result<Vec<Check>, String> {
         .map_err(|problem| problem.message)?;
     let mut decoder = Decoder::default();
     let root = yaml(&text, text.start..text.text.len(), &mut decoder);
-    let found = root.map(|root| checks(&root, "checks", &mut decoder, &mut Vec::new()));
+    let found = root.map(|root| checks(&root, "checks", &mut decoder));
     let problems = decoder.finish();
     if let Some(problem) = problems.into_iter().find(|problem| problem.is_error()) {
         return Err(problem.message);

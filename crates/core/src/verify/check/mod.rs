@@ -20,7 +20,6 @@ pub use file::FileCriterion;
 pub use judge::JudgeCriterion;
 pub(super) use schema::{digest, evaluate as evaluate_schema};
 
-use super::finding::Finding;
 use super::observation::ObservationQuery;
 use crate::evidence::CheckDetail;
 use facts::unresolved;
@@ -54,8 +53,6 @@ pub enum Criterion {
         /// Why the evaluation failed.
         failure: Failure,
     },
-    /// A check that this version does not support.
-    NotYet(&'static str),
 }
 
 /// The recorded form of a [`Criterion`]. Journals contain it, so the names cannot change.
@@ -73,7 +70,6 @@ pub(super) enum RecordedCriterion {
         check: String,
         failure: Failure,
     },
-    NotYet(String),
 }
 
 impl Criterion {
@@ -111,8 +107,7 @@ impl Criterion {
             | Criterion::Expression(_)
             | Criterion::Diff(_)
             | Criterion::Judge(_)
-            | Criterion::Unresolved { .. }
-            | Criterion::NotYet(_) => None,
+            | Criterion::Unresolved { .. } => None,
         }
     }
 
@@ -126,9 +121,6 @@ impl Criterion {
             Criterion::Diff(diff) => diff.evaluate(facts),
             Criterion::Judge(judge) => judge.evaluate(facts),
             Criterion::Unresolved { failure, .. } => (unresolved(failure), None),
-            Criterion::NotYet(name) => {
-                (Finding::inconclusive(format!("`{name}` checks are not supported yet")), None)
-            }
         };
         finding.into_detail(self.label(), evidence)
     }
@@ -143,7 +135,6 @@ impl Criterion {
             Criterion::Diff(_) => "diff".to_owned(),
             Criterion::Judge(_) => JUDGE.to_owned(),
             Criterion::Unresolved { check, .. } => check.clone(),
-            Criterion::NotYet(name) => (*name).to_owned(),
         }
     }
 
@@ -154,8 +145,7 @@ impl Criterion {
             Criterion::Schema(_)
             | Criterion::Expression(_)
             | Criterion::Judge(_)
-            | Criterion::Unresolved { .. }
-            | Criterion::NotYet(_) => false,
+            | Criterion::Unresolved { .. } => false,
         }
     }
 }
@@ -172,7 +162,6 @@ impl RecordedCriterion {
             Criterion::Unresolved { check, failure } => {
                 RecordedCriterion::Unresolved { check, failure }
             }
-            Criterion::NotYet(name) => RecordedCriterion::NotYet(name.to_owned()),
         }
     }
 
@@ -195,17 +184,13 @@ impl RecordedCriterion {
             (RecordedCriterion::Unresolved { check, failure }, _) => {
                 (check == name).then_some(Criterion::Unresolved { check, failure })
             }
-            (RecordedCriterion::NotYet(recorded), Check::Diff(_) | Check::Judge(_)) => {
-                (recorded == name).then_some(Criterion::NotYet(name))
-            }
             (
                 RecordedCriterion::Schema(_)
                 | RecordedCriterion::Files(_)
                 | RecordedCriterion::Command(_)
                 | RecordedCriterion::Truth(_)
                 | RecordedCriterion::Diff(_)
-                | RecordedCriterion::Judge(_)
-                | RecordedCriterion::NotYet(_),
+                | RecordedCriterion::Judge(_),
                 _,
             ) => None,
         }

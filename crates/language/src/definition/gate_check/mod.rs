@@ -18,7 +18,6 @@ pub use file::{FileCheck, FileCount};
 pub use judge::JudgeCheck;
 
 use super::keys::{KeyRule, KeySpec, KeyTable, table};
-use super::model::NotYet;
 use super::schema::Schema;
 use super::syntax::{Decoder, Fields, Node};
 use crate::expression::{Expression, Reference};
@@ -99,12 +98,7 @@ pub(super) static CHECK: KeyTable =
     table("check", "a check", "One check of a gate.", KEYS).rule(KeyRule::ExactlyOne(NAMES));
 
 /// Decodes a list of checks: `verify.checks` or `gate`.
-pub(crate) fn checks(
-    node: &Node,
-    key: &str,
-    decoder: &mut Decoder,
-    not_yet: &mut Vec<NotYet>,
-) -> Vec<Check> {
+pub(crate) fn checks(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<Check> {
     let Some(items) = node.as_seq() else {
         decoder.wrong_type(node, key, "a list of checks");
         return Vec::new();
@@ -117,7 +111,7 @@ pub(crate) fn checks(
     }
     let mut found = Vec::new();
     for item in items {
-        let Some(check) = check(item, decoder, not_yet) else { continue };
+        let Some(check) = check(item, decoder) else { continue };
         if let Some(needed) = check.needs_work().filter(|_| key == "gate") {
             let message =
                 format!("`{needed}` is about the work of its step, and a `gate` step does none");
@@ -131,7 +125,7 @@ pub(crate) fn checks(
     found
 }
 
-fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Option<Check> {
+fn check(node: &Node, decoder: &mut Decoder) -> Option<Check> {
     let fields = decoder.fields(node, &CHECK)?;
     let (kind, decode) = kind(&fields, decoder)?;
     for (spec, key, _) in fields.iter() {
@@ -142,7 +136,7 @@ fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Optio
                 .push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help("remove it"));
         }
     }
-    decoder.unsupported_keys(&fields, not_yet);
+    decoder.unsupported(&fields);
     let value = decoder.required(&fields, kind)?;
     decode(value, &fields, decoder)
 }

@@ -4,7 +4,6 @@ use super::execution::{Ask, Execution, OnReject, OnTimeout, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{self, Map, OneOf};
 use crate::definition::keys::{KeySpec, KeyTable, choice, key, table};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::value::{StepId, one_line};
@@ -82,12 +81,7 @@ impl StepType for Box<ApproveStep> {
     ));
 
     /// Decodes a text (the message) or a map.
-    fn decode(
-        node: &Node,
-        _: &Fields<'_>,
-        decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
-    ) -> Option<Box<ApproveStep>> {
+    fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<Box<ApproveStep>> {
         if node.as_text().is_some() {
             let message = decoder.template(node, "approve", Secrets::Refused)?;
             return Some(Box::new(ApproveStep {

@@ -5,7 +5,6 @@ use super::execution::{Ask, Execution, OnTimeout, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{self, Any, ListOrOne, Map, OneOf, Text};
 use crate::definition::keys::{KeySpec, KeyTable, key, table};
-use crate::definition::model::NotYet;
 use crate::definition::schema::Schema;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
@@ -52,12 +51,7 @@ impl StepType for Box<AskStep> {
     ));
 
     /// Decodes a text (the question) or a map.
-    fn decode(
-        node: &Node,
-        _: &Fields<'_>,
-        decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
-    ) -> Option<Box<AskStep>> {
+    fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<Box<AskStep>> {
         if node.as_text().is_some() {
             let question = decoder.template(node, "ask", Secrets::Refused)?;
             let ask = AskStep { question, answer: AnswerRule::default(), timeout: None };

@@ -5,7 +5,6 @@ use super::spec::{KindRules, StepType};
 use crate::definition::gate_check::{CHECK, Check, checks};
 use crate::definition::keys::KeyType::{List, Map};
 use crate::definition::keys::{KeySpec, key};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node};
 use crate::expression::Reference;
 
@@ -21,13 +20,8 @@ impl StepType for Box<[Check]> {
         ..KindRules::PROCESS
     };
 
-    fn decode(
-        node: &Node,
-        _: &Fields<'_>,
-        decoder: &mut Decoder,
-        not_yet: &mut Vec<NotYet>,
-    ) -> Option<Box<[Check]>> {
-        Some(checks(node, "gate", decoder, not_yet).into())
+    fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<Box<[Check]>> {
+        Some(checks(node, "gate", decoder).into())
     }
 
     fn execution(&self) -> Execution<'_> {

@@ -7,7 +7,6 @@ use crate::definition::keys::KeyType::{
     self, Any, Integer, ListOrOne, Map, MapOf, ScalarTemplate, Text,
 };
 use crate::definition::keys::{KeySpec, KeyTable, key, table};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template, ValueMap, ValueTemplate};
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -55,12 +54,7 @@ impl StepType for Box<HttpStep> {
     const OWN_KEYS: &'static [KeySpec] = &[];
     const RULES: KindRules = KindRules { starts_process: |_| false, ..KindRules::PROCESS };
 
-    fn decode(
-        node: &Node,
-        _: &Fields<'_>,
-        decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
-    ) -> Option<Box<HttpStep>> {
+    fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<Box<HttpStep>> {
         request(node, decoder).map(Box::new)
     }
 

@@ -55,7 +55,6 @@ pub(crate) use specialist::{CAPABILITY, profile_path};
 
 use super::gate_check::Check;
 use super::keys::{KeySpec, count, joined};
-use super::model::NotYet;
 use super::syntax::{Decoder, Fields, Node};
 use crate::expression::{Reference, ValueMap};
 use spec::StepType;
@@ -119,8 +118,8 @@ macro_rules! kinds {
         const ALL: &[Declared] = &[$(Declared {
             keys: <$ty as StepType>::KEYS,
             rules: &<$ty as StepType>::RULES,
-            decode: |node, fields, decoder, not_yet| {
-                <$ty as StepType>::decode(node, fields, decoder, not_yet).map(StepKind::$variant)
+            decode: |node, fields, decoder| {
+                <$ty as StepType>::decode(node, fields, decoder).map(StepKind::$variant)
             },
         }),+];
 
@@ -180,7 +179,7 @@ pub(crate) struct Kind {
     pub(crate) decode: Decode,
 }
 
-type Decode = fn(&Node, &Fields<'_>, &mut Decoder, &mut Vec<NotYet>) -> Option<StepKind>;
+type Decode = fn(&Node, &Fields<'_>, &mut Decoder) -> Option<StepKind>;
 
 struct Declared {
     keys: &'static [KeySpec],

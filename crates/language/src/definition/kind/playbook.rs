@@ -4,7 +4,6 @@ use super::execution::{Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{Any, MapOf, Scalar, Text};
 use crate::definition::keys::{KeySpec, key};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, ValueTemplate};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -62,7 +61,6 @@ impl StepType for Box<PlaybookStep> {
         node: &Node,
         fields: &Fields<'_>,
         decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
     ) -> Option<Box<PlaybookStep>> {
         let playbook = playbook_id(node, decoder);
         let mut with = Vec::new();

@@ -5,7 +5,6 @@ use super::spec::{KindRules, StepType};
 use crate::definition::check::{argv, shell_text};
 use crate::definition::keys::KeyType::{List, OneOf, ScalarTemplate, Text};
 use crate::definition::keys::{KeySpec, choice, choices, key};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::diagnostic::Span;
@@ -60,12 +59,7 @@ impl StepType for RunStep {
         ..KindRules::PROCESS
     };
 
-    fn decode(
-        node: &Node,
-        fields: &Fields<'_>,
-        decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
-    ) -> Option<RunStep> {
+    fn decode(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<RunStep> {
         let parse = fields.choice("parse", decoder);
         let command = match node.as_seq() {
             Some(words) => RunCommand::Argv(argv_words(words, node.span, decoder)?.into()),

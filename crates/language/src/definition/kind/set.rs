@@ -4,7 +4,6 @@ use super::execution::{Compute, Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{Any, MapOf};
 use crate::definition::keys::{KeySpec, key};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{EvalError, Reference, Scope, ValueMap};
 use kb_base::value::Json;
@@ -22,12 +21,7 @@ impl StepType for ValueMap {
         ..KindRules::PROCESS
     };
 
-    fn decode(
-        node: &Node,
-        _: &Fields<'_>,
-        decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
-    ) -> Option<ValueMap> {
+    fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<ValueMap> {
         Some(decoder.value_map(node, "set", Secrets::Refused))
     }
 

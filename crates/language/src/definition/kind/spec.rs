@@ -2,7 +2,6 @@
 
 use super::execution::{Execution, OutputForm};
 use crate::definition::keys::KeySpec;
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::Reference;
 
@@ -16,12 +15,7 @@ pub(super) trait StepType: Sized {
     const RULES: KindRules;
 
     /// Decodes the value of the kind key, with the other keys of the step.
-    fn decode(
-        node: &Node,
-        fields: &Fields<'_>,
-        decoder: &mut Decoder,
-        not_yet: &mut Vec<NotYet>,
-    ) -> Option<Self>;
+    fn decode(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Self>;
 
     /// How the step is executed.
     fn execution(&self) -> Execution<'_>;

@@ -4,7 +4,6 @@ use super::execution::{Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{self, Boolean, ListOrOne, Text};
 use crate::definition::keys::{KeySpec, key};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -115,7 +114,6 @@ impl StepType for Box<SpecialistStep> {
         node: &Node,
         fields: &Fields<'_>,
         decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
     ) -> Option<Box<SpecialistStep>> {
         let by_capability = KINDS.iter().all(|kind| fields.entry(kind).is_none());
         let kind = if fields.entry("agent").is_some() { "agent" } else { "specialist" };

@@ -4,7 +4,6 @@ use super::execution::{Effects, Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::check::tool_input;
 use crate::definition::keys::{KeySpec, KeyType, key};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::Reference;
 use crate::toolspec::{ToolMatch, ToolSpec, built_in};
@@ -30,12 +29,7 @@ impl StepType for Box<ToolStep> {
         ..KindRules::PROCESS
     };
 
-    fn decode(
-        node: &Node,
-        fields: &Fields<'_>,
-        decoder: &mut Decoder,
-        refused: &mut Vec<NotYet>,
-    ) -> Option<Box<ToolStep>> {
+    fn decode(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Box<ToolStep>> {
         let text = decoder.text(node, "tool")?;
         if text.contains("{{") || text.contains("<<") {
             decoder.push(
@@ -50,7 +44,7 @@ impl StepType for Box<ToolStep> {
                 tool
             }
             (None, ToolMatch::NotYet) => {
-                decoder.not_yet(text, node.span, refused);
+                decoder.not_yet(text, node.span);
                 decoder.tools.entry(text)
             }
             (None, ToolMatch::Tools(several)) => {

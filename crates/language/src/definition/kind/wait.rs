@@ -4,7 +4,6 @@ use super::execution::{Execution, Moment, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{self, Map, OneOf};
 use crate::definition::keys::{KeySpec, KeyTable, key, table};
-use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::value::{Timestamp, format_duration, one_line};
@@ -37,12 +36,7 @@ impl StepType for Box<WaitStep> {
     ));
 
     /// Decodes a duration, or `{until: TIME}`.
-    fn decode(
-        node: &Node,
-        _: &Fields<'_>,
-        decoder: &mut Decoder,
-        _: &mut Vec<NotYet>,
-    ) -> Option<Box<WaitStep>> {
+    fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<Box<WaitStep>> {
         if node.as_map().is_none() {
             return Some(Box::new(WaitStep::For(decoder.duration(node, "wait")?)));
         }

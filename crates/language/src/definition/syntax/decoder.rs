@@ -39,7 +39,7 @@ pub(crate) struct Decoder {
     pub(crate) env_sources: Vec<(String, Root)>,
     /// Whether the gate of each specialist step has a judge (`verifier.judgeEveryAnswer`).
     pub(crate) judges_answers: bool,
-    /// What refuses runs, of the maps that are decoded by their declaration.
+    /// What refuses runs, until the definition or step that has it takes it.
     pub(crate) refused: Vec<NotYet>,
     /// Variables that are read where secrets are not allowed.
     pub(crate) env_reads: Vec<(String, Span)>,

@@ -8,7 +8,7 @@ use crate::definition::check::{dependencies, duplicates, name_clash, name_form, 
 use crate::definition::keys;
 use crate::definition::keys::choice_tables::TRIGGER;
 use crate::definition::model::{
-    Budget, DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook, Requirements, Step,
+    Budget, DefinitionForm, Limits, Order, Param, ParamType, Playbook, Requirements, Step,
     StepPhase, Trigger,
 };
 use crate::expression::Style;
@@ -47,8 +47,8 @@ pub(crate) fn playbook(
     name_clash::check(&outline, decoder);
 
     let id = id(&fields, origin, decoder);
-    let mut not_yet = Vec::new();
-    unsupported(&fields, decoder, &mut not_yet);
+    decoder.unsupported(&fields);
+    let not_yet = std::mem::take(&mut decoder.refused);
     let params = match fields.get("params") {
         Some(node) => params::params(node, decoder),
         None => inferred(&outline, decoder),
@@ -237,11 +237,6 @@ fn chain(steps: &mut [Arc<Step>]) {
             step.depends_on = step.depends_on.iter().cloned().chain(after).collect();
         }
     }
-}
-
-/// Decodes top-level keys that are not supported yet.
-fn unsupported(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
-    decoder.unsupported_keys(fields, not_yet);
 }
 
 /// `triggers:`; a name in braces must be a parameter.

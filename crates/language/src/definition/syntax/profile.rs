@@ -38,7 +38,10 @@ pub(crate) fn profile(
     if let Some((key, node)) = fields.entry("permissionMode") {
         // Only this mode restricts what the agent may do.
         match node.as_text() {
-            Some("plan") => decoder.not_yet("permissionMode: plan", node.span, &mut found.not_yet),
+            Some("plan") => {
+                decoder.not_yet("permissionMode: plan", node.span);
+                found.not_yet.append(&mut decoder.refused);
+            }
             _ => decoder.comes_later("permissionMode", key.span),
         }
     }

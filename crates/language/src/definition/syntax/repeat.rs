@@ -5,7 +5,7 @@ use super::{Decoder, Fields, Node};
 use crate::definition::keys::step_parts;
 use crate::definition::kind::Kind;
 use crate::definition::model::{
-    Backoff, FailurePolicy, InconclusivePolicy, Loop, NotYet, Undecided, Until, Verify,
+    Backoff, FailurePolicy, InconclusivePolicy, Loop, Undecided, Until, Verify,
 };
 use kb_base::diagnostic::{Code, Diagnostic};
 use std::time::Duration;
@@ -42,12 +42,7 @@ impl Decoder {
 
     /// The gate that `loop: {until: [checks]}` of a step stands for; `None` if it has no checks there.
     /// A verdict that is not `passed` starts the next pass.
-    pub(super) fn loop_gate(
-        &mut self,
-        step: &Fields<'_>,
-        kind: Option<Kind>,
-        not_yet: &mut Vec<NotYet>,
-    ) -> Option<Verify> {
+    pub(super) fn loop_gate(&mut self, step: &Fields<'_>, kind: Option<Kind>) -> Option<Verify> {
         let node = checks_of_loop(step)?;
         let specialist = kind.is_some_and(|kind| kind.rules.is_specialist);
         let refused = if kind.is_some_and(|kind| kind.key == "gate") {
@@ -64,7 +59,7 @@ impl Decoder {
             self.push(Diagnostic::error(Code::MISPLACED_KEY, node.span, message).help(help));
         }
         Some(Verify {
-            checks: work_checks(node, "until", specialist, self, not_yet),
+            checks: work_checks(node, "until", specialist, self),
             on_failed: Some(FailurePolicy::Warn),
             undecided: Undecided {
                 inconclusive: Some(InconclusivePolicy::Warn),

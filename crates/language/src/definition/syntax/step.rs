@@ -215,7 +215,6 @@ fn body(
     defaults: Option<&Fields<'_>>,
     decoder: &mut Decoder,
 ) -> Option<Step> {
-    let mut not_yet = Vec::new();
     let specialist = kind.is_some_and(|kind| kind.rules.is_specialist);
     let decoded_kind = kind.and_then(|kind| {
         let in_place = || fields.get(kind::CAPABILITY).filter(|_| kind.rules.is_specialist);
@@ -223,18 +222,18 @@ fn body(
             Some(node) => node,
             None => decoder.required(fields, kind.key)?,
         };
-        (kind.decode)(node, fields, decoder, &mut not_yet)
+        (kind.decode)(node, fields, decoder)
     });
     let secrets = kind.map_or(Secrets::Refused, |kind| kind.rules.input_secrets);
-    decoder.unsupported_keys(fields, &mut not_yet);
+    decoder.unsupported(fields);
     if let Some(node) = fields.get("hooks") {
         decoder.hooks(node);
     }
     let verify = match fields.get("verify") {
-        Some(node) => Some(verify(node, specialist, decoder, &mut not_yet)),
+        Some(node) => Some(verify(node, specialist, decoder)),
         None => specialist.then(|| default_verify(true)),
     };
-    let mut verify = decoder.loop_gate(fields, kind, &mut not_yet).or(verify);
+    let mut verify = decoder.loop_gate(fields, kind).or(verify);
     if specialist && decoder.judges_answers {
         verify.iter_mut().for_each(Verify::add_judge);
     }
@@ -270,7 +269,7 @@ fn body(
         merge: decoder.merge(fields),
         locks: decoder.locks(fields),
         hook: None,
-        not_yet,
+        not_yet: std::mem::take(&mut decoder.refused),
     };
     // A step with a reported error takes part in the checks of its dependencies; its definition is refused.
     let stand_in = || decoder.has_errors().then(|| StepKind::Set(ValueMap::default()));

@@ -21,7 +21,7 @@ pub(crate) fn triggers(
     decoder: &mut Decoder,
 ) -> Vec<Trigger> {
     let Some(fields) = decoder.fields(node, &keys::TRIGGERS) else { return Vec::new() };
-    decoder.unsupported_keys(&fields, &mut Vec::new());
+    decoder.unsupported(&fields);
     let mut found: Vec<Trigger> = Vec::new();
     for (spec, _, node) in fields.iter() {
         let items = match node.as_seq() {

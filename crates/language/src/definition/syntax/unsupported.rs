@@ -7,8 +7,8 @@ use kb_base::diagnostic::{Code, Diagnostic, Span};
 
 impl Decoder {
     /// Reports every key of a map that is not supported, as its table declares. Keys that refuse a run
-    /// are added to `refused`.
-    pub(crate) fn unsupported_keys(&mut self, fields: &Fields<'_>, refused: &mut Vec<NotYet>) {
+    /// are added to [`Decoder::refused`].
+    pub(crate) fn unsupported(&mut self, fields: &Fields<'_>) {
         for (spec, key, node) in fields.iter() {
             // `false` is the same as leaving the key out.
             let off = ScalarKind::Bool(false);
@@ -20,24 +20,17 @@ impl Decoder {
                 Support::Full => {}
                 Support::Unused => self.unused(&name, key.span),
                 Support::Planned => self.comes_later(&name, key.span),
-                Support::RunRefused => self.not_yet(&name, key.span, refused),
+                Support::RunRefused => self.not_yet(&name, key.span),
             }
         }
     }
 
-    /// As [`Decoder::unsupported_keys`]; what refuses a run is kept until the file is decoded.
-    pub(crate) fn unsupported(&mut self, fields: &Fields<'_>) {
-        let mut refused = std::mem::take(&mut self.refused);
-        self.unsupported_keys(fields, &mut refused);
-        self.refused = refused;
-    }
-
     /// Reports something that is not supported. A run without it would differ from what was asked for, so it is
-    /// added to `refused`, and the run is refused.
-    pub(crate) fn not_yet(&mut self, what: &str, span: Span, refused: &mut Vec<NotYet>) {
+    /// added to [`Decoder::refused`], and the run is refused.
+    pub(crate) fn not_yet(&mut self, what: &str, span: Span) {
         let help = "the definition loads, but cannot run with this version";
         self.push(Diagnostic::warning(Code::NOT_IMPLEMENTED, span, unsupported(what)).help(help));
-        refused.push(NotYet { what: what.to_owned(), span });
+        self.refused.push(NotYet { what: what.to_owned(), span });
     }
 
     /// Reports a key for other programs.

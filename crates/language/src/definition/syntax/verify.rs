@@ -3,7 +3,7 @@
 use super::{Decoder, Node};
 use crate::definition::gate_check::{Check, checks};
 use crate::definition::keys;
-use crate::definition::model::{ClaimPolicy, FailurePolicy, NotYet, Undecided, Verify};
+use crate::definition::model::{ClaimPolicy, FailurePolicy, Undecided, Verify};
 use kb_base::diagnostic::{Code, Diagnostic};
 
 /// The gate of a step without `verify:`.
@@ -20,12 +20,7 @@ pub(crate) fn default_verify(specialist: bool) -> Verify {
 }
 
 /// Decodes `verify:`.
-pub(crate) fn verify(
-    node: &Node,
-    specialist: bool,
-    decoder: &mut Decoder,
-    not_yet: &mut Vec<NotYet>,
-) -> Verify {
+pub(crate) fn verify(node: &Node, specialist: bool, decoder: &mut Decoder) -> Verify {
     let mut verify = default_verify(specialist);
     if node.as_seq().is_some() {
         decoder.push(
@@ -39,7 +34,7 @@ pub(crate) fn verify(
     verify.expect_changes = fields.boolean("expectChanges", decoder);
     verify.commentary = fields.texts("commentary", decoder);
     if let Some(node) = fields.get("checks") {
-        verify.checks = work_checks(node, "checks", specialist, decoder, not_yet);
+        verify.checks = work_checks(node, "checks", specialist, decoder);
     }
     if let Some(node) = fields.get("onFailed") {
         verify.on_failed = on_failed(node, specialist, decoder);
@@ -58,9 +53,8 @@ pub(super) fn work_checks(
     key: &str,
     specialist: bool,
     decoder: &mut Decoder,
-    not_yet: &mut Vec<NotYet>,
 ) -> Vec<Check> {
-    let found = checks(node, key, decoder, not_yet);
+    let found = checks(node, key, decoder);
     let mut judges =
         node.as_seq().into_iter().flatten().filter(|check| check.get("judge").is_some());
     let has_judge = judges.next().is_some();
