@@ -5,7 +5,7 @@ use crate::agents::{AGENT, PLAYBOOK, calls, notes, run, verdicts};
 use crate::scratch::{Said, Scratch, has_kernel_sandbox};
 
 /// A project whose specialist `coder` is the agent of `agents/agent.py`, outside of the project, with these tools and keys.
-fn project(reworks: u32, tools: &str, more: &str) -> Scratch {
+pub(crate) fn project(reworks: u32, tools: &str, more: &str) -> Scratch {
     let scratch =
         Scratch::new(&[("playbooks/p.yml", &PLAYBOOK.replace("REWORKS", &reworks.to_string()))]);
     scratch.write("../agent.py", AGENT);

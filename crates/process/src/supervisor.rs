@@ -37,6 +37,7 @@ pub struct Supervisor {
     base: Arc<BaseEnvironment>,
     confinement: Option<Arc<Confinement>>,
     own_home: bool,
+    home: Option<PathBuf>,
     at_home: bool,
     pool: Arc<WorkerPool>,
     rules: Arc<RulesCache>,
@@ -52,6 +53,7 @@ impl Supervisor {
             base,
             confinement: None,
             own_home: false,
+            home: None,
             at_home: false,
             pool,
             rules: Arc::default(),
@@ -95,10 +97,18 @@ impl Supervisor {
         Supervisor { confinement: Some(Arc::new(confinement)), ..self.clone() }
     }
 
-    /// The same supervisor, whose confined processes have their private temporary directory as home directory.
+    /// The same supervisor, whose confined processes have their temporary directory as home directory.
     #[must_use]
     pub fn with_own_home(self) -> Supervisor {
         Supervisor { own_home: true, ..self }
+    }
+
+    /// The same supervisor, whose confined processes have this folder as home directory, and write to it.
+    #[must_use]
+    pub fn with_home(self, folder: PathBuf) -> Supervisor {
+        let with = |own: Arc<Confinement>| Arc::new((*own).clone().with_write([folder.clone()]));
+        let confinement = self.confinement.map(with);
+        Supervisor { confinement, own_home: true, home: Some(folder), ..self }
     }
 
     /// The same supervisor, whose processes start in the home directory of their own, if they have one.
@@ -110,8 +120,8 @@ impl Supervisor {
     /// The same supervisor, whose confined processes also read these paths.
     #[must_use]
     pub fn also_reading(self, paths: impl IntoIterator<Item = PathBuf>) -> Supervisor {
-        let confinement = self.confinement.map(|own| Arc::new((*own).clone().with_read(paths)));
-        Supervisor { confinement, ..self }
+        let with = |own: Arc<Confinement>| Arc::new((*own).clone().with_read(paths));
+        Supervisor { confinement: self.confinement.map(with), ..self }
     }
 
     /// The temporary directory of its processes. Those of another sandbox do not see it.
@@ -130,8 +140,7 @@ impl Supervisor {
         own.map_or(Reach::Write, |own| own.reach(path, &self.base, private))
     }
 
-    /// The process control level on this machine. The first call creates a namespace to find out,
-    /// which takes milliseconds.
+    /// The process control level on this machine. The first call takes milliseconds: it creates a namespace.
     pub fn level(&self) -> ProcessLevel {
         match self.pool.available() {
             Ok(_) => ProcessLevel::PidNamespace,
@@ -139,8 +148,7 @@ impl Supervisor {
         }
     }
 
-    /// Begins to start the process that all supervisors of this program need, in the background. It takes
-    /// milliseconds; a program that is about to read the definitions of a run saves them.
+    /// Begins to start the process that all supervisors of this program need, in the background: it takes milliseconds.
     pub fn begin_to_start(&self) {
         let pool = self.pool.clone();
         let thread = std::thread::Builder::new().name("kb-start".into());
@@ -197,8 +205,7 @@ impl Supervisor {
         self.pool.available().unwrap_or_default().has(Isolation::MOUNTS)
     }
 
-    /// The private directory that contains the `TMPDIR` of all processes. It is removed when `kb`
-    /// ends.
+    /// The private directory that contains the `TMPDIR` of all processes. It is removed when `kb` ends.
     pub fn temporary_directory(&self) -> Option<&'static Path> {
         Instance::of_process(&self.base).temporary_directory()
     }
@@ -287,7 +294,7 @@ impl Supervisor {
         let scratch = self.confinement.as_ref().and_then(|own| instance.scratch(own.scratch()));
         let temporary = self.private_directory();
         let env = self.environment(spawn, temporary.as_deref());
-        let cwd = temporary.as_deref().filter(|_| self.at_home && self.has_own_home());
+        let cwd = self.own_home_in(temporary.as_deref()).filter(|_| self.at_home);
         let cwd = cwd.unwrap_or(&spawn.cwd);
         let process = self
             .start_main(spawn, (&program, cwd), &env, scratch.as_ref(), (child, report))
@@ -319,18 +326,20 @@ impl Supervisor {
         temporary: Option<&'a Path>,
     ) -> Vec<(&'a str, &'a str)> {
         let instance = Instance::of_process(&self.base);
+        let home = self.own_home_in(temporary).and_then(Path::to_str);
         let temporary = temporary.and_then(Path::to_str);
         let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let without_caches = self.confinement.as_ref().map(|_| NO_PYTHON_CACHES);
         let defaults = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(without_caches);
-        let home = temporary.filter(|_| self.has_own_home());
         let all = defaults.chain(self.base.iter()).chain(home.map(|home| ("HOME", home)));
         let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.outer_variable()).collect();
         all.into_iter().collect()
     }
 
-    fn has_own_home(&self) -> bool {
-        self.own_home && self.confinement.is_some()
+    /// The home directory of their own, if they have one and are confined.
+    fn own_home_in<'a>(&'a self, temporary: Option<&'a Path>) -> Option<&'a Path> {
+        let has_own = self.own_home && self.confinement.is_some();
+        self.home.as_deref().or(temporary).filter(|_| has_own)
     }
 
     fn start_main(

@@ -9,6 +9,8 @@
 #   send LINE             sends a line to the server, and says what it got
 #   say TEXT              a message before the last one
 #   answer TEXT           the last message
+#   once LINE             does it only if no process with this home folder did it before
+#   again LINE            what to do when the session was loaded
 #   later LINE            what to do in the second turn
 #   hang, exit, flood, refuse, noise, alien, huge
 import json
@@ -58,6 +60,10 @@ def ask(method, **params):
             sys.exit(0)
         if answer.get("id") == NEXT[0] and "method" not in answer:
             return answer
+
+
+def hash_of(text):
+    return sum(ord(c) * (i + 1) for i, c in enumerate(text))
 
 
 SERVERS = []
@@ -112,6 +118,11 @@ def perform(line):
         answer = ask("fs/write_text_file", path=full, content=text + "\n")
         if "error" in answer:
             say(f"[{answer['error']['code']} {answer['error']['message']}]")
+    elif word == "once":
+        marker = os.path.join(os.environ["HOME"], "done-" + str(abs(hash_of(rest))))
+        if not os.path.exists(marker):
+            open(marker, "w").close()
+            return perform(rest)
     elif word == "cat":
         try:
             say(f"[{open(full).read()}]")
@@ -175,7 +186,13 @@ def turn(prompt):
     lines = [line.strip() for line in prompt.splitlines()]
     if TURNS[0] > 1:
         lines = LATER
+    if LOADED[0]:
+        lines, LOADED[0] = AGAIN, False
     for line in lines:
+        if line.startswith("again "):
+            AGAIN.append(line.removeprefix("again "))
+            store()
+            continue
         if line.startswith("later "):
             LATER.append(line.removeprefix("later "))
             continue
@@ -186,12 +203,33 @@ def turn(prompt):
     return {"stopReason": "end_turn", "usage": usage}
 
 
+def store():
+    with open(os.path.join(os.environ["HOME"], "session-" + SESSION), "w") as file:
+        json.dump(AGAIN, file)
+
+
+# With the word `load`, sessions are stored in the home folder and can be loaded.
+LOADS = "load" in sys.argv
+LOADED = [False]
+AGAIN = []
 LATER = []
 while True:
     request = receive()
     method, params = request.get("method"), request.get("params", {})
     if method == "initialize":
-        send({"id": request["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}}})
+        capabilities = {"loadSession": LOADS}
+        send({"id": request["id"], "result": {"protocolVersion": 1, "agentCapabilities": capabilities}})
+    elif method == "session/load":
+        CWD, SERVERS = params["cwd"], params["mcpServers"]
+        try:
+            with open(os.path.join(os.environ["HOME"], "session-" + params["sessionId"])) as file:
+                AGAIN = json.load(file)
+            LOADED[0] = True
+            # What was said before is repeated.
+            say("old words")
+            send({"id": request["id"], "result": {}})
+        except OSError as error:
+            send({"id": request["id"], "error": {"code": -32603, "message": error.strerror}})
     elif method == "session/new":
         CWD = params["cwd"]
         SERVERS = params["mcpServers"]
@@ -199,8 +237,8 @@ while True:
         send({"id": request["id"], "result": {"sessionId": SESSION, "modes": modes}})
     elif method == "session/prompt":
         text = "\n".join(part["text"] for part in params["prompt"])
-        if len(sys.argv) > 1:
-            with open(os.path.join(CWD, sys.argv[1]), "a") as log:
+        if "prompts.log" in sys.argv:
+            with open(os.path.join(CWD, "prompts.log"), "a") as log:
                 log.write(text + "\n=====\n")
         send({"id": request["id"], "result": turn(text)})
     elif method == "session/set_mode":

@@ -271,6 +271,7 @@ impl<'a> House<'a> {
             provider,
             toolbox: toolbox.clone(),
             agents: None,
+            homes: None,
             max_input_tokens: kb::definition::LlmSettings::default().max_input_tokens,
             context: None,
             reasoning: None,

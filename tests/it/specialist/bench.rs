@@ -368,6 +368,7 @@ impl Bench {
             provider,
             toolbox,
             agents: None,
+            homes: None,
             max_input_tokens: kb::definition::LlmSettings::default().max_input_tokens,
             context: None,
             reasoning: None,

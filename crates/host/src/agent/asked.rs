@@ -82,6 +82,11 @@ impl Permission {
         }
     }
 
+    /// The answer where the turn ends before a decision.
+    pub(crate) fn cancelled() -> Json {
+        json!({"outcome": {"outcome": "cancelled"}})
+    }
+
     /// Whether it can be allowed for this call alone.
     pub(crate) fn can_be_allowed(&self) -> bool {
         self.allow.is_some()
@@ -91,7 +96,7 @@ impl Permission {
     pub(crate) fn answer(&self, allow: bool) -> Json {
         match if allow { &self.allow } else { &self.reject } {
             Some(option) => json!({"outcome": {"outcome": "selected", "optionId": option}}),
-            None => json!({"outcome": {"outcome": "cancelled"}}),
+            None => Permission::cancelled(),
         }
     }
 }

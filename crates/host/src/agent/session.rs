@@ -24,17 +24,21 @@ pub(crate) struct AgentSession {
     pub(crate) wire: Wire,
     /// What the agent says by itself, in order.
     pub(crate) events: mpsc::Receiver<Event>,
+    /// Whether it continues with what was said in it before.
+    pub(crate) is_loaded: bool,
     /// The tools of the specialist, if the agent works with them.
     tools: Option<ToolServer>,
 }
 
 impl AgentSession {
-    /// Opens a session in a folder with an agent that has started, within a minute.
+    /// Opens a session in a folder with an agent that has started, within a minute: the one with the id `before`, if the
+    /// agent can load it.
     pub(crate) async fn open(
         process: Session,
         agent: &CodingAgent,
         cwd: &str,
         offer: Option<ToolOffer>,
+        before: Option<String>,
     ) -> Result<AgentSession, AgentFault> {
         let (events, received) = mpsc::channel(WAITING);
         // Its calls are events too. They keep no session alive.
@@ -46,14 +50,15 @@ impl AgentSession {
         let client = Client { events, session: session.clone() };
         let wire = Wire { channel: Channel::of(process, client), session };
         let open = async {
-            let (id, offered) = setup::open(&wire, agent, cwd, tools.as_ref()).await?;
-            // From here on its updates are heard.
-            let _ = wire.session.set(id.clone());
-            setup::choose(&wire, agent, &id, &offered).await
+            let opened = setup::open(&wire, agent, cwd, tools.as_ref(), before).await?;
+            // From here on its updates are heard, and not what it repeats of a session that it loads.
+            let _ = wire.session.set(opened.id.clone());
+            setup::choose(&wire, agent, &opened.id, &opened.offered).await?;
+            Ok(opened.is_loaded)
         };
         let opened = tokio::time::timeout(START, open).await;
-        opened.unwrap_or(Err(AgentFault::Silent("session/new", START)))?;
-        Ok(AgentSession { wire, events: received, tools })
+        let is_loaded = opened.unwrap_or(Err(AgentFault::Silent("session/new", START)))?;
+        Ok(AgentSession { wire, events: received, is_loaded, tools })
     }
 
     /// Ends the process and its descendants. Events that are still to come are lost.

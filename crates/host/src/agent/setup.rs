@@ -12,13 +12,23 @@ const VERSION: u64 = 1;
 /// Maximum length of the id of a session.
 const ID: usize = 500;
 
-/// Agrees on the version, and opens a session in a folder. Returns its id, and what it offers.
+/// A session that is open.
+pub(super) struct Opened {
+    pub(super) id: String,
+    /// Its modes and models.
+    pub(super) offered: Json,
+    /// Whether it is one of before, which continues.
+    pub(super) is_loaded: bool,
+}
+
+/// Agrees on the version, and opens a session in a folder: that of before, if the agent can load it.
 pub(super) async fn open(
     wire: &Wire,
     agent: &CodingAgent,
     cwd: &str,
     tools: Option<&ToolServer>,
-) -> Result<(String, Json), AgentFault> {
+    before: Option<String>,
+) -> Result<Opened, AgentFault> {
     // With the tools of `kb` it has no files of the project.
     let has_files = agent.tools == AgentTools::Own;
     let params = json!({
@@ -42,9 +52,22 @@ pub(super) async fn open(
     if let Some(meta) = agent.session_meta() {
         params["_meta"] = meta;
     }
-    let opened = wire.ask("session/new", &params).await?;
-    match opened.get("sessionId").and_then(Json::as_str) {
-        Some(id) if !id.is_empty() && id.len() <= ID => Ok((id.to_owned(), opened)),
+    let loads = agreed.pointer("/agentCapabilities/loadSession").and_then(Json::as_bool);
+    if let Some(id) = before.filter(|_| loads == Some(true)) {
+        let mut params = params.clone();
+        params["sessionId"] = json!(id);
+        match wire.ask("session/load", &params).await {
+            Ok(offered) => return Ok(Opened { id, offered, is_loaded: true }),
+            // It does not know the session any more.
+            Err(AgentFault::Refused(..)) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    let offered = wire.ask("session/new", &params).await?;
+    match offered.get("sessionId").and_then(Json::as_str) {
+        Some(id) if !id.is_empty() && id.len() <= ID => {
+            Ok(Opened { id: id.to_owned(), offered, is_loaded: false })
+        }
         _ => Err(AgentFault::broken("it gave no usable id of a session")),
     }
 }

@@ -30,7 +30,8 @@ impl Wire {
         })
     }
 
-    fn id(&self) -> &str {
+    /// The id of the session; empty before it is open.
+    pub(crate) fn id(&self) -> &str {
         self.session.get().map(String::as_str).unwrap_or_default()
     }
 

@@ -10,6 +10,7 @@ use crate::agent::{
     AgentFault, Asked, CallReport, CallState, Event, FileRead, FileWrite, Permission, Update,
     Wanted, Wire,
 };
+use crate::tool::Call;
 use kb_attempt::Progress;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, one_line};
@@ -51,8 +52,6 @@ pub(super) struct Heard {
     plan: String,
     notes: u32,
     questions: u32,
-    /// Number of calls, for their ids.
-    calls: u32,
 }
 
 impl Heard {
@@ -97,17 +96,17 @@ impl Attempt<'_> {
                     let why = format!("it asks more than {QUESTIONS} times in a turn");
                     return Err(Interrupted::Fault(AgentFault::broken(why)));
                 }
-                self.answer(asked, heard, wire, worker).await?;
+                self.answer(asked, wire, worker).await?;
             }
             Event::Called(called) => self.call_tool_of_kb(called, heard, worker).await?,
         }
         Ok(())
     }
 
-    /// The id of the next call of the turn.
-    pub(super) fn call_id(&self, heard: &mut Heard) -> String {
-        heard.calls += 1;
-        format!("call_{}_{}_{}", self.request.attempt, self.turn_of_call(), heard.calls)
+    /// The id of the next call: another one than those of a session before, which was interrupted.
+    pub(super) fn call_id(&self) -> String {
+        let calls = self.conversation.state().tool_calls + 1;
+        format!("call_{}_{}_{calls}", self.request.attempt, self.turn_of_call())
     }
 
     /// Counts a call, as far as the limits allow another one.
@@ -134,7 +133,7 @@ impl Attempt<'_> {
         } else {
             self.end_message(heard).await?;
             self.count_call().await?;
-            let id = self.call_id(heard);
+            let id = self.call_id();
             let (tool, args) = (format!("{REPORTED}{}", report.kind()), report.args());
             let title = report.title.as_deref().unwrap_or_default();
             let shown = format!("{tool} {}", one_line(title, SHOWN));
@@ -204,23 +203,28 @@ impl Attempt<'_> {
     async fn answer(
         &mut self,
         asked: Asked,
-        heard: &mut Heard,
         wire: &Wire,
         worker: &mut Worker,
     ) -> Result<(), StopReason> {
         let id = &asked.id;
         match asked.what {
             Wanted::Permission(permission) => {
-                let allow = self.decide(&permission).await?;
+                let allow = match self.decide(&permission).await {
+                    Ok(allow) => allow,
+                    Err(stop) => {
+                        wire.answer(id, &Permission::cancelled()).await;
+                        return Err(stop);
+                    }
+                };
                 wire.answer(id, &permission.answer(allow)).await;
             }
-            Wanted::Read(read) => match self.read(read, heard).await? {
+            Wanted::Read(read) => match self.read(read).await? {
                 Ok(content) => wire.answer(id, &json!({"content": content})).await,
                 Err(failure) => refuse(wire, id, &failure).await,
             },
             Wanted::Write(write) => {
                 self.record_own_changes(worker).await?;
-                match self.write(write, heard).await? {
+                match self.write(write).await? {
                     Ok(()) => wire.answer(id, &json!({})).await,
                     Err(failure) => refuse(wire, id, &failure).await,
                 }
@@ -232,26 +236,7 @@ impl Attempt<'_> {
     /// Whether the agent may make a call of its own: where the specialist may call the tools that do the same.
     async fn decide(&mut self, permission: &Permission) -> Result<bool, StopReason> {
         let call = &permission.call;
-        let with_tools_of_kb =
-            self.agent.as_ref().is_some_and(|agent| agent.tools == AgentTools::Kb);
-        let refusal = match NeededTools::of_kind(call.kind()) {
-            _ if !permission.can_be_allowed() => {
-                Some("it offers no permission for one call alone".to_owned())
-            }
-            // The policy answers the call itself.
-            None if with_tools_of_kb && self.names_tool_of_kb(call) => None,
-            Some(NeededTools::Nothing) => None,
-            _ if with_tools_of_kb => Some("it works with the tools of kb".to_owned()),
-            None => Some(format!("no tool of kb does what `{}` does", call.kind())),
-            Some(NeededTools::AnyOf(tools)) => {
-                let refusals = tools.iter().map(|tool| self.why_not(tool, &call.paths));
-                let refusals: Option<Vec<String>> = refusals.collect();
-                refusals.and_then(|refusals| refusals.into_iter().next())
-            }
-            Some(NeededTools::All(tools)) => {
-                tools.iter().find_map(|tool| self.why_not(tool, &call.paths))
-            }
-        };
+        let refusal = self.refusal(permission)?;
         let what = one_line(call.title.as_deref().unwrap_or(&call.id), SHOWN);
         let (kind, what) = (call.kind(), what.trim());
         let note = match &refusal {
@@ -262,16 +247,49 @@ impl Attempt<'_> {
         Ok(refusal.is_none())
     }
 
-    fn why_not(&self, tool: &str, paths: &[String]) -> Option<String> {
-        let call = self.tool_call(&pending(String::new(), tool, Json::Null));
-        self.toolset.refusal(&call, paths).map(|failure| failure.message)
+    /// Why an agent must not make a call of its own. The error asks a person.
+    fn refusal(&self, permission: &Permission) -> Result<Option<String>, StopReason> {
+        let call = &permission.call;
+        let with_tools_of_kb =
+            self.agent.as_ref().is_some_and(|agent| agent.tools == AgentTools::Kb);
+        let (tools, all) = match NeededTools::of_kind(call.kind()) {
+            _ if !permission.can_be_allowed() => {
+                return Ok(Some("it offers no permission for one call alone".to_owned()));
+            }
+            // The policy answers the call itself.
+            None if with_tools_of_kb && self.names_tool_of_kb(call) => return Ok(None),
+            Some(NeededTools::Nothing) => return Ok(None),
+            _ if with_tools_of_kb => return Ok(Some("it works with the tools of kb".to_owned())),
+            None => return Ok(Some(format!("no tool of kb does what `{}` does", call.kind()))),
+            Some(NeededTools::AnyOf(tools)) => (tools, false),
+            Some(NeededTools::All(tools)) => (tools, true),
+        };
+        let mut refusals = Vec::new();
+        for tool in tools {
+            let refusal = self.why_not(tool, call)?;
+            if !all && refusal.is_none() {
+                return Ok(None);
+            }
+            refusals.extend(refusal);
+        }
+        Ok(refusals.into_iter().next())
     }
 
-    async fn read(
-        &mut self,
-        read: FileRead,
-        heard: &mut Heard,
-    ) -> Result<Result<Json, Failure>, StopReason> {
+    fn why_not(&self, tool: &str, report: &CallReport) -> Result<Option<String>, StopReason> {
+        let wanted = pending(String::new(), tool, report.args());
+        // Its arguments are those of the agent, which match no schema.
+        let refusal = |approved| {
+            let call = Call { approved, ..self.tool_call(&wanted) };
+            self.toolset.refusal(&call, &report.paths)
+        };
+        if let Some(failure) = refusal(true) {
+            return Ok(Some(failure.message));
+        }
+        let Some(needed) = refusal(false) else { return Ok(None) };
+        Ok(self.decision_about(&wanted, &needed.message)?.map(|failure| failure.message))
+    }
+
+    async fn read(&mut self, read: FileRead) -> Result<Result<Json, Failure>, StopReason> {
         let FileRead { path, line, limit } = read;
         let (start, has_range) = (line.unwrap_or(1).max(1), line.is_some() || limit.is_some());
         let mut args = json!({"path": path});
@@ -281,7 +299,7 @@ impl Attempt<'_> {
         if let Some(limit) = limit {
             args["endLine"] = json!(start.saturating_add(limit.max(1)) - 1);
         }
-        let result = self.call_for_agent(FILE_READER, args, heard).await?;
+        let result = self.call_for_agent(FILE_READER, args).await?;
         Ok(result.and_then(|result| match (result.get("note"), has_range) {
             // An agent that takes a part for the whole would write it back.
             (Some(_), false) => {
@@ -293,13 +311,9 @@ impl Attempt<'_> {
         }))
     }
 
-    async fn write(
-        &mut self,
-        write: FileWrite,
-        heard: &mut Heard,
-    ) -> Result<Result<(), Failure>, StopReason> {
+    async fn write(&mut self, write: FileWrite) -> Result<Result<(), Failure>, StopReason> {
         let args = json!({"path": write.path, "content": write.content});
-        Ok(self.call_for_agent(FILE_WRITER, args, heard).await?.map(drop))
+        Ok(self.call_for_agent(FILE_WRITER, args).await?.map(drop))
     }
 
     /// Calls a tool for the agent, with the policy and the record of a call of the specialist itself.
@@ -307,10 +321,9 @@ impl Attempt<'_> {
         &mut self,
         tool: &str,
         args: Json,
-        heard: &mut Heard,
     ) -> Result<Result<Json, Failure>, StopReason> {
         self.count_call().await?;
-        let call = pending(self.call_id(heard), tool, args);
+        let call = pending(self.call_id(), tool, args);
         Ok(answer_of(self.call_recorded(&call, &CancellationToken::new()).await?))
     }
 }

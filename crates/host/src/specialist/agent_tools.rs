@@ -1,13 +1,17 @@
 //! The tools of the specialist in the hands of a coding agent: offered as an MCP server, called under the policy.
 
 use super::agent_heard::{Heard, pending};
+use super::approval::{call_hash, request};
 use super::excerpt::excerpt;
 use super::messages::{canonical_name, plain_name};
 use super::open_agent::Worker;
+use super::pending_call::PendingCall;
 use super::report::StopReason;
 use super::runner::Attempt;
+use super::tool_call::rejected;
 use crate::agent::{Answered, CallReport, Called, OfferedTool, ToolOffer};
 use crate::tool::AgentProcess;
+use kb_base::value::Failure;
 use kb_core::evidence::InvocationStatus;
 use kb_language::definition::{AgentTools, CodingAgent};
 use std::collections::BTreeSet;
@@ -44,6 +48,39 @@ impl Attempt<'_> {
         self.tools.iter().any(|tool| title.contains(&plain_name(&tool.name)))
     }
 
+    /// What a person decided about a call that requires an approval: the reason if it was refused, nothing if it may be
+    /// made. The error asks a person: the session ends, and the attempt continues with the decision.
+    pub(super) fn decision(&self, call: &PendingCall) -> Result<Option<Failure>, StopReason> {
+        match self.toolset.approval(&self.tool_call(call)) {
+            Some(why) => self.decision_about(call, &why),
+            None => Ok(None),
+        }
+    }
+
+    /// The same for a call that requires an approval for this reason.
+    pub(super) fn decision_about(
+        &self,
+        call: &PendingCall,
+        why: &str,
+    ) -> Result<Option<Failure>, StopReason> {
+        let (cwd, code) = (&self.request.cwd, self.code(call));
+        let hash = call_hash(call, cwd, &code);
+        // An equal call of a later session is the same question.
+        let id = format!("ask_{}", &hash.to_string()[..16]);
+        let decisions = self.conversation.decisions();
+        if let Some(rejection) = decisions.rejection(&id) {
+            return Ok(Some(rejected(rejection)));
+        }
+        if decisions.approves(&hash) {
+            return Ok(None);
+        }
+        let before = decisions.approved_code(&id, &code);
+        let call = pending(id, &call.tool, call.args.clone());
+        let specialist = self.work.specialist.id.as_str();
+        let request = request(&call, cwd, specialist, why, code, before);
+        Err(StopReason::Asks(Box::new(request)))
+    }
+
     /// Calls a tool for an agent, as for a model, and answers it.
     pub(super) async fn call_tool_of_kb(
         &mut self,
@@ -56,7 +93,7 @@ impl Attempt<'_> {
         self.count_call().await?;
         self.record_own_changes(worker).await?;
         let names: Vec<String> = self.tools.iter().map(|tool| tool.name.clone()).collect();
-        let call = pending(self.call_id(heard), &canonical_name(&names, tool), args);
+        let call = pending(self.call_id(), &canonical_name(&names, tool), args);
         let result = self.call_recorded(&call, &withdrawn).await?;
         // They are those of the call.
         let _ = worker.process.changes_so_far().await;

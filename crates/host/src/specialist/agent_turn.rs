@@ -1,7 +1,8 @@
 //! One turn of a coding agent: the prompt, what it tells and asks meanwhile, and its last message as the response.
 
 use super::agent_heard::Heard;
-use super::agent_prompt;
+use super::agent_homes::AgentHome;
+use super::agent_prompt::{self, Seen};
 use super::open_agent::{Interrupted, OpenAgent, Worker};
 use super::prompt_record::model_call;
 use super::report::StopReason;
@@ -13,7 +14,7 @@ use crate::tool::AgentStart;
 use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, Money, OutcomeKind};
-use kb_core::evidence::{Note, Payload, Record};
+use kb_core::evidence::{Approach, Note, Payload, Record};
 use kb_language::definition::{AgentTools, CodingAgent, ServerValue};
 use std::time::Duration;
 
@@ -28,11 +29,13 @@ impl Attempt<'_> {
         agent: &CodingAgent,
     ) -> Result<(), StopReason> {
         self.note_repair(turn).await?;
-        let is_new = self.open.is_none();
-        if is_new {
-            self.open = Some(self.start_agent(agent).await?);
+        let mut seen = Seen::ToLastAnswer;
+        if self.open.is_none() {
+            let open = self.start_agent(agent).await?;
+            seen = if open.session.is_loaded { Seen::EarlierSession } else { Seen::Nothing };
+            self.open = Some(open);
         }
-        let mut request = self.agent_request(turn, agent, is_new);
+        let mut request = self.agent_request(turn, agent, seen);
         let reserved = tokio::select! {
             biased;
             () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
@@ -45,9 +48,8 @@ impl Attempt<'_> {
         self.record(model_call(&request, reply?, Vec::new())).await
     }
 
-    fn agent_request(&self, turn: Turn, agent: &CodingAgent, is_new: bool) -> ChatRequest {
-        let history = if is_new { self.work.history.as_slice() } else { &[] };
-        let prompt = agent_prompt::of_turn(&self.conversation, turn.mode, is_new, history);
+    fn agent_request(&self, turn: Turn, agent: &CodingAgent, seen: Seen) -> ChatRequest {
+        let prompt = agent_prompt::of_turn(&self.conversation, turn.mode, seen, self.work);
         ChatRequest {
             model: ModelRef { name: agent.name.clone(), tier: None },
             messages: vec![Message::User(prompt)],
@@ -71,6 +73,8 @@ impl Attempt<'_> {
         agent.switch_tools_off(&mut env);
         env.extend(self.request.env.iter().cloned());
         env.extend(self.request.identity());
+        let home = self.homes.as_ref();
+        let home = home.and_then(|homes| run_blocking(|| homes.home(self.request, &agent.argv)));
         let start = AgentStart {
             specialist: specialist.id.to_string(),
             argv: agent.argv.clone(),
@@ -81,6 +85,7 @@ impl Attempt<'_> {
             tools: agent.tools,
             writes: agent.tools == AgentTools::Own && specialist.writes(),
             evidence: self.request.evidence,
+            home: home.as_ref().map(AgentHome::path),
         };
         self.context.recorder.progress(Progress::Model(agent.name.clone()));
         let (since, began) = (self.clock.now(), kb_clock::instant());
@@ -88,18 +93,32 @@ impl Attempt<'_> {
         let started = toolset.start_agent(start, &self.context.cancel).await;
         let (session, process) = started.map_err(|failure| refused(failure, agent))?;
         let (cwd, offer) = (process.cwd.clone(), self.tool_offer(agent, &process));
+        let before = home.as_ref().filter(|_| self.goes_on()).and_then(AgentHome::session);
         let opened = tokio::select! {
             biased;
             () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
             _woken = self.deadline.passed() => return Err(StopReason::TimedOut),
-            opened = AgentSession::open(session, agent, &cwd, offer) => opened,
+            opened = AgentSession::open(session, agent, &cwd, offer, before) => opened,
         };
         let session = opened.map_err(|fault| stopped(&fault, agent, false))?;
-        let text = format!("the agent `{}` has started: {}", agent.name, agent.argv.join(" "));
+        if let Some(home) = &home {
+            run_blocking(|| home.keep(session.wire.id()));
+        }
+        let goes_on =
+            if session.is_loaded { "has started and continues its session" } else { "has started" };
+        let text = format!("the agent `{}` {goes_on}: {}", agent.name, agent.argv.join(" "));
         self.record(Record::Note(Note::info(text))).await?;
         let (argv, tools) = (agent.argv.clone(), agent.tools);
         let worker = Worker { process, argv, tools, since, parts: 0, cost: None };
         Ok(OpenAgent { session, worker, began, counted: Money::ZERO })
+    }
+
+    /// Whether the attempt continues with what the session of an earlier one began: it was interrupted, or its gate asks for
+    /// corrections. An attempt that takes another approach has a session of its own.
+    fn goes_on(&self) -> bool {
+        let feedback = self.work.feedback.as_ref();
+        let corrects = feedback.is_some_and(|own| own.approach != Approach::Another);
+        corrects || !self.work.history.is_empty()
     }
 
     /// The values of the variables of the agent.

@@ -8,6 +8,7 @@
 
 mod account;
 mod agent_heard;
+mod agent_homes;
 mod agent_prompt;
 mod agent_tools;
 mod agent_turn;
@@ -53,6 +54,7 @@ mod transition;
 pub mod turn;
 
 pub use account::{Amount, Exhausted, Left, Need};
+pub use agent_homes::AgentHomes;
 pub use brief::Brief;
 pub use context::ContextLimits;
 pub use conversation::Conversation;

@@ -1,5 +1,6 @@
 //! [`SpecialistRunner`]: drives one attempt until it has an output or a reason to stop.
 
+use super::agent_homes::AgentHomes;
 use super::agent_prompt;
 use super::brief::Brief;
 use super::context::ContextLimits;
@@ -39,6 +40,8 @@ pub struct SpecialistRunner {
     pub max_input_tokens: u32,
     /// The values of the variables of coding agents; `None`: none is started, because a script takes their place.
     pub agents: Option<ServerSecrets>,
+    /// The home folders of coding agents; `None`: temporary ones, without sessions of before.
+    pub homes: Option<AgentHomes>,
     /// `llm.context`: what of a conversation models see.
     pub context: Option<ContextProfile>,
     /// `llm.reasoning`: how long models reason.
@@ -170,6 +173,7 @@ pub(super) struct Attempt<'a> {
     /// The coding agent that does the work.
     pub(super) agent: Option<Arc<CodingAgent>>,
     pub(super) secrets: Option<ServerSecrets>,
+    pub(super) homes: Option<AgentHomes>,
     /// Its process, once it was started.
     pub(super) open: Option<OpenAgent>,
     pub(super) fell_back: bool,
@@ -248,6 +252,7 @@ impl<'a> Attempt<'a> {
             model: None,
             agent,
             secrets: runner.agents.clone(),
+            homes: runner.homes.clone(),
             open: None,
             fell_back: false,
             reasoning: runner.reasoning,

@@ -162,7 +162,7 @@ impl Attempt<'_> {
     }
 
     /// The code of the plugin that a call executes.
-    fn code(&self, pending: &PendingCall) -> BTreeMap<String, Digest> {
+    pub(super) fn code(&self, pending: &PendingCall) -> BTreeMap<String, Digest> {
         run_blocking(|| self.toolset.code(&pending.tool))
     }
 
@@ -201,17 +201,20 @@ impl Attempt<'_> {
     }
 
     /// Executes a call of a coding agent between the records of its start and its result. It is stopped if the agent
-    /// withdraws it.
+    /// withdraws it. The error may be a question to a person.
     pub(super) async fn call_recorded(
         &mut self,
         pending: &PendingCall,
         withdrawn: &CancellationToken,
     ) -> Result<CallResult, StopReason> {
+        let refused = self.decision(pending)?;
         self.record(self.start_record(pending)).await?;
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));
         self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
         let (result, invocation) = if arguments(&pending.args).contains(MASK) {
             self.not_executed(pending, InvocationStatus::Denied, masked())
+        } else if let Some(failure) = refused {
+            self.not_executed(pending, InvocationStatus::Denied, failure)
         } else {
             self.execute(pending, withdrawn).await?
         };
@@ -271,7 +274,7 @@ fn outcome_unknown() -> Failure {
     Failure::new(Code::CALL_OUTCOME_UNKNOWN, message).help(help)
 }
 
-fn rejected(why: &str) -> Failure {
+pub(super) fn rejected(why: &str) -> Failure {
     let help = "choose another way, or submit what you have";
     Failure::new(Code::APPROVAL_REJECTED, format!("not executed: {why}")).help(help)
 }

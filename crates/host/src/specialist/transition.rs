@@ -156,6 +156,7 @@ impl Conversation {
         let Some(at) = self.pending.iter().position(|call| call.id == invocation.id) else {
             // Of a coding agent, whose calls wait in no queue.
             self.handover.note_changes(&invocation.changes);
+            self.decisions.ended(&invocation.id, !invocation.changes.is_empty());
             return;
         };
         let Some(call) = self.pending.remove(at) else { return };

@@ -34,6 +34,8 @@ pub struct AgentStart {
     pub writes: bool,
     /// Whether the changes of files are recorded.
     pub evidence: bool,
+    /// Its home folder; `None`: a temporary one.
+    pub home: Option<PathBuf>,
 }
 
 /// A coding agent that has started.
@@ -69,7 +71,7 @@ impl Toolbox {
         cancel: &CancellationToken,
     ) -> Result<(Session, AgentProcess), Failure> {
         let AgentStart { specialist, argv, mut env, cwd, network, has_secret, .. } = start;
-        let AgentStart { tools, writes, evidence, .. } = start;
+        let AgentStart { tools, writes, evidence, home, .. } = start;
         let caller = Caller::Specialist {
             id: specialist.clone(),
             allow_list: vec![COMMAND_RUNNER.to_owned()],
@@ -108,7 +110,11 @@ impl Toolbox {
             } else {
                 processes.of_server(network, hidden.clone())?
             };
-            let supervisor = supervisor.with_own_home().also_reading(program.clone());
+            let supervisor = match &home {
+                Some(home) => supervisor.with_home(home.clone()),
+                None => supervisor.with_own_home(),
+            };
+            let supervisor = supervisor.also_reading(program.clone());
             Ok(if starts_at_home { supervisor.started_at_home() } else { supervisor })
         };
         let evidence = evidence && sees_project;
@@ -119,7 +125,8 @@ impl Toolbox {
         self.in_session.store(sees_project, Ordering::Release);
         let toolbox = self.clone();
         let folder = watching.supervisor.private_directory();
-        let cwd = folder.clone().filter(|_| !sees_project).unwrap_or(cwd).display().to_string();
+        let own = home.or(folder.clone()).filter(|_| !sees_project);
+        let cwd = own.unwrap_or(cwd).display().to_string();
         Ok((session, AgentProcess { toolbox, watching, evidence, cwd, folder, sees_project }))
     }
 

@@ -21,7 +21,7 @@ use kb_engine::journal::StoredEvent;
 use kb_host::executor::{Executor, HostAccess, LocalExecutor, SettingsCommands};
 use kb_host::isolation::{Trees, home_of};
 use kb_host::llm::{FaultyModel, GenaiProvider, ModelProvider, ScriptPlayer, Tiers};
-use kb_host::specialist::{Ledger, SpecialistRunner};
+use kb_host::specialist::{AgentHomes, Ledger, SpecialistRunner};
 use kb_host::tool::{
     Approvals, McpServers, ServerSecrets, ToolImplementation, ToolServer, Toolbox, ToolboxParts,
     sandbox_level,
@@ -188,6 +188,7 @@ pub(super) fn assemble(
             toolbox: toolbox.clone(),
             // A script takes the place of agents, as of models.
             agents: frozen.script.is_none().then(|| server_secrets(&secrets)),
+            homes: Some(AgentHomes::of(&context.state_dir)),
             max_input_tokens: settings.llm.max_input_tokens,
             context: settings.llm.context,
             reasoning: settings.llm.reasoning,

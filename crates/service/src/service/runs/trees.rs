@@ -6,6 +6,7 @@ use kb_core::run::RunStatus;
 use kb_core::wire::TreeView;
 use kb_engine::journal::{Journal, JournalError};
 use kb_host::isolation::{Leftover, Need, Trees, home_of};
+use kb_host::specialist::AgentHomes;
 use kb_host::workspace::{StatesBefore, Workspace};
 use kb_language::definition::Settings;
 
@@ -27,6 +28,7 @@ pub(in crate::service) async fn sweep(context: &ProjectContext, journal: &dyn Jo
     };
     StatesBefore::of(&context.state_dir, &context.root).sweep(has_ended);
     killed_commands::sweep(context, has_ended);
+    AgentHomes::of(&context.state_dir).sweep(has_ended);
     let Some(trees) = trees(context) else { return };
     let need = |run: &RunId| match journal.run(run) {
         Ok(row) => match row.status {
