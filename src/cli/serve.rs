@@ -144,9 +144,9 @@ pub(super) fn run(
             say(format, &format!("serving {root}: {triggers}, {on} enabled"), terminal)?;
         }
         let stop = CancellationToken::new();
+        let (clock, mcp) = (environment.clock.clone(), Some(kb_mcp::over_http()));
         let server =
-            Server::start(daemon.shared()?, &listen, environment.clock.clone(), stop.clone())
-                .await?;
+            Server::start_with(daemon.shared()?, &listen, clock, stop.clone(), mcp).await?;
         if args.open {
             let url = server.login_url()?;
             // The code in it is valid once. No log has it.

@@ -54,7 +54,14 @@ pub(crate) fn verdicts(said: &Said) -> Vec<Value> {
 fn the_work_of_an_agent_is_recorded_and_its_words_are_only_reported() {
     let scratch = project(0, WRITES);
     let answer = r#"answer {"summary": "Created.", "filesCreated": ["own.txt", "by-kb.txt"]}"#;
-    let lines = ["write own.txt hello", "client by-kb.txt hi", "show by-kb.txt", "noise", "alien"];
+    let lines = [
+        "write own.txt hello",
+        "client by-kb.txt hi",
+        "show by-kb.txt",
+        "noise",
+        "daemon",
+        "alien",
+    ];
     let said = run(&scratch, &[&lines[..], &["say I look.", answer]].concat()).code(0);
     assert_eq!(verdicts(&said), ["passed"], "{}", said.out);
     assert_eq!(
@@ -226,7 +233,7 @@ fn agents_that_break_the_protocol_fail_with_the_reason() {
 
 #[test]
 fn a_turn_without_an_end_is_ended_by_the_timeout() {
-    let scratch = project(0, &format!("{WRITES}limits: {{timeout: 1s}}\n"));
+    let scratch = project(0, &format!("{WRITES}limits: {{timeout: 3s}}\n"));
     let said = run(&scratch, &["write own.txt hello", "hang"]).code(1);
     said.says(&["\"outcome\":\"timeout\""]);
     assert_eq!(calls(&scratch).last().unwrap(), "agent success");

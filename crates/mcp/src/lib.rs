@@ -6,6 +6,7 @@
 mod answer;
 mod arguments;
 mod bounded_lines;
+mod http;
 mod playbooks;
 mod resources;
 mod runs;
@@ -13,4 +14,5 @@ mod server;
 mod session;
 mod tools;
 
+pub use http::over_http;
 pub use server::serve;

@@ -1,6 +1,7 @@
 //! The protocol: initialisation, lists, calls and resources over standard input and output.
 
 use crate::answer::Answer;
+use crate::arguments::refused;
 use crate::bounded_lines::BoundedLines;
 use crate::resources::{self, TEMPLATES};
 use crate::session::Session;
@@ -23,7 +24,7 @@ use std::sync::atomic::Ordering;
 /// The longest message of a client, in bytes.
 const MAX_MESSAGE: usize = 4 * 1024 * 1024;
 
-const INSTRUCTIONS: &str = "Playbooks are checked work: kb runs their steps, and a step counts as done only if \
+pub(crate) const INSTRUCTIONS: &str = "Playbooks are checked work: kb runs their steps, and a step counts as done only if \
     what was claimed, recorded and found on disk agrees. playbook_list, then playbook_show for the parameters, \
     then playbook_run; it answers with a run id at once. run_show with waitMs waits. A verdict that is not passed \
     says which check was not met. Only a person approves or answers a run that waits.";
@@ -68,7 +69,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(described).collect()))
+        Ok(tools())
     }
 
     async fn call_tool(
@@ -76,15 +77,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
-            let known: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-            let message =
-                format!("there is no tool `{}`; there are {}", request.name, known.join(", "));
-            return Err(ErrorData::invalid_params(message, None));
-        };
-        let args = Json::Object(request.arguments.unwrap_or_default());
-        let result = (tool.call)(&self.session, args).await;
-        Ok(answered(result).into())
+        Ok(call_tool(&self.session, request, true).await?.into())
     }
 
     async fn list_resources(
@@ -92,10 +85,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let list = Resource::new(crate::playbooks::LIST_URI, "playbooks")
-            .with_description("The playbooks and workflows of the project.")
-            .with_mime_type(JSON_TYPE);
-        Ok(ListResourcesResult::with_all_items(vec![list]))
+        Ok(resources_listed())
     }
 
     async fn list_resource_templates(
@@ -103,12 +93,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let template = |(uri, name, description): &(&str, &str, &str)| {
-            ResourceTemplate::new(*uri, *name)
-                .with_description(*description)
-                .with_mime_type(JSON_TYPE)
-        };
-        Ok(ListResourceTemplatesResult::with_all_items(TEMPLATES.iter().map(template).collect()))
+        Ok(templates())
     }
 
     async fn read_resource(
@@ -116,11 +101,61 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<rmcp::model::ReadResourceResponse, ErrorData> {
-        let text = resources::read(&self.session, &request.uri)
-            .map_err(|error| ErrorData::resource_not_found(told(&error), None))?;
-        let contents = ResourceContents::text(text, request.uri).with_mime_type(JSON_TYPE);
-        Ok(ReadResourceResult::new(vec![contents]).into())
+        Ok(read_resource(&self.session, request)?.into())
     }
+}
+
+/// The list of tools.
+pub(crate) fn tools() -> ListToolsResult {
+    ListToolsResult::with_all_items(TOOLS.iter().map(described).collect())
+}
+
+/// Carries out a call. A client that may not run may call only tools that read.
+pub(crate) async fn call_tool(
+    session: &Session,
+    request: CallToolRequestParams,
+    may_run: bool,
+) -> Result<CallToolResult, ErrorData> {
+    let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
+        let known: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        let message =
+            format!("there is no tool `{}`; there are {}", request.name, known.join(", "));
+        return Err(ErrorData::invalid_params(message, None));
+    };
+    if !may_run && !tool.only_reads {
+        let message = format!("`{}` needs a token with the role `run`", tool.name);
+        let error = refused(message, "create one: `kb serve token create --role run`");
+        return Ok(answered(Err(error)));
+    }
+    let args = Json::Object(request.arguments.unwrap_or_default());
+    Ok(answered((tool.call)(session, args).await))
+}
+
+/// The resources that have an address of their own.
+pub(crate) fn resources_listed() -> ListResourcesResult {
+    let list = Resource::new(crate::playbooks::LIST_URI, "playbooks")
+        .with_description("The playbooks and workflows of the project.")
+        .with_mime_type(JSON_TYPE);
+    ListResourcesResult::with_all_items(vec![list])
+}
+
+/// The forms of the addresses of resources.
+pub(crate) fn templates() -> ListResourceTemplatesResult {
+    let template = |(uri, name, description): &(&str, &str, &str)| {
+        ResourceTemplate::new(*uri, *name).with_description(*description).with_mime_type(JSON_TYPE)
+    };
+    ListResourceTemplatesResult::with_all_items(TEMPLATES.iter().map(template).collect())
+}
+
+/// The whole text of a resource, as its address names it.
+pub(crate) fn read_resource(
+    session: &Session,
+    request: ReadResourceRequestParams,
+) -> Result<ReadResourceResult, ErrorData> {
+    let text = resources::read(session, &request.uri)
+        .map_err(|error| ErrorData::resource_not_found(told(&error), None))?;
+    let contents = ResourceContents::text(text, request.uri).with_mime_type(JSON_TYPE);
+    Ok(ReadResourceResult::new(vec![contents]))
 }
 
 const JSON_TYPE: &str = "application/json";

@@ -123,6 +123,8 @@ def perform(line):
         if not os.path.exists(marker):
             open(marker, "w").close()
             return perform(rest)
+    elif word == "daemon":
+        subprocess.Popen(["sleep", "1000"], cwd=CWD, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     elif word == "cat":
         try:
             say(f"[{open(full).read()}]")
@@ -144,6 +146,8 @@ def perform(line):
         listed = invoke("tools/list")["result"]["tools"]
         say(f"[{' '.join(tool['name'] for tool in listed)}]")
     elif word == "tool":
+        # As agents do, beside the call itself.
+        report("other", f"kb_{path}")
         answer = invoke("tools/call", name=path, arguments=json.loads(text))
         result = answer.get("result") or answer
         shown = "".join(part["text"] for part in result.get("content", []))

@@ -12,6 +12,7 @@ mod disks;
 mod events;
 mod faults;
 mod kills;
+mod mcp_http;
 mod moved;
 mod notify;
 mod operation;

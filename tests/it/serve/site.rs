@@ -64,8 +64,9 @@ impl Site {
             let _context = runtime.enter();
             let daemon = Daemon::open(&environment, &options()).unwrap();
             let shared = daemon.shared().unwrap();
+            let mcp = Some(kb::mcp::over_http());
             let server = runtime
-                .block_on(Server::start(shared, listen, Clock::system(), stop.clone()))
+                .block_on(Server::start_with(shared, listen, Clock::system(), stop.clone(), mcp))
                 .unwrap();
             (server, daemon)
         };

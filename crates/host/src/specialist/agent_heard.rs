@@ -17,7 +17,6 @@ use kb_base::value::{Digest, Failure, Json, one_line};
 use kb_core::evidence::{
     CallRequest, Invocation, InvocationStatus, Note, Payload, Purpose, REPORTED, Record,
 };
-use kb_language::definition::AgentTools;
 use kb_language::toolspec::{FILE_READER, FILE_WRITER, NeededTools};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -130,6 +129,10 @@ impl Attempt<'_> {
         }
         if let Some((_, known)) = heard.reports.get_mut(&own) {
             known.take(report);
+        } else if self.is_of_kb(&report) {
+            // The call itself is recorded.
+            heard.ended.insert(own);
+            return Ok(());
         } else {
             self.end_message(heard).await?;
             self.count_call().await?;
@@ -250,8 +253,7 @@ impl Attempt<'_> {
     /// Why an agent must not make a call of its own. The error asks a person.
     fn refusal(&self, permission: &Permission) -> Result<Option<String>, StopReason> {
         let call = &permission.call;
-        let with_tools_of_kb =
-            self.agent.as_ref().is_some_and(|agent| agent.tools == AgentTools::Kb);
+        let with_tools_of_kb = self.with_tools_of_kb();
         let (tools, all) = match NeededTools::of_kind(call.kind()) {
             _ if !permission.can_be_allowed() => {
                 return Ok(Some("it offers no permission for one call alone".to_owned()));

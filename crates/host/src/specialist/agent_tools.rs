@@ -42,6 +42,16 @@ impl Attempt<'_> {
         })
     }
 
+    /// Whether the agent works with the tools of the specialist.
+    pub(super) fn with_tools_of_kb(&self) -> bool {
+        self.agent.as_ref().is_some_and(|agent| agent.tools == AgentTools::Kb)
+    }
+
+    /// Whether what an agent reports is its call of a tool of the specialist.
+    pub(super) fn is_of_kb(&self, call: &CallReport) -> bool {
+        self.with_tools_of_kb() && call.kind() == "other" && self.names_tool_of_kb(call)
+    }
+
     /// Whether a call that an agent asks about is one of a tool of the specialist.
     pub(super) fn names_tool_of_kb(&self, call: &CallReport) -> bool {
         let title = plain_name(call.title.as_deref().unwrap_or_default());

@@ -28,6 +28,7 @@ mod gate;
 mod hosts;
 mod kept_session;
 mod live;
+mod mcp_messages;
 mod meter;
 mod openapi;
 mod pages;
@@ -48,6 +49,7 @@ mod watching;
 
 pub use call::{Call, Query};
 pub use hosts::Hosts;
+pub use mcp_messages::McpMessages;
 pub use openapi::document;
 pub use param::{QueryParam, QueryValues};
 pub use problem::{Problem, ProblemContents};

@@ -3,6 +3,7 @@
 use super::connection;
 use super::hosts::Hosts;
 use super::kept_session;
+use super::mcp_messages::McpMessages;
 use super::openapi;
 use super::router;
 use super::secret;
@@ -64,6 +65,17 @@ impl Server {
         clock: Clock,
         stop: CancellationToken,
     ) -> Result<Server, ServiceError> {
+        Server::start_with(projects, listen, clock, stop, None).await
+    }
+
+    /// The same, which also answers clients of the Model Context Protocol.
+    pub async fn start_with(
+        projects: Vec<SharedProject>,
+        listen: &Listen,
+        clock: Clock,
+        stop: CancellationToken,
+        mcp: Option<Arc<dyn McpMessages>>,
+    ) -> Result<Server, ServiceError> {
         if !listen.address.is_loopback() && listen.hosts.is_empty() {
             let message = format!("`{}` can be reached by other machines", listen.address);
             let failure = Failure::new(Code::ADDRESS_UNUSABLE, message);
@@ -78,7 +90,7 @@ impl Server {
         let document = format!("{:#}\n", openapi::document());
         let port = address.port();
         let state = WebState::new(projects, hosts, port, user, clock, stop.clone(), document);
-        let state = Arc::new(state);
+        let state = Arc::new(state.with_mcp(mcp));
         let mut files = Vec::new();
         for project in state.projects() {
             let folder = &project.shared.context.state_dir;

@@ -4,6 +4,7 @@ use super::feed::Feed;
 use super::hosts::Hosts;
 use super::kept_session::KeptSessions;
 use super::live::Live;
+use super::mcp_messages::McpMessages;
 use super::meter::Meter;
 use super::sessions::{Sessions, Throttle};
 use super::tail::OpenTails;
@@ -47,9 +48,20 @@ pub struct WebState {
     views: Views,
     meter: Meter,
     document: String,
+    mcp: Option<Arc<dyn McpMessages>>,
 }
 
 impl WebState {
+    /// The same, which also answers clients of the Model Context Protocol.
+    pub(super) fn with_mcp(self, mcp: Option<Arc<dyn McpMessages>>) -> WebState {
+        WebState { mcp, ..self }
+    }
+
+    /// What answers clients of the Model Context Protocol.
+    pub(super) fn mcp(&self) -> Option<Arc<dyn McpMessages>> {
+        self.mcp.clone()
+    }
+
     /// The state of a server on a port. `user` is the person who runs it.
     pub(super) fn new(
         shared: Vec<SharedProject>,
@@ -83,6 +95,7 @@ impl WebState {
             meter: Meter::default(),
             document,
             clock,
+            mcp: None,
         }
     }
 

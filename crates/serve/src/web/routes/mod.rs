@@ -6,6 +6,7 @@ mod commands;
 mod hooks;
 mod login;
 mod logs;
+mod mcp;
 mod metrics;
 mod pages;
 mod playbooks;
@@ -30,6 +31,7 @@ pub static ROUTE_GROUPS: &[&[Route]] = &[
     hooks::ROUTES,
     system::ROUTES,
     metrics::ROUTES,
+    mcp::ROUTES,
     login::ROUTES,
     pages::ROUTES,
 ];
