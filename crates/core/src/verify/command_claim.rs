@@ -30,6 +30,9 @@ pub(super) struct CommandClaim {
 const KEYS: [&str; 5] =
     ["commands", "commandsrun", "commandsexecuted", "executedcommands", "commandresults"];
 
+/// Keys of an entry with the folder in which its command ran.
+const FOLDERS: [&str; 4] = ["cwd", "dir", "directory", "workingdirectory"];
+
 /// Whether the values of a key are read as commands.
 pub(super) fn is_read(key: &str) -> bool {
     is_key(key, &KEYS)
@@ -127,8 +130,13 @@ impl CommandClaim {
             None if status.is_some() => ClaimedResult::SaidSucceeded,
             None => ClaimedResult::Succeeded,
         };
+        let folder = field(entry, &FOLDERS).and_then(Json::as_str);
+        let folder = folder.filter(|folder| !["", "."].contains(folder) && !folder.contains(' '));
         match command {
-            Json::String(text) => Self::from_text(text, result),
+            Json::String(text) => match folder {
+                Some(folder) => Self::from_text(&format!("cd {folder} && {text}"), result),
+                None => Self::from_text(text, result),
+            },
             words => {
                 let words = argv(words).filter(|words| !words.is_empty())?;
                 let (text, script) = (words.join(" "), Script::of(&words));

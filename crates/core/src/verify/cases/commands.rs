@@ -206,3 +206,19 @@ fn what_a_loop_expands_may_be_the_claimed_operand() {
         ],
     );
 }
+
+#[test]
+fn the_folder_of_a_command_is_read_beside_it() {
+    let step = Step::fixed().run("cd backend && python3 tool.py", 0);
+    let report = |folder: &str| {
+        let command = json!({"command": "python3 tool.py", "cwd": folder, "exitCode": 0});
+        json!({"modified": ["src/calc.py"], "commands": [command]})
+    };
+    check(
+        &step,
+        &[
+            (report("backend"), Passed, ""),
+            (report("frontend"), Inconclusive, "it ran in `backend`"),
+        ],
+    );
+}
