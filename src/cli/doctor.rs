@@ -54,9 +54,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             terminal.out(&format!(
                 "{}  {subject:<10}  {}\n",
                 paint(style, level),
-                finding.message
+                plain(&finding.message)
             ))?;
             if let Some(help) = &finding.help {
+                let help = plain(help);
                 terminal.out(&format!("{:21}{} {help}\n", "", paint(HINT, "help:")))?;
             }
         }

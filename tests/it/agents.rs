@@ -310,7 +310,7 @@ fn commands_after_an_agent_that_only_reads_are_confined() {
 }
 
 /// An agent with a secret or a network executes nothing that a model could have written in the project: neither its
-/// command nor its variables name the project, and it does not start there.
+/// command nor its variables name the project in any form, and it does not start there.
 #[test]
 fn the_project_is_not_on_the_way_to_an_agent_with_a_secret_or_a_network() {
     if !has_kernel_sandbox() {
@@ -318,23 +318,38 @@ fn the_project_is_not_on_the_way_to_an_agent_with_a_secret_or_a_network() {
     }
     let start = |agent: &str, more: &str, env: &str| {
         let scratch = project(0, WRITES);
-        let root = scratch.root().canonicalize().unwrap().display().to_string();
+        let root = scratch.root().canonicalize().unwrap();
+        let name = root.file_name().unwrap().to_str().unwrap();
+        let root = root.display().to_string();
+        let interpreted = format!("#!{root}/.venv/bin/python3\nimport sys\n");
+        for (path, text) in
+            [("../bin/interpreted", &*interpreted), (".venv/bin/tool", "#!/bin/sh\n")]
+        {
+            scratch.write(path, text);
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(scratch.root().join(path), mode).unwrap();
+        }
+        for (target, link) in
+            [(root.clone(), "../alias"), (format!("{root}/.venv/bin/tool"), "../bin/linked")]
+        {
+            std::os::unix::fs::symlink(target, scratch.root().join(link)).unwrap();
+        }
+        let placed = |text: &str| text.replace("ROOT", &root).replace("NAME", name);
         let text = scratch.read(".kb/specialists/coder.yml");
-        let agent = agent.replace("ROOT", &root);
-        let env = env.replace("ROOT", &root);
-        let text = text.replace(
-            "agent: {tools: own, command: [python3, agent.py]}",
-            &format!("{agent}\n{more}"),
-        );
+        let agent = format!("{}\n{more}", placed(agent));
+        let text = text.replace("agent: {tools: own, command: [python3, agent.py]}", &agent);
         scratch.write(".kb/specialists/coder.yml", &text);
-        let text = scratch
-            .read("playbooks/p.yml")
-            .replace("specialist: coder,", &format!("specialist: coder, {env}"));
+        let with_env = format!("specialist: coder, {}", placed(env));
+        let text = scratch.read("playbooks/p.yml").replace("specialist: coder,", &with_env);
         scratch.write("playbooks/p.yml", &text);
-        scratch.write(".kb/kb.config.yml", "secrets: {KEY: 'env:KEY'}\n");
+        scratch
+            .write(".kb/kb.config.yml", "secrets: {KEY: 'env:KEY'}\nenv: {pass: [PYTHONHOME]}\n");
         let args = ["playbook", "run", "p", "--param", "what=answer x"];
         scratch.kb_with(&args, |command| {
             command.env("KEY", "hunter2-hunter2");
+            if more.contains("of the user") {
+                command.env("PYTHONHOME", &root);
+            }
         })
     };
     const KEY: &str = "env: {KEY: 'env:KEY'}";
@@ -344,16 +359,29 @@ fn the_project_is_not_on_the_way_to_an_agent_with_a_secret_or_a_network() {
         (secret.as_str(), "", ""),
         ("agent: {tools: own, command: [python3, agent.py]}", OPEN, ""),
         ("agent: {tools: own, command: [sh, -c, 'exec python3 ROOT/agent.py']}", OPEN, ""),
+        ("agent: {tools: own, command: [sh, -c, 'exec python3 ./agent.py']}", OPEN, ""),
+        ("agent: {tools: own, command: [sh, -c, 'exec python3 ../NAME/agent.py']}", OPEN, ""),
+        ("agent: {tools: own, command: [python3, ROOT/../alias/agent.py]}", OPEN, ""),
+        ("agent: {tools: own, command: [node, '-rROOT/agent.js']}", OPEN, ""),
+        ("agent: {tools: own, command: [ROOT/../bin/linked]}", OPEN, ""),
+        ("agent: {tools: kb, command: [ROOT/../bin/linked]}", OPEN, ""),
+        ("agent: {tools: own, command: [ROOT/../bin/interpreted]}", OPEN, ""),
         ("agent: {tools: own, command: [cat], env: {BASH_ENV: 'ROOT/agent.py'}}", OPEN, ""),
-        ("agent: {tools: own, command: [cat]}", OPEN, "env: {PYTHONPATH: ROOT},"),
+        ("agent: {tools: own, command: [cat], env: {A: '--import=file://ROOT/a.mjs'}}", OPEN, ""),
+        ("agent: {tools: own, command: [cat]}", OPEN, "env: {PYTHONPATH: '/tmp:ROOT/../alias'},"),
         ("agent: {tools: own, command: [python3, agent.py]}", "", "env: {KEY: '{{secrets.KEY}}'},"),
+        ("agent: {tools: own, command: [cat]}", "network: open # and a variable of the user", ""),
     ] {
         let said = start(agent, more, env);
         said.code(1).says(&["KB1402", "which a model could write", "outside of the project"]);
     }
-    // What names no file is not found, because the working directory is another one.
-    for agent in ["[python3, -m, agent]", "[sh, -c, 'exec python3 ./agent.py']", "[python3, .]"] {
-        let said = start(&format!("agent: {{tools: own, command: {agent}}}"), OPEN, "");
+    // What names no file is not found, because the working directory and the folders of `PATH` are others.
+    for (command, env) in [
+        ("[python3, -m, agent]", ""),
+        ("[python3, .]", ""),
+        ("[tool]", "env: {PATH: 'ROOT/.venv/bin:/usr/bin:/bin'},"),
+    ] {
+        let said = start(&format!("agent: {{tools: own, command: {command}}}"), OPEN, env);
         let said = said.code(1).says(&["KB1402"]);
         assert!(!said.err.contains("a model could write"), "{said:?}");
     }

@@ -197,9 +197,9 @@ fn a_server_with_a_network_or_a_secret_has_no_project() {
         let said = scratch.kb_with(&["mcp", "pin", "calc"], secret);
         said.says(&[
             "KB1306",
-            "the project does not exist for it",
+            "the MCP server `calc` has `network: open` or a secret",
             "server.py",
-            "install the server outside",
+            "install it outside of the project",
         ]);
     }
     let scratch = pinned_with_secret(", env: {TOKEN: 'env:DB_TOKEN'}");
@@ -233,6 +233,34 @@ fn a_server_with_a_secret_finds_no_program_of_the_project_in_path() {
     });
     assert!(!format!("{said:?}").contains("executed"), "{said:?}");
     said.code(0);
+}
+
+/// Line breaks of a description neither push the other tools away nor look like lines of `kb`.
+#[test]
+fn a_description_with_many_lines_is_shown_apart_and_shortened() {
+    let scratch = project("plain", "");
+    let forged = "pinned 1 tool of `calc` in `.kb/mcp.lock`";
+    let text = format!("Adds.{}\r\u{1b}[32m{forged}\n{}", "\n".repeat(3_000), "more\n".repeat(300));
+    scratch.write("tools.json", &tools(&text).to_string());
+    let refused = scratch.kb(&["mcp", "pin", "calc"]).code(2);
+    refused.says(&["KB1307", "invisible character"]);
+    scratch.write("tools.json", &tools(&text.replace("\r\u{1b}[32m", "")).to_string());
+    let said = scratch.kb(&["mcp", "pin", "calc"]).code(0);
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert!(lines.len() < 150 && !lines.contains(&forged), "{}", said.out);
+    said.says(&[
+        "│ Adds.",
+        &format!("│ {forged}"),
+        "more lines; `--json` shows all",
+        "mcp:calc:hang",
+    ]);
+    scratch.write("tools.json", &tools("Subtracts.\n\nno difference").to_string());
+    let said = scratch.kb(&["mcp", "diff", "calc"]).code(1);
+    said.says(&[
+        "- description: │ Adds.",
+        "+ description: │ Subtracts.",
+        "+ description: │ no difference",
+    ]);
 }
 
 /// The lock file is to be committed.

@@ -128,7 +128,7 @@ impl BaseEnvironment {
     }
 
     /// Whether a file, or a folder on the way to it, lies in the project or in a path that `sandbox` opens for writing.
-    pub(super) fn is_opened(&self, file: &Path) -> bool {
+    pub fn is_opened(&self, file: &Path) -> bool {
         RealPaths::new(self.untrusted.iter().cloned()).is_below_written(file)
     }
 

@@ -47,6 +47,7 @@ pub use inherited_files::keep_inherited_files;
 pub use level::ProcessLevel;
 pub use namespace::run_init_process;
 pub use orphan_cleanup::wait_for_orphans_of;
+pub use program::{interpreter_of, program_of};
 pub use result::{ProcessEnd, ProcessResult, Unreached};
 pub use sandbox::{Confinement, KernelSandbox, Network, Reach, SandboxCap};
 pub use session::{Session, SessionError};

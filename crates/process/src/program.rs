@@ -1,6 +1,7 @@
 //! Finds the program of a process and explains why it did not start.
 
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Finds a program by its path relative to the working directory, or by its name in `PATH`. Returns
@@ -95,7 +96,7 @@ impl Program {
 /// The message for a program that exists and could not be started in the sandbox.
 fn hidden(program: &Path, cwd: &Path) -> String {
     let shown = program.display();
-    let what = match interpreter(program) {
+    let what = match interpreter_of(program) {
         Some(used) if matches!(inspect(&cwd.join(&used)), ProgramFile::Missing) => {
             return format!("the interpreter `{}` of `{shown}` does not exist", used.display());
         }
@@ -105,10 +106,18 @@ fn hidden(program: &Path, cwd: &Path) -> String {
     format!("the sandbox hides {what}; add its folder to `sandbox.read` in the settings")
 }
 
-/// The interpreter that the `#!` line of a script names.
-fn interpreter(program: &Path) -> Option<PathBuf> {
+/// The file that the first word of a command stands for in a working directory and with this `PATH`; `None` if there is
+/// none.
+pub fn program_of(name: &str, cwd: &Path, path: &str) -> Option<PathBuf> {
+    find_program(name, cwd, path, |_| false).ok()
+}
+
+/// The interpreter that the `#!` line of a script names. Waits for no pipe.
+pub fn interpreter_of(program: &Path) -> Option<PathBuf> {
     let mut start = [0; 256];
-    let read = std::fs::File::open(program).and_then(|mut file| file.read(&mut start)).ok()?;
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(program);
+    let read = opened.and_then(|mut file| file.read(&mut start)).ok()?;
     let text = String::from_utf8_lossy(&start[..read]);
     let named = text.strip_prefix("#!")?.lines().next()?.split_whitespace().next()?;
     Some(PathBuf::from(named))

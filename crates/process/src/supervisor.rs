@@ -84,12 +84,6 @@ impl Supervisor {
         find_program(name, Path::new("/"), path, |program| self.base.is_untrusted(program))
     }
 
-    /// The file that the first word of a command stands for in a working directory; `None` if there is none.
-    pub fn program_of(&self, name: &str, cwd: &Path) -> Option<PathBuf> {
-        let path = self.base.get("PATH").unwrap_or_default();
-        find_program(name, cwd, path, |_| false).ok()
-    }
-
     /// A supervisor whose processes run in the kernel sandbox. They do not start if the kernel cannot
     /// enforce it; [`super::KernelSandbox::detect`] tells in advance.
     #[must_use]

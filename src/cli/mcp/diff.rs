@@ -1,6 +1,7 @@
 //! `kb mcp diff`
 
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::render::foreign_text;
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{Workers, block_on};
 use crate::cli::terminal::{Terminal, WARNING, paint};
@@ -36,9 +37,7 @@ pub(super) fn text(differences: &[ToolDifference]) -> String {
             for (sign, value) in [('-', &part.pinned), ('+', &part.declared)] {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 if *value != Json::Null {
-                    let lines = text.lines().map(plain);
-                    let lines = lines.map(|line| format!("  {sign} {}: {line}\n", part.part));
-                    out.extend(lines);
+                    out.push_str(&foreign_text(&format!("  {sign} {}: ", part.part), &text));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! `kb mcp tools`
 
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::render::foreign_text;
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{Workers, block_on};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
@@ -23,14 +24,13 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     Ok(Exit::Done)
 }
 
-/// Each tool with its whole description, which becomes part of prompts.
+/// Each tool with its description, which becomes part of prompts.
 pub(super) fn text(tools: &[ServerTool]) -> String {
     let one = |tool: &ServerTool| {
-        let lines: Vec<String> =
-            tool.description.lines().map(|line| format!("    {}\n", plain(line))).collect();
         let digest = &tool.sha256[..12.min(tool.sha256.len())];
         let head = paint(TITLE, &plain(&tool.tool));
-        format!("{head} {}\n{}", paint(DIM, digest), lines.concat())
+        let description = foreign_text("    ", &tool.description);
+        format!("{head} {}\n{description}", paint(DIM, digest))
     };
     tools.iter().map(one).collect()
 }

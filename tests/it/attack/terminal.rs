@@ -116,6 +116,42 @@ fn output_is_unchanged_for_a_pipe_and_escaped_on_a_terminal() {
     }
 }
 
+/// A line break in the name of a file makes no line of its own, which could look like one of `kb`.
+#[test]
+fn the_name_of_a_file_makes_no_line_of_its_own() {
+    let specialist = "schema: kb.specialist/1\nid: s\nrole: Write.\ntools: [shell:exec]\n";
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, agent: s, task: Write., verify: {claims: none}}\n";
+    let command = "touch $'.kb/x\\n\\e[32mok\\e[0m       FORGED' $'y\\nok       FORGED'";
+    let script = serde_json::json!({"schema": "kb.script/1", "steps": {"a": [
+        {"calls": [{"tool": "shell:exec", "args": {"command": command}}]}, {"output": {"summary": "done"}},
+    ]}});
+    let scratch = Scratch::new(&[
+        (".kb/specialists/s.yml", specialist),
+        ("playbooks/p.yml", playbook),
+        ("script.yml", &script.to_string()),
+    ]);
+    let run = ["playbook", "run", "p", "--script", "script.yml", "--yes"];
+    let said = scratch.kb_with(&run, |kb| {
+        kb.env("KB_SANDBOX_AT_MOST", "process");
+    });
+    let shown = [
+        said.code(1),
+        scratch.kb(&["doctor"]),
+        scratch.kb(&["doctor", "--accept"]),
+        scratch.kb(&["run", "show", "@last"]),
+        scratch.kb(&["run", "diff", "@last"]),
+        scratch.kb(&["run", "logs", "@last"]),
+        scratch.kb(&["run", "audit", "@last"]),
+        scratch.kb(&run),
+    ];
+    for said in shown {
+        let text = anstream::adapter::strip_str(&format!("{}{}", said.out, said.err)).to_string();
+        assert!(text.contains("FORGED"), "{text}");
+        let forged = text.lines().find(|line| line.trim_start().starts_with("ok"));
+        assert!(forged.is_none_or(|line| !line.contains("FORGED")), "{text}");
+    }
+}
+
 /// Names of files and of definitions, as shells offer them.
 #[test]
 fn completions_offer_no_text_that_controls_a_terminal() {

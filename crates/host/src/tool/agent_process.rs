@@ -3,13 +3,14 @@
 use super::call::{Call, Caller, Refusal};
 use super::toolbox::Toolbox;
 use super::watched_process::{Origin, Records, WatchedStart, Watching};
+use super::written_files::Lending;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, limits};
 use kb_core::evidence::{Change, ProcessEvidence};
 use kb_language::definition::{AgentTools, NetworkAccess};
 use kb_language::toolspec::COMMAND_RUNNER;
-use kb_process::{BaseEnvironment, ProcessResult, Session, Spawn};
-use std::path::{Path, PathBuf};
+use kb_process::{ProcessResult, Session, Spawn};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use tokio_util::sync::CancellationToken;
 
@@ -86,8 +87,7 @@ impl Toolbox {
         let is_lent = network == NetworkAccess::Open || has_secret || self.has_secret(&env);
         let starts_at_home = is_lent || !sees_project;
         if starts_at_home {
-            self.require_outside(&argv, &env, is_lent)?;
-            env.push(("PATH".to_owned(), trusted_path(&env, self.shared.processes.base())));
+            env.push(self.path_outside((&argv, &env), is_lent, sees_project)?);
         }
         let spawn = Spawn {
             argv,
@@ -130,46 +130,29 @@ impl Toolbox {
         Ok((session, AgentProcess { toolbox, watching, evidence, cwd, folder, sees_project }))
     }
 
+    /// The `PATH` of an agent that must not execute the project on the way to its program. Fails if its command or its
+    /// variables lead there.
+    fn path_outside(
+        &self,
+        (argv, env): (&[String], &[(String, String)]),
+        is_lent: bool,
+        sees_project: bool,
+    ) -> Result<(String, String), Failure> {
+        let processes = &self.shared.processes;
+        let lent = if is_lent { Lending::MORE } else { Lending::KB_TOOLS };
+        // An agent that sees the project inherits variables that could lead there too.
+        let passed = processes.base().iter().filter(|(name, _)| sees_project && *name != "HOME");
+        let passed = passed.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let all: Vec<(String, String)> = passed.chain(env.iter().cloned()).collect();
+        processes.require_outside((argv, &all), lent).map_err(|why| {
+            let help = format!("install the agent outside of the project, or {}", lent.instead);
+            Failure::new(Code::AGENT_NOT_STARTED, why).help(help)
+        })
+    }
+
     /// Whether a variable has the value of a secret, whichever definition gave it.
     fn has_secret(&self, env: &[(String, String)]) -> bool {
         env.iter().any(|(_, value)| self.shared.redactor.written_in(value).is_some())
-    }
-
-    /// Refuses an agent with a network or a secret whose command or variables name the project: a model could have
-    /// written what they name. Nothing else leads there, because the agent starts in its home folder, without the
-    /// folders of `PATH` that commands can write.
-    fn require_outside(
-        &self,
-        argv: &[String],
-        env: &[(String, String)],
-        is_lent: bool,
-    ) -> Result<(), Failure> {
-        let processes = &self.shared.processes;
-        let root = processes.root().to_string_lossy();
-        let names_project = |text: &str| text.contains(&*root);
-        let words = argv.iter().find(|word| names_project(word)).cloned();
-        let word = words
-            .or_else(|| processes.files_named(argv).first().map(|file| file.display().to_string()));
-        let (place, what) = match (word, env.iter().find(|(_, value)| names_project(value))) {
-            (Some(word), _) => ("command", word),
-            (None, Some((name, value))) => ("environment", format!("{name}={value}")),
-            (None, None) => return Ok(()),
-        };
-        let message = if is_lent {
-            format!(
-                "has `network: open` or a secret, and its {place} names `{what}`, which a model could write"
-            )
-        } else {
-            format!(
-                "works with the tools of kb, so the project does not exist for it, and its {place} names `{what}`"
-            )
-        };
-        let help = if is_lent {
-            "install the agent outside of the project"
-        } else {
-            "install the agent outside of the project, or let it work with its own tools: `tools: own`"
-        };
-        Err(Failure::new(Code::AGENT_NOT_STARTED, message).help(help))
     }
 
     fn may_start(&self, specialist: &str, caller: &Caller) -> Result<(), Failure> {
@@ -256,15 +239,6 @@ impl AgentProcess {
         toolbox.in_session.store(false, Ordering::Release);
         AgentEnd { process: ended.process, changes: ended.changes, failure: ended.failure }
     }
-}
-
-/// The folders of `PATH`, of these variables or of every process, that commands in the sandbox cannot write.
-fn trusted_path(env: &[(String, String)], base: &BaseEnvironment) -> String {
-    let own = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
-    let path = own.or(base.get("PATH")).unwrap_or_default();
-    let is_trusted =
-        |dir: &&str| Path::new(dir).is_absolute() && !base.is_untrusted(Path::new(dir));
-    path.split(':').filter(is_trusted).collect::<Vec<_>>().join(":")
 }
 
 /// The failure of an agent that did not start for this reason.

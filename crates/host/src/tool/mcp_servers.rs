@@ -5,6 +5,7 @@ use super::plugin_code;
 use super::process_launcher::ProcessLauncher;
 use super::server::{ServerPlace, ToolServer};
 use super::watched_process::protected_failure;
+use super::written_files::Lending;
 use crate::workspace::ProtectedWatch;
 use futures::future::{BoxFuture, OptionFuture};
 use kb_base::diagnostic::Code;
@@ -163,7 +164,13 @@ pub async fn connect(
         env.push((name.clone(), value));
     }
     let (supervisor, cwd) = if is_lent(server) && place.processes.can_confine() {
-        require_outside(server, place.processes)?;
+        let path = place.processes.require_outside((&server.argv, &env), Lending::MORE);
+        let path = path.map_err(|why| {
+            let message = format!("the MCP server `{}` {why}", server.name);
+            let help = format!("install it outside of the project, or {}", Lending::MORE.instead);
+            Failure::new(Code::MCP_NOT_STARTED, message).help(help)
+        })?;
+        env.push(path);
         (place.processes.without_workspace(server.network)?, PathBuf::from("/"))
     } else {
         let supervisor = place.processes.of_server(server.network, place.hidden)?;
@@ -178,20 +185,6 @@ pub async fn connect(
 fn is_lent(server: &McpServer) -> bool {
     let is_secret = |value: &ServerValue| matches!(value, ServerValue::Secret(_));
     server.network == NetworkAccess::Open || server.env.iter().any(|(_, value)| is_secret(value))
-}
-
-/// Refuses a server whose command names a file that models can write, and which would not find it.
-fn require_outside(server: &McpServer, processes: &ProcessLauncher) -> Result<(), Failure> {
-    let Some(file) = processes.files_named(&server.argv).into_iter().next() else { return Ok(()) };
-    let message = format!(
-        "the MCP server `{}` has `network: open` or a secret, so the project does not exist for it, and its command names \
-         `{}`",
-        server.name,
-        file.display()
-    );
-    let help =
-        "install the server outside of the project, or give it neither the network nor a secret";
-    Err(Failure::new(Code::MCP_NOT_STARTED, message).help(help))
 }
 
 /// The failure of each call of a server whose tools are not those that are pinned.

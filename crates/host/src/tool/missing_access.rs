@@ -3,17 +3,14 @@
 //! The sandbox knows what it hides and the kernel counts the connections that had no route. What a command printed
 //! only names the paths and hosts.
 
+use super::named_paths::NamedPaths;
 use crate::workspace::lexical;
 use kb_language::definition::NetworkAccess;
 use kb_process::{ProcessEnd, ProcessResult, Reach, Supervisor};
-use regex::Regex;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-/// The number of words of a text that are read.
-const WORDS: usize = 2_000;
 /// The number of paths that are compared with the sandbox.
 const PATHS: usize = 64;
 /// The number of paths and of hosts that a message names.
@@ -85,16 +82,18 @@ impl MissingAccess {
     fn of_texts(supervisor: &Supervisor, ran: &Ran<'_>, printed: &[&String]) -> Self {
         let mut missing = MissingAccess::default();
         let home = supervisor.base().get("HOME").map(PathBuf::from);
-        let named = Named { cwd: ran.cwd, home: home.as_deref() };
-        let given = ran.argv.iter().flat_map(|word| named.paths(word, false));
+        let named = NamedPaths { cwd: ran.cwd, home: home.as_deref() };
+        let given = ran.argv.iter().flat_map(|word| named.of(word, false));
+        let given = given.map(|path| (path, false));
         let printed = printed.iter().flat_map(|text| text.lines());
         let printed = printed.flat_map(|line| {
             let denied = DENIED.iter().any(|message| line.contains(message));
-            named.paths(line, denied)
+            // In a line about a denied access, every word can be a path.
+            named.of(line, denied).into_iter().map(move |path| (path, denied))
         });
         let mut seen = BTreeSet::new();
-        let all =
-            given.chain(printed).filter(|(path, denied)| seen.insert((path.clone(), *denied)));
+        let all = given.chain(printed).map(|(path, denied)| (lexical(&path), denied));
+        let all = all.filter(|(path, denied)| seen.insert((path.clone(), *denied)));
         for (path, denied) in all.take(PATHS) {
             missing.note_path(supervisor, ran.root, home.as_deref(), &path, denied);
         }
@@ -308,41 +307,6 @@ fn listed(all: &BTreeSet<String>) -> String {
     match all.len().saturating_sub(SHOWN) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
-    }
-}
-
-/// A URL names hosts, no paths of this machine.
-static URL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>|)\]},;]*"#).expect("the pattern is valid")
-});
-
-/// Finds paths in a text.
-struct Named<'a> {
-    cwd: &'a Path,
-    home: Option<&'a Path>,
-}
-
-impl Named<'_> {
-    /// The paths that a text names, with whether access was denied. In a line about a denied access, every word is
-    /// taken as a path relative to the working directory too.
-    fn paths(&self, text: &str, denied: bool) -> Vec<(PathBuf, bool)> {
-        let text = URL.replace_all(text, " ");
-        let separates =
-            |c: char| c.is_whitespace() || "'\"`=,:;()[]<>|&\u{2018}\u{2019}".contains(c);
-        let words = text.split(separates).map(|word| word.trim_end_matches('.'));
-        let words = words.filter(|word| !word.is_empty()).take(WORDS);
-        words.filter_map(|word| self.path(word, denied)).map(|path| (path, denied)).collect()
-    }
-
-    fn path(&self, word: &str, any: bool) -> Option<PathBuf> {
-        let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|home| word.strip_prefix(home));
-        match (below, word) {
-            (Some(below), _) => self.home.map(|home| home.join(below)),
-            (None, "/") => None,
-            (None, word) if word.starts_with('/') => Some(lexical(Path::new(word))),
-            (None, word) if any || word.starts_with("../") => Some(lexical(&self.cwd.join(word))),
-            (None, _) => None,
-        }
     }
 }
 

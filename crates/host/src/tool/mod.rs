@@ -18,6 +18,7 @@ mod implementation;
 mod kept_calls;
 mod mcp_servers;
 mod missing_access;
+mod named_paths;
 mod opened_paths;
 mod output_store;
 mod plugin_code;
@@ -32,6 +33,7 @@ mod toolbox;
 mod toolbox_memory;
 mod watched_process;
 mod without_project;
+mod written_files;
 
 pub use access_ahead::{lacked_paths, missing_paths};
 pub use agent_process::{AgentEnd, AgentProcess, AgentStart};

@@ -155,24 +155,6 @@ impl ProcessLauncher {
         self.settings.sandbox.steps == AuthorSandbox::Never
     }
 
-    /// The files of the project, and of what the sandbox opens for writing, that the words of a command name: its program,
-    /// also one in `PATH`, and operands.
-    pub fn files_named(&self, argv: &[String]) -> Vec<PathBuf> {
-        let root = self.workspace.root();
-        let named = argv.iter().enumerate().filter_map(|(at, word)| match at {
-            0 => self.supervisor.program_of(word, root),
-            _ => Some(root.join(word)),
-        });
-        let is_own = |path: &Path| {
-            let places = [Some(path), path.parent()].into_iter().flatten();
-            let mut real = places.filter_map(|path| path.canonicalize().ok());
-            // A link of the project, and what it leads to.
-            real.any(|path| path.starts_with(root))
-        };
-        let is_untrusted = |path: &PathBuf| is_own(path) || self.base().is_untrusted(path);
-        named.filter(|path| path.is_file() && is_untrusted(path)).collect()
-    }
-
     pub(super) fn settings(&self) -> &Settings {
         &self.settings
     }
