@@ -164,9 +164,10 @@ fn explain(error: &CliError, terminal: &mut Terminal) -> io::Result<()> {
 
 fn line(terminal: &mut Terminal, message: &str, code: Option<Code>) -> io::Result<()> {
     let code = code.map(|code| format!("[{code}]")).unwrap_or_default();
+    let message = message_text(message);
     terminal.err(&format!("{}: {message}\n", paint(ERROR, &format!("error{code}"))))
 }
 
 fn hint(terminal: &mut Terminal, help: &str) -> io::Result<()> {
-    terminal.err(&format!("  {} {help}\n", paint(HINT, "help:")))
+    terminal.err(&format!("  {} {}\n", paint(HINT, "help:"), message_text(help)))
 }

@@ -29,7 +29,7 @@ pub(super) fn text(tools: &[ServerTool]) -> String {
     let one = |tool: &ServerTool| {
         let digest = &tool.sha256[..12.min(tool.sha256.len())];
         let head = paint(TITLE, &plain(&tool.tool));
-        let description = foreign_text("    ", &tool.description);
+        let description = foreign_text("    │ ", &tool.description);
         format!("{head} {}\n{description}", paint(DIM, digest))
     };
     tools.iter().map(one).collect()

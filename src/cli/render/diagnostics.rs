@@ -1,5 +1,6 @@
 //! Printing of diagnostics.
 
+use super::foreign_text::message_text;
 use crate::cli::terminal::{ERROR, HINT, Terminal, WARNING, paint};
 use kb_base::diagnostic::{self, Diagnostic, Severity, Sources};
 use std::io;
@@ -38,13 +39,14 @@ fn title(problem: &Diagnostic) -> String {
         Severity::Warning => (WARNING, "warning"),
         Severity::Info => (HINT, "info"),
     };
-    format!("{}: {}", paint(style, &format!("{word}[{}]", problem.code)), problem.message)
+    let message = message_text(&problem.message);
+    format!("{}: {message}", paint(style, &format!("{word}[{}]", problem.code)))
 }
 
 /// The text of a problem without a position.
 fn without_position(problem: &Diagnostic) -> String {
     let help = problem.help.as_ref();
-    let help = help.map(|help| format!("\n  {} {help}", paint(HINT, "help:")));
+    let help = help.map(|help| format!("\n  {} {}", paint(HINT, "help:"), message_text(help)));
     format!("{}{}", title(problem), help.unwrap_or_default())
 }
 

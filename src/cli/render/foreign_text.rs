@@ -8,10 +8,10 @@ use kb_base::value::counted;
 const LINES: usize = 100;
 const CHARS: usize = 8_000;
 
-/// A text of others on lines of its own, each after the same words and a bar, so that none of them looks like a line of
-/// `kb`. Empty lines in a row are one; of a long text the beginning is shown, with the number of lines that follow.
+/// A text of others on lines of its own, each after the same words, so that none of them looks like a line of `kb`. Empty
+/// lines in a row are one; of a long text the beginning is shown, with the number of lines that follow.
 pub(in crate::cli) fn foreign_text(before: &str, text: &str) -> String {
-    let line = |line: &str| format!("{before}{} {line}\n", paint(DIM, "│"));
+    let line = |line: &str| format!("{before}{line}\n");
     let mut shown = String::new();
     let (mut number, mut left, mut is_empty) = (0, CHARS, false);
     let mut rest = text.trim().lines();
@@ -43,12 +43,17 @@ pub(in crate::cli) fn foreign_text(before: &str, text: &str) -> String {
     shown
 }
 
+/// A message, which can quote texts of others: its further lines begin with a bar, and nothing in it has a colour.
+pub(in crate::cli) fn message_text(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n  │ ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<String> {
-        let text = anstream::adapter::strip_str(&foreign_text("  ", text)).to_string();
+        let text = anstream::adapter::strip_str(&foreign_text("  │ ", text)).to_string();
         text.lines().map(str::to_owned).collect()
     }
 
@@ -57,6 +62,13 @@ mod tests {
         let lines = shown("Looks.\r\n\x1b[2Jok   all  \n\n\n\nEnds.\n");
         assert_eq!(lines, ["  │ Looks.", "  │  [2Jok   all", "  │ ", "  │ Ends."]);
         assert!(shown("  \n\n").is_empty());
+    }
+
+    #[test]
+    fn a_message_that_quotes_the_name_of_a_file_stays_one() {
+        let name = "changed `a\n\x1b[32mok\x1b[0m`";
+        assert_eq!(message_text(name), "changed `a\n  │  [32mok [0m`");
+        assert_eq!(message_text("plain"), "plain");
     }
 
     #[test]

@@ -211,7 +211,7 @@ impl Known {
             let id = &plan.step(state.instance(instance).step).step.id;
             let first = || Touched { network, ..Touched::by(id.clone()) };
             let touched = self.facts.touched.get_or_insert_with(first);
-            if touched.path.is_none() && touched.step == *id {
+            if touched.path.is_none() && touched.is_own(id) {
                 touched.path = path;
             }
             touched.network = wider(touched.network, network);

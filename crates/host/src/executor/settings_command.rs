@@ -57,8 +57,8 @@ impl SettingsCommands {
     ) -> Result<(Spawn, Supervisor, Option<String>), String> {
         let touched = touched.filter(|_| !self.processes.trusts_steps());
         let Some(touched) = touched else { return Ok((spawn, self.free(), None)) };
-        let step = &touched.step;
-        let because = |how: &str| Some(format!("{how}, because step `{step}` could write to it"));
+        let because =
+            |how: &str| Some(format!("{how}, because {} could write to it", touched.place()));
         Ok(match self.way(&spawn.argv, touched)? {
             Way::Free => (spawn, self.free(), None),
             Way::Sandbox(network) => {
@@ -81,9 +81,9 @@ impl SettingsCommands {
             Some(_) if can_confine => Ok(Way::Sandbox(touched.network)),
             Some(_) if self.approved => Ok(Way::Free),
             Some(file) => Err(format!(
-                "step `{}` could write to `{}`, and this machine has no sandbox: read the changes, then approve the \
+                "{} could write to `{}`, and this machine has no sandbox: read the changes, then approve the \
                  run with `--yes`, or keep the file outside of the project",
-                touched.step,
+                touched.place(),
                 file.display()
             )),
             None => Ok(match self.processes.without_project() {

@@ -53,11 +53,11 @@ pub(crate) fn explained(failure: Failure, missing: Option<String>, confined: &Co
 fn why(confined: &Confined) -> String {
     match confined {
         Confined::Always { .. } => "the step has `sandbox: always`".to_owned(),
-        Confined::Touched(Touched { step, path: Some(path), .. }) => {
-            format!("step `{step}` changed `{path}`")
+        Confined::Touched(touched @ Touched { path: Some(path), .. }) => {
+            format!("{} changed `{path}`", touched.place())
         }
-        Confined::Touched(Touched { step, path: None, .. }) => {
-            format!("step `{step}` could write to the project")
+        Confined::Touched(touched @ Touched { path: None, .. }) => {
+            format!("{} could write to the project", touched.place())
         }
         Confined::Value(ForeignValue::Output(step)) => {
             format!("it reads the output of step `{step}`, which the author did not write")

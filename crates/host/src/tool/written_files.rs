@@ -37,23 +37,20 @@ impl Lending {
 
 impl ProcessLauncher {
     /// The files of the project, of what the sandbox opens for writing, and of package caches, that the words of a command
-    /// name: its program, also one in `PATH`, the interpreters that `#!` lines name, operands, and paths in scripts.
+    /// name: its program, also one in `PATH`, operands, and the interpreters that `#!` lines in them name.
     pub fn files_named(&self, argv: &[String]) -> Vec<PathBuf> {
-        self.files_named_in(argv, self.base().get("PATH").unwrap_or_default())
+        let words = argv.iter().skip(1).map(|word| self.root().join(word));
+        self.written_files(argv, self.base().get("PATH").unwrap_or_default(), words)
     }
 
-    fn files_named_in(&self, argv: &[String], path: &str) -> Vec<PathBuf> {
-        let root = self.root();
-        let paths = self.named_paths();
-        let named = argv.iter().enumerate().flat_map(|(at, word)| {
-            let whole = match at {
-                0 => program_of(word, root, path),
-                _ => Some(root.join(word)),
-            };
-            let parts = if at == 0 { Vec::new() } else { paths.of(word, true) };
-            whole.into_iter().chain(parts)
-        });
-        let named = named.filter(|path| path.is_file());
+    fn written_files(
+        &self,
+        argv: &[String],
+        path: &str,
+        words: impl Iterator<Item = PathBuf>,
+    ) -> Vec<PathBuf> {
+        let program = argv.first().and_then(|name| program_of(name, self.root(), path));
+        let named = program.into_iter().chain(words).filter(|path| path.is_file());
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();
         for path in named.flat_map(with_interpreters) {

@@ -5,7 +5,7 @@ use crate::definition::{
     AuthorSandbox, Check, Execution, NetworkAccess, SandboxOpening, Step, StepKind, StepSandbox,
 };
 use crate::expression::{Reference, Root, ValueTemplate};
-use kb_base::value::StepId;
+use kb_base::value::{RunId, StepId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub enum Confined {
 pub struct Touched {
     /// The step that could write.
     pub step: StepId,
+    /// The earlier run that the step belongs to; `None`: this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// The first file that it is known to have changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -46,7 +49,25 @@ pub struct Touched {
 impl Touched {
     /// One that wrote to the project at most, with the default network.
     pub fn by(step: StepId) -> Touched {
-        Touched { step, path: None, network: NetworkAccess::default(), unshown: false }
+        let network = NetworkAccess::default();
+        Touched { step, run: None, path: None, network, unshown: false }
+    }
+
+    /// The same for a run that follows on this one.
+    #[must_use]
+    pub fn in_run(self, run: &RunId) -> Touched {
+        Touched { run: self.run.or_else(|| Some(run.clone())), ..self }
+    }
+
+    /// Whether it is this step of the run itself.
+    pub fn is_own(&self, step: &StepId) -> bool {
+        self.run.is_none() && self.step == *step
+    }
+
+    /// The step, and the run if it is another one, for messages.
+    pub fn place(&self) -> String {
+        let run = self.run.as_ref().map(|run| format!(" of run `{run}`"));
+        format!("step `{}`{}", self.step, run.unwrap_or_default())
     }
 }
 
@@ -106,7 +127,7 @@ impl Facts {
         match when {
             AuthorSandbox::Auto => match &self.touched {
                 // Its own value is the reason that it counts as one that could write.
-                Some(touched) if touched.step == planned.step.id => {
+                Some(touched) if touched.is_own(&planned.step.id) => {
                     value().or_else(|| Some(Confined::Touched(touched.clone())))
                 }
                 Some(touched) => Some(Confined::Touched(touched.clone())),

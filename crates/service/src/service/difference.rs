@@ -105,6 +105,7 @@ impl Difference {
     ) -> Result<Difference, ServiceError> {
         let mut found = Difference::default();
         let (mut since, mut is_touched): (Option<Timestamp>, bool) = (None, false);
+        let mut before = None;
         let (mut next, mut names) = (vec![run.to_owned()], Vec::new());
         while let Some(name) = next.pop() {
             if names.contains(&name) || names.len() == MOST_RUNS {
@@ -112,8 +113,13 @@ impl Difference {
             }
             let mut reader = match Reader::open(journal.clone(), &name) {
                 Ok(reader) => reader,
-                // An earlier run may be deleted.
-                Err(_) if !names.is_empty() => continue,
+                // An earlier run may be deleted, and with it what a person has to be shown.
+                Err(_) if !names.is_empty() => {
+                    if before.as_ref() == Some(&name) {
+                        found.unshown = Some(Unshown::Unrecorded);
+                    }
+                    continue;
+                }
                 Err(error) => return Err(error.into()),
             };
             let view = reader.view(now)?;
@@ -121,6 +127,9 @@ impl Difference {
                 found.seen.event = reader.seq();
                 let touched = touched(journal, &view.run);
                 is_touched = touched.as_ref().is_none_or(Option::is_some);
+                let earlier = touched.as_ref().and_then(|own| own.as_ref()?.run.as_ref());
+                before = earlier.map(ToString::to_string);
+                next.extend(before.clone());
                 let is_opened = touched.is_none_or(|own| own.is_some_and(|own| own.unshown));
                 found.unshown = is_opened.then_some(Unshown::Opened);
             }
