@@ -1,6 +1,7 @@
 //! Exit codes, and the mapping of errors to messages, help and exit codes.
 
 use super::render::diagnostics;
+use super::render::message_text;
 use super::terminal::{ERROR, HINT, Terminal, paint};
 use kb_base::diagnostic::Code;
 use kb_service::service::runs::ProjectContext;

@@ -249,7 +249,7 @@ fn a_description_with_many_lines_is_shown_apart_and_shortened() {
     let lines: Vec<&str> = said.out.lines().collect();
     assert!(lines.len() < 150 && !lines.contains(&forged), "{}", said.out);
     said.says(&[
-        "│ Adds.",
+        "│ [MCP: calc] Adds.",
         &format!("│ {forged}"),
         "more lines; `--json` shows all",
         "mcp:calc:hang",
@@ -257,9 +257,9 @@ fn a_description_with_many_lines_is_shown_apart_and_shortened() {
     scratch.write("tools.json", &tools("Subtracts.\n\nno difference").to_string());
     let said = scratch.kb(&["mcp", "diff", "calc"]).code(1);
     said.says(&[
-        "- description: │ Adds.",
-        "+ description: │ Subtracts.",
-        "+ description: │ no difference",
+        "- description: Adds.",
+        "+ description: Subtracts.",
+        "+ description: no difference",
     ]);
 }
 

@@ -134,6 +134,13 @@ impl Supervisor {
         own.map_or(Reach::Write, |own| own.reach(path, &self.base, private))
     }
 
+    /// The path that the sandbox was to open, that does not exist, and that contains this one.
+    pub fn opened_in_vain(&self, path: &Path) -> Option<PathBuf> {
+        let [write, _, read, _] = self.confinement.as_deref()?.paths();
+        let mut opened = write.into_iter().chain(read);
+        opened.find(|opened| path.starts_with(opened) && !opened.exists())
+    }
+
     /// The process control level on this machine. The first call takes milliseconds: it creates a namespace.
     pub fn level(&self) -> ProcessLevel {
         match self.pool.available() {

@@ -25,6 +25,7 @@ fn project(step: &str) -> Scratch {
         (".kb/playbooks/p.yml", &playbook),
         (".kb/specialists/worker.yml", SPECIALIST),
         ("script.yml", &script.to_string()),
+        ("Makefile", "all:\n\techo made > $(HOME)/made.txt\n"),
     ]);
     let prepare = "git init -q . && git config user.name a && git config user.email a@b && git add . && git commit -qm one";
     let mut command = std::process::Command::new("bash");
@@ -38,6 +39,7 @@ fn run(scratch: &Scratch, args: &[&str]) -> Said {
     let home = scratch.root().parent().unwrap().join("home");
     std::fs::create_dir_all(home.join("data")).unwrap();
     std::fs::write(home.join("notes.txt"), "notes").unwrap();
+    std::fs::write(home.join(".gitconfig"), "").unwrap();
     scratch.kb_with(args, |kb| {
         kb.env("HOME", &home);
     })
@@ -63,6 +65,18 @@ fn a_failed_command_names_what_it_lacked_and_the_line_that_opens_it() {
             vec!["only read `.git`", "`tool: git:commit`", "`sandbox: {write: [.git]}`"],
         ),
         ("run: 'git tag v1'", vec!["`sandbox: {write: [.git]}`"]),
+        (
+            "run: git fetch https://example.org/a.git",
+            vec!["only read `.git`", "`sandbox: {network: open, write: [.git]}`"],
+        ),
+        ("run: 'mkdir ~/.rustup'", vec!["cannot create `~/.rustup`"]),
+        ("run: git config --global a.b c", vec!["cannot change `~/.gitconfig`"]),
+        ("run: 'echo x > /tmp/kb-out.txt'", vec!["belong in `$TMPDIR`"]),
+        (
+            "sandbox: {read: [~/none]}, run: 'cat ~/none/x'",
+            vec!["opens `~/none`, which did not exist", "in the step or in the settings says so"],
+        ),
+        ("run: make", vec!["cannot create `~/made.txt`", "`sandbox: {write: [~/made.txt]}`"]),
         ("run: 'touch .kb/playbooks/q.yml'", vec!["cannot change `.kb/playbooks/q.yml`"]),
         (
             "run: 'git push -q https://example.org/a.git HEAD'",
@@ -136,6 +150,8 @@ fn validate_names_what_a_confined_step_will_lack() {
         ("run: 'git add . && git commit -m x'", "`tool: git:commit`"),
         ("run: git tag v1", "`sandbox: {write: [.git]}`"),
         ("run: [git, push]", "`sandbox: {network: open}`"),
+        ("run: git fetch", "`git fetch` ("),
+        ("run: git pull -q", "`sandbox: {write: [.git], network: open}`"),
         ("gate: [{command: [npm, ci]}]", "`sandbox: {network: open}`"),
         ("run: docker build .", "`sandbox: never`"),
         ("run: sudo make", "`sandbox: never`"),

@@ -18,7 +18,7 @@ const NEEDS: [(SandboxNeed, &str, &str); 10] = [
     (
         SandboxNeed::Repository,
         "git",
-        "add am checkout cherry-pick commit merge mv rebase reset restore revert rm stash switch tag",
+        "add am checkout cherry-pick commit fetch merge mv pull rebase reset restore revert rm stash switch tag",
     ),
     (SandboxNeed::Network, "git", "clone fetch ls-remote pull push"),
     (

@@ -52,7 +52,7 @@ pub(crate) fn explained(failure: Failure, missing: Option<String>, confined: &Co
 
 fn why(confined: &Confined) -> String {
     match confined {
-        Confined::Always { .. } => "the step has `sandbox: always`".to_owned(),
+        Confined::Always { .. } => "`sandbox` in the step or in the settings says so".to_owned(),
         Confined::Touched(touched @ Touched { path: Some(path), .. }) => {
             format!("{} changed `{path}`", touched.place())
         }

@@ -8,7 +8,7 @@ use crate::workspace::lexical;
 use kb_language::definition::NetworkAccess;
 use kb_process::{ProcessEnd, ProcessResult, Reach, Supervisor};
 use std::collections::BTreeSet;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The number of paths that are compared with the sandbox.
@@ -36,6 +36,10 @@ pub(crate) struct MissingAccess {
     folders: BTreeSet<String>,
     /// Paths that do not exist, in folders that exist for every process, without what is in them.
     absent: BTreeSet<String>,
+    /// Those of [`MissingAccess::absent`] that belong in the private folder for temporary files.
+    temporary: BTreeSet<String>,
+    /// Paths that `sandbox` opens and that did not exist when the command started.
+    unopened: BTreeSet<String>,
     /// Sockets of servers outside, which no line opens for it: who reaches Docker is root on this machine.
     servers: BTreeSet<String>,
     /// Definitions and settings that it could not write.
@@ -46,6 +50,8 @@ pub(crate) struct MissingAccess {
     hosts: BTreeSet<String>,
     /// Whether it is a commit.
     commits: bool,
+    /// Whether it writes to `.git` what another machine sends.
+    fetches: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +95,7 @@ impl MissingAccess {
         let printed = printed.flat_map(|line| {
             let denied = DENIED.iter().any(|message| line.contains(message));
             // In a line about a denied access, every word can be a path.
-            named.of(line, denied).into_iter().map(move |path| (path, denied))
+            named.of(without_speaker(line), denied).into_iter().map(move |path| (path, denied))
         });
         let mut seen = BTreeSet::new();
         let all = given.chain(printed).map(|(path, denied)| (lexical(&path), denied));
@@ -98,8 +104,9 @@ impl MissingAccess {
             missing.note_path(supervisor, ran.root, home.as_deref(), &path, denied);
         }
         let text = ran.argv.join(" ");
-        let commits = ["git commit", "git add"].iter().any(|words| text.contains(words));
-        missing.commits = commits;
+        let has = |all: [&str; 2]| all.iter().any(|words| text.contains(words));
+        missing.commits = has(["git commit", "git add"]);
+        missing.fetches = has(["git fetch", "git pull"]) && ran.network != NetworkAccess::Open;
         missing
     }
 
@@ -121,13 +128,19 @@ impl MissingAccess {
             Reach::Write => {}
             Reach::Nothing if exists => drop(self.read.insert(shown(path))),
             // It was to be created: what is missing outside too was not to be read.
+            Reach::Nothing if !exists && is_temporary(path) => {
+                self.temporary.insert(shown(path));
+            }
             Reach::Nothing if in_folder() => match path.parent() {
                 Some(folder) if supervisor.reach(folder) == Reach::Nothing => {
                     self.folders.insert(shown(folder));
                 }
                 Some(_) | None => drop(self.absent.insert(shown(path))),
             },
-            Reach::Nothing => {}
+            Reach::Nothing => {
+                let opened = supervisor.opened_in_vain(path);
+                self.unopened.extend(opened.map(|opened| shown(&opened)));
+            }
             Reach::Protected if denied => {
                 let git = path.strip_prefix(root).is_ok_and(|below| below.starts_with(".git"));
                 if git {
@@ -135,6 +148,13 @@ impl MissingAccess {
                 } else {
                     self.protected.insert(shown(path))
                 };
+            }
+            // In the home folder nothing but a toolchain can be created, and settings are read.
+            Reach::Read if denied && is_in(home, path) && !exists => {
+                self.absent.insert(shown(path));
+            }
+            Reach::Read if denied && is_in(home, path) && path.is_file() => {
+                self.protected.insert(shown(path));
             }
             Reach::Read if denied && !is_above(home, path) => {
                 let existing = path.ancestors().find(|one| one.exists()).unwrap_or(path);
@@ -174,6 +194,16 @@ impl MissingAccess {
                 listed(&self.absent)
             ));
         }
+        if !self.temporary.is_empty() {
+            let named = listed(&self.temporary);
+            parts.push(format!("it cannot create {named}: temporary files belong in `$TMPDIR`"));
+        }
+        if !self.unopened.is_empty() {
+            let named = listed(&self.unopened);
+            parts.push(format!(
+                "`sandbox` opens {named}, which did not exist when it started: create it before"
+            ));
+        }
         if !self.servers.is_empty() {
             parts.push(format!(
                 "servers that run outside of the sandbox do not exist in it ({}): say `sandbox: never` in the step if it executes nothing of a specialist",
@@ -205,7 +235,8 @@ impl MissingAccess {
 
     /// The line that opens it in a step of the author.
     fn line(&self) -> Option<String> {
-        let network = self.network.map(|_| "network: open".to_owned());
+        let fetches = self.fetches && self.write.contains(".git");
+        let network = (self.network.is_some() || fetches).then(|| "network: open".to_owned());
         let keys: Vec<String> = network.into_iter().chain(self.opening().1).collect();
         (!keys.is_empty()).then(|| format!("`sandbox: {{{}}}`", keys.join(", ")))
     }
@@ -274,7 +305,28 @@ fn texts(exited: &ProcessResult) -> [&String; 4] {
     [&exited.stderr, &exited.stderr_tail, &exited.stdout, &exited.stdout_tail]
 }
 
+/// The line of a message without the program that says it, as in `/bin/sh: 1: cannot create x`.
+fn without_speaker(line: &str) -> &str {
+    let Some((speaker, rest)) = line.split_once(": ") else { return line };
+    let is_program = Path::new(speaker).is_absolute() && is_executable_file(Path::new(speaker));
+    if is_program { rest } else { line }
+}
+
+fn is_executable_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a path is a folder for temporary files of everybody.
+fn is_temporary(path: &Path) -> bool {
+    ["/tmp", "/var/tmp"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
+}
+
 /// Whether a path is directly in the home folder.
+fn is_in(home: Option<&Path>, path: &Path) -> bool {
+    home.is_some() && path.parent() == home
+}
+
+/// Whether a path is directly in the home folder, or contains it.
 fn is_above(home: Option<&Path>, path: &Path) -> bool {
     home.is_some_and(|home| path.parent() == Some(home) || home.starts_with(path))
 }

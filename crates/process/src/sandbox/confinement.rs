@@ -137,7 +137,7 @@ impl Confinement {
     }
 
     /// The paths of its own that the rules permit to write, to write only, and to read, and those without caches.
-    pub(super) fn paths(&self) -> [Vec<PathBuf>; 4] {
+    pub(crate) fn paths(&self) -> [Vec<PathBuf>; 4] {
         [&self.write, &self.write_only, &self.read, &self.unwritten].map(Clone::clone)
     }
 

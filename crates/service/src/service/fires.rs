@@ -52,7 +52,7 @@ fn foreign_params(playbook: &Playbook, fire: &Fire) -> BTreeSet<String> {
 }
 
 /// Who could write to the project before a run that no person starts: in the run whose end, or whose notification, this
-/// fire is, or in an earlier run that nobody released.
+/// fire is, or in an earlier run that no person released.
 fn touched_before(project: &Project, fire: &Fire) -> Result<Option<Touched>, ServiceError> {
     let journal = project.context.journal(Default::default())?;
     if let Some(run) = fire.run_before()

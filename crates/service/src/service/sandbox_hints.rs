@@ -69,7 +69,8 @@ impl Confined<'_> {
         let lacked = self.processes.map(|processes| lacked_paths(processes, opening, &commands));
         let (paths, keys) = lacked.unwrap_or_default();
         let words = missing.values().chain(&paths).map(|words| format!("`{words}`"));
-        let words: Vec<String> = words.collect();
+        let mut words: Vec<String> = words.collect();
+        words.dedup();
         if words.is_empty() {
             return None;
         }
