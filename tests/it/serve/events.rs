@@ -42,6 +42,17 @@ fn until_log(daemon: &mut Daemon, scratch: &Scratch, text: &str) {
     }
 }
 
+/// Ticks until the last run has this status.
+fn until_status(daemon: &mut Daemon, scratch: &Scratch, status: &str) {
+    let mut time = now();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while scratch.json(&["run", "show", "@last", "--json"])["status"] != status {
+        assert!(std::time::Instant::now() < deadline, "no run is {status}");
+        daemon.tick(time);
+        time = Timestamp(time.0 + 500);
+    }
+}
+
 #[test]
 fn the_end_of_a_run_starts_a_run_once() {
     let (runtime, scratch) = (
@@ -146,12 +157,10 @@ fn a_trigger_after_a_run_with_a_specialist_knows_it() {
     scratch.write("first/a", "1");
     until_log(&mut daemon, &scratch, "first\n");
     assert!(!scratch.has("../first"));
-    let status =
-        |scratch: &Scratch| scratch.json(&["run", "show", "@last", "--json"])["status"].clone();
-    until(&mut daemon, now(), "the first run", || status(&scratch) == "succeeded");
+    until_status(&mut daemon, &scratch, "succeeded");
     // It passes what it knows on.
     scratch.write("third/a", "1");
-    until(&mut daemon, now(), "the question", || status(&scratch) == "waiting");
+    until_status(&mut daemon, &scratch, "waiting");
     let shown = scratch.kb(&["run", "diff", "@last"]).code(0);
     let shown = shown.says(&[&written, "planted.txt"]);
     let (_, seen) = shown.err.split_once("--seen ").unwrap_or_else(|| panic!("{shown:?}"));
