@@ -137,8 +137,7 @@ impl Supervisor {
     /// The path that the sandbox was to open, that does not exist, and that contains this one.
     pub fn opened_in_vain(&self, path: &Path) -> Option<PathBuf> {
         let [write, _, read, _] = self.confinement.as_deref()?.paths();
-        let mut opened = write.into_iter().chain(read);
-        opened.find(|opened| path.starts_with(opened) && !opened.exists())
+        write.into_iter().chain(read).find(|opened| path.starts_with(opened) && !opened.exists())
     }
 
     /// The process control level on this machine. The first call takes milliseconds: it creates a namespace.
